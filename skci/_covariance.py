@@ -1,0 +1,94 @@
+"""From influence values to a covariance: the one place where a variance is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["blurring", "correlation_from", "sampling_covariance"]
+
+Array = NDArray[Any]
+
+_BLOCK = 1 << 14
+
+
+def sampling_covariance(
+    influences: Sequence[Array], indices: Sequence[Array], counts: Array
+) -> Array:
+    r"""Estimate the covariance of estimates from influence values on the same rows.
+
+    .. math:: \frac{1}{n (n - 1)} \sum_i L_j(i) L_k(i)
+
+    over the n rows, with the influence values of each parameter centred at their mean
+    over the rows.
+
+    Parameters
+    ----------
+    influences : sequence of K arrays
+        Influence values of each parameter on the cells of its own table.
+    indices : sequence of K arrays of shape (m,)
+        The own cell of each parameter in each of the m joint outcomes.
+    counts : array of shape (m,)
+        Rows with each joint outcome.
+
+    Returns
+    -------
+    array of shape (K, K)
+        Zero for a single row, which tells nothing of a variance.
+    """
+    n = counts.sum()
+    size = len(influences)
+    total = np.zeros((size, size))
+    mean = np.zeros(size)
+    for start in range(0, len(counts), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        values = np.stack(
+            [own[index[block]] for own, index in zip(influences, indices, strict=True)]
+        )
+        weighted = values * counts[block]
+        total += weighted @ values.T
+        mean += weighted.sum(axis=1)
+    mean /= n
+    total -= n * np.outer(mean, mean)
+    return total / (n * max(n - 1, 1))
+
+
+def blurring(
+    gradients: Sequence[Array], moments: Sequence[tuple[Any, ...]], z: float, n: float
+) -> Array:
+    r"""Covariance that the blurring correction adds.
+
+    Yuan and Jiang's Choice II perturbs each moment (E[ZA] and E[A] of each rule, and
+    E[Z], which rules share) by independent noise of variance :math:`z^2 / 2n` a row,
+    so that the covariance of the estimates gains :math:`G G^T z^2 / (2 n^2)`, G the
+    gradients in the moments.
+
+    Parameters
+    ----------
+    gradients : sequence of K arrays
+        Gradient of each parameter in its moments.
+    moments : sequence of K tuples
+        Names of those moments; parameters that share a moment share its noise.
+    z : float
+        Two-sided normal quantile of the confidence level.
+    n : float
+        Number of rows.
+    """
+    names = dict.fromkeys(name for own in moments for name in own)
+    column = {name: position for position, name in enumerate(names)}
+    jacobian = np.zeros((len(gradients), len(column)))
+    for row, gradient, own in zip(jacobian, gradients, moments, strict=True):
+        row[[column[name] for name in own]] = gradient
+    return jacobian @ jacobian.T * (z**2 / (2 * n**2))
+
+
+def correlation_from(covariance: Array) -> Array:
+    """Scale a covariance of positive diagonal to a correlation."""
+    scale = np.sqrt(np.diag(covariance))
+    correlation = covariance / np.outer(scale, scale)
+    correlation = np.clip((correlation + correlation.T) / 2, -1, 1)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
