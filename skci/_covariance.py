@@ -53,6 +53,7 @@ def sampling_covariance(
         mean += weighted.sum(axis=1)
     mean /= n
     total -= n * np.outer(mean, mean)
+    total = (total + total.T) / 2  # a product of matrices rounds on one side only
     return total / (n * max(n - 1, 1))
 
 
@@ -89,6 +90,6 @@ def correlation_from(covariance: Array) -> Array:
     """Scale a covariance of positive diagonal to a correlation."""
     scale = np.sqrt(np.diag(covariance))
     correlation = covariance / np.outer(scale, scale)
-    correlation = np.clip((correlation + correlation.T) / 2, -1, 1)
+    correlation = np.clip(correlation, -1, 1)
     np.fill_diagonal(correlation, 1.0)
     return correlation

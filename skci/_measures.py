@@ -207,6 +207,9 @@ class Measure:
         has no ``pos_label``.
     smooth : bool
         False where the derivative jumps inside the range.
+    scale_free : bool
+        Whether counts give the same value as proportions. The estimate is then taken
+        from counts, which are exact.
     scale : Link
         Scale of the delta and blurred intervals.
     plus_four : Link or None
@@ -221,6 +224,7 @@ class Measure:
     proportion: tuple[str, str] | None = None
     symmetric: bool = False
     smooth: bool = True
+    scale_free: bool = True
     scale: Link = IDENTITY
     plus_four: Link | None = IDENTITY
 

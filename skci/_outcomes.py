@@ -19,7 +19,7 @@ __all__ = ["OutcomeTable", "count_outcomes"]
 Array = NDArray[Any]
 
 # Small enough that the few byte-wide temporaries of a block stay in cache.
-_BLOCK = 1 << 17
+_BLOCK = 1 << 18
 # Up to this many columns the joint outcomes are counted in a dense table.
 _DENSE_COLUMNS = 16
 
@@ -58,7 +58,7 @@ class OutcomeTable:
         return cells
 
     def own(self, rule: int) -> Array:
-        """Counts of the four cells of one rule, those that are zero included."""
+        """Count the four cells of one rule, those that are zero included."""
         return np.bincount(self.cells(rule), weights=self.counts, minlength=4)
 
     @classmethod
@@ -98,47 +98,48 @@ def count_outcomes(
         None if any entry equals neither label: counting is checking.
     """
     dense = len(columns) <= _DENSE_COLUMNS
+    n = len(columns[0])
+    positives = np.empty((len(columns), min(n, _BLOCK)), dtype=bool)
     total = np.zeros(1 << len(columns) if dense else 0, dtype=np.intp)
     packed = []
-    for start in range(0, len(columns[0]), _BLOCK):
-        block = [column[start : start + _BLOCK] for column in columns]
-        positives = [chunk == positive for chunk in block]
-        for chunk, is_positive in zip(block, positives, strict=True):
-            if not _all_are(chunk, is_positive, negative):
+    for start in range(0, n, _BLOCK):
+        block = positives[:, : n - start]
+        for column, is_positive in zip(columns, block, strict=True):
+            chunk = column[start : start + _BLOCK]
+            if not _mark(chunk, positive, negative, is_positive):
                 return None
         if dense:
-            total += _dense_counts(positives)
+            total += _dense_counts(block)
         else:
-            packed.append(np.packbits(np.stack(positives, axis=1), axis=1))
+            packed.append(np.packbits(block, axis=0).T)
     if dense:
         observed = np.flatnonzero(total)
         shifts = np.arange(len(columns) - 1, -1, -1)
-        return OutcomeTable(
-            (observed[:, None] >> shifts & 1).astype(bool), total[observed]
-        )
-    rows = np.concatenate(packed)
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+        outcomes = (observed[:, np.newaxis] >> shifts & 1).astype(bool)
+        return OutcomeTable(outcomes, total[observed])
+    distinct, counts = np.unique(np.concatenate(packed), axis=0, return_counts=True)
     outcomes = np.unpackbits(distinct, axis=1, count=len(columns)).astype(bool)
     return OutcomeTable(outcomes, counts)
 
 
-def _all_are(chunk: Array, is_positive: Array, negative: Any) -> bool:
-    """Whether each entry that is not positive is negative."""
-    is_negative = chunk == negative
-    if is_positive.dtype != bool or is_negative.dtype != bool:
-        return False  # missing values of an object array compare to neither
-    counted = np.count_nonzero(is_positive) + np.count_nonzero(is_negative)
-    return bool(counted == len(chunk))
+def _mark(chunk: Array, positive: Any, negative: Any, is_positive: Array) -> bool:
+    """Write which entries are positive; tell whether all others are negative."""
+    if chunk.dtype.kind in "biuf":
+        np.equal(chunk, positive, out=is_positive)
+    else:
+        is_positive[:] = chunk == positive
+    is_either = is_positive if negative is None else is_positive | (chunk == negative)
+    return bool(is_either.all())
 
 
-def _dense_counts(positives: Sequence[Array]) -> Array:
+def _dense_counts(positives: Array) -> Array:
     """Count the outcomes of a block by their number in base two."""
-    code: Array = positives[0].astype(np.uint8 if len(positives) <= 8 else np.uint16)
+    size = 1 << len(positives)
+    code = positives[0].astype(np.uint8 if len(positives) <= 8 else np.uint16)
     for column in positives[1:]:
         np.add(code, code, out=code)
         np.add(code, column, out=code)
-    size = 1 << len(positives)
-    if size <= 16:  # comparing bytes is faster than bincount, which widens them
+    if size <= 8:  # comparing bytes is faster than bincount, which widens them
         return np.array([np.count_nonzero(code == number) for number in range(size)])
     return np.bincount(code, minlength=size)
 
