@@ -1,0 +1,230 @@
+"""The interval methods: one function each, and their registry.
+
+A method turns parameters and a critical value into limits. The critical value is a
+normal quantile for an individual interval and the joint one for a joint interval; no
+method knows which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from skci._functionals import Functional
+from skci._measures import Measure
+from skci._score import score_limits
+
+__all__ = ["METHODS", "IntervalMethod", "Task", "refusal"]
+
+Array = NDArray[Any]
+
+_EDGE = 1e-12
+"""Estimates this near to an end of the range are at that end."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One interval to compute."""
+
+    measure: Measure
+    functional: Functional
+    counts: Array
+    """Counts of the cells of the own table, shape (m,)."""
+    estimate: float
+    standard_error: float
+    """Of the estimate; the blurring included where the method blurs."""
+
+
+def wald(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Estimate plus and minus crit standard errors, on the scale of the measure."""
+    limits = []
+    for task in tasks:
+        link = task.measure.scale
+        half = crit * task.standard_error * link.slope(task.estimate)
+        centre = link.forward(task.estimate)
+        limits.append(_clip(task, link.backward(centre + np.array([-half, half]))))
+    return limits
+
+
+def plus_four(
+    tasks: Sequence[Task], crit: float, z: float
+) -> list[tuple[float, float]]:
+    """Wald's interval at the table with z^2/4 added to every cell.
+
+    For the accuracy this is the interval of Agresti and Coull (1998).
+    """
+    limits = []
+    for task in tasks:
+        counts = task.counts + z**2 / 4
+        n = counts.sum()
+        p = counts / n
+        estimate, influence, _ = task.functional(p)
+        link = task.measure.plus_four
+        assert link is not None  # refusal() came first
+        half = crit * np.sqrt(p @ influence**2 / n) * link.slope(estimate)
+        centre = link.forward(estimate)
+        limits.append(_clip(task, link.backward(centre + np.array([-half, half]))))
+    return limits
+
+
+def score(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Values that a score test under the multinomial does not reject."""
+    limits: list[tuple[float, float]] = [(np.nan, np.nan)] * len(tasks)
+    for cells in {len(task.counts) for task in tasks}:
+        batch = [k for k, task in enumerate(tasks) if len(task.counts) == cells]
+        low, high = score_limits(
+            [tasks[k].functional for k in batch],
+            np.stack([tasks[k].counts for k in batch]),
+            np.full(len(batch), crit),
+            np.array([tasks[k].measure.bounds for k in batch]),
+        )
+        for position, k in enumerate(batch):
+            limits[k] = _clip(tasks[k], np.array([low[position], high[position]]))
+    return limits
+
+
+def wilson(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Wilson's (1927) score interval of a proportion."""
+    return [_binomial(task, crit, "wilson") for task in tasks]
+
+
+def clopper_pearson(
+    tasks: Sequence[Task], crit: float, z: float
+) -> list[tuple[float, float]]:
+    """Clopper and Pearson's (1934) exact interval of a proportion."""
+    return [_binomial(task, crit, "exact") for task in tasks]
+
+
+def agresti_coull(
+    tasks: Sequence[Task], crit: float, z: float
+) -> list[tuple[float, float]]:
+    """Agresti and Coull's (1998) interval: z^2/2 successes and failures added."""
+    limits = []
+    for task in tasks:
+        successes, trials = task.measure.successes_and_trials(task.counts)
+        n = trials + z**2
+        p = (successes + z**2 / 2) / n
+        half = crit * np.sqrt(p * (1 - p) / n)
+        limits.append(_clip(task, np.array([p - half, p + half])))
+    return limits
+
+
+def jeffreys(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Equal-tailed interval of the posterior under Jeffreys' prior.
+
+    Brown, Cai and DasGupta (2001); a limit is the end of the range where the
+    estimate is.
+    """
+    limits = []
+    for task in tasks:
+        successes, trials = task.measure.successes_and_trials(task.counts)
+        tail = stats.norm.sf(crit)
+        posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
+        limits.append(_clip(task, np.array([posterior.ppf(tail), posterior.isf(tail)])))
+    return limits
+
+
+def _binomial(
+    task: Task, crit: float, method: Literal["wilson", "exact"]
+) -> tuple[float, float]:
+    successes, trials = task.measure.successes_and_trials(task.counts)
+    level = 1 - 2 * stats.norm.sf(crit)
+    test = stats.binomtest(round(successes), round(trials))
+    interval = test.proportion_ci(level, method=method)
+    return _clip(task, np.array([interval.low, interval.high]))
+
+
+def _clip(task: Task, limits: Array) -> tuple[float, float]:
+    """Keep limits in the range and around the estimate.
+
+    An estimate at an end of the range has that limit.
+    """
+    lowest, highest = task.measure.bounds
+    low = max(min(limits[0], task.estimate), lowest)
+    high = min(max(limits[1], task.estimate), highest)
+    if task.estimate <= lowest + _EDGE:
+        low = lowest
+    if task.estimate >= highest - _EDGE:
+        high = highest
+    return float(low), float(high)
+
+
+# --------------------------------------------------------------------------------------
+# The registry
+# --------------------------------------------------------------------------------------
+
+
+def _any(measure: Measure) -> bool:
+    return True
+
+
+def _has_plus_four(measure: Measure) -> bool:
+    return measure.plus_four is not None
+
+
+def _is_smooth(measure: Measure) -> bool:
+    return measure.smooth
+
+
+def _is_proportion(measure: Measure) -> bool:
+    return measure.proportion is not None
+
+
+@dataclass(frozen=True)
+class IntervalMethod:
+    """An interval method and what it asks of a measure and of the covariance.
+
+    Parameters
+    ----------
+    limits : callable
+        ``limits(tasks, crit, z)`` with the critical value and the normal quantile of
+        the level.
+    applies : callable
+        Whether it can serve a measure.
+    need : str
+        What it needs, for the message when it cannot.
+    blurred : bool
+        Whether the covariance gains the blurring term.
+    pseudo_count : float
+        Rows added to each cell of the own table before the influence values are
+        taken. With some, the variance is never zero and never undefined.
+    """
+
+    limits: Callable[[Sequence[Task], float, float], list[tuple[float, float]]]
+    applies: Callable[[Measure], bool] = _any
+    need: str = ""
+    blurred: bool = False
+    pseudo_count: float = 0.5
+
+
+METHODS: dict[str, IntervalMethod] = {
+    "delta": IntervalMethod(wald, pseudo_count=0),
+    "blurred": IntervalMethod(wald, blurred=True, pseudo_count=0),
+    "plus-four": IntervalMethod(
+        plus_four, _has_plus_four, "a measure that shrinking does not distort"
+    ),
+    "score": IntervalMethod(
+        score, _is_smooth, "a measure with a derivative everywhere"
+    ),
+    "wilson": IntervalMethod(wilson, _is_proportion, "a proportion"),
+    "agresti-coull": IntervalMethod(agresti_coull, _is_proportion, "a proportion"),
+    "clopper-pearson": IntervalMethod(clopper_pearson, _is_proportion, "a proportion"),
+    "jeffreys": IntervalMethod(jeffreys, _is_proportion, "a proportion"),
+}
+"""Every interval method by its name."""
+
+
+def refusal(method: str, measure: Measure) -> str | None:
+    """Say why a method cannot serve a measure, and which can; None if it can."""
+    if METHODS[method].applies(measure):
+        return None
+    others = [name for name, other in METHODS.items() if other.applies(measure)]
+    return (
+        f"method={method!r} needs {METHODS[method].need}, which {measure.name!r} is "
+        f"not; use one of {others}"
+    )

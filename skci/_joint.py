@@ -1,0 +1,317 @@
+"""Many parameters on the same rows: estimates, covariance, critical value, intervals.
+
+Nothing is computed before it is looked at, and nothing needs the rows again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from skci._covariance import blurring, correlation_from, sampling_covariance
+from skci._critical import CriticalValue, critical_value
+from skci._functionals import Evaluation, Functional
+from skci._intervals import METHODS, Task
+from skci._measures import Measure
+
+__all__ = ["JointEstimate", "Parameter"]
+
+Array = NDArray[Any]
+
+# A variance below this share of its natural size is zero but for rounding, and a
+# derivative beyond the second is one that does not exist.
+_NO_SPREAD = 1e-10
+_NO_DERIVATIVE = 1e20
+
+_ENOUGH = 10
+"""Successes and failures that the normal approximation of a proportion asks for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """One measure of one rule: a label and a functional on its own table.
+
+    Parameters
+    ----------
+    rule, metric : str
+        Its label.
+    measure : Measure
+    functional : Functional
+    method : str
+        Key of ``METHODS``.
+    counts : array of shape (m_own,)
+        Its own table, cells of zero count included.
+    index : array of shape (m,)
+        Its own cell in each joint outcome.
+    moments : tuple
+        Names, shared with other parameters, of the moments of its gradient.
+    undefined_as : float
+        Estimate to report where the measure is undefined.
+    """
+
+    rule: str
+    metric: str
+    measure: Measure
+    functional: Functional
+    method: str
+    counts: Array
+    index: Array
+    moments: tuple[Any, ...]
+    undefined_as: float = np.nan
+
+    @cached_property
+    def defined(self) -> bool:
+        """Whether the measure is defined at the table."""
+        return not np.isnan(self._value)
+
+    @cached_property
+    def estimate(self) -> float:
+        """Value of the measure, or what stands for an undefined one."""
+        return self._value if self.defined else self.undefined_as
+
+    @cached_property
+    def _value(self) -> float:
+        counts = self.counts
+        cells = counts if self.measure.scale_free else counts / counts.sum()
+        value = float(self.functional.estimate(cells))
+        return min(max(value, self.measure.bounds[0]), self.measure.bounds[1])
+
+    @cached_property
+    def linearised(self) -> Evaluation:
+        """Influence values and gradient at the own table, as the method wants it."""
+        return self.functional(self._weights)
+
+    @cached_property
+    def least_variance(self) -> float:
+        """Variance below which the method does not believe the rows."""
+        if METHODS[self.method].pseudo_count == 0:
+            return 0.0
+        return float(self._weights @ self.linearised.influence**2 / self.counts.sum())
+
+    @cached_property
+    def _weights(self) -> Array:
+        counts = self.counts + METHODS[self.method].pseudo_count
+        weights: Array = counts / counts.sum()
+        return weights
+
+    @cached_property
+    def has_derivative(self) -> bool:
+        """Whether the measure can be linearised at the table, on its own scale."""
+        if METHODS[self.method].pseudo_count > 0:
+            return True
+        _, influence, gradient = self.linearised
+        with np.errstate(divide="ignore"):
+            slope = max(self.measure.scale.slope(self._value), 1.0)
+        finite = np.isfinite(self._value) and np.isfinite(influence).all()
+        return bool(finite and np.abs(gradient).max() * slope < _NO_DERIVATIVE)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the normal approximation of this proportion is not to be trusted."""
+        if self.measure.proportion is None or METHODS[self.method].pseudo_count > 0:
+            return False
+        successes, trials = self.measure.successes_and_trials(self.counts)
+        return min(successes, trials - successes) < _ENOUGH
+
+
+@dataclass(frozen=True, eq=False)
+class JointEstimate:
+    """Estimates of K parameters on the same rows and what is known of them jointly.
+
+    Parameters
+    ----------
+    parameters : tuple of Parameter
+    counts : array of shape (m,)
+        Rows with each joint outcome.
+    confidence_level : float
+    simultaneous : bool
+        Whether the intervals shall all cover at once, or each for itself.
+    random_state : None, int, Generator or RandomState
+        Seed of the quasi-random points of the critical value.
+    """
+
+    parameters: tuple[Parameter, ...]
+    counts: Array
+    confidence_level: float = 0.95
+    simultaneous: bool = True
+    random_state: Any = None
+
+    def at(self, confidence_level: float) -> JointEstimate:
+        """Return the same estimates with intervals of another confidence level."""
+        return replace(self, confidence_level=confidence_level)
+
+    def individual(self) -> JointEstimate:
+        """Return the same estimates, each interval covering for itself alone."""
+        return replace(self, simultaneous=False)
+
+    def select(self, positions: Iterable[int]) -> JointEstimate:
+        """Return some of the estimates, joint among themselves."""
+        return replace(self, parameters=tuple(self.parameters[k] for k in positions))
+
+    @cached_property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def estimates(self) -> Array:
+        """Estimates, shape (K,)."""
+        return np.array([parameter.estimate for parameter in self.parameters])
+
+    @cached_property
+    def undefined(self) -> Array:
+        """Which measures are not defined at their tables, shape (K,)."""
+        return np.array([not parameter.defined for parameter in self.parameters])
+
+    @cached_property
+    def degenerate(self) -> Array:
+        """Which defined estimates have no estimate of their variance, shape (K,).
+
+        It is zero, or the measure has no derivative, or there is a single row. Methods
+        that take the variance at a table with pseudo-counts always have one.
+        """
+        return ~self._has_spread & ~self.undefined
+
+    @cached_property
+    def small(self) -> Array:
+        """Which proportions are too near an end of the range, shape (K,)."""
+        return np.array([parameter.is_small for parameter in self.parameters])
+
+    @cached_property
+    def standard_errors(self) -> Array:
+        """Standard errors, whatever the confidence level, shape (K,)."""
+        errors = np.sqrt(np.diag(self._sampling))
+        errors[~self._has_spread] = 0 if self.n_samples > 1 else np.nan
+        return self._known(errors)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance behind the intervals, shape (K, K); NaN where it is unknown."""
+        return self._known(self._covariance)
+
+    @cached_property
+    def correlation(self) -> Array:
+        """Correlation behind the critical value, shape (K, K); NaN where unknown."""
+        usable = np.flatnonzero(self._usable)
+        correlation = np.full((len(self.parameters),) * 2, np.nan)
+        pairs = np.ix_(usable, usable)
+        correlation[pairs] = correlation_from(self._covariance[pairs])
+        return correlation
+
+    @cached_property
+    def critical_value(self) -> CriticalValue:
+        """How many standard errors the intervals reach.
+
+        An estimate without a usable variance has the whole range for an interval, so
+        it takes no part.
+        """
+        usable = np.flatnonzero(self._usable)
+        if not self.simultaneous or len(usable) < 2:
+            return CriticalValue(self._z)
+        return critical_value(
+            self.correlation[np.ix_(usable, usable)],
+            self.confidence_level,
+            random_state=self.random_state,
+        )
+
+    @cached_property
+    def intervals(self) -> Array:
+        """Lower and upper limits, shape (K, 2)."""
+        limits = np.array([parameter.measure.bounds for parameter in self.parameters])
+        deviation = np.sqrt(np.diag(self._covariance))
+        for name in dict.fromkeys(parameter.method for parameter in self.parameters):
+            group = [
+                k
+                for k, parameter in enumerate(self.parameters)
+                if parameter.method == name and self._usable[k]
+            ]
+            if group:
+                tasks = [self._task(k, deviation[k]) for k in group]
+                limits[group] = METHODS[name].limits(
+                    tasks, float(self.critical_value), self._z
+                )
+        return limits
+
+    def _task(self, k: int, deviation: float) -> Task:
+        own = self.parameters[k]
+        return Task(own.measure, own.functional, own.counts, own.estimate, deviation)
+
+    @cached_property
+    def _z(self) -> float:
+        return float(ndtri((1 + self.confidence_level) / 2))
+
+    @cached_property
+    def _linear(self) -> Array:
+        """Which parameters can be linearised, shape (K,)."""
+        return np.array([own.defined and own.has_derivative for own in self.parameters])
+
+    @cached_property
+    def _has_spread(self) -> Array:
+        """Which parameters have a sampling variance that is not zero, shape (K,)."""
+        spread = np.sqrt(np.diag(self._sampling))
+        natural = [
+            np.abs(own.linearised.gradient).max() if linear else np.inf
+            for own, linear in zip(self.parameters, self._linear, strict=True)
+        ]
+        return spread * np.sqrt(self.n_samples) > _NO_SPREAD * np.array(natural)
+
+    @cached_property
+    def _usable(self) -> Array:
+        """Which parameters have a variance to make an interval of, shape (K,)."""
+        if self.n_samples == 1:
+            return self._linear & np.array(
+                [METHODS[own.method].pseudo_count > 0 for own in self.parameters]
+            )
+        blurred = np.array([METHODS[own.method].blurred for own in self.parameters])
+        return self._linear & (self._has_spread | blurred)
+
+    @cached_property
+    def _sampling(self) -> Array:
+        """Covariance of the estimates over samples; zero where there is none."""
+        linear = np.flatnonzero(self._linear)
+        total = np.zeros((len(self.parameters),) * 2)
+        if len(linear):
+            chosen = [self.parameters[k] for k in linear]
+            covariance = sampling_covariance(
+                [own.linearised.influence for own in chosen],
+                [own.index for own in chosen],
+                self.counts,
+            )
+            least = [own.least_variance for own in chosen]
+            np.fill_diagonal(covariance, np.maximum(np.diag(covariance), least))
+            total[np.ix_(linear, linear)] = covariance
+        return total
+
+    @cached_property
+    def _covariance(self) -> Array:
+        """Sampling covariance and, where a method asks for it, the blurring."""
+        blurred = [
+            k
+            for k in np.flatnonzero(self._linear)
+            if METHODS[self.parameters[k].method].blurred
+        ]
+        if not blurred:
+            return self._sampling
+        chosen = [self.parameters[k] for k in blurred]
+        total = self._sampling.copy()
+        total[np.ix_(blurred, blurred)] += blurring(
+            [own.linearised.gradient for own in chosen],
+            [own.moments for own in chosen],
+            self._z,
+            self.n_samples,
+        )
+        return total
+
+    def _known(self, values: Array) -> Array:
+        """Write NaN where a parameter has no linear approximation."""
+        values = values.copy()
+        values[~self._linear] = np.nan
+        if values.ndim == 2:
+            values[:, ~self._linear] = np.nan
+        return values
