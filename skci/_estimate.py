@@ -1,0 +1,245 @@
+"""The result of a metric: a float that knows its interval."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+
+from skci._intervals import refusal
+from skci._joint import JointEstimate
+from skci._validation import check_confidence_level
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+
+__all__ = ["ConfidenceInterval", "MetricEstimate", "decimals", "warn_of_intervals"]
+
+
+class ConfidenceInterval(NamedTuple):
+    """Limits of a confidence interval."""
+
+    low: float
+    high: float
+
+
+class MetricEstimate(float):
+    """Estimate of a performance measure: a float that knows its confidence interval.
+
+    It is made by calling a metric object such as :class:`skci.AccuracyCI` or by
+    indexing a :class:`skci.JointReport`. It compares, sorts, formats and pickles as
+    the float it is; arithmetic gives plain floats. The interval is computed when it is
+    first looked at.
+
+    Attributes
+    ----------
+    low, high : float
+        Limits of the confidence interval.
+    standard_error : float
+        Estimated standard deviation of the estimate over samples. It does not depend
+        on the confidence level, and so leaves out the blurring: a "blurred" interval
+        is wider than it says.
+    confidence_level : float
+        Level of the interval, between 0 and 1.
+    method : str
+        Interval method.
+    n_samples : int
+        Number of rows.
+    metric : str
+        Name of the measure.
+    rule : str
+        Name of the rule within a report; empty otherwise.
+
+    Warns
+    -----
+    DegenerateVarianceWarning
+        When the interval or the standard error is looked at and the data leave no
+        usable variance.
+    SmallSampleWarning
+        When the interval is looked at and a proportion has too few successes or
+        failures for the normal approximation of its method.
+
+    Examples
+    --------
+    >>> from skci import AccuracyCI
+    >>> score = AccuracyCI(method="wilson")([0] * 50 + [1] * 50, [0] * 40 + [1] * 60)
+    >>> score
+    accuracy = 0.900 [0.826, 0.945], 95% interval (wilson, n = 100)
+    >>> f"{score:.2f}", score > 0.85
+    ('0.90', True)
+    >>> score.confidence_interval(0.99)
+    ConfidenceInterval(low=0.7962..., high=0.9539...)
+    """
+
+    _joint: JointEstimate
+    _position: int
+
+    def __new__(cls, joint: JointEstimate, position: int = 0) -> MetricEstimate:
+        self = super().__new__(cls, joint.parameters[position].estimate)
+        self._joint = joint
+        self._position = position
+        return self
+
+    def __getnewargs__(self) -> tuple[JointEstimate, int]:  # type: ignore[override]
+        return self._joint, self._position
+
+    @property
+    def metric(self) -> str:
+        return self._joint.parameters[self._position].metric
+
+    @property
+    def rule(self) -> str:
+        return self._joint.parameters[self._position].rule
+
+    @property
+    def low(self) -> float:
+        return self.confidence_interval().low
+
+    @property
+    def high(self) -> float:
+        return self.confidence_interval().high
+
+    @property
+    def standard_error(self) -> float:
+        value = float(self._joint.standard_errors[self._position])
+        if not value > 0:
+            _warn_degenerate(self._joint, [self._position])
+        return value
+
+    @property
+    def confidence_level(self) -> float:
+        return self._joint.confidence_level
+
+    @property
+    def method(self) -> str:
+        return self._joint.parameters[self._position].method
+
+    @property
+    def n_samples(self) -> int:
+        return self._joint.n_samples
+
+    def confidence_interval(
+        self, confidence_level: float | None = None
+    ) -> ConfidenceInterval:
+        """Return the interval at any level, without another pass over the data.
+
+        Parameters
+        ----------
+        confidence_level : float, optional
+            Between 0 and 1; that of the estimate if not given. An estimate taken from
+            a joint report stays joint with the others of the report.
+
+        Returns
+        -------
+        ConfidenceInterval
+            Named tuple ``(low, high)``.
+
+        Raises
+        ------
+        ValueError
+            If `confidence_level` is not between 0 and 1.
+        """
+        joint = self._joint
+        if confidence_level is not None:
+            joint = joint.at(check_confidence_level(confidence_level))
+        low, high = joint.intervals[self._position].tolist()
+        warn_of_intervals(joint, [self._position])
+        return ConfidenceInterval(low, high)
+
+    def __str__(self) -> str:
+        low, high = self.confidence_interval()
+        places = decimals([(low, high)])
+        return f"{float(self):.{places}f} [{low:.{places}f}, {high:.{places}f}]"
+
+    def __repr__(self) -> str:
+        level = f"{100 * self.confidence_level:g}%"
+        kind = f"joint {level}" if len(self._joint.parameters) > 1 else level
+        if not self._joint.simultaneous:
+            kind = level
+        return (
+            f"{self.metric} = {self}, {kind} interval "
+            f"({self.method}, n = {self.n_samples})"
+        )
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+
+def decimals(intervals: Any) -> int:
+    """Digits worth printing: two significant ones of the narrowest half width."""
+    widths = np.diff(np.asarray(intervals, dtype=float), axis=-1)
+    widths = widths[np.isfinite(widths) & (widths > 0)]
+    if not len(widths):
+        return 3
+    return int(np.clip(1 - np.floor(np.log10(widths.min() / 2)), 2, 8))
+
+
+# --------------------------------------------------------------------------------------
+# Warnings
+# --------------------------------------------------------------------------------------
+
+
+def warn_of_undefined(joint: JointEstimate) -> None:
+    """Warn of measures that are not defined at their tables."""
+    undefined = np.flatnonzero(joint.undefined)
+    if len(undefined):
+        _warn(
+            f"{_labels(joint, undefined)}: undefined, a division of zero by zero; the "
+            "interval is the whole range",
+            UndefinedMetricWarning,
+        )
+
+
+def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
+    """Warn of intervals that are the whole range or rest on too few rows."""
+    _warn_degenerate(joint, [k for k in positions if joint.degenerate[k]])
+    small = [k for k in positions if joint.small[k] and not joint.undefined[k]]
+    if small:
+        _warn(
+            f"{_labels(joint, small)}: fewer than 10 successes or 10 failures, too few "
+            f"for the normal approximation; {_remedy(joint, small)} copes better",
+            SmallSampleWarning,
+        )
+
+
+def _warn_degenerate(joint: JointEstimate, positions: list[int]) -> None:
+    if positions:
+        _warn(
+            f"{_labels(joint, positions)}: the variance is estimated as zero, or "
+            f"cannot be estimated at all; {_remedy(joint, positions)} copes",
+            DegenerateVarianceWarning,
+        )
+
+
+def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
+    """Name a method that rests on no estimated variance and serves all of them."""
+    measures = [joint.parameters[k].measure for k in positions]
+    serving = (
+        method
+        for method in ("score", "plus-four")
+        if not any(refusal(method, measure) for measure in measures)
+    )
+    return f"method={next(serving, 'score')!r}"
+
+
+def _labels(joint: JointEstimate, positions: Any) -> str:
+    own = [joint.parameters[k] for k in positions]
+    return ", ".join(
+        f"{one.metric} of {one.rule}" if one.rule else one.metric for one in own
+    )
+
+
+def _warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the caller outside this package."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(), 1
+    while frame.f_back and _module(frame).partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))

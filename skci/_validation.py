@@ -1,0 +1,362 @@
+"""All checking of what users pass: labels, names, levels.
+
+Every error names the parameter, says what it must be and what it was.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skci._intervals import METHODS
+from skci._outcomes import OutcomeTable, count_outcomes
+
+__all__ = [
+    "binary_table",
+    "check_confidence_level",
+    "check_confusion_matrix",
+    "check_estimators",
+    "check_method",
+    "check_pos_label",
+    "check_positive_number",
+    "check_zero_division",
+    "named_pairs",
+]
+
+Array = NDArray[Any]
+
+
+# --------------------------------------------------------------------------------------
+# Labels
+# --------------------------------------------------------------------------------------
+
+_LABEL_KINDS = "biufOUT"
+"""Kinds of dtype that may hold labels: numbers, objects, text of either kind."""
+
+
+def binary_table(
+    y_true: Any,
+    y_pred: Mapping[str, Any],
+    *,
+    pos_label: Any = None,
+    any_pos_label: bool = False,
+    truth: str = "y_true",
+) -> tuple[OutcomeTable, Any, Any]:
+    """Check binary labels and count their joint outcomes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+    y_pred : mapping of str to array-like of shape (n,)
+        Predicted labels by the name to use in messages.
+    pos_label : label, optional
+        The positive label; 1 if not given, as in scikit-learn.
+    any_pos_label : bool
+        Whether no measure depends on which label is positive, so that one may be
+        chosen when `pos_label` is not given.
+    truth : str
+        The name of `y_true` in messages.
+
+    Returns
+    -------
+    table : OutcomeTable
+    positive, negative : label
+        ``negative`` is None where only the positive label occurs.
+    """
+    names = [truth, *y_pred]
+    columns = [
+        _column(values, name)
+        for name, values in zip(names, [y_true, *y_pred.values()], strict=True)
+    ]
+    for name, column in zip(names, columns, strict=True):
+        if len(column) != len(columns[0]):
+            raise ValueError(
+                f"{name} must have as many rows as {truth}, "
+                f"got {len(column)} and {len(columns[0])}"
+            )
+    if not len(columns[0]):
+        raise ValueError(f"{truth} must hold at least one row, got none")
+    positive = _label_or_1(pos_label)
+    # Counting is checking: where each entry is one of two fair labels, nothing is left
+    # to be checked, and most data never see the slow road.
+    if not _has_text(columns) and not isinstance(positive, str):
+        negative = _first_other(columns, positive)
+        if _is_label(negative):
+            table = count_outcomes(columns, positive, negative)
+            if table is not None:
+                return table, positive, negative
+    labels = _two_labels(names, columns)
+    if pos_label is None and any_pos_label:
+        positive, *others = reversed(labels)
+        negative = others[0] if others else None
+    else:
+        positive, negative = _split(labels, positive, given=pos_label is not None)
+    table = count_outcomes(columns, positive, negative)
+    if table is None:
+        raise ValueError(f"{_and(names)} must hold two labels, got {labels}")
+    return table, positive, negative
+
+
+def _column(values: Any, name: str) -> Array:
+    """Make a one-dimensional array of a list, an array or a series."""
+    if not isinstance(values, np.ndarray):
+        if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+            raise TypeError(
+                f"{name} must be a one-dimensional array of labels, "
+                f"got {type(values).__name__}"
+            )
+        values = values.to_numpy() if hasattr(values, "to_numpy") else values
+        values = _from_sequence(values, name)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"{name} must be a one-dimensional array of labels, "
+            f"got an array of shape {values.shape}"
+        )
+    if values.dtype.kind not in _LABEL_KINDS:
+        raise TypeError(
+            f"{name} must hold labels that are numbers, booleans or strings, "
+            f"got dtype {values.dtype}"
+        )
+    column: Array = values.astype(object) if values.dtype.kind == "T" else values
+    return column
+
+
+def _from_sequence(values: Any, name: str) -> Array:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(
+            f"{name} must be a one-dimensional array of labels, "
+            f"got nested sequences: {error}"
+        ) from error
+    if array.dtype.kind == "U":  # numbers and NaN among strings would become strings
+        array = np.asarray(values, dtype=object)
+    return array
+
+
+def _has_text(columns: Sequence[Array]) -> bool:
+    return any(column.dtype.kind not in "biuf" for column in columns)
+
+
+def _first_other(columns: Sequence[Array], positive: Any) -> Any:
+    """Find the first label that is not the positive one; None if there is none."""
+    for column in columns:
+        if column[0] != positive:
+            return column[0].item()
+    for column in columns:
+        other = column != positive
+        position = int(other.argmax())
+        if other[position]:
+            return column[position].item()
+    return None
+
+
+def _is_label(value: Any) -> bool:
+    return value is None or (np.isfinite(value) and value == int(value))
+
+
+def _two_labels(names: Sequence[str], columns: Sequence[Array]) -> list[Any]:
+    """List the labels in order, or say what is wrong with them."""
+    found = {
+        name: _distinct(column, name)
+        for name, column in zip(names, columns, strict=True)
+    }
+    kinds = {
+        name: sorted({"str" if isinstance(label, str) else "number" for label in own})
+        for name, own in found.items()
+    }
+    if len({kind for own in kinds.values() for kind in own}) > 1:
+        got = ", ".join(f"{_and(own)} in {name}" for name, own in kinds.items())
+        raise ValueError(f"{_and(names)} must hold labels of one type, got {got}")
+    labels = sorted(set().union(*found.values()))
+    if len(labels) > 2:
+        shown = [*map(repr, labels[:10]), "..."][: len(labels)]
+        raise ValueError(
+            f"{_and(names)} must hold two labels, got {len(labels)}: {', '.join(shown)}"
+        )
+    return labels
+
+
+def _distinct(column: Array, name: str) -> set[Any]:
+    """Collect the labels of a column, and check that labels they are."""
+    if column.dtype.kind in "biuf":
+        column = np.unique(column)
+    try:
+        labels = set(column.tolist())
+    except TypeError as error:  # not hashable
+        raise TypeError(f"{name} must hold labels, got {column[0]!r}") from error
+    for label in labels:
+        if _is_missing(label):
+            raise ValueError(
+                f"{name} must hold a label in every row, got a missing or infinite "
+                f"value: {label}"
+            )
+        if not _may_be_label(label):
+            raise TypeError(
+                f"{name} must hold labels that are numbers, booleans or strings, "
+                f"got {label!r}"
+            )
+        if isinstance(label, Real) and label % 1 != 0:
+            raise ValueError(
+                f"{name} must hold class labels, got continuous values such as "
+                f"{label}; turn scores into labels with a threshold"
+            )
+    return labels
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, Real):
+        return not math.isfinite(value)
+    if isinstance(value, np.bool_):
+        return False
+    # Of the others, NaT and pandas' NA are not surely equal to themselves.
+    return value is None or (value == value) is not True
+
+
+def _split(labels: list[Any], positive: Any, given: bool) -> tuple[Any, Any]:
+    """Tell the positive label from the other one."""
+    others = [label for label in labels if label != positive]
+    if len(others) == 2 or any(
+        isinstance(label, str) != isinstance(positive, str) for label in others
+    ):
+        got = repr(positive) if given else "none"
+        raise ValueError(f"pos_label must be one of the labels {labels}, got {got}")
+    return positive, others[0] if others else None
+
+
+def _may_be_label(value: Any) -> bool:
+    return isinstance(value, str | Real | np.bool_)
+
+
+def _label_or_1(pos_label: Any) -> Any:
+    """Check the type of a positive label; 1 if none is given, as in scikit-learn."""
+    if pos_label is None:
+        return 1
+    if not _may_be_label(pos_label):
+        raise TypeError(
+            f"pos_label must be a number, a boolean or a string, got {pos_label!r}"
+        )
+    return pos_label
+
+
+def check_pos_label(pos_label: Any, positive: Any, negative: Any) -> bool:
+    """Tell whether the positive label is the one that was counted as negative."""
+    wanted = _label_or_1(pos_label)
+    if wanted in (positive, negative):
+        return bool(wanted == negative)
+    if negative is not None or isinstance(wanted, str) != isinstance(positive, str):
+        labels = sorted(one for one in (negative, positive) if one is not None)
+        got = "none" if pos_label is None else repr(pos_label)
+        raise ValueError(f"pos_label must be one of the labels {labels}, got {got}")
+    return True
+
+
+def check_confusion_matrix(matrix: Any) -> Array:
+    """Check a two by two confusion matrix of counts; return tp, fp, fn, tn."""
+    counts = np.asarray(matrix)
+    if counts.shape != (2, 2):
+        raise ValueError(
+            "matrix must be a confusion matrix of shape (2, 2), rows truth and "
+            f"columns prediction, got shape {counts.shape}"
+        )
+    if counts.dtype.kind not in "iuf" or not np.isfinite(counts).all():
+        raise ValueError(f"matrix must hold counts, got {counts.tolist()}")
+    if (counts < 0).any() or (counts != np.floor(counts)).any() or not counts.any():
+        raise ValueError(
+            "matrix must hold whole numbers, none negative and not all zero, "
+            f"got {counts.tolist()}"
+        )
+    (tn, fp), (fn, tp) = counts.tolist()
+    return np.array([tp, fp, fn, tn], dtype=float)
+
+
+# --------------------------------------------------------------------------------------
+# Options
+# --------------------------------------------------------------------------------------
+
+
+def check_confidence_level(confidence_level: Any) -> float:
+    """Check a confidence level: a number between 0 and 1, both excluded."""
+    if isinstance(confidence_level, Real) and 0 < float(confidence_level) < 1:
+        return float(confidence_level)
+    raise ValueError(
+        "confidence_level must be a number between 0 and 1, both excluded, "
+        f"got {confidence_level!r}"
+    )
+
+
+def check_method(method: Any) -> str:
+    """Check the name of an interval method."""
+    if isinstance(method, str) and method in METHODS:
+        return method
+    raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}")
+
+
+def check_positive_number(value: Any, name: str) -> float:
+    """Check a finite number above 0."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if np.isfinite(number) and number > 0:
+            return number
+    raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+
+
+def check_zero_division(zero_division: Any) -> float:
+    """Check what stands for an undefined estimate: 0, 1 or NaN."""
+    if isinstance(zero_division, Real):
+        value = float(zero_division)
+        if value in (0.0, 1.0) or np.isnan(value):
+            return value
+    raise ValueError(f"zero_division must be 0, 1 or numpy.nan, got {zero_division!r}")
+
+
+def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
+    """Check named objects that can predict."""
+    named = named_pairs(estimators, "estimators")
+    for name, estimator in named:
+        if isinstance(estimator, type) or not callable(
+            getattr(estimator, "predict", None)
+        ):
+            raise TypeError(
+                f"estimators must be fitted and have a predict method, got {name!r}: "
+                f"{estimator!r}"
+            )
+    return named
+
+
+def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
+    """Check a mapping of names, or pairs of a name and a value.
+
+    Returns
+    -------
+    list of (str, object)
+        With names that are strings, none of them twice.
+    """
+    wanted = f"{parameter} must be a mapping of names or pairs of (name, value)"
+    if not isinstance(values, Iterable):
+        raise TypeError(f"{wanted}, got {values!r}")
+    pairs: Iterable[Any] = values.items() if isinstance(values, Mapping) else values
+    named = []
+    for pair in pairs:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2):
+            raise TypeError(f"{wanted}, got an entry {pair!r}")
+        named.append((str(pair[0]), pair[1]))
+    if not named:
+        raise ValueError(f"{parameter} must hold at least one entry, got none")
+    names = [name for name, _ in named]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{parameter} must have distinct names, got twice: {twice}")
+    return named
+
+
+def _and(names: Sequence[str]) -> str:
+    """Join names as in a sentence."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -1,0 +1,78 @@
+"""Metric objects by their string names."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+from skci._measures import ALIASES
+from skci.metrics import _binary
+from skci.metrics._base import MetricCI
+
+__all__ = ["available_metrics", "resolve_metric"]
+
+_CLASSES = [getattr(_binary, name) for name in _binary.__all__]
+_BY_NAME = {
+    metric.name: type(metric)
+    for metric in (cls() for cls in _CLASSES if cls is not _binary.FBetaCI)
+}
+_F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
+
+# scikit-learn's fowlkes_mallows_score compares clusterings.
+_NOT_OF_LABELS = {"fowlkes_mallows_score": "cosine"}
+
+
+def available_metrics() -> list[str]:
+    """List the string names of all metrics.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order. Besides, "f<beta>" stands for F-beta at any beta.
+
+    Examples
+    --------
+    >>> import skci
+    >>> skci.available_metrics()[:3]
+    ['accuracy', 'balanced_accuracy', 'cohen_kappa']
+    """
+    return sorted(_BY_NAME)
+
+
+def resolve_metric(metric: Any) -> MetricCI:
+    """Return the metric object of a name; a metric object is returned as it is."""
+    if isinstance(metric, MetricCI):
+        return metric
+    if not isinstance(metric, str):
+        raise TypeError(
+            f"metrics must be names or metric objects such as F1CI(), got {metric!r}"
+        )
+    name = ALIASES.get(metric, metric)
+    if name in _BY_NAME:
+        by_name: MetricCI = _BY_NAME[name]()
+        return by_name
+    if f_beta := _F_BETA.fullmatch(name):
+        return _binary.FBetaCI(float(f_beta.group(1)))
+    raise ValueError(_unknown(metric))
+
+
+def _unknown(metric: str) -> str:
+    if metric in _NOT_OF_LABELS:
+        return (
+            f"{metric!r} compares clusterings; the measure of labels is "
+            f"{_NOT_OF_LABELS[metric]!r}"
+        )
+    if metric.startswith("neg_"):
+        positive = metric.removeprefix("neg_")
+        known = ALIASES.get(positive, positive)
+        if known in _BY_NAME:
+            return (
+                f"metric names are of measures as they are, not negated: use "
+                f"{known!r} instead of {metric!r}"
+            )
+        return f"unknown metric {metric!r}; available are {available_metrics()}"
+    known_names = [*_BY_NAME, *ALIASES]
+    near = difflib.get_close_matches(metric, known_names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown metric {metric!r}; {hint}available are {available_metrics()}"
