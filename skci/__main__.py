@@ -1,0 +1,41 @@
+"""``python -m skci``: a joint report on data that ships with scikit-learn."""
+
+from sklearn.datasets import load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skci import JointEvaluator
+
+
+def main() -> None:
+    """Fit three classifiers and report on rows that they have not seen."""
+    digits = load_digits()
+    X_train, X_test, y_train, y_test = train_test_split(
+        digits.data, digits.target == 8, test_size=0.8, random_state=0
+    )
+    estimators = {
+        "1-NN": KNeighborsClassifier(n_neighbors=1),
+        "Logistic": make_pipeline(StandardScaler(), LogisticRegression()),
+        "Random forest": RandomForestClassifier(random_state=0),
+    }
+    for estimator in estimators.values():
+        estimator.fit(X_train, y_train)
+    report = JointEvaluator(estimators, metrics=["accuracy", "f0.5", "mcc"]).evaluate(
+        X_test, y_test
+    )
+    print(f"Which of {len(y_test)} handwritten digits are an 8? Three classifiers")
+    print(f"learned it from {len(y_train)} others.")
+    print()
+    print(report)
+    print()
+    print("With 95% confidence, all at once:")
+    for finding in report.findings():
+        print("-", finding)
+
+
+if __name__ == "__main__":
+    main()

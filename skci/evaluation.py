@@ -1,0 +1,361 @@
+"""Several rules, several measures, one held-out set: the joint report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skci._estimate import warn_of_undefined
+from skci._joint import JointEstimate
+from skci._outcomes import OutcomeTable
+from skci._responses import predict_labels
+from skci._validation import (
+    binary_table,
+    check_confidence_level,
+    check_confusion_matrix,
+    check_estimators,
+    check_method,
+    check_pos_label,
+    named_pairs,
+)
+from skci.metrics._base import DEFAULT_METHOD, MetricCI
+from skci.metrics._names import resolve_metric
+from skci.report import JointReport
+
+__all__ = ["JointEvaluator", "confusion_matrix_report", "joint_report"]
+
+_ONE_RULE = "y_pred"
+
+
+class JointEvaluator:
+    """Evaluate fitted classifiers on a held-out set by joint confidence intervals.
+
+    A fitted classifier is called a rule here: the intervals are of what it does to
+    rows of the same kind as the held-out ones.
+
+    Parameters
+    ----------
+    estimators : mapping or list of (str, estimator)
+        Fitted classifiers, or anything with ``predict``, by name.
+    metrics : str, metric object, list of them, or mapping of str to them
+        Names such as "accuracy" or "f0.5" or objects such as ``F05CI()``; a mapping
+        names them in the report.
+    confidence_level : float, default=0.95
+        Probability that all intervals cover at once, between 0 and 1.
+    method : str, optional
+        Interval method of metrics that do not set their own; "blurred" if not given.
+    pos_label : label, optional
+        Positive label of metrics that do not set their own; 1 if not given.
+    n_jobs : int, optional
+        How many estimators predict at once, as in joblib.
+    verbose : int, default=0
+        Above 0, a line is printed when an estimator has predicted.
+    random_state : int, Generator, RandomState or None
+        Seed of the quasi-random points behind the critical value; it is fixed if None,
+        so that the same data give the same report.
+
+    See Also
+    --------
+    joint_report : The same from predictions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skci import JointEvaluator
+    >>> X, y = make_classification(n_samples=1500, flip_y=0.1, random_state=0)
+    >>> rules = {
+    ...     "1-NN": KNeighborsClassifier(1).fit(X[:500], y[:500]),
+    ...     "Logistic": LogisticRegression().fit(X[:500], y[:500]),
+    ... }
+    >>> evaluator = JointEvaluator(rules, ["accuracy", "f0.5"], method="score")
+    >>> report = evaluator.evaluate(X[500:], y[500:])
+    >>> for finding in report.findings():
+    ...     print(finding)
+    On accuracy, 1-NN is worse than Logistic.
+    On f0.5, no rule is shown to differ from another.
+    """
+
+    def __init__(
+        self,
+        estimators: Any,
+        metrics: Any,
+        *,
+        confidence_level: float = 0.95,
+        method: str | None = None,
+        pos_label: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.metrics = metrics
+        self.confidence_level = confidence_level
+        self.method = method
+        self.pos_label = pos_label
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def __repr__(self) -> str:
+        try:
+            named = named_pairs(self.estimators, "estimators")
+            metrics = ", ".join(_named_metrics(self.metrics))
+        except (TypeError, ValueError):  # wrong options are told by evaluate
+            return super().__repr__()
+        rules = ", ".join(name for name, _ in named)
+        return f"JointEvaluator(rules: {rules}; metrics: {metrics})"
+
+    def evaluate(self, X: Any, y: Any) -> JointReport:
+        """Predict the labels of held-out data and report on them jointly.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows that none of the estimators was fitted on.
+        y : array-like of shape (n_samples,)
+            Their true labels, two at most.
+
+        Returns
+        -------
+        JointReport
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an option or the labels are not what they must be. An error that an
+            estimator raises is raised again with its name in front.
+        """
+        estimators = check_estimators(self.estimators)
+        options = _Options(
+            self.metrics, self.confidence_level, self.method, self.pos_label
+        )
+        # Bad labels are told before anything is predicted.
+        options.count(y, {}, truth="y")
+        responses = predict_labels(
+            estimators, X, n_jobs=self.n_jobs, verbose=self.verbose
+        )
+        counted = options.count(y, responses, truth="y")
+        return options.report(counted, self.random_state)
+
+
+def joint_report(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    metrics: Any,
+    confidence_level: float = 0.95,
+    method: str | None = None,
+    pos_label: Any = None,
+    random_state: Any = None,
+) -> JointReport:
+    """Report measures of several rules on the same rows by joint intervals.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, two at most.
+    y_pred : mapping, list of (str, array-like), data frame, or array-like
+        Predicted labels of each rule, by name; or of one rule.
+    metrics : str, metric object, list of them, or mapping of str to them
+        Names such as "accuracy" or "f0.5" or objects such as ``F05CI()``; a mapping
+        names them in the report.
+    confidence_level : float, default=0.95
+        Probability that all intervals cover at once, between 0 and 1.
+    method : str, optional
+        Interval method of metrics that do not set their own; "blurred" if not given.
+    pos_label : label, optional
+        Positive label of metrics that do not set their own; 1 if not given.
+    random_state : int, Generator, RandomState or None
+        Seed of the quasi-random points behind the critical value.
+
+    Returns
+    -------
+    JointReport
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the labels are not what they must be.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a measure is not defined at the table of a rule. The other intervals stay
+        jointly valid.
+
+    See Also
+    --------
+    JointEvaluator : The same from fitted estimators.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_predict
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from skci import joint_report
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> rules = {
+    ...     "Naive Bayes": cross_val_predict(GaussianNB(), X, y),
+    ...     "Stump": cross_val_predict(
+    ...         DecisionTreeClassifier(max_depth=1, random_state=0), X, y
+    ...     ),
+    ... }
+    >>> print(joint_report(y, rules, metrics=["accuracy", "mcc"], method="score"))
+    Joint 95% confidence intervals (score), n = 569, critical value 2.312
+    <BLANKLINE>
+    rule         metric    estimate  joint interval  individual interval
+    --------------------------------------------------------------------
+    Naive Bayes  accuracy  0.938     [0.911, 0.958]  [0.916, 0.955]
+    Naive Bayes  mcc       0.868     [0.809, 0.910]  [0.819, 0.904]
+    Stump        accuracy  0.900     [0.867, 0.925]  [0.872, 0.922]
+    Stump        mcc       0.784     [0.714, 0.838]  [0.726, 0.831]
+    """
+    options = _Options(metrics, confidence_level, method, pos_label)
+    counted = options.count(y_true, _named_predictions(y_pred))
+    return options.report(counted, random_state)
+
+
+def confusion_matrix_report(
+    matrix: Any,
+    *,
+    metrics: Any,
+    confidence_level: float = 0.95,
+    method: str | None = None,
+    random_state: Any = None,
+) -> JointReport:
+    """Report measures of one rule by joint intervals from its confusion matrix.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (2, 2)
+        Counts; rows are the truth and columns the prediction, the negative label
+        first, as :func:`sklearn.metrics.confusion_matrix` lays it out.
+    metrics, confidence_level, method, random_state
+        See :func:`joint_report`.
+
+    Returns
+    -------
+    JointReport
+
+    Raises
+    ------
+    ValueError
+        If `matrix` is not two by two whole numbers, or an option is wrong.
+
+    Examples
+    --------
+    >>> from skci import confusion_matrix_report
+    >>> matrix = [[50, 10], [15, 25]]
+    >>> print(confusion_matrix_report(matrix, metrics=["precision", "recall"]))
+    Joint 95% confidence intervals (blurred), n = 100, critical value 2.22...
+    <BLANKLINE>
+    rule    metric     estimate  joint interval  individual interval
+    ----------------------------------------------------------------
+    y_pred  precision  0.71      [0.51, 0.92]    [0.54, 0.89]
+    y_pred  recall     0.62      [0.43, 0.82]    [0.45, 0.80]
+    """
+    options = _Options(metrics, confidence_level, method, None)
+    table = OutcomeTable.from_cells(check_confusion_matrix(matrix))
+    return options.report(_Counted(table, [_ONE_RULE], {}), random_state)
+
+
+class _Options:
+    """What a report is asked for, checked."""
+
+    def __init__(
+        self, metrics: Any, confidence_level: Any, method: Any, pos_label: Any
+    ) -> None:
+        self.confidence_level = check_confidence_level(confidence_level)
+        self.method = check_method(DEFAULT_METHOD if method is None else method)
+        self.metrics = _named_metrics(metrics)
+        self.pos_label = pos_label
+        for metric in self.metrics.values():
+            metric._check(self.method)
+
+    def count(
+        self, y_true: Any, y_pred: Mapping[str, Any], truth: str = "y_true"
+    ) -> _Counted:
+        """Check labels and count outcomes."""
+        wanted = {
+            label: self.pos_label if metric.pos_label is None else metric.pos_label
+            for label, metric in self.metrics.items()
+            if not metric._measure.symmetric
+        }
+        table, positive, negative = binary_table(
+            y_true,
+            y_pred,
+            pos_label=next(iter(wanted.values()), self.pos_label),
+            any_pos_label=not wanted,
+            truth=truth,
+        )
+        exchanged = {
+            label: check_pos_label(pos_label, positive, negative)
+            for label, pos_label in wanted.items()
+        }
+        return _Counted(table, list(y_pred), exchanged)
+
+    def report(self, counted: _Counted, random_state: Any) -> JointReport:
+        """Make the report of counted outcomes."""
+        parameters = tuple(
+            metric._parameter(
+                counted.table,
+                position,
+                method=self.method,
+                rule=rule,
+                metric=label,
+                exchanged=counted.exchanged.get(label, False),
+            )
+            for position, rule in enumerate(counted.rules)
+            for label, metric in self.metrics.items()
+        )
+        joint = JointEstimate(
+            parameters,
+            counted.table.counts,
+            self.confidence_level,
+            random_state=random_state,
+        )
+        warn_of_undefined(joint)
+        return JointReport(joint)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Outcomes counted, ready for a report."""
+
+    table: OutcomeTable
+    rules: list[str]
+    exchanged: Mapping[str, bool]
+    """For which metrics the negative label of the table is the positive one."""
+
+
+def _named_metrics(metrics: Any) -> dict[str, MetricCI]:
+    """Metric objects by their label in the report."""
+    if isinstance(metrics, Mapping):
+        return {
+            label: resolve_metric(metric)
+            for label, metric in named_pairs(metrics, "metrics")
+        }
+    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
+        metrics = [metrics]
+    labelled = [
+        (metric if isinstance(metric, str) else resolve_metric(metric).name, metric)
+        for metric in metrics
+    ]
+    return _named_metrics(dict(named_pairs(labelled, "metrics")))
+
+
+def _named_predictions(y_pred: Any) -> dict[str, Any]:
+    """Columns of predicted labels by the name of their rule."""
+    if hasattr(y_pred, "columns"):  # a data frame
+        y_pred = [(name, y_pred[name]) for name in y_pred.columns]
+        return dict(named_pairs(y_pred, "y_pred"))
+    are_pairs = isinstance(y_pred, list | tuple) and any(
+        isinstance(entry, tuple) for entry in y_pred[:1]
+    )
+    if isinstance(y_pred, Mapping) or are_pairs:
+        return dict(named_pairs(y_pred, "y_pred"))
+    return {_ONE_RULE: y_pred}
