@@ -1,0 +1,5 @@
+"""What the tests share."""
+
+import os
+
+os.environ["MPLBACKEND"] = "Agg"

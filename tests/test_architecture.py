@@ -1,0 +1,76 @@
+"""Dependencies run one way, and the mathematics knows no scikit-learn."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import skci
+
+PACKAGE = Path(skci.__file__).parent
+
+# Each module may import those above its own line, and the libraries named.
+LAYERS = [
+    ("exceptions", set()),
+    ("_measures", {"numpy"}),
+    ("_functionals", {"numpy"}),
+    ("_outcomes", {"numpy"}),
+    ("_covariance", {"numpy"}),
+    ("_critical", {"numpy", "scipy"}),
+    ("_score", {"numpy", "scipy"}),
+    ("_intervals", {"numpy", "scipy"}),
+    ("_joint", {"numpy", "scipy"}),
+    ("_validation", {"numpy", "sklearn"}),
+    ("_estimate", {"numpy", "sklearn"}),
+    ("_responses", {"sklearn"}),
+    ("metrics._base", {"numpy", "sklearn"}),
+    ("metrics._binary", {"numpy"}),
+    ("metrics._custom", {"numpy"}),
+    ("metrics._names", set()),
+    ("metrics", set()),
+    ("report", {"numpy", "pandas"}),
+    ("evaluation", set()),
+    ("display", {"numpy", "matplotlib"}),
+]
+
+
+def imports_of(module):
+    """Names of the modules that a module imports, those of skci without the prefix."""
+    path = PACKAGE / Path(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module
+            if node.module == "skci.metrics":
+                yield from (f"skci.metrics.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize(("module", "libraries"), LAYERS)
+def test_imports_point_downward(module, libraries):
+    names = [name for name, _ in LAYERS]
+    below = {f"skci.{name}" for name in names[: names.index(module)]}
+    package = {"skci.metrics"} if module.startswith("metrics") else set()
+    for imported in imports_of(module):
+        if module == "report" and imported == "skci.display":
+            continue  # inside a method: a picture is drawn when asked for
+        if imported.partition(".")[0] == "skci":
+            assert imported in below | package, f"{module} imports {imported}"
+        else:
+            top = imported.partition(".")[0]
+            assert top in libraries | sys.stdlib_module_names, (
+                f"{module} imports {imported}"
+            )
+            assert "._" not in imported, f"{module} imports the private {imported}"
+
+
+def test_every_module_has_its_layer():
+    found = {
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+        for path in PACKAGE.rglob("*.py")
+    }
+    expected = {name for name, _ in LAYERS} - {"metrics"}
+    assert found == expected | {"__init__", "__main__", "metrics.__init__"}

@@ -1,0 +1,240 @@
+"""The picture: what is drawn where, and that all of it can be read."""
+
+import builtins
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from simulated import some_rules
+from sklearn.neighbors import KNeighborsClassifier
+
+from skci import ConfidenceIntervalDisplay, joint_report
+
+Y, RULES = some_rules(**{"a good rule": 0.9, "fair": 0.8, "poor": 0.7})
+PERFECT = {"perfect": Y, "fair": RULES["fair"], "silent": 0 * Y}
+LONG = {
+    "a rule whose name goes on and on until it needs two lines": RULES["fair"],
+    "x" * 50: RULES["poor"],
+    "under_score $a$ <b> ä": RULES["fair"],
+}
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def lines_of(ax, position):
+    """Intervals at a height by the width of their line, and the estimate."""
+    lines = [line for line in ax.lines if len(line.get_ydata()) == 2]
+    lines = [line for line in lines if set(line.get_ydata()) == {position}]
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    (dot,) = [one.get_xdata()[0] for one in dots if one.get_ydata()[0] == position]
+    return {line.get_linewidth(): line for line in lines}, dot
+
+
+def arrows_of(ax):
+    """Where an interval has no end: heights by the sign of the arrow."""
+    return [
+        (line.get_ydata()[0], line.get_marker(), line.get_xdata()[0])
+        for line in ax.lines
+        if line.get_marker() in ("<", ">")
+    ]
+
+
+def texts_of(figure):
+    for ax in figure.axes:
+        yield ax.title
+        left, right = ax.get_xlim()
+        for text in ax.get_xticklabels():
+            if left <= text.get_position()[0] <= right:  # else it is not drawn
+                yield text
+        yield from ax.get_yticklabels()
+    for legend in [
+        *figure.legends,
+        *filter(None, [a.get_legend() for a in figure.axes]),
+    ]:
+        yield from legend.get_texts()
+
+
+def assert_readable(figure):
+    """No text leaves the picture, and no two lie on one another."""
+    figure.draw_without_rendering()
+    width, height = figure.get_size_inches() * figure.dpi
+    texts = [one for one in texts_of(figure) if one.get_text() and one.get_visible()]
+    boxes = [one.get_window_extent() for one in texts]
+    boxes = [box for box in boxes if box.width > 0]
+    for box, text in zip(boxes, texts, strict=True):
+        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height
+        assert inside, f"{text} is cut off"
+    for k, box in enumerate(boxes):
+        for other, text in zip(boxes[:k], texts, strict=False):
+            assert not box.padded(-1).overlaps(other), f"{texts[k]} covers {text}"
+
+
+# --------------------------------------------------------------------------------------
+
+
+def test_constructor_stores():
+    given = dict(
+        rules=["a"],
+        metrics=["f1"],
+        estimates=np.array([0.5]),
+        intervals=np.array([[0.3, 0.7]]),
+        individual_intervals=np.array([[0.4, 0.6]]),
+        confidence_level=0.9,
+    )
+    display = ConfidenceIntervalDisplay(**given)
+    assert vars(display) == given
+    assert not plt.get_fignums()
+    assert display.plot() is display
+    (ax,) = display.axes_
+    assert display.figure_ is ax.figure
+    assert {name: vars(display)[name] for name in given} == given
+
+
+def test_every_number_is_drawn():
+    report = joint_report(Y, RULES, metrics=["f1", "mcc"], confidence_level=0.9)
+    display = report.plot()
+    assert len(display.axes_) == 2
+    colours = set()
+    for ax, metric in zip(display.axes_, report.metrics, strict=True):
+        assert ax.get_title() == metric
+        names = [one.get_text() for one in ax.get_yticklabels()]
+        assert names == (report.rules if ax is display.axes_[0] else [])
+        assert ax.yaxis_inverted()  # the first rule is on top
+        for position, rule in zip(ax.get_yticks(), report.rules, strict=True):
+            lines, estimate = lines_of(ax, position)
+            own, alone = report[rule, metric], report.individual()[rule, metric]
+            assert estimate == own
+            thin, thick = (lines[width] for width in sorted(lines))
+            assert tuple(thin.get_xdata()) == own.confidence_interval()
+            assert tuple(thick.get_xdata()) == alone.confidence_interval()
+            assert thin.get_color() == thick.get_color()
+            colours.add((rule, to_hex(thin.get_color())))
+    assert len(colours) == len({colour for _, colour in colours}) == 3
+    (legend,) = display.figure_.legends
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert shown == ["joint 90% interval", "individual 90% interval"]
+
+
+def test_legend_of_intervals_that_are_not_joint():
+    report = joint_report(Y, RULES, metrics="f1")
+    for other in (report.individual(), report.select(rules="fair")):
+        (legend,) = other.plot().figure_.legends
+        assert [text.get_text() for text in legend.get_texts()] == ["95% interval"]
+
+
+def test_from_estimators_and_predictions():
+    X = np.random.default_rng(0).normal(size=(len(Y), 2)) + Y[:, np.newaxis]
+    rules = {
+        f"{k}-NN": KNeighborsClassifier(k).fit(X[:200], Y[:200]) for k in (1, 5, 25)
+    }
+    X_test, y_test = X[200:], Y[200:]
+    metrics = ["f1", "mcc"]
+    by_estimators = ConfidenceIntervalDisplay.from_estimators(
+        rules, X_test, y_test, metrics=metrics, method="score", n_jobs=2
+    )
+    predictions = {name: rule.predict(X_test) for name, rule in rules.items()}
+    by_predictions = ConfidenceIntervalDisplay.from_predictions(
+        y_test, predictions, metrics=metrics, method="score"
+    )
+    report = joint_report(y_test, predictions, metrics=metrics, method="score")
+    for display in (by_estimators, by_predictions):
+        assert len(display.axes_) == 2
+        assert display.estimates.tolist() == report.estimates.tolist()
+        assert display.intervals[:, 0].tolist() == report.to_dict()["low"]
+        assert list(dict.fromkeys(display.rules)) == list(rules)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", ["lift", "positive_likelihood_ratio", "dor"])
+def test_intervals_without_an_end_reach_the_edge(name):
+    name = "diagnostic_odds_ratio" if name == "dor" else name
+    display = joint_report(Y, PERFECT, metrics=name).plot()
+    (ax,) = display.axes_
+    left, right = ax.get_xlim()
+    endless = [k for k, (_, high) in enumerate(display.intervals) if np.isinf(high)]
+    assert endless == ([2] if name == "lift" else [0, 2])
+    assert arrows_of(ax) == [(k, ">", right) for k in endless]
+    drawn = [tuple(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 2]
+    assert sum(high == right for _, high in drawn) == 2 * len(endless)
+    assert np.isfinite(drawn).all()
+    assert left < display.intervals[1, 0] < display.intervals[1, 1] < right
+    dots = [line.get_ydata()[0] for line in ax.lines if line.get_marker() == "o"]
+    assert dots == np.flatnonzero(np.isfinite(display.estimates)).tolist()
+    assert_readable(display.figure_)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_nothing_but_undefined():
+    metrics = ["precision", "lift"]
+    display = joint_report(Y, {"silent": 0 * Y}, metrics=metrics).plot()
+    for ax, high in zip(display.axes_, (1, np.inf), strict=True):
+        (thick, *_) = [line for line in ax.lines if len(line.get_xdata()) == 2]
+        assert thick.get_xdata()[0] == 0
+        assert thick.get_xdata()[1] == min(high, ax.get_xlim()[1])
+    assert_readable(display.figure_)
+    display.intervals = display.individual_intervals = np.full((2, 2), np.nan)
+    assert_readable(display.plot().figure_)  # nothing to draw, and no error
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("rules", "metrics"),
+    [
+        (RULES, ["accuracy", "f1", "mcc"]),
+        (RULES, ["f1"]),
+        (RULES, ["accuracy", "f1", "mcc", "lift"]),
+        ({"a": RULES["fair"]}, ["negative_predictive_value"]),
+        ({"a": RULES["fair"]}, {"a metric with quite a long name of its own": "f1"}),
+        (LONG, ["positive_likelihood_ratio", "negative_likelihood_ratio"]),
+        (LONG, {"y" * 60: "f1", "long " * 12: "mcc", "kappa": "kappa"}),
+        (PERFECT, ["positive_likelihood_ratio", "diagnostic_odds_ratio", "f1"]),
+        ({f"rule {k}": RULES["fair"] for k in range(14)}, ["f1", "mcc"]),
+    ],
+)
+def test_no_text_is_cut_off(rules, metrics):
+    assert_readable(joint_report(Y, rules, metrics=metrics).plot().figure_)
+
+
+# --------------------------------------------------------------------------------------
+
+
+def test_given_axes_are_used():
+    figure, axes = plt.subplots(2, 2)
+    metrics = ["f1", "mcc", "accuracy", "lift"]
+    display = joint_report(Y, RULES, metrics=metrics).plot(axes=axes)
+    assert list(display.axes_) == list(axes.flat)
+    assert display.figure_ is figure
+    assert plt.get_fignums() == [figure.number]
+    assert [ax.get_title() for ax in axes.flat] == metrics
+    assert axes[1, 1].get_legend() is not None
+    (ax,) = figure.add_subplot(3, 3, 9).figure.axes[-1:]
+    assert joint_report(Y, RULES, metrics="f1").plot(axes=ax).axes_[0] is ax
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_wrong_number_of_axes(number):
+    _, axes = plt.subplots(number, squeeze=False)
+    report = joint_report(Y, RULES, metrics=["f1", "mcc"])
+    with pytest.raises(
+        ValueError, match=f"^axes must be one for each of 2 metrics, got {number}$"
+    ):
+        report.plot(axes=axes)
+
+
+def test_without_matplotlib(monkeypatch):
+    real = builtins.__import__
+
+    def without_matplotlib(name, *args, **kwargs):
+        if name.partition(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    report = joint_report(Y, RULES, metrics="f1")
+    monkeypatch.setattr(builtins, "__import__", without_matplotlib)
+    with pytest.raises(ImportError, match=r"pip install 'skci\[plot\]'"):
+        report.plot()

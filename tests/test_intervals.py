@@ -1,0 +1,167 @@
+"""Interval methods: published answers, scipy, and coverage."""
+
+import numpy as np
+import pytest
+from metrics_battery import METRICS
+from scipy.stats import beta, binomtest, norm
+
+from skci import F05CI, AccuracyCI, joint_report
+from skci._intervals import METHODS, refusal
+from skci.exceptions import SmallSampleWarning
+
+ignore_small = pytest.mark.filterwarnings(
+    "ignore::skci.exceptions.SmallSampleWarning",
+    "ignore::skci.exceptions.DegenerateVarianceWarning",
+)
+PROPORTIONS = [name for name in METRICS if METRICS[name]._measure.proportion]
+MATRICES = [
+    [[50, 10], [15, 25]],
+    [[170, 3], [20, 7]],
+    [[12, 0], [5, 9]],
+    [[0, 4], [1, 30]],
+]
+
+
+def right_of(n, right):
+    """Confusion matrix of n rows with so many predicted right."""
+    return [[right // 2, n - right], [0, right - right // 2]]
+
+
+@pytest.mark.parametrize(
+    ("n", "low", "high"),
+    [
+        (50, 0.670, 0.888),
+        (100, 0.711, 0.867),
+        (500, 0.763, 0.833),
+        (1000, 0.774, 0.824),
+        (5000, 0.789, 0.811),
+    ],
+)
+@pytest.mark.parametrize("method", ["wilson", "score"])
+def test_textbook_accuracy_of_80_percent(method, n, low, high):
+    value = AccuracyCI(method=method).from_confusion_matrix(right_of(n, round(0.8 * n)))
+    if method == "wilson":
+        assert value.confidence_interval() == pytest.approx((low, high), abs=5e-4)
+    else:  # its X2 part is Wilson's; beyond it, the limits differ a little
+        assert value.confidence_interval() == pytest.approx((low, high), abs=4e-3)
+
+
+def test_textbook_normal_interval():
+    """70 of 100 is .7 +- .0898 with n in the denominator; here it is n - 1."""
+    value = AccuracyCI(method="delta").from_confusion_matrix(right_of(100, 70))
+    half = (value.high - value.low) / 2
+    assert half * np.sqrt(99 / 100) == pytest.approx(0.0898, abs=5e-5)
+
+
+@ignore_small
+@pytest.mark.parametrize("name", PROPORTIONS)
+@pytest.mark.parametrize("matrix", MATRICES)
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_proportions_equal_scipy(name, matrix, level):
+    metric = METRICS[name]
+    (tn, fp), (fn, tp) = matrix
+    successes, trials = metric._measure.successes_and_trials(np.array([tp, fp, fn, tn]))
+    assert successes / trials == pytest.approx(metric.from_confusion_matrix(matrix))
+    test = binomtest(int(successes), int(trials))
+    for method, theirs in [("wilson", "wilson"), ("clopper-pearson", "exact")]:
+        own = type(metric)(method=method, confidence_level=level)
+        expected = test.proportion_ci(level, method=theirs)
+        limits = own.from_confusion_matrix(matrix).confidence_interval()
+        assert limits == pytest.approx((expected.low, expected.high), abs=1e-9)
+    alpha = 1 - level
+    jeffreys = beta.ppf(
+        [alpha / 2, 1 - alpha / 2], successes + 0.5, trials - successes + 0.5
+    )
+    if successes == 0:
+        jeffreys[0] = 0
+    if successes == trials:
+        jeffreys[1] = 1
+    own = type(metric)(method="jeffreys", confidence_level=level)
+    limits = own.from_confusion_matrix(matrix).confidence_interval()
+    assert limits == pytest.approx(tuple(jeffreys), abs=1e-9)
+
+
+@ignore_small
+@pytest.mark.parametrize("matrix", MATRICES)
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_plus_four_of_the_accuracy_is_agresti_coull(matrix, level):
+    z = norm.ppf((1 + level) / 2)
+    n, right = np.sum(matrix), np.trace(matrix)
+    centre = (right + z**2 / 2) / (n + z**2)
+    half = z * np.sqrt(centre * (1 - centre) / (n + z**2))
+    expected = np.clip([centre - half, centre + half], 0, 1)
+    for method in ("plus-four", "agresti-coull"):
+        own = AccuracyCI(method=method, confidence_level=level)
+        limits = own.from_confusion_matrix(matrix).confidence_interval()
+        assert limits == pytest.approx(tuple(expected), rel=1e-9)
+
+
+def test_plus_four_of_jaccard_is_that_of_f1():
+    matrix = [[50, 10], [15, 25]]
+    f1 = METRICS["f1"].__class__(method="plus-four").from_confusion_matrix(matrix)
+    own = METRICS["jaccard"].__class__(method="plus-four").from_confusion_matrix(matrix)
+    assert own.low == pytest.approx(f1.low / (2 - f1.low))
+    assert own.high == pytest.approx(f1.high / (2 - f1.high))
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_that_do_not_serve_say_which_do(name, method):
+    metric = METRICS[name]
+    reason = refusal(method, metric._measure)
+    own = type(metric)(**metric.get_params()).set_params(method=method)
+    if reason is None:
+        assert isinstance(own.from_confusion_matrix([[50, 10], [15, 25]]).low, float)
+    else:
+        serving = [other for other in METHODS if not refusal(other, metric._measure)]
+        with pytest.raises(ValueError, match=f"method='{method}' needs") as caught:
+            own.from_confusion_matrix([[50, 10], [15, 25]])
+        assert str(serving) in str(caught.value)
+
+
+def test_small_sample_warning_tells_of_proportions_only():
+    few_errors = [[60, 4], [5, 31]]
+    with pytest.warns(SmallSampleWarning, match="accuracy"):
+        AccuracyCI().from_confusion_matrix(few_errors).high  # noqa: B018
+    for quiet in (AccuracyCI(method="score"), F05CI(), F05CI(method="delta")):
+        quiet.from_confusion_matrix(few_errors).high  # noqa: B018
+    AccuracyCI().from_confusion_matrix([[60, 5], [5, 30]]).high  # noqa: B018
+
+
+def joint_coverage(method, n, draws, metrics, seed):
+    """Share of data sets on which all joint intervals hold the truth.
+
+    Three rules of one accuracy that err together: labels by thresholds of a latent
+    normal of correlation .6.
+    """
+    rng = np.random.default_rng(seed)
+    errors = (0.15, 0.2, 0.25)
+
+    def draw(size):
+        y = rng.random(size) < 0.5
+        common = rng.normal(size=size)
+        noise = [
+            np.sqrt(0.6) * common + np.sqrt(0.4) * rng.normal(size=size) for _ in errors
+        ]
+        wrong = [x < norm.ppf(error) for x, error in zip(noise, errors, strict=True)]
+        return y, {str(k): y ^ w for k, w in enumerate(wrong)}
+
+    truth = joint_report(*draw(2_000_000), metrics=metrics).estimates
+    covered = []
+    for _ in range(draws):
+        shown = joint_report(*draw(n), metrics=metrics, method=method).to_dict()
+        inside = (shown["low"] <= truth) & (truth <= shown["high"])
+        covered.append(inside.all())
+    return np.mean(covered)
+
+
+@pytest.mark.parametrize(
+    ("method", "at_least", "at_most"),
+    [("delta", 0.91, 0.98), ("score", 0.915, 0.985), ("blurred", 0.94, 1.0)],
+)
+def test_joint_coverage(method, at_least, at_most):
+    """Nominal .95; the standard error of 300 draws is .013."""
+    covered = joint_coverage(
+        method, n=600, draws=300, metrics=["accuracy", "f0.5"], seed=3
+    )
+    assert at_least <= covered <= at_most

@@ -1,0 +1,342 @@
+"""Labels of every kind, and what is said of bad ones."""
+
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from metrics_battery import labels
+from simulated import some_rules
+from sklearn import metrics as sk
+from sklearn.exceptions import UndefinedMetricWarning
+
+from skci import (
+    F1CI,
+    AccuracyCI,
+    JaccardCI,
+    MatthewsCorrCoefCI,
+    PrecisionCI,
+    RecallCI,
+    SpecificityCI,
+    joint_report,
+)
+from skci._outcomes import count_outcomes
+
+LABELS = {  # the negative label and the positive one, which is 1 if not said
+    "0 and 1": (0, 1),
+    "-1 and 1": (-1, 1),
+    "2 and 1": (2, 1),
+    "bool": (False, True),
+    "float": (0.0, 1.0),
+    "text": ("no", "yes"),
+}
+
+
+def read_only(values):
+    values = values.copy()
+    values.flags.writeable = False
+    return values
+
+
+def every_other(values):
+    """A view with a stride."""
+    return np.repeat(values, 2)[::2]
+
+
+def odd_index(values):
+    return pd.Series(values, index=np.arange(len(values))[::-1] * 3)
+
+
+CONTAINERS = {
+    "read-only": read_only,
+    "view": every_other,
+    "reversed view": lambda values: values[::-1].copy()[::-1],
+    "object": lambda values: values.astype(object),
+    "scalars": lambda values: np.array([*values, None], dtype=object)[:-1],
+    "list": lambda values: values.tolist(),
+    "tuple": lambda values: tuple(values.tolist()),
+    "column": lambda values: values[:, np.newaxis],
+    "Series": odd_index,
+    "category": lambda values: odd_index(values).astype("category"),
+    "Categorical": pd.Categorical,
+    "nullable": lambda values: odd_index(values).convert_dtypes(),
+    "DataFrame": lambda values: pd.DataFrame({"label": values}),
+    "polars": pl.Series,
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_of_every_kind_equal_scikit_learn(kind, container):
+    negative, positive = LABELS[kind]
+    y, p = (np.where(flags, positive, negative) for flags in labels())
+    expected = pytest.approx(sk.precision_score(y, p, pos_label=positive), rel=1e-14)
+    right = pytest.approx(sk.accuracy_score(y, p), rel=1e-14)
+    precision = PrecisionCI(pos_label=positive if kind == "text" else None)
+    wrap = CONTAINERS[container]
+    for y_true, y_pred in [(wrap(y), wrap(p)), (wrap(y), p), (y, wrap(p))]:
+        assert precision(y_true, y_pred) == expected
+        assert AccuracyCI()(y_true, y_pred) == right
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i8", "f2", "f4", "f8", "?"])
+def test_dtypes_of_truth_and_prediction_may_differ(dtype):
+    y, p = labels()
+    value = PrecisionCI()(y.astype(dtype), p.astype(int))
+    assert value == pytest.approx(sk.precision_score(y, p), rel=1e-14)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("kind", LABELS)
+def test_either_label_can_be_positive(kind, which):
+    y, p = (np.where(flags, *LABELS[kind]) for flags in labels())
+    pos_label = LABELS[kind][which]
+    for metric, reference in [
+        (PrecisionCI, sk.precision_score),
+        (JaccardCI, sk.jaccard_score),
+    ]:
+        value = metric(pos_label=pos_label)(y, p)
+        assert value == pytest.approx(reference(y, p, pos_label=pos_label), rel=1e-14)
+
+
+@pytest.mark.parametrize("pair", [(0, 2), (3, 2), (-1, 0), ("a", "b")])
+def test_measures_of_both_labels_need_no_positive_one(pair):
+    y, p = (np.where(flags, *pair) for flags in labels())
+    for metric, reference in [
+        (AccuracyCI(), sk.accuracy_score),
+        (MatthewsCorrCoefCI(), sk.matthews_corrcoef),
+    ]:
+        assert metric(y, p) == pytest.approx(reference(y, p), rel=1e-14)
+
+
+@pytest.mark.parametrize("zero_division", [0, 1, np.nan])
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_one_label_only(label, zero_division):
+    y = np.full(30, label)
+    for metric, reference in [(F1CI, sk.f1_score), (RecallCI, sk.recall_score)]:
+        value = metric(zero_division=zero_division)(y, y)
+        expected = reference(y, y, zero_division=zero_division)
+        assert value == pytest.approx(expected, nan_ok=True)
+    assert AccuracyCI()(["only"] * 30, ["only"] * 30) == 1
+    assert PrecisionCI(pos_label="only")(["only"] * 30, ["only"] * 30) == 1
+
+
+def test_pos_label_may_be_absent_where_one_label_is_present():
+    for label, pos_label in [(0, None), (0, 2), ("no", "yes")]:
+        with pytest.warns(UndefinedMetricWarning, match="^precision: undefined"):
+            assert np.isnan(PrecisionCI(pos_label=pos_label)([label] * 9, [label] * 9))
+
+
+TEXT = ["no", "yes", "no", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("values", "pos_label", "error", "message"),
+    [
+        (TEXT, None, ValueError, r"one of the labels \['no', 'yes'\], got none"),
+        (TEXT, "maybe", ValueError, r"labels \['no', 'yes'\], got 'maybe'"),
+        (TEXT, 1, ValueError, r"labels \['no', 'yes'\], got 1"),
+        (["no"] * 4, None, ValueError, r"labels \['no'\], got none"),
+        ([0, 1, 0, 1], 2, ValueError, r"labels \[0, 1\], got 2"),
+        ([0, 2, 0, 2], None, ValueError, r"labels \[0, 2\], got none"),
+        ([0, 1, 0, 1], "1", ValueError, r"labels \[0, 1\], got '1'"),
+        ([0, 0, 0, 0], "1", ValueError, r"labels \[0\], got '1'"),
+        ([0, 1, 0, 1], np.nan, ValueError, r"labels \[0, 1\], got nan"),
+        ([0, 1, 0, 1], [1], TypeError, r"a number, a boolean or a string, got \[1\]"),
+        ([0, 1, 0, 1], np.array([0, 1]), TypeError, r"got array\(\[0, 1\]\)"),
+    ],
+)
+def test_wrong_pos_label(values, pos_label, error, message):
+    message = rf"^pos_label must be .*{message}$"
+    with pytest.raises(error, match=message):
+        PrecisionCI(pos_label=pos_label)(values, values)
+    with pytest.raises(error, match=message):
+        joint_report(values, values, metrics=["recall", "f2"], pos_label=pos_label)
+    if pos_label is not None:  # of the second metric: the first has a right one
+        metrics = [RecallCI(pos_label=values[0]), SpecificityCI(pos_label=pos_label)]
+        with pytest.raises(error, match=message):
+            joint_report(values, values, metrics=metrics)
+
+
+# --------------------------------------------------------------------------------------
+# Bad labels
+# --------------------------------------------------------------------------------------
+
+MISSING = "must hold a label in every row, got a missing or infinite value: "
+KINDS = "must hold labels that are numbers, booleans or strings, got "
+SHAPE = "must be a one-dimensional array of labels, got "
+SCORES = r"must hold class labels, got continuous values such as 0\.[2-7]; turn scores"
+
+BAD = {
+    "NaN": ([0, 1, np.nan], ValueError, MISSING + "nan$"),
+    "inf": ([0, 1, np.inf], ValueError, MISSING + "inf$"),
+    "-inf": ([0, 1, -np.inf], ValueError, MISSING + "-inf$"),
+    "None": ([0, 1, None], ValueError, MISSING + "None$"),
+    "inf object": (np.array([0, 1, np.inf], dtype=object), ValueError, MISSING),
+    "NaN among strings": (["no", "yes", np.nan], ValueError, MISSING + "nan$"),
+    "NA integer": (pd.array([0, 1, None], dtype="Int64"), ValueError, MISSING),
+    "NA boolean": (pd.array([False, True, None], dtype="boolean"), ValueError, MISSING),
+    "NA string": (pd.array(["no", "yes", None], dtype="string"), ValueError, MISSING),
+    "NA category": (pd.Categorical(["no", "yes", None]), ValueError, MISSING),
+    "NaT": (np.array([pd.NaT, 1, 0]), ValueError, MISSING + "NaT"),
+    "polars null": (pl.Series([0, 1, None]), ValueError, MISSING),
+    "polars null string": (pl.Series(["no", "yes", None]), ValueError, MISSING),
+    "scores": ([0.2, 0.7, 0.4], ValueError, SCORES),
+    "scores object": (np.array([0.2, 0.7, 1], dtype=object), ValueError, SCORES),
+    "2-D": (np.zeros((3, 2)), ValueError, SHAPE + r"an array of shape \(3, 2\)$"),
+    "0-D": (np.array(1), ValueError, SHAPE + r"an array of shape \(\)$"),
+    "ragged": ([[0], [0, 1], [1]], ValueError, SHAPE + "nested sequences"),
+    "scalar": (1, TypeError, SHAPE + "int$"),
+    "string": ("010", TypeError, SHAPE + "str$"),
+    "bytes": (b"010", TypeError, SHAPE + "bytes$"),
+    "nothing": (None, TypeError, SHAPE + "NoneType$"),
+    "iterator": (iter([0, 1, 1]), TypeError, SHAPE),
+    "complex": (np.array([0, 1, 1j]), TypeError, KINDS + "dtype complex128"),
+    "dates": (np.array([1, 2, 3], dtype="M8[D]"), TypeError, KINDS + "dtype datetime"),
+    "byte strings": (np.array([b"no", b"yes"]), TypeError, KINDS + "dtype"),
+    "things": ([date(2020, 1, 1)] * 3, TypeError, KINDS + "datetime.date"),
+    "decimals": ([Decimal(1)] * 3, TypeError, KINDS + "Decimal"),
+    "lists": (
+        np.array([[0], [0, 1], None], dtype=object),
+        TypeError,
+        "must hold labels",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_labels_are_named(case):
+    bad, error, message = BAD[case]
+    good = [0, 1, 1]
+    with pytest.raises(error, match="^y_true " + message):
+        AccuracyCI()(bad, good)
+    with pytest.raises(error, match="^y_pred " + message):
+        PrecisionCI()(good, bad)
+    with pytest.raises(error, match="^Rule 2 " + message):
+        joint_report(good, {"Rule 1": good, "Rule 2": bad}, metrics="f1")
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "message"),
+    [
+        ([], [], "y_true must hold at least one row, got none"),
+        ([0, 1, 1], [0, 1], "y_pred must have as many rows as y_true, got 2 and 3"),
+        ([0, 1], [], "y_pred must have as many rows as y_true, got 0 and 2"),
+        (
+            [0, 1, 2],
+            [0, 1, 1],
+            "y_true and y_pred must hold two labels, got 3: 0, 1, 2",
+        ),
+        (
+            [0, 1, 1],
+            [0, 1, 2],
+            "y_true and y_pred must hold two labels, got 3: 0, 1, 2",
+        ),
+        (
+            [0, 0, 1],
+            [0, 2, 2],
+            "y_true and y_pred must hold two labels, got 3: 0, 1, 2",
+        ),
+        (list("abc"), list("abc"), "must hold two labels, got 3: 'a', 'b', 'c'"),
+        (range(40), range(40), r"must hold two labels, got 40: 0, .*, 9, \.\.\."),
+        ([0, 1], ["0", "1"], "labels of one type, got number in y_true, str in y_pred"),
+        ([0, "1"], ["0", "1"], "got number and str in y_true, str in y_pred"),
+        ([True, False], ["True", "False"], "must hold labels of one type"),
+    ],
+)
+@pytest.mark.parametrize("metric", [AccuracyCI(), F1CI()])
+def test_labels_that_do_not_fit(metric, y, p, message):
+    with pytest.raises(ValueError, match=message):
+        metric(y, p)
+
+
+# --------------------------------------------------------------------------------------
+# Counting
+# --------------------------------------------------------------------------------------
+
+
+def test_labels_are_not_modified():
+    y, p = (flags.astype(float) for flags in labels())
+    kept_y, kept_p = y.copy(), p.copy()
+    rules = {"a": p, "b": p[::-1]}
+    report = joint_report(y, rules, metrics=["f1", "accuracy"], pos_label=0)
+    report.to_dict()
+    with pytest.raises(ValueError, match="two labels"):
+        AccuracyCI()(y, p + 7)
+    assert np.array_equal(y, kept_y)
+    assert np.array_equal(p, kept_p)
+
+
+@pytest.fixture(scope="module")
+def many_rows():
+    return labels(n=300_007)
+
+
+@pytest.mark.parametrize("dtype", [bool, "i8", "f4", object, "U5"])
+def test_many_rows(many_rows, dtype):
+    y, p = (flags.astype(dtype) for flags in many_rows)
+    pos_label = "True" if dtype == "U5" else None
+    value = F1CI(pos_label=pos_label)(y, p)
+    assert value == pytest.approx(sk.f1_score(*many_rows), rel=1e-13)
+    assert value.n_samples == 300_007
+
+
+@pytest.mark.parametrize("bad", [2, np.nan, 0.5])
+@pytest.mark.parametrize("position", [0, 150_000, 300_006])
+def test_one_bad_label_among_many(many_rows, position, bad):
+    y, p = (flags.astype(float) for flags in many_rows)
+    p[position] = bad
+    with pytest.raises(ValueError, match="y_pred must hold"):
+        AccuracyCI()(y, p)
+
+
+def better_and_better(number):
+    rates = np.linspace(0.6, 0.9, number)
+    return some_rules(700, **{f"rule {k}": rate for k, rate in enumerate(rates)})
+
+
+# Bytes and words, dense and packed tables meet at these numbers of rules.
+@pytest.mark.parametrize("number", [1, 3, 7, 8, 15, 16, 20])
+def test_many_rules_equal_each_alone(number):
+    y, rules = better_and_better(number)
+    report = joint_report(y, rules, metrics=["f1", "mcc"], method="delta")
+    assert report.n_samples == len(y)
+    for rule, p in rules.items():
+        for name in ("f1", "mcc"):
+            alone = joint_report(y, p, metrics=name, method="delta")["y_pred", name]
+            joint = report[rule, name]
+            assert joint == alone
+            assert joint.standard_error == pytest.approx(alone.standard_error)
+    ends = list(rules)[:: max(number - 1, 1)]  # the first and the last
+    pair = joint_report(y, [(k, rules[k]) for k in ends], metrics="f1", method="delta")
+    chosen = report.select(rules=ends, metrics="f1")
+    assert chosen.covariance == pytest.approx(pair.covariance, rel=1e-10)
+
+
+@pytest.mark.parametrize("number", [1, 4, 17])
+def test_tables_add_up(number):
+    y, rules = better_and_better(number)
+    columns = [y, *rules.values()]
+    whole = count_outcomes(columns, 1, 0)
+    first, second = (
+        count_outcomes([column[part] for column in columns], 1, 0)
+        for part in (slice(250), slice(250, None))
+    )
+    total = first + second
+    assert np.array_equal(total.outcomes, whole.outcomes)
+    assert np.array_equal(total.counts, whole.counts)
+    assert total.n_samples == len(y)
+    for rule, p in enumerate(rules.values()):
+        (tn, fp), (fn, tp) = sk.confusion_matrix(y, p)
+        assert total.own(rule).tolist() == [tp, fp, fn, tn]
+
+
+def test_tables_of_different_rules_do_not_add():
+    one, two = (count_outcomes([np.ones(3)] * k, 1, 0) for k in (2, 3))
+    with pytest.raises(
+        ValueError, match="must be of the same rules, got 1 and 2 rules"
+    ):
+        one + two

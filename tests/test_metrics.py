@@ -1,0 +1,299 @@
+"""The battery: what holds for every metric."""
+
+import inspect
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from metrics_battery import METRICS, PARTNERS, REFERENCES, labels
+from sklearn.base import clone
+from sklearn.metrics import confusion_matrix
+
+import skci
+from skci import metrics
+from skci._functionals import CellFunctional
+from skci._intervals import METHODS, refusal
+from skci._measures import ALIASES, MEASURES
+from skci.metrics import MetricCI, make_metric_ci
+
+every_metric = pytest.mark.parametrize("name", METRICS)
+SETTINGS = [
+    dict(prevalence=0.5, sensitivity=0.7, specificity=0.75, seed=1),
+    dict(prevalence=0.3, sensitivity=0.9, specificity=0.95, seed=2),
+    dict(prevalence=0.15, sensitivity=0.5, specificity=0.9, seed=3),
+]
+
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+
+every_interval = pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        (name, method)
+        for name, metric in METRICS.items()
+        for method in METHODS
+        if not refusal(method, metric._measure)
+    ],
+)
+
+
+def with_options(name, **options):
+    """Metric of the battery with other options."""
+    return clone(METRICS[name]).set_params(**options)
+
+
+# --------------------------------------------------------------------------------------
+# Nobody is left out
+# --------------------------------------------------------------------------------------
+
+
+def test_every_metric_has_a_reference():
+    assert set(METRICS) == set(REFERENCES)
+
+
+def test_every_measure_and_class_is_in_the_battery():
+    bases = {MetricCI, skci.CustomCI}
+    classes = {
+        cls
+        for cls in vars(metrics._binary).values()
+        if inspect.isclass(cls) and issubclass(cls, MetricCI) and cls not in bases
+        if not cls.__name__.startswith("_")
+    }
+    assert classes == {type(metric) for metric in METRICS.values()}
+    assert {cls.__name__ for cls in classes} <= set(skci.__all__)
+    assert set(MEASURES) == set(skci.available_metrics())
+
+
+def test_public_names_exist():
+    assert len(skci.__all__) == len(set(skci.__all__))
+    assert all(hasattr(skci, name) for name in skci.__all__)
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_aliases_name_a_measure(alias):
+    assert ALIASES[alias] in MEASURES
+    assert alias not in MEASURES
+
+
+# --------------------------------------------------------------------------------------
+# Estimates
+# --------------------------------------------------------------------------------------
+
+
+@every_metric
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_equals_reference(name, setting):
+    y, p = labels(**setting)
+    with warnings.catch_warnings():  # the signature of class_likelihood_ratios changed
+        warnings.simplefilter("ignore", FutureWarning)
+        expected = REFERENCES[name](y, p)
+    assert METRICS[name](y, p) == pytest.approx(expected, rel=1e-13)
+
+
+def test_accuracy_is_scikit_learn_s_to_the_last_bit():
+    for n in range(2, 60):
+        y = np.arange(n) < n / 2
+        p = np.arange(n) < n / 3
+        assert METRICS["accuracy"](y, p) == REFERENCES["accuracy"](y, p)
+
+
+@every_metric
+def test_built_in_measures_are_scale_free(name):
+    measure = METRICS[name]._measure
+    counts = np.array([40.0, 10.0, 25.0, 80.0])
+    assert measure.scale_free
+    by_counts, by_shares = (
+        CellFunctional(measure.function).estimate(cells)
+        for cells in (counts, counts / counts.sum())
+    )
+    assert by_counts == pytest.approx(by_shares, rel=1e-12)
+
+
+@every_metric
+def test_confusion_matrix_and_labels_agree(name):
+    y, p = labels()
+    by_labels = METRICS[name](y, p)
+    by_matrix = METRICS[name].from_confusion_matrix(confusion_matrix(y, p))
+    assert by_matrix == by_labels
+    assert by_matrix.confidence_interval() == by_labels.confidence_interval()
+
+
+@every_metric
+def test_order_of_rows_does_not_matter(name):
+    y, p = labels()
+    shuffled = np.random.default_rng(0).permutation(len(y))
+    assert METRICS[name](y, p) == METRICS[name](y[shuffled], p[shuffled])
+
+
+@every_metric
+def test_repeated_rows_keep_the_estimate_and_narrow_the_interval(name):
+    y, p = labels()
+    once, four_times = METRICS[name](y, p), METRICS[name](np.tile(y, 4), np.tile(p, 4))
+    assert four_times == pytest.approx(once, rel=1e-13)
+    # n - 1 in the place of n is all that keeps this from being exactly one half
+    shrunk = np.sqrt((len(y) - 1) / (4 * len(y) - 1))
+    ratio = four_times.standard_error / once.standard_error
+    assert ratio == pytest.approx(shrunk, rel=1e-10)
+
+
+@every_interval
+def test_exchanging_the_labels(name, method):
+    metric = with_options(name, method=method)
+    y, p = labels()
+    own = metric(y, p)
+    if metric._measure.symmetric:
+        exchanged = metric(~y, ~p)
+        assert exchanged == pytest.approx(own, rel=1e-12)
+        if method == "blurred" and metric._measure.proportion is None:
+            return  # the noise on E[ZA], E[A] and E[Z] does not treat labels alike
+        assert exchanged.low == pytest.approx(own.low, rel=1e-6)
+        assert exchanged.high == pytest.approx(own.high, rel=1e-6)
+    else:
+        exchanged = metric.set_params(pos_label=False)(~y, ~p)
+        assert exchanged == own
+        assert exchanged.confidence_interval() == own.confidence_interval()
+        if name in PARTNERS and method != "blurred":
+            partner = with_options(PARTNERS[name], method=method)(~y, ~p)
+            assert partner == own
+            assert partner.low == pytest.approx(own.low, rel=1e-6)
+
+
+@every_metric
+def test_symmetric_means_symmetric(name):
+    y, p = labels()
+    same = METRICS[name](~y, ~p) == pytest.approx(METRICS[name](y, p), rel=1e-12)
+    assert same == METRICS[name]._measure.symmetric
+
+
+@every_metric
+def test_better_rules_have_better_values(name):
+    y, p = labels(n=4000)
+    y_better, p_better = labels(n=4000, sensitivity=0.95, specificity=0.98)
+    improved = METRICS[name](y_better, p_better) > METRICS[name](y, p)
+    assert improved == METRICS[name].greater_is_better
+
+
+# --------------------------------------------------------------------------------------
+# Derivatives
+# --------------------------------------------------------------------------------------
+
+
+@every_metric
+def test_influence_is_the_infinitesimal_jackknife(name):
+    functional = CellFunctional(METRICS[name]._measure.function)
+    points = np.random.default_rng(0).dirichlet(np.full(4, 3.0), size=50)
+    _, influence, _ = functional(points)
+    assert np.sum(points * influence, axis=1) == pytest.approx(0, abs=1e-12)
+    step = 1e-6
+    for cell in range(4):
+        toward = np.eye(4)[cell] - points
+        ahead = functional.estimate(points + step * toward)
+        behind = functional.estimate(points - step * toward)
+        numeric = (ahead - behind) / (2 * step)
+        assert influence[:, cell] == pytest.approx(numeric, rel=1e-5, abs=1e-6)
+
+
+def test_overlap_takes_the_mean_slope_at_its_kink():
+    functional = CellFunctional(MEASURES["overlap"].function)
+    at, below, above = (
+        functional(np.array([0.3, 0.2 + e, 0.2 - e, 0.3])).gradient
+        for e in (0, -1e-9, 1e-9)
+    )
+    assert at == pytest.approx((below + above) / 2)
+    assert not np.allclose(below, above)
+
+
+# --------------------------------------------------------------------------------------
+# Intervals
+# --------------------------------------------------------------------------------------
+
+DEGENERATE = {
+    "perfect": [[30, 0], [0, 20]],
+    "all wrong": [[0, 30], [20, 0]],
+    "no predicted positives": [[30, 0], [20, 0]],
+    "no predicted negatives": [[0, 30], [0, 20]],
+    "one class, right": [[40, 0], [0, 0]],
+    "one class, mixed": [[0, 0], [15, 25]],
+    "no true positives found": [[30, 5], [20, 0]],
+    "no false positives": [[30, 0], [5, 15]],
+    "one row": [[0, 0], [0, 1]],
+    "two rows": [[1, 0], [0, 1]],
+}
+
+
+@every_interval
+@pytest.mark.parametrize("table", DEGENERATE)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_degenerate_tables_have_honest_intervals(name, method, table):
+    metric = with_options(name, method=method)
+    value = metric.from_confusion_matrix(DEGENERATE[table])
+    low, high = value.confidence_interval()
+    lowest, highest = metric.bounds
+    assert lowest <= low < high <= highest
+    if np.isnan(value):
+        assert (low, high) == (lowest, highest)
+    else:
+        assert low <= value <= high
+
+
+@every_interval
+def test_intervals_grow_with_the_level_and_hold_the_estimate(name, method):
+    value = with_options(name, method=method)(*labels())
+    limits = [value.confidence_interval(level) for level in (0.5, 0.9, 0.95, 0.999)]
+    for narrow, wide in pairwise(limits):
+        assert wide.low < narrow.low < value < narrow.high < wide.high
+
+
+@every_interval
+def test_methods_agree_on_many_rows(name, method):
+    y, p = labels(n=200_000)
+    delta = with_options(name, method="delta")(y, p)
+    own = with_options(name, method=method)(y, p)
+    assert own.high - own.low == pytest.approx(delta.high - delta.low, rel=0.02)
+
+
+# --------------------------------------------------------------------------------------
+# A user's own
+# --------------------------------------------------------------------------------------
+
+
+def own_f1(tp, fp, fn, tn):
+    return 2 * tp / (2 * tp + fp + fn)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "plus-four", "score"])
+def test_own_metric_equals_the_built_in_one(method):
+    own = make_metric_ci(own_f1, name="own", bounds=(0, 1)).set_params(method=method)
+    built_in = skci.F1CI(method=method)
+    y, p = labels()
+    assert own(y, p) == pytest.approx(built_in(y, p), rel=1e-14)
+    assert own(y, p).confidence_interval() == pytest.approx(
+        built_in(y, p).confidence_interval(), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("g", "error"),
+    [
+        (lambda tp, fp, fn, tn: abs(tp - fp), ValueError),
+        (lambda tp, fp, fn, tn: np.maximum(np.real(tp), fp.real), ValueError),
+        (lambda tp, fp, fn, tn: float(tp), TypeError),
+        (lambda tp, fp, fn, tn: tp if tp > fp else fp, TypeError),
+        (lambda tp, fp, fn, tn: __import__("math").sqrt(tp), TypeError),
+        (lambda tp, fp, fn, tn: 0.5, TypeError),
+        (lambda tp, fp: tp, TypeError),
+    ],
+)
+def test_own_metric_that_is_not_complex_safe(g, error):
+    with pytest.raises(error, match=r"'bad'.*complex numbers"):
+        make_metric_ci(g, name="bad", bounds=(0, 1))
+
+
+@pytest.mark.parametrize(
+    "bounds", [(1, 0), (0, 0), 1, (0, 1, 2), ("a", "b"), (0, np.nan)]
+)
+def test_own_metric_with_wrong_bounds(bounds):
+    with pytest.raises(ValueError, match="bounds must be"):
+        make_metric_ci(own_f1, name="own", bounds=bounds)

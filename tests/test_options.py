@@ -1,0 +1,371 @@
+"""Wrong options: the error names the parameter, what it must be and what it was."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from metrics_battery import labels
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skci import (
+    F1CI,
+    AccuracyCI,
+    DiagnosticOddsRatioCI,
+    FBetaCI,
+    JaccardCI,
+    JointEvaluator,
+    LiftCI,
+    OverlapCI,
+    PrecisionCI,
+    TverskyCI,
+    available_metrics,
+    confusion_matrix_report,
+    joint_report,
+)
+
+Y, P = labels()
+MATRIX = [[50, 10], [15, 25]]
+
+
+class Predicts:
+    """A rule that counts how often it is asked."""
+
+    def __init__(self, error=None):
+        self.asked = 0
+        self.error = error
+
+    def predict(self, X):
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        return np.asarray(X)[:, 0] > 0
+
+
+def every_way(metric="f1", **options):
+    """Calls that take the options of a report."""
+    yield lambda: joint_report(Y, P, metrics=metric, **options)
+    yield lambda: confusion_matrix_report(MATRIX, metrics=metric, **options)
+    yield lambda: JointEvaluator({"a": Predicts()}, metric, **options).evaluate(
+        np.c_[P], Y
+    )
+
+
+# --------------------------------------------------------------------------------------
+# Of metrics
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, 95, np.nan, "0.95", None, True, []])
+def test_confidence_level(level):
+    message = re.escape(
+        "confidence_level must be a number between 0 and 1, both excluded, "
+        f"got {level!r}"
+    )
+    calls = [
+        *every_way(confidence_level=level),
+        *every_way(AccuracyCI(confidence_level=level)),
+        lambda: F1CI(confidence_level=level)(Y, P),
+        lambda: F1CI(confidence_level=level).from_confusion_matrix(MATRIX),
+        lambda: joint_report(Y, P, metrics="f1").at(level),
+    ]
+    if level is not None:  # which stands for the level of the estimate
+        calls.append(lambda: F1CI()(Y, P).confidence_interval(level))
+    for call in calls:
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            call()
+
+
+@pytest.mark.parametrize("method", ["", "Delta", "bootstrap", 5, ["delta"], True])
+def test_unknown_method(method):
+    message = rf"^method must be one of \['delta', .*\], got {re.escape(repr(method))}$"
+    for call in [
+        *every_way(method=method),
+        *every_way(F1CI(method=method)),
+        lambda: F1CI(method=method)(Y, P),
+        lambda: F1CI(method=method).from_confusion_matrix(MATRIX),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("cls", "method", "need"),
+    [
+        (F1CI, "wilson", "a proportion, which 'f1' is not"),
+        (LiftCI, "jeffreys", "a proportion, which 'lift' is not"),
+        (DiagnosticOddsRatioCI, "clopper-pearson", "which .* is not"),
+        (FBetaCI, "agresti-coull", "a proportion, which 'f3' is not"),
+        (OverlapCI, "score", "a derivative everywhere, which 'overlap' is not"),
+        (LiftCI, "plus-four", "which 'lift' is not"),
+    ],
+)
+def test_refused_method_says_which_serve(cls, method, need):
+    message = rf"^method='{method}' needs .*{need}; use one of \['delta', 'blurred'"
+    options = {"beta": 3} if cls is FBetaCI else {}
+    for call in [
+        lambda: cls(method=method, **options)(Y, P),
+        lambda: cls(method=method, **options).from_confusion_matrix(MATRIX),
+        *every_way(cls(**options), method=method),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_method_of_the_metric_wins_over_a_report_s():
+    metrics = ["f1", PrecisionCI(method="jeffreys"), OverlapCI(method="delta")]
+    report = joint_report(Y, P, metrics=metrics, method="score")
+    assert report.to_dict()["method"] == ["score", "jeffreys", "delta"]
+
+
+@pytest.mark.parametrize("weight", [0, -1, np.inf, np.nan, None, "1", True, [1]])
+def test_weights(weight):
+    for metric, parameter in [
+        (FBetaCI(weight), "beta"),
+        (TverskyCI(weight, 1), "alpha"),
+        (TverskyCI(1, weight), "beta"),
+    ]:
+        message = re.escape(
+            f"{parameter} must be a finite number above 0, got {weight!r}"
+        )
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            metric(Y, P)
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            joint_report(Y, P, metrics=metric)
+
+
+@pytest.mark.parametrize("value", [2, 0.5, -1, "warn", None, np.inf, [0]])
+def test_zero_division(value):
+    message = (
+        rf"^zero_division must be 0, 1 or numpy\.nan, got {re.escape(repr(value))}$"
+    )
+    for call in [
+        lambda: JaccardCI(zero_division=value)(Y, P),
+        *every_way(F1CI(zero_division=value)),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("bound", ["upper", True, 0, "Low"])
+def test_bound_of_a_scorer(bound):
+    with pytest.raises(ValueError, match=f"^bound must be .*, got {bound!r}$"):
+        F1CI().scorer(bound=bound)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "got"),
+    [
+        ([[1, 2]], r"shape \(1, 2\)"),
+        (5, r"shape \(\)"),
+        (None, r"shape \(\)"),
+        (np.ones((3, 3)), r"shape \(3, 3\)"),
+        ([["1", "2"], ["3", "4"]], "'1'"),
+        ([[1, np.nan], [3, 4]], "nan"),
+        ([[True, False], [True, True]], "True"),
+        ([[1, -2], [3, 4]], "-2"),
+        ([[1.5, 2], [3, 4]], "1.5"),
+        ([[0, 0], [0, 0]], r"\[\[0, 0\], \[0, 0\]\]"),
+    ],
+)
+def test_confusion_matrix(matrix, got):
+    with pytest.raises(ValueError, match=f"^matrix must .*{got}"):
+        AccuracyCI().from_confusion_matrix(matrix)
+    with pytest.raises(ValueError, match=f"^matrix must .*{got}"):
+        confusion_matrix_report(matrix, metrics="f1")
+
+
+# --------------------------------------------------------------------------------------
+# Names
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("acuracy", "unknown metric 'acuracy'; did you mean 'accuracy'?"),
+        ("Recall", "unknown metric 'Recall'; did you mean 'recall'?"),
+        ("jaccard_score", "did you mean 'jaccard'?"),
+        ("sensitivty", "did you mean 'sensitivity'?"),
+        ("f-1", "unknown metric 'f-1'; did you mean 'f"),
+        ("qqq", f"unknown metric 'qqq'; available are {available_metrics()}"),
+        ("neg_f1", "use 'f1' instead of 'neg_f1'"),
+        ("neg_mcc", "use 'matthews_corrcoef' instead of 'neg_mcc'"),
+        ("neg_negative_likelihood_ratio", "use 'negative_likelihood_ratio' instead"),
+        ("neg_log_loss", "unknown metric 'neg_log_loss'; available are"),
+        (
+            "fowlkes_mallows_score",
+            "compares clusterings; the measure of labels is 'cos",
+        ),
+        ("f0", "beta must be a finite number above 0, got 0.0"),
+    ],
+)
+def test_unknown_metric(name, message):
+    for call in [
+        *every_way(name),
+        *every_way({"mine": name}),
+        *every_way(["f1", name]),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            call()
+
+
+@pytest.mark.parametrize("metric", [5, None, F1CI, ("a", "f1"), np.mean])
+def test_things_that_are_not_metrics(metric):
+    message = "^metrics must be names or metric objects .*, got "
+    for call in [*every_way([metric]), *every_way({"mine": metric})]:
+        with pytest.raises(TypeError, match=message + re.escape(repr(metric))):
+            call()
+
+
+@pytest.mark.parametrize("metrics", [[], {}, ()])
+def test_no_metrics(metrics):
+    for call in every_way(metrics):
+        with pytest.raises(ValueError, match=r"^metrics must hold at least one entry"):
+            call()
+
+
+@pytest.mark.parametrize("metrics", [["f1", "mcc", "f1"], ["f1", F1CI(method="delta")]])
+def test_metrics_of_one_name(metrics):
+    for call in every_way(metrics):
+        with pytest.raises(
+            ValueError, match=r"^metrics must have distinct names, got twice: \['f1'\]$"
+        ):
+            call()
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [[("a", P), ("b", P), ("a", Y)], pd.DataFrame({"a": P, "b": P})[["a", "b", "a"]]],
+)
+def test_rules_of_one_name(rules):
+    message = r"^y_pred must have distinct names, got twice: \['a'\]$"
+    with pytest.raises(ValueError, match=message):
+        joint_report(Y, rules, metrics="f1")
+
+
+@pytest.mark.parametrize(
+    ("y_pred", "error", "message"),
+    [
+        ({}, ValueError, "y_pred must hold at least one entry, got none"),
+        (pd.DataFrame(), ValueError, "y_pred must hold at least one entry, got none"),
+        ([("a", P, P)], TypeError, r"y_pred must be a mapping .*, got an entry \('a'"),
+        (
+            np.c_[P, P],
+            ValueError,
+            r"y_pred must be .*, got an array of shape \(400, 2\)",
+        ),
+        ([["a", P]], ValueError, "y_pred must be .*, got nested sequences"),
+        (None, TypeError, "y_pred must be .*, got NoneType"),
+        ({"a": P, "b": P[1:]}, ValueError, "b must have as many rows .* 399 and 400"),
+    ],
+)
+def test_predictions(y_pred, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        joint_report(Y, y_pred, metrics="f1")
+
+
+# --------------------------------------------------------------------------------------
+# Estimators
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimators", "error", "message"),
+    [
+        (LogisticRegression(), TypeError, "a mapping .*, got LogisticRegression"),
+        (make_pipeline(StandardScaler()), TypeError, "a mapping .*, got Pipeline"),
+        ([LogisticRegression()], TypeError, "a mapping .*, got an entry Logistic"),
+        (None, TypeError, "a mapping .*, got None"),
+        ("ab", TypeError, "a mapping .*, got an entry 'a'"),
+        ({}, ValueError, "at least one entry, got none"),
+        ([("a", Predicts()), ("a", Predicts())], ValueError, r"got twice: \['a'\]"),
+        ({"a": StandardScaler()}, TypeError, "a predict method, got 'a': Standard"),
+        ({"a": LogisticRegression}, TypeError, "a predict method, got 'a': <class"),
+        ({"a": P}, TypeError, "a predict method, got 'a': array"),
+    ],
+)
+def test_estimators(estimators, error, message):
+    evaluator = JointEvaluator(estimators, "f1")
+    repr(evaluator)  # tells nothing wrong, but works
+    with pytest.raises(error, match=f"^estimators must (be|hold|have) .*{message}"):
+        evaluator.evaluate(np.c_[P], Y)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        GridSearchCV(LogisticRegression(), {"C": [1]}),
+    ],
+)
+def test_unfitted_estimator(estimator):
+    rules = {"fitted": Predicts(), "my rule": estimator}
+    with pytest.raises(NotFittedError, match=r"^my rule: .* is not fitted"):
+        JointEvaluator(rules, "f1").evaluate(np.c_[P], Y)
+
+
+class OwnError(Exception):
+    def __init__(self, one, two):
+        super().__init__(f"{one} and {two}")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (ValueError("bad X"), ValueError, "^my rule: bad X$"),
+        (ZeroDivisionError(), ZeroDivisionError, "^my rule: $"),
+        (KeyError("column"), KeyError, "my rule: 'column'"),
+        (OwnError(1, 2), RuntimeError, "^my rule: OwnError: 1 and 2$"),
+    ],
+)
+def test_estimator_that_raises(error, kind, message):
+    rules = {"good": Predicts(), "my rule": Predicts(error)}
+    with pytest.raises(kind, match=message) as caught:
+        JointEvaluator(rules, "f1").evaluate(np.c_[P], Y)
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (np.where(Y, np.nan, 0), {}, "^y must hold a label in every row"),
+        (np.where(P, 2, Y), {}, "^y must hold two labels, got 3: 0, 1, 2$"),
+        (np.where(Y, 0.4, 0.2), {}, "^y must hold class labels, got continuous"),
+        (np.where(Y, "a", "b"), {}, r"^pos_label must be .* \['a', 'b'\], got none"),
+        (Y, {"pos_label": 2}, "^pos_label must be one of .*, got 2"),
+        (Y, {"metrics": "f1x"}, "^unknown metric"),
+        (Y, {"method": "x"}, "^method must be"),
+        (Y, {"confidence_level": 2}, "^confidence_level must be"),
+    ],
+)
+def test_told_before_anything_is_predicted(y, options, message):
+    rule = Predicts()
+    evaluator = JointEvaluator({"rule": rule}, **{"metrics": "f1", **options})
+    with pytest.raises(ValueError, match=message):
+        evaluator.evaluate(np.c_[P], y)
+    assert rule.asked == 0
+
+
+def test_bad_predictions_are_told_with_the_name_of_the_estimator():
+    class Scores(Predicts):
+        def predict(self, X):
+            return super().predict(X) * 0.4
+
+    class Few(Predicts):
+        def predict(self, X):
+            return super().predict(X)[1:]
+
+    for rule, message in [
+        (Scores(), r"^odd must hold class labels, got continuous values such as 0\.4"),
+        (Few(), "^odd must have as many rows as y, got 399 and 400$"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            JointEvaluator({"fine": Predicts(), "odd": rule}, "f1").evaluate(
+                np.c_[P], Y
+            )
