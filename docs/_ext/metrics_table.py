@@ -1,0 +1,121 @@
+"""What the pages take from the package itself, so that they cannot fall behind it.
+
+- ``.. metrics-table::`` writes the table of all metrics from the registry,
+- ``.. metric-aliases::`` writes the table of their other names,
+- ``.. toctree-if-any::`` is a toctree of pages that may not have been made yet,
+- a public name of ``skci`` that no page documents is warned of.
+"""
+
+import math
+
+from sphinx.directives.other import TocTree
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.matching import patfilter
+
+import skci
+from skci._intervals import METHODS
+from skci._measures import ALIASES, MEASURES
+from skci.metrics._names import resolve_metric
+
+logger = logging.getLogger(__name__)
+
+_COLUMNS = {
+    "name and class": 24,
+    "formula": 28,
+    "range, better": 10,
+    "proportion of": 12,
+    "methods": 20,
+}
+
+
+def _range(bounds):
+    low, high = (
+        rf"{bound:g}" if math.isfinite(bound) else r"\infty" for bound in bounds
+    )
+    closing = ")" if r"\infty" in high else "]"
+    return rf":math:`[{low}, {high}{closing}`"
+
+
+def _better(measure):
+    return "higher" if measure.greater_is_better else "lower"
+
+
+def _proportion(measure):
+    if measure.proportion is None:
+        return ""
+    cells = measure.proportion[1].upper().split()
+    return "all rows" if len(cells) == 4 else " + ".join(cells)
+
+
+def _methods(measure):
+    served = [name for name, method in METHODS.items() if method.applies(measure)]
+    return "all" if served == list(METHODS) else ", ".join(served)
+
+
+def _list_table(widths, rows):
+    lines = [
+        ".. list-table::",
+        "   :header-rows: 1",
+        f"   :widths: {' '.join(map(str, widths))}",
+        "",
+    ]
+    for first, *others in rows:
+        lines.append(f"   * - {first}")
+        lines += [f"     - {cell}".rstrip() for cell in others]
+    return "\n".join(lines)
+
+
+class MetricsTable(SphinxDirective):
+    """The table of all metrics."""
+
+    def run(self):
+        rows = [list(_COLUMNS)]
+        for name, measure in MEASURES.items():
+            own_class = type(resolve_metric(name)).__name__
+            rows.append(
+                [
+                    f"| ``{name}``\n       | :class:`~skci.{own_class}`",
+                    f":math:`{measure.formula}`",
+                    f"{_range(measure.bounds)}, {_better(measure)}",
+                    _proportion(measure),
+                    _methods(measure),
+                ]
+            )
+        return self.parse_text_to_nodes(_list_table(_COLUMNS.values(), rows))
+
+
+class MetricAliases(SphinxDirective):
+    """The table of the other names of metrics."""
+
+    def run(self):
+        rows = [["other name", "name"]]
+        rows += [[f"``{alias}``", f"``{name}``"] for alias, name in ALIASES.items()]
+        return self.parse_text_to_nodes(_list_table([1, 1], rows))
+
+
+class ToctreeIfAny(TocTree):
+    """A toctree with ``:glob:``, but none at all where no page matches."""
+
+    def run(self):
+        pages = self.env.found_docs
+        if any(patfilter(pages, pattern) for pattern in self.content if pattern):
+            return super().run()
+        self.env.note_reread()
+        return []
+
+
+def check_public_names(app, env):
+    """Warn of public names without a place in the reference."""
+    documented = {name for name, *_ in env.domains["py"].get_objects()}
+    for name in skci.__all__:
+        if f"skci.{name}" not in documented:
+            logger.warning("skci.%s is public and no page documents it", name)
+
+
+def setup(app):
+    app.add_directive("metrics-table", MetricsTable)
+    app.add_directive("metric-aliases", MetricAliases)
+    app.add_directive("toctree-if-any", ToctreeIfAny)
+    app.connect("env-check-consistency", check_public_names)
+    return {"parallel_read_safe": True}

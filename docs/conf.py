@@ -1,0 +1,41 @@
+"""Settings of the documentation."""
+
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "skci"
+author = "The skci developers"
+copyright = f"2026, {author}"
+version = release = installed_version(project)
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "metrics_table",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build"]
+default_role = "py:obj"
+
+# Types are in the docstrings.
+autodoc_typehints = "none"
+autosummary_generate = True
+numpydoc_show_class_members = False
+
+# Every reference must lead somewhere, save to what other projects document.
+nitpicky = True
+nitpick_ignore_regex = [
+    (r"py:.*", r"(joblib|matplotlib|numpy|pandas|polars|scipy|sklearn)\..*"),
+    (r"py:obj", r"[a-z]\w*"),  # parameters, as docstrings quote them
+]
+
+html_theme = "pydata_sphinx_theme"
+html_title = project
+html_static_path = ["_static"]
+html_sidebars = {"*": []}  # the pages of the top level have no sections
+html_show_sourcelink = False
