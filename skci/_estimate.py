@@ -106,7 +106,9 @@ class MetricEstimate(float):
     def standard_error(self) -> float:
         value = float(self._joint.standard_errors[self._position])
         if not value > 0:
-            _warn_degenerate(self._joint, [self._position])
+            _warn_degenerate(
+                self._joint, [self._position], "the standard error is not known"
+            )
         return value
 
     @property
@@ -195,21 +197,31 @@ def warn_of_undefined(joint: JointEstimate) -> None:
 
 def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
     """Warn of intervals that are the whole range or rest on too few rows."""
-    _warn_degenerate(joint, [k for k in positions if joint.degenerate[k]])
+    whole = joint.degenerate & ~joint.usable
+    _warn_degenerate(
+        joint, [k for k in positions if whole[k]], "the interval is the whole range"
+    )
+    _warn_degenerate(
+        joint,
+        [k for k in positions if joint.degenerate[k] and joint.usable[k]],
+        "the interval rests on the blurring alone",
+    )
     small = [k for k in positions if joint.small[k] and not joint.undefined[k]]
     if small:
         _warn(
             f"{_labels(joint, small)}: fewer than 10 successes or 10 failures, too few "
-            f"for the normal approximation; {_remedy(joint, small)} copes better",
+            f"for the normal approximation; consider {_remedy(joint, small)}",
             SmallSampleWarning,
         )
 
 
-def _warn_degenerate(joint: JointEstimate, positions: list[int]) -> None:
+def _warn_degenerate(
+    joint: JointEstimate, positions: list[int], consequence: str
+) -> None:
     if positions:
         _warn(
-            f"{_labels(joint, positions)}: the variance is estimated as zero, or "
-            f"cannot be estimated at all; {_remedy(joint, positions)} copes",
+            f"{_labels(joint, positions)}: these rows show no variance, so that "
+            f"{consequence}; consider {_remedy(joint, positions)}",
             DegenerateVarianceWarning,
         )
 

@@ -29,6 +29,9 @@ Array = NDArray[Any]
 _NO_SPREAD = 1e-10
 _NO_DERIVATIVE = 1e20
 
+_ROUNDING = 1e-9
+"""How far rounding may take an estimate out of its range."""
+
 _ENOUGH = 10
 """Successes and failures that the normal approximation of a proportion asks for."""
 
@@ -51,6 +54,8 @@ class Parameter:
         Its own cell in each joint outcome.
     moments : tuple
         Names, shared with other parameters, of the moments of its gradient.
+    pos_label : label
+        Which label is the positive one; None where it is not known or all the same.
     undefined_as : float
         Estimate to report where the measure is undefined.
     """
@@ -63,6 +68,7 @@ class Parameter:
     counts: Array
     index: Array
     moments: tuple[Any, ...]
+    pos_label: Any = None
     undefined_as: float = np.nan
 
     @cached_property
@@ -80,7 +86,13 @@ class Parameter:
         counts = self.counts
         cells = counts if self.measure.scale_free else counts / counts.sum()
         value = float(self.functional.estimate(cells))
-        return min(max(value, self.measure.bounds[0]), self.measure.bounds[1])
+        low, high = self.measure.bounds
+        if value < low - _ROUNDING or value > high + _ROUNDING:
+            raise ValueError(
+                f"bounds of {self.measure.name!r} must hold its values, got "
+                f"{value:g} outside of ({low:g}, {high:g})"
+            )
+        return min(max(value, low), high)
 
     @cached_property
     def linearised(self) -> Evaluation:
@@ -198,7 +210,7 @@ class JointEstimate:
     @cached_property
     def correlation(self) -> Array:
         """Correlation behind the critical value, shape (K, K); NaN where unknown."""
-        usable = np.flatnonzero(self._usable)
+        usable = np.flatnonzero(self.usable)
         correlation = np.full((len(self.parameters),) * 2, np.nan)
         pairs = np.ix_(usable, usable)
         correlation[pairs] = correlation_from(self._covariance[pairs])
@@ -211,7 +223,7 @@ class JointEstimate:
         An estimate without a usable variance has the whole range for an interval, so
         it takes no part.
         """
-        usable = np.flatnonzero(self._usable)
+        usable = np.flatnonzero(self.usable)
         if not self.simultaneous or len(usable) < 2:
             return CriticalValue(self._z)
         return critical_value(
@@ -229,7 +241,7 @@ class JointEstimate:
             group = [
                 k
                 for k, parameter in enumerate(self.parameters)
-                if parameter.method == name and self._usable[k]
+                if parameter.method == name and self.usable[k]
             ]
             if group:
                 tasks = [self._task(k, deviation[k]) for k in group]
@@ -262,7 +274,7 @@ class JointEstimate:
         return spread * np.sqrt(self.n_samples) > _NO_SPREAD * np.array(natural)
 
     @cached_property
-    def _usable(self) -> Array:
+    def usable(self) -> Array:
         """Which parameters have a variance to make an interval of, shape (K,)."""
         if self.n_samples == 1:
             return self._linear & np.array(

@@ -412,6 +412,9 @@ MEASURES: dict[str, Measure] = {measure.name: measure for measure in _DECLARED}
 ALIASES: dict[str, str] = {
     "dice": "f1",
     "sensitivity": "recall",
+    "tpr": "recall",
+    "tnr": "specificity",
+    "ppv": "precision",
     "true_positive_rate": "recall",
     "true_negative_rate": "specificity",
     "positive_predictive_value": "precision",

@@ -22,6 +22,7 @@ __all__ = [
     "check_confusion_matrix",
     "check_estimators",
     "check_method",
+    "check_no_pos_label",
     "check_pos_label",
     "check_positive_number",
     "check_zero_division",
@@ -179,7 +180,8 @@ def _two_labels(names: Sequence[str], columns: Sequence[Array]) -> list[Any]:
     if len(labels) > 2:
         shown = [*map(repr, labels[:10]), "..."][: len(labels)]
         raise ValueError(
-            f"{_and(names)} must hold two labels, got {len(labels)}: {', '.join(shown)}"
+            f"{_and(names)} must hold two labels, got {len(labels)}: "
+            f"{', '.join(shown)}; compare one class with the rest, as in y == label"
         )
     return labels
 
@@ -226,8 +228,7 @@ def _split(labels: list[Any], positive: Any, given: bool) -> tuple[Any, Any]:
     if len(others) == 2 or any(
         isinstance(label, str) != isinstance(positive, str) for label in others
     ):
-        got = repr(positive) if given else "none"
-        raise ValueError(f"pos_label must be one of the labels {labels}, got {got}")
+        raise ValueError(_wrong_pos_label(labels, positive if given else None))
     return positive, others[0] if others else None
 
 
@@ -253,9 +254,24 @@ def check_pos_label(pos_label: Any, positive: Any, negative: Any) -> bool:
         return bool(wanted == negative)
     if negative is not None or isinstance(wanted, str) != isinstance(positive, str):
         labels = sorted(one for one in (negative, positive) if one is not None)
-        got = "none" if pos_label is None else repr(pos_label)
-        raise ValueError(f"pos_label must be one of the labels {labels}, got {got}")
+        raise ValueError(_wrong_pos_label(labels, pos_label))
     return True
+
+
+def _wrong_pos_label(labels: list[Any], pos_label: Any) -> str:
+    must = f"pos_label must be one of the labels {labels}"
+    if pos_label is None:
+        return f"{must}, got none; choose one as in F1CI(pos_label={labels[-1]!r})"
+    return f"{must}, got {pos_label!r}"
+
+
+def check_no_pos_label(pos_label: Any) -> None:
+    """Check that no label is singled out where there are no labels."""
+    if pos_label is not None:
+        raise ValueError(
+            "pos_label must not be set for a confusion matrix, whose second row and "
+            f"column are the positive label, got {pos_label!r}"
+        )
 
 
 def check_confusion_matrix(matrix: Any) -> Array:

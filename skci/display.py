@@ -27,8 +27,9 @@ class ConfidenceIntervalDisplay:
     """Intervals of several rules, a panel for each metric.
 
     A thick line is the individual interval, the thin one around it the joint interval,
-    and the dot the estimate. An arrow says that an interval has no end. Made by
-    :meth:`skci.JointReport.plot`, :meth:`from_estimators` or :meth:`from_predictions`.
+    and the dot the estimate. Dotted lines are of undefined estimates; an arrow says
+    that an interval has no end. Made by :meth:`skci.JointReport.plot`,
+    :meth:`from_estimators` or :meth:`from_predictions`.
 
     Parameters
     ----------
@@ -194,6 +195,7 @@ class ConfidenceIntervalDisplay:
                     [position, position],
                     color=colour,
                     linewidth=width,
+                    linestyle=":" if np.isnan(self.estimates[k]) else "-",
                     solid_capstyle="butt",
                 )
             for edge, limit, arrow in zip(edges, self.intervals[k], "<>", strict=True):
@@ -209,8 +211,10 @@ class ConfidenceIntervalDisplay:
                     markersize=_THICK,
                 )
         ax.set_xlim(edges)
-        ax.set_title(_wrapped(metric))
-        ax.set_yticks(range(len(rules)), [_wrapped(rule) for rule in rules])
+        # Names are names, dollar signs and all.
+        ax.set_title(_wrapped(metric), parse_math=False)
+        names = [_wrapped(rule) for rule in rules]
+        ax.set_yticks(range(len(rules)), names, parse_math=False)
         ax.set_ylim(len(rules) - 0.5, -0.5)
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right", "left"]].set_visible(False)

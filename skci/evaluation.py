@@ -16,6 +16,7 @@ from skci._validation import (
     check_confusion_matrix,
     check_estimators,
     check_method,
+    check_no_pos_label,
     check_pos_label,
     named_pairs,
 )
@@ -259,6 +260,8 @@ def confusion_matrix_report(
     y_pred  recall     0.62      [0.43, 0.82]    [0.45, 0.80]
     """
     options = _Options(metrics, confidence_level, method, None)
+    for metric in options.metrics.values():
+        check_no_pos_label(metric.pos_label)
     table = OutcomeTable.from_cells(check_confusion_matrix(matrix))
     return options.report(_Counted(table, [_ONE_RULE], {}), random_state)
 
@@ -287,7 +290,7 @@ class _Options:
         }
         table, positive, negative = binary_table(
             y_true,
-            y_pred,
+            {_in_messages(rule): labels for rule, labels in y_pred.items()},
             pos_label=next(iter(wanted.values()), self.pos_label),
             any_pos_label=not wanted,
             truth=truth,
@@ -296,7 +299,7 @@ class _Options:
             label: check_pos_label(pos_label, positive, negative)
             for label, pos_label in wanted.items()
         }
-        return _Counted(table, list(y_pred), exchanged)
+        return _Counted(table, list(y_pred), exchanged, (positive, negative))
 
     def report(self, counted: _Counted, random_state: Any) -> JointReport:
         """Make the report of counted outcomes."""
@@ -307,6 +310,7 @@ class _Options:
                 method=self.method,
                 rule=rule,
                 metric=label,
+                pos_label=counted.pos_label(label),
                 exchanged=counted.exchanged.get(label, False),
             )
             for position, rule in enumerate(counted.rules)
@@ -330,6 +334,12 @@ class _Counted:
     rules: list[str]
     exchanged: Mapping[str, bool]
     """For which metrics the negative label of the table is the positive one."""
+    labels: tuple[Any, Any] = (None, None)
+    """The positive and the negative label of the table; None if not known."""
+
+    def pos_label(self, metric: str) -> Any:
+        """Positive label of a metric."""
+        return self.labels[self.exchanged.get(metric, False)]
 
 
 def _named_metrics(metrics: Any) -> dict[str, MetricCI]:
@@ -359,3 +369,7 @@ def _named_predictions(y_pred: Any) -> dict[str, Any]:
     if isinstance(y_pred, Mapping) or are_pairs:
         return dict(named_pairs(y_pred, "y_pred"))
     return {_ONE_RULE: y_pred}
+
+
+def _in_messages(rule: str) -> str:
+    return rule if rule in (_ONE_RULE, "y") else f"y_pred[{rule!r}]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Any
 
@@ -168,6 +168,9 @@ class JointReport:
         labels = [(own.rule, own.metric) for own in self._joint.parameters]
         return MetricEstimate(self._joint, labels.index((rule, metric)))
 
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((own.rule, own.metric) for own in self._joint.parameters)
+
     def __len__(self) -> int:
         return len(self._joint.parameters)
 
@@ -186,7 +189,8 @@ class JointReport:
         -------
         list of str
             One sentence for each metric and rule that is worse than some other; for a
-            metric without any, a sentence that says so. Empty for a single rule.
+            metric without any, a sentence that says so; and one for the rules that it
+            is undefined for. Empty for a single rule.
         """
         limits = self._limits()
         sentences = []
@@ -207,6 +211,11 @@ class JointReport:
                 sentences.append(
                     f"On {metric}, no rule is shown to differ from another."
                 )
+            undefined = [
+                self._joint.parameters[k].rule for k in rows if self._joint.undefined[k]
+            ]
+            if undefined:
+                sentences.append(f"{metric} is undefined for {_and(undefined)}.")
         return sentences
 
     def _beaten_by(self, k: int, rows: list[int], limits: Array) -> list[str]:
@@ -355,16 +364,19 @@ class JointReport:
         )
 
     def _title(self) -> str:
-        methods = _and(
-            list(dict.fromkeys(own.method for own in self._joint.parameters))
-        )
-        level, n = f"{100 * self.confidence_level:g}%", self.n_samples
-        if not self._joint.simultaneous:
-            return f"Individual {level} confidence intervals ({methods}), n = {n}"
-        return (
-            f"Joint {level} confidence intervals ({methods}), n = {n}, "
-            f"critical value {_believed(self.critical_value)}"
-        )
+        own = self._joint.parameters
+        methods = _and(list(dict.fromkeys(one.method for one in own)))
+        kind = "Joint" if self._joint.simultaneous else "Individual"
+        parts = [
+            f"{kind} {100 * self.confidence_level:g}% confidence intervals ({methods})",
+            f"n = {self.n_samples}",
+        ]
+        if self._joint.simultaneous:
+            parts.append(f"critical value {_believed(self.critical_value)}")
+        positive = {one.pos_label for one in own} - {None}
+        if len(positive) == 1 and positive != {1}:
+            parts.append(f"positive label {positive.pop()}")
+        return ", ".join(parts)
 
     def _table(self) -> list[list[str]]:
         """Lines of text cells, the header first."""
@@ -378,20 +390,24 @@ class JointReport:
         }
         if not self._joint.simultaneous:
             del pairs["joint interval"]
-        places = decimals(self._joint.intervals)
-
-        def number(value: float) -> str:
-            return f"{value:.{places}f}"
-
+        rows = np.array(columns["metric"])
+        digits = {
+            metric: decimals(self._joint.intervals[rows == metric])
+            for metric in self.metrics
+        }
+        places = [digits[metric] for metric in columns["metric"]]
         cells = {
             "rule": columns["rule"],
             "metric": columns["metric"],
-            "estimate": [number(estimate) for estimate in columns["estimate"]],
+            "estimate": [
+                f"{estimate:.{d}f}"
+                for estimate, d in zip(columns["estimate"], places, strict=True)
+            ],
         }
         for name, limits in pairs.items():
             cells[name] = [
-                f"[{number(low)}, {number(high)}]"
-                for low, high in zip(*limits, strict=True)
+                f"[{low:.{d}f}, {high:.{d}f}]"
+                for low, high, d in zip(*limits, places, strict=True)
             ]
         return [list(cells), *map(list, zip(*cells.values(), strict=True))]
 

@@ -150,7 +150,8 @@ TEXT = ["no", "yes", "no", "yes"]
     ],
 )
 def test_wrong_pos_label(values, pos_label, error, message):
-    message = rf"^pos_label must be .*{message}$"
+    advice = "; choose one as in .*" if pos_label is None else ""
+    message = rf"^pos_label must be .*{message}{advice}$"
     with pytest.raises(error, match=message):
         PrecisionCI(pos_label=pos_label)(values, values)
     with pytest.raises(error, match=message):
@@ -215,7 +216,7 @@ def test_bad_labels_are_named(case):
         AccuracyCI()(bad, good)
     with pytest.raises(error, match="^y_pred " + message):
         PrecisionCI()(good, bad)
-    with pytest.raises(error, match="^Rule 2 " + message):
+    with pytest.raises(error, match=r"^y_pred\['Rule 2'\] " + message):
         joint_report(good, {"Rule 1": good, "Rule 2": bad}, metrics="f1")
 
 

@@ -1,6 +1,7 @@
 """The battery: what holds for every metric."""
 
 import inspect
+import math
 import warnings
 from itertools import pairwise
 
@@ -275,20 +276,44 @@ def test_own_metric_equals_the_built_in_one(method):
 
 
 @pytest.mark.parametrize(
-    ("g", "error"),
+    ("g", "error", "message"),
     [
-        (lambda tp, fp, fn, tn: abs(tp - fp), ValueError),
-        (lambda tp, fp, fn, tn: np.maximum(np.real(tp), fp.real), ValueError),
-        (lambda tp, fp, fn, tn: float(tp), TypeError),
-        (lambda tp, fp, fn, tn: tp if tp > fp else fp, TypeError),
-        (lambda tp, fp, fn, tn: __import__("math").sqrt(tp), TypeError),
-        (lambda tp, fp, fn, tn: 0.5, TypeError),
-        (lambda tp, fp: tp, TypeError),
+        (lambda tp, fp, fn, tn: abs(tp - fp), ValueError, "is not complex-safe"),
+        (lambda tp, fp, fn, tn: np.maximum(tp.real, fp.real), ValueError, "is not"),
+        (lambda tp, fp, fn, tn: np.cbrt(tp), TypeError, "failed on complex arrays"),
+        (lambda tp, fp, fn, tn: float(tp), TypeError, "must take four arrays"),
+        (lambda tp, fp, fn, tn: tp if tp > fp else fp, TypeError, "Instead of if"),
+        (lambda tp, fp, fn, tn: math.sqrt(tp), TypeError, "functions of math"),
+        (lambda tp, fp: tp, TypeError, "tp, fp, fn, tn; on them it raised TypeError"),
+        (lambda tp, fp, fn, tn: 0.5, ValueError, "one value a table"),
+        (lambda tp, fp, fn, tn: 100 * tp, ValueError, "^bounds of 'bad' must hold"),
     ],
 )
-def test_own_metric_that_is_not_complex_safe(g, error):
-    with pytest.raises(error, match=r"'bad'.*complex numbers"):
+def test_own_metric_that_will_not_do(g, error, message):
+    with pytest.raises(error, match=message) as caught:
         make_metric_ci(g, name="bad", bounds=(0, 1))
+    assert "'bad'" in str(caught.value)
+
+
+def test_own_metric_that_leaves_its_bounds_on_the_data():
+    profit = make_metric_ci(
+        lambda tp, fp, fn, tn: 9 * tp - 9 * fp, name="profit", bounds=(-5, 5)
+    )
+    assert profit.from_confusion_matrix([[50, 10], [15, 25]]) == pytest.approx(1.35)
+    with pytest.raises(ValueError, match=r"^bounds of 'profit' must hold .* 9 outside"):
+        profit.from_confusion_matrix([[0, 0], [0, 10]])
+
+
+def test_a_confusion_matrix_has_no_pos_label():
+    with pytest.raises(ValueError, match=r"^pos_label must not be set .* got 'yes'"):
+        skci.F1CI(pos_label="yes").from_confusion_matrix([[50, 10], [15, 25]])
+    with pytest.raises(ValueError, match=r"^pos_label must not be set .* got 0"):
+        skci.confusion_matrix_report([[5, 1], [1, 5]], metrics=[skci.F1CI(pos_label=0)])
+
+
+def test_a_metric_is_not_a_scorer():
+    with pytest.raises(TypeError, match=r"F1CI takes .* use its method scorer\(\)"):
+        skci.F1CI()(object(), [[0]], [1])
 
 
 @pytest.mark.parametrize(

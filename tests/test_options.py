@@ -191,7 +191,10 @@ def test_confusion_matrix(matrix, got):
         ("Recall", "unknown metric 'Recall'; did you mean 'recall'?"),
         ("jaccard_score", "did you mean 'jaccard'?"),
         ("sensitivty", "did you mean 'sensitivity'?"),
-        ("f-1", "unknown metric 'f-1'; did you mean 'f"),
+        ("f-1", "unknown metric 'f-1'; available are"),
+        ("roc_auc", "'roc_auc' is a metric of scores"),
+        ("f1_macro", "'f1_macro' averages over several classes"),
+        ("fp_rate", "available are"),  # not the opposite rate
         ("qqq", f"unknown metric 'qqq'; available are {available_metrics()}"),
         ("neg_f1", "use 'f1' instead of 'neg_f1'"),
         ("neg_mcc", "use 'matthews_corrcoef' instead of 'neg_mcc'"),
@@ -261,7 +264,7 @@ def test_rules_of_one_name(rules):
         ),
         ([["a", P]], ValueError, "y_pred must be .*, got nested sequences"),
         (None, TypeError, "y_pred must be .*, got NoneType"),
-        ({"a": P, "b": P[1:]}, ValueError, "b must have as many rows .* 399 and 400"),
+        ({"a": P, "b": P[1:]}, ValueError, r"y_pred\['b'\] must .* 399 and 400"),
     ],
 )
 def test_predictions(y_pred, error, message):
@@ -335,7 +338,7 @@ def test_estimator_that_raises(error, kind, message):
     ("y", "options", "message"),
     [
         (np.where(Y, np.nan, 0), {}, "^y must hold a label in every row"),
-        (np.where(P, 2, Y), {}, "^y must hold two labels, got 3: 0, 1, 2$"),
+        (np.where(P, 2, Y), {}, "^y must hold two labels, got 3: 0, 1, 2;"),
         (np.where(Y, 0.4, 0.2), {}, "^y must hold class labels, got continuous"),
         (np.where(Y, "a", "b"), {}, r"^pos_label must be .* \['a', 'b'\], got none"),
         (Y, {"pos_label": 2}, "^pos_label must be one of .*, got 2"),
@@ -362,8 +365,8 @@ def test_bad_predictions_are_told_with_the_name_of_the_estimator():
             return super().predict(X)[1:]
 
     for rule, message in [
-        (Scores(), r"^odd must hold class labels, got continuous values such as 0\.4"),
-        (Few(), "^odd must have as many rows as y, got 399 and 400$"),
+        (Scores(), r"^y_pred\['odd'\] must hold class labels, got continuous values"),
+        (Few(), r"^y_pred\['odd'\] must have as many rows as y, got 399 and 400$"),
     ]:
         with pytest.raises(ValueError, match=message):
             JointEvaluator({"fine": Predicts(), "odd": rule}, "f1").evaluate(

@@ -209,12 +209,16 @@ def test_renderings_hold_every_number(awkward, rows_of, alone):
     intervals = ["joint interval", "individual interval"]
     assert header[3:] == intervals[alone:]
     columns = report.to_dict()
-    places = len(rows[0][2].partition(".")[2])
-    half = min(np.subtract(columns["high"], columns["low"]) / 2)
-    assert 10 <= half * 10**places < 100  # two digits of the half width
+    places = [len(row[2].partition(".")[2]) for row in rows]
+    halves = np.subtract(columns["high"], columns["low"]) / 2
+    for metric in report.metrics:  # two digits of the narrowest half width of a metric
+        own = np.array(columns["metric"]) == metric
+        assert len(set(np.array(places)[own])) == 1
+        assert 10 <= min(halves[own]) * 10 ** places[own.argmax()] < 100
     expected = [
-        [f"{value:.{places}f}" for value in values]
-        for values in zip(
+        [f"{value:.{digits}f}" for value in values]
+        for digits, *values in zip(
+            places,
             columns["estimate"],
             *([] if alone else [columns["low"], columns["high"]]),
             columns["individual_low"],
@@ -251,4 +255,4 @@ def test_infinite_and_undefined_numbers_are_written(rows_of):
     report = joint_report(Y, rules, metrics=["positive_likelihood_ratio", "precision"])
     _, *rows = rows_of(report)
     assert [row[2] for row in rows[:4]] == ["inf", "1.000", "nan", "nan"]
-    assert [row[3] for row in rows[2:4]] == ["[0.000, inf]", "[0.000, 1.000]"]
+    assert [row[3] for row in rows[2:4]] == ["[0.00, inf]", "[0.000, 1.000]"]

@@ -20,6 +20,7 @@ from skci._validation import (
     check_confidence_level,
     check_confusion_matrix,
     check_method,
+    check_no_pos_label,
     check_zero_division,
 )
 
@@ -81,7 +82,7 @@ class MetricCI(BaseEstimator):
         """Range of the measure."""
         return self._measure.bounds
 
-    def __call__(self, y_true: Any, y_pred: Any) -> MetricEstimate:
+    def __call__(self, y_true: Any, y_pred: Any, *more: Any) -> MetricEstimate:
         """Estimate the measure and its interval.
 
         Parameters
@@ -90,6 +91,8 @@ class MetricCI(BaseEstimator):
             True labels, two at most.
         y_pred : array-like of shape (n_samples,)
             Predicted labels.
+        *more
+            Nothing; scikit-learn passes three to a scorer, which a metric is not.
 
         Returns
         -------
@@ -107,14 +110,19 @@ class MetricCI(BaseEstimator):
         UndefinedMetricWarning
             If the measure is not defined at the table.
         """
+        if more:
+            raise TypeError(
+                f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
+                "arguments; for a scorer, use its method scorer()"
+            )
         self._check()
-        table, _, _ = binary_table(
+        table, positive, _ = binary_table(
             y_true,
             {"y_pred": y_pred},
             pos_label=self.pos_label,
             any_pos_label=self._measure.symmetric,
         )
-        return self._estimate(table)
+        return self._estimate(table, positive)
 
     def from_confusion_matrix(self, matrix: Any) -> MetricEstimate:
         """Estimate the measure from a confusion matrix.
@@ -132,9 +140,11 @@ class MetricCI(BaseEstimator):
         Raises
         ------
         ValueError
-            If `matrix` is not two by two whole numbers, or an option is wrong.
+            If `matrix` is not two by two whole numbers, or an option is wrong. There
+            are no labels, so that `pos_label` must not be set.
         """
         self._check()
+        check_no_pos_label(self.pos_label)
         return self._estimate(OutcomeTable.from_cells(check_confusion_matrix(matrix)))
 
     def scorer(self, *, bound: str | None = None) -> Any:
@@ -185,8 +195,8 @@ class MetricCI(BaseEstimator):
             raise ValueError(reason)
         return method
 
-    def _estimate(self, table: OutcomeTable) -> MetricEstimate:
-        parameter = self._parameter(table, 0, method=DEFAULT_METHOD)
+    def _estimate(self, table: OutcomeTable, positive: Any = None) -> MetricEstimate:
+        parameter = self._parameter(table, 0, method=DEFAULT_METHOD, pos_label=positive)
         joint = JointEstimate((parameter,), table.counts, float(self.confidence_level))
         warn_of_undefined(joint)
         return MetricEstimate(joint)
@@ -199,6 +209,7 @@ class MetricCI(BaseEstimator):
         method: str,
         rule: str = "",
         metric: str | None = None,
+        pos_label: Any = None,
         exchanged: bool = False,
     ) -> Parameter:
         """Bind the measure to one rule of a table.
@@ -212,6 +223,8 @@ class MetricCI(BaseEstimator):
             Interval method of a metric that has none of its own.
         rule, metric : str
             Label of the parameter.
+        pos_label : label
+            Which label is the positive one; None if it is not known.
         exchanged : bool
             Whether the negative label of the table is the positive one here.
         """
@@ -234,6 +247,7 @@ class MetricCI(BaseEstimator):
                 (a, position, exchanged),
                 (z, exchanged),
             ),
+            pos_label=None if measure.symmetric else pos_label,
             undefined_as=check_zero_division(self.zero_division),
         )
 

@@ -102,11 +102,11 @@ def make_metric_ci(
     Raises
     ------
     TypeError
-        If `g` is not callable or fails on complex arrays, as ``float`` and
+        If `g` is not callable or fails on arrays, real or complex, as ``float`` and
         ``math.sqrt`` do.
     ValueError
-        If `bounds` is not an increasing pair, or the complex step disagrees with
-        central differences, as after ``abs``.
+        If `bounds` is not an increasing pair or does not hold the values of `g`, or
+        the complex step disagrees with central differences, as after ``abs``.
 
     Examples
     --------
@@ -124,7 +124,9 @@ def make_metric_ci(
     if not isinstance(name, str) or not name:
         raise ValueError(f"name must be a non-empty string, got {name!r}")
     low, high = _check_bounds(bounds)
-    _check_complex_step(g, name)
+    points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
+    _check_values(g, name, points, (low, high))
+    _check_complex_step(g, name, points)
     return CustomCI(
         g, name=name, bounds=(low, high), greater_is_better=greater_is_better
     )
@@ -140,25 +142,44 @@ def _check_bounds(bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def _check_complex_step(g: Callable[..., Any], name: str) -> None:
+def _check_values(
+    g: Callable[..., Any], name: str, points: Any, bounds: tuple[float, float]
+) -> None:
+    """Check that a function takes four arrays and gives one within its bounds."""
+    try:
+        values = np.asarray(g(*points.T), dtype=float)
+    except Exception as error:
+        raise TypeError(
+            f"g of {name!r} must take four arrays tp, fp, fn, tn; on them it raised "
+            f"{type(error).__name__}: {error}. Instead of if, float or functions of "
+            "math, use arithmetic and numpy's functions."
+        ) from error
+    if values.shape != points.shape[:1]:
+        raise ValueError(
+            f"g of {name!r} must return an array with one value a table, got shape "
+            f"{values.shape} for {len(points)} tables"
+        )
+    outside = values[(values < bounds[0]) | (values > bounds[1])]
+    if len(outside):
+        raise ValueError(
+            f"bounds of {name!r} must hold its values, got {outside[0]:g} outside of "
+            f"({bounds[0]:g}, {bounds[1]:g})"
+        )
+
+
+def _check_complex_step(g: Callable[..., Any], name: str, points: Any) -> None:
     """Compare the complex step with central differences at interior points."""
     cause = (
-        "it must be smooth, take arrays, and use only operations that extend to "
-        "complex numbers (not abs, float, min, max or functions of math)"
+        "it must be smooth and use only operations that extend to complex numbers "
+        "(not abs, float, min, max or functions of math)"
     )
-    points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
     functional = CellFunctional(g)
     try:
-        value, influence, _ = functional(points)
+        _, influence, _ = functional(points)
     except Exception as error:
         raise TypeError(
             f"g of {name!r} failed on complex arrays ({error}); {cause}"
         ) from error
-    if np.shape(value) != (len(points),):
-        raise ValueError(
-            f"g of {name!r} must return one value a table, got shape {np.shape(value)}"
-            f" for {len(points)} tables; {cause}"
-        )
     for cell in range(len(CELLS)):
         toward = np.eye(len(CELLS))[cell] - points
         ahead = functional.estimate(points + _DIFFERENCE_STEP * toward)

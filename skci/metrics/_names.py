@@ -20,6 +20,8 @@ _BY_NAME = {
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
 # scikit-learn's fowlkes_mallows_score compares clusterings.
+_OF_SCORES = {"average_precision", "roc_auc", "log_loss", "brier_score"}
+_AVERAGE = re.compile("_(macro|micro|weighted|samples)$")
 _NOT_OF_LABELS = {"fowlkes_mallows_score": "cosine"}
 
 
@@ -72,7 +74,14 @@ def _unknown(metric: str) -> str:
                 f"{known!r} instead of {metric!r}"
             )
         return f"unknown metric {metric!r}; available are {available_metrics()}"
-    known_names = [*_BY_NAME, *ALIASES]
-    near = difflib.get_close_matches(metric, known_names, n=1, cutoff=0.5)
+    if _AVERAGE.search(metric):
+        return f"{metric!r} averages over several classes; metrics here are of two"
+    if metric in _OF_SCORES:
+        return f"{metric!r} is a metric of scores; metrics here are of labels"
+    # Short names differ by a letter and mean the opposite: tpr and fpr.
+    name = metric.lower().removesuffix("_score").removesuffix("_loss")
+    known_names = [known for known in (*_BY_NAME, *ALIASES) if len(known) > 4]
+    near = [name] if name in {*_BY_NAME, *ALIASES} else None
+    near = near or difflib.get_close_matches(name, known_names, n=1, cutoff=0.7)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"unknown metric {metric!r}; {hint}available are {available_metrics()}"
