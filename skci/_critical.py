@@ -33,7 +33,7 @@ _SAME = 1e-12
 """Parameters are the same when their correlation is this near to one."""
 _ZERO = 1e-10
 """Variances below this are zero."""
-_NOISE = 0.04
+_NOISE = 0.01
 """Least independent variance worth integrating by itself."""
 
 _SCRAMBLES = 8

@@ -198,7 +198,7 @@ class JointEstimate:
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors, whatever the confidence level, shape (K,)."""
-        errors = np.sqrt(np.diag(self._sampling))
+        errors = np.sqrt(self._sampling.diagonal())
         errors[~self._has_spread] = 0 if self.n_samples > 1 else np.nan
         return self._known(errors)
 
@@ -236,7 +236,7 @@ class JointEstimate:
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
         limits = np.array([parameter.measure.bounds for parameter in self.parameters])
-        deviation = np.sqrt(np.diag(self._covariance))
+        deviation = np.sqrt(self._covariance.diagonal())
         for name in dict.fromkeys(parameter.method for parameter in self.parameters):
             group = [
                 k
@@ -266,7 +266,7 @@ class JointEstimate:
     @cached_property
     def _has_spread(self) -> Array:
         """Which parameters have a sampling variance that is not zero, shape (K,)."""
-        spread = np.sqrt(np.diag(self._sampling))
+        spread = np.sqrt(self._sampling.diagonal())
         natural = [
             np.abs(own.linearised.gradient).max() if linear else np.inf
             for own, linear in zip(self.parameters, self._linear, strict=True)
@@ -281,43 +281,51 @@ class JointEstimate:
                 [METHODS[own.method].pseudo_count > 0 for own in self.parameters]
             )
         blurred = np.array([METHODS[own.method].blurred for own in self.parameters])
-        return self._linear & (self._has_spread | blurred)
+        some = self._covariance.diagonal() > 0
+        return self._linear & some & (self._has_spread | blurred)
 
     @cached_property
     def _sampling(self) -> Array:
         """Covariance of the estimates over samples; zero where there is none."""
-        linear = np.flatnonzero(self._linear)
-        total = np.zeros((len(self.parameters),) * 2)
-        if len(linear):
-            chosen = [self.parameters[k] for k in linear]
-            covariance = sampling_covariance(
-                [own.linearised.influence for own in chosen],
-                [own.index for own in chosen],
-                self.counts,
-            )
-            least = [own.least_variance for own in chosen]
-            np.fill_diagonal(covariance, np.maximum(np.diag(covariance), least))
-            total[np.ix_(linear, linear)] = covariance
-        return total
+        linear = [k for k, is_linear in enumerate(self._linear) if is_linear]
+        if not linear:
+            return np.zeros((len(self.parameters),) * 2)
+        chosen = [self.parameters[k] for k in linear]
+        covariance = sampling_covariance(
+            [own.linearised.influence for own in chosen],
+            [own.index for own in chosen],
+            self.counts,
+        )
+        least = [own.least_variance for own in chosen]
+        np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), least))
+        return self._padded(covariance, linear)
 
     @cached_property
     def _covariance(self) -> Array:
         """Sampling covariance and, where a method asks for it, the blurring."""
         blurred = [
             k
-            for k in np.flatnonzero(self._linear)
-            if METHODS[self.parameters[k].method].blurred
+            for k, own in enumerate(self.parameters)
+            if self._linear[k] and METHODS[own.method].blurred
         ]
         if not blurred:
             return self._sampling
         chosen = [self.parameters[k] for k in blurred]
-        total = self._sampling.copy()
-        total[np.ix_(blurred, blurred)] += blurring(
+        noise = blurring(
             [own.linearised.gradient for own in chosen],
             [own.moments for own in chosen],
             self._z,
             self.n_samples,
         )
+        return self._sampling + self._padded(noise, blurred)
+
+    def _padded(self, values: Array, positions: list[int]) -> Array:
+        """Write zeros around the values of some parameters."""
+        size = len(self.parameters)
+        if len(positions) == size:
+            return values
+        total = np.zeros((size, size))
+        total[np.ix_(positions, positions)] = values
         return total
 
     def _known(self, values: Array) -> Array:

@@ -58,76 +58,43 @@ Array = NDArray[Any]
 
 
 class Functional(Protocol):
-    """What is asked of a functional: value and influence values at weights p."""
+    """What is asked of a functional."""
 
     def __call__(self, p: Array, /) -> tuple[Array, Array, Array]:
-        """Value (...), influence values (..., m) and a gradient that is not used."""
+        """Value (...), influence values (..., m) and a gradient not used here."""
         ...
 
 
 Statistic = Callable[[Array, Array, Array, Array], Array]
 """``statistic(p_hat, p, influence, n)``: how far p_hat is from the null p."""
 
-_FILL = 1e-6
-"""Rows added to every cell, so that an empty one can gain probability."""
+# The data.
+_FILL = 1e-6  # rows added to every cell, so that an empty one can gain probability
+_NOTHING = 1e-40  # rows added to tell a value at empty cells from an undefined one
+_EDGE = 1e-12  # estimates this near to an end of the range are at that end
+_INFINITE = 1e25  # estimates beyond this are infinite: they divide by _NOTHING
+_POINTS = 2**18  # weights in a batch, which bounds the memory in use
 
-_NOTHING = 1e-40
-"""Rows added to tell the value at an empty cell from a value that is undefined."""
+# Newton's method.
+_DIFFERENCE = 1e-5  # relative step of the forward differences in the Jacobian
+_TOLERANCE = 1e-6  # relative length of a last step; what is left is about its square
+_BOLD = (0.9, 0.97)  # most that a step takes of p or w; the latter in empty cells
+_ITERATIONS = 12  # steps before giving up
 
-_EDGE = 1e-12
-"""Estimates this near to an end of the range are at that end."""
+# The short road.
+_FAN = 2 ** np.linspace(-3, 3, 19)  # tilts, relative to what a linear one would need
+_LANDINGS = np.array([0.4, 0.6, 0.8, 1.0])  # roots, relative to the critical value
+_ATTEMPTS = 4  # rounds of landing; later ones start from neighbours that were reached
+_STEADY = 2.0  # how far a mean speed may lie outside of the speeds at both ends
+_STARVED, _BARELY = 0.05, 0.25  # expected rows and w of a cell only just kept empty
 
-_INFINITE = 1e25
-"""Estimates beyond this are infinite: _NOTHING shows in a denominator."""
-
-_DIFFERENCE = 1e-5
-"""Relative step of the forward differences that make the Jacobian."""
-
-_TOLERANCE = 1e-6
-"""Largest relative change of p in a last Newton step; what is left is its square."""
-
-_BOLD = (0.9, 0.97)
-"""Most that a step takes of p or w, in cells with rows and in empty ones."""
-
-_ITERATIONS = 12
-"""Newton steps before giving up."""
-
-_LANDINGS = np.array([0.4, 0.6, 0.8, 1.0])
-"""Roots at which the short road lands, in units of the critical value."""
-
-_ATTEMPTS = 4
-"""Rounds of landing; a later one starts from the neighbours that were reached."""
-
-_STEADY = 2.0
-"""How far the mean speed between landings may lie outside of the speeds at them."""
-
-_STARVED = 0.05
-_BARELY = 0.25
-"""An empty cell with fewer expected rows and a smaller w is only just kept out."""
-
-_FAN = 2 ** np.linspace(-3, 3, 19)
-"""Points of the fan, in units of the tilt that a linear functional would need."""
-
-_RIVALS = np.array([0, 8, 12, 16])
-"""Points of the fan from which other maxima are looked for."""
-
-_AGREE = 1e-6
-"""Difference of roots that are the same."""
-
+# The sure road, on a scale without ends such as the logit.
+_RIVALS = np.array([0, 8, 12, 16])  # points of the fan to look for other maxima from
+_AGREE = 1e-6  # roots nearer than this are the same
 _FIRST_STEP, _LONGEST_STEP, _SHORTEST_STEP = 0.02, 1.0, 1e-8
-"""Steps of the sure road, on a scale without ends such as the logit."""
-
-_STRIDE = 0.1
-"""What a step of the sure road should add to the root, as a share of the critical."""
-
+_STRIDE = 0.1  # what a step should add to the root, relative to the critical value
 _MOST_STEPS = 500
-"""Steps before the sure road ends where it is."""
-
-_FAR = 25.0
-"""On that scale, a limit beyond this is the end of the range."""
-
-_POINTS = 2**18
-"""Weights handed to functionals at a time, which bounds the memory in use."""
+_FAR = 25.0  # a limit beyond this is the end of the range
 
 
 def pearson(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
@@ -220,7 +187,8 @@ def _limits(problem: _Problem, crit: Array) -> Array:
     owner, end = np.nonzero(problem.has_limits())
     if len(owner):
         side = 2.0 * end - 1
-        quest = _Quest(owner, side, crit[owner], _fan(problem, owner, side, crit[owner]))
+        fan = _fan(problem, owner, side, crit[owner])
+        quest = _Quest(owner, side, crit[owner], fan)
         value, believed = _land(problem, quest)
         left = np.flatnonzero(~believed)
         if len(left):
@@ -252,18 +220,24 @@ class _Problem:
         self.most = np.where(counts > 0, *_BOLD)
         cells = counts.shape[-1]
         self.nudges = 1 + _DIFFERENCE * np.eye(cells + 1, cells, -1)
-        finite = np.isfinite(bounds)
-        self.bounded = finite.all(-1)
+        finite: Array = np.abs(bounds) < np.inf
+        self.bounded = finite[:, 0] & finite[:, 1]
         self.log = finite[:, 0] & ~finite[:, 1]
         self._any_log = bool(self.log.any())
         self._distinct = list({id(each): each for each in functionals}.values())
         position = {id(each): k for k, each in enumerate(self._distinct)}
         self._which = np.array([position[id(each)] for each in functionals], dtype=int)
 
-        # A point inside the simplex near the data: two rows are spread over the cells.
-        self.inner = _normalised(counts + 2 / cells)
-        value, slope = self.evaluate(np.arange(len(counts)), self.inner[:, np.newaxis])
-        self.inner_value, self.inner_slope = value[:, 0], slope[:, 0]
+        # Nothing in the empty cells, in two ways; and two rows spread over all cells.
+        ways = _NOTHING * np.stack([np.ones(cells), 1 + np.arange(cells)])
+        rows = counts[:, np.newaxis] + np.vstack([ways, np.full(cells, 2 / cells)])
+        p = _normalised(rows)
+        everyone = np.arange(len(counts))
+        value, influence = self.evaluate(everyone, p)
+        self.estimate = self.on_scale(everyone[:, np.newaxis], value[:, :2])
+        self.inner, self.inner_value, self.inner_slope = (
+            each[:, 2] for each in (p, value, influence)
+        )
         variance = (self.inner * self.inner_slope**2).sum(-1)
         self.inner_error = np.sqrt(variance / self.n)
 
@@ -280,14 +254,14 @@ class _Problem:
         return value, influence
 
     def evaluate(self, owner: Array, p: Array) -> tuple[Array, Array]:
-        """Values, or their logarithms, with influence values; p: (owners, points, m)."""
+        """Values, or their logarithms, and influence values at (owners, points, m)."""
         value, influence = self.raw(owner, p)
-        if self._any_log:
-            log = self.log[owner]
-            above = value[log] - self.bounds[owner[log], :1]
-            value, influence = value.copy(), influence.copy()
-            value[log], influence[log] = np.log(above), influence[log] / above[..., None]
-        return value, influence
+        if not self._any_log:
+            return value, influence
+        log = self.log[owner, np.newaxis]
+        above = value - self.bounds[owner, :1]
+        value = np.where(log, np.log(above), value)
+        return value, influence / np.where(log, above, 1)[..., np.newaxis]
 
     def root(self, owner: Array, p: Array, influence: Array) -> Array:
         """Root of the statistic at p: (owners, points, m)."""
@@ -298,14 +272,16 @@ class _Problem:
 
     def on_scale(self, owner: Array, value: Array) -> Array:
         """From values as `evaluate` gives them to those of the functionals."""
-        return np.where(self.log[owner], np.exp(value) + self.bounds[owner, 0], value)
+        low = self.bounds[owner, 0]
+        return np.where(self.log[owner], np.exp(value) + low, value)
 
     def line(self, owner: Array, value: Array) -> Array:
         """From values to a scale without ends: logit, log, or arsinh of the errors."""
         low, high = self.bounds[owner].T
         errors = (value - self.inner_value[owner]) / self.inner_error[owner]
         free = np.where(self.log[owner], value, np.arcsinh(errors))
-        return np.where(self.bounded[owner], np.log((value - low) / (high - value)), free)
+        logit = np.log((value - low) / (high - value))
+        return np.where(self.bounded[owner], logit, free)
 
     def off_line(self, owner: Array, place: Array) -> Array:
         """Inverse of `line`."""
@@ -315,7 +291,7 @@ class _Problem:
         return np.where(self.bounded[owner], low + (high - low) * expit(place), free)
 
     def end(self, owner: Array, side: Array) -> Array:
-        """Ends of the ranges, as values of `evaluate`."""
+        """Give the ends of the ranges as values of `evaluate`."""
         end = self.bounds[owner, (side > 0).astype(int)]
         return np.where(self.log[owner], side * np.inf, end)
 
@@ -325,16 +301,13 @@ class _Problem:
         Not where the estimate is at that end of the range, and not where it is
         undefined: where it depends on how nothing is spread over the cells.
         """
-        cells = self.f.shape[-1]
-        nothing = _NOTHING * np.stack([np.ones(cells), 1 + np.arange(cells)])
-        p = _normalised(self.counts[:, np.newaxis] + nothing)
-        value = self.raw(np.arange(len(p)), p)[0]
-        estimate, other = value.T
-        same = np.abs(estimate - other) <= 1e-6 * (1e-3 + np.abs(estimate))
-        infinite = value.min(-1) > _INFINITE
+        one, other = self.estimate.T
+        same = np.abs(one - other) <= _EDGE**0.5 * (1 + np.abs(one))
+        infinite = self.estimate.min(-1) > _INFINITE
         low, high = self.bounds.T
-        inside = np.array([estimate > low + _EDGE, (estimate < high - _EDGE) & ~infinite])
-        return (inside & (same | infinite)).T
+        below = (one < high - _EDGE) & ~infinite
+        inside: Array = np.array([one > low + _EDGE, below]) & (same | infinite)
+        return inside.T
 
 
 def _normalised(weights: Array) -> Array:
@@ -351,7 +324,7 @@ class _Rows:
     """Arrays with a common first axis or more."""
 
     def take(self, rows: Any) -> Self:
-        """Some of the rows."""
+        """Take some of the rows."""
         return type(self)(
             *(
                 each.take(rows) if isinstance(each, _Rows) else each[rows]
@@ -431,7 +404,8 @@ def _newton_step(
     root_slope = (root[:, 1:] - root[:, :1]) / moved
 
     jacobian = np.zeros((len(p), cells + 1, cells + 1))
-    jacobian[:, :cells, :cells] = bend.swapaxes(1, 2) * (multiplier * p)[..., np.newaxis]
+    tilt = (multiplier * p)[..., np.newaxis]
+    jacobian[:, :cells, :cells] = tilt * bend.swapaxes(1, 2)
     jacobian.reshape(len(p), -1)[:, : -1 : cells + 2] += w  # the diagonal
     jacobian[:, :cells, cells] = p * slope
     jacobian[:, cells, :cells] = root_slope if by_root else slope
@@ -466,10 +440,11 @@ def _newton_step(
 
 def _solve(matrix: Array, right: Array) -> tuple[Array, Array]:
     """Solutions of linear systems, and which of the systems are finite."""
-    possible = np.isfinite(matrix).all((1, 2)) & np.isfinite(right).all((1, 2))
+    possible: Array = np.isfinite(matrix.sum((1, 2)) + right.sum((1, 2)))
     if not possible.all():
-        matrix = np.where(possible[:, None, None], matrix, np.eye(matrix.shape[-1]))
-        right = np.where(possible[:, None, None], right, 0)
+        keep = possible[:, np.newaxis, np.newaxis]
+        matrix = np.where(keep, matrix, np.eye(matrix.shape[-1]))
+        right = np.where(keep, right, 0)
     try:
         return np.linalg.solve(matrix, right), possible
     except np.linalg.LinAlgError:
@@ -486,7 +461,8 @@ def _fan(problem: _Problem, owner: Array, side: Array, crit: Array) -> _Points:
 
     They are ``q / (1 - u r)`` with ``r = L / max L``, frozen at the inner points q.
     """
-    inner, slope = problem.inner[owner], side[:, np.newaxis] * problem.inner_slope[owner]
+    inner = problem.inner[owner]
+    slope = side[:, np.newaxis] * problem.inner_slope[owner]
     top = slope.max(-1)
     needed = crit * top / (problem.n * problem.inner_error)[owner]
     u = -np.expm1(np.log1p(-np.minimum(needed, 0.9))[:, np.newaxis] * _FAN)
