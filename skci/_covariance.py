@@ -39,20 +39,20 @@ def sampling_covariance(
     array of shape (K, K)
         Zero for a single row, which tells nothing of a variance.
     """
-    n = counts.sum()
+    n = float(counts.sum())
     size = len(influences)
     total = np.zeros((size, size))
     mean = np.zeros(size)
     for start in range(0, len(counts), _BLOCK):
         block = slice(start, start + _BLOCK)
-        values = np.stack(
+        values = np.array(
             [own[index[block]] for own, index in zip(influences, indices, strict=True)]
         )
         weighted = values * counts[block]
         total += weighted @ values.T
-        mean += weighted.sum(axis=1)
+        mean += values @ counts[block]
     mean /= n
-    total -= n * np.outer(mean, mean)
+    total -= n * mean * mean[:, np.newaxis]
     total = (total + total.T) / 2  # a product of matrices rounds on one side only
     return total / (n * max(n - 1, 1))
 

@@ -44,8 +44,8 @@ _LARGEST = 1 << 24
 """Coordinates of a scramble: with many dimensions there are fewer points."""
 _KEPT = 1 << 17
 """Coordinates of a scramble that are few enough to keep for the next call."""
-_BLOCK = 1 << 17
-"""Numbers in a temporary array: few enough for the cache of a processor."""
+_BLOCK = 1 << 19
+"""Numbers in a temporary array."""
 _CELLS = 2048
 """Cells of a table, at least."""
 
@@ -108,8 +108,8 @@ def critical_value(
         seed: the same call gives the same value to the last bit. The global random
         state of numpy is never used.
     tol : float > 0, default=1e-3
-        Numerical error to stay below. Points are added until it is reached or until
-        there are :math:`2^{18}` of them (fewer beyond 500 dimensions).
+        Numerical error to stay below; at least 1e-5 remains. Points are added until it
+        is reached or until there are :math:`2^{18}` (fewer beyond 500 dimensions).
 
     Returns
     -------

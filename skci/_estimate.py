@@ -186,8 +186,8 @@ def decimals(intervals: Any) -> int:
 
 def warn_of_undefined(joint: JointEstimate) -> None:
     """Warn of measures that are not defined at their tables."""
-    undefined = np.flatnonzero(joint.undefined)
-    if len(undefined):
+    undefined = [k for k, own in enumerate(joint.parameters) if not own.defined]
+    if undefined:
         _warn(
             f"{_labels(joint, undefined)}: undefined, a division of zero by zero; the "
             "interval is the whole range",
@@ -197,16 +197,15 @@ def warn_of_undefined(joint: JointEstimate) -> None:
 
 def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
     """Warn of intervals that are the whole range or rest on too few rows."""
-    whole = joint.degenerate & ~joint.usable
-    _warn_degenerate(
-        joint, [k for k in positions if whole[k]], "the interval is the whole range"
-    )
-    _warn_degenerate(
-        joint,
-        [k for k in positions if joint.degenerate[k] and joint.usable[k]],
-        "the interval rests on the blurring alone",
-    )
-    small = [k for k in positions if joint.small[k] and not joint.undefined[k]]
+    flags = joint.degenerate
+    degenerate = [k for k in positions if flags[k]]
+    if degenerate:
+        whole = [k for k in degenerate if not joint.usable[k]]
+        _warn_degenerate(joint, whole, "the interval is the whole range")
+        blurred = [k for k in degenerate if joint.usable[k]]
+        _warn_degenerate(joint, blurred, "the interval rests on the blurring alone")
+    own = joint.parameters
+    small = [k for k in positions if own[k].defined and own[k].is_small]
     if small:
         _warn(
             f"{_labels(joint, small)}: fewer than 10 successes or 10 failures, too few "

@@ -90,7 +90,7 @@ class CellFunctional:
             value = np.asarray(self.function(*_cells(shifted)))
             gradient = value.imag / _STEP
             influence = gradient @ _VALUES
-            influence -= np.sum(p * influence, axis=-1, keepdims=True)
+            influence -= (p * influence).sum(axis=-1, keepdims=True)
         return Evaluation(value.real[..., 0], influence, gradient)
 
 

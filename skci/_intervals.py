@@ -47,7 +47,8 @@ def wald(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, floa
         link = task.measure.scale
         half = crit * task.standard_error * link.slope(task.estimate)
         centre = link.forward(task.estimate)
-        limits.append(_clip(task, link.backward(centre + np.array([-half, half]))))
+        low, high = link.backward(centre - half), link.backward(centre + half)
+        limits.append(_clip(task, low, high))
     return limits
 
 
@@ -68,7 +69,8 @@ def plus_four(
         assert link is not None  # refusal() came first
         half = crit * np.sqrt(p @ influence**2 / n) * link.slope(estimate)
         centre = link.forward(estimate)
-        limits.append(_clip(task, link.backward(centre + np.array([-half, half]))))
+        low, high = link.backward(centre - half), link.backward(centre + half)
+        limits.append(_clip(task, low, high))
     return limits
 
 
@@ -84,7 +86,7 @@ def score(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, flo
             np.array([tasks[k].measure.bounds for k in batch]),
         )
         for position, k in enumerate(batch):
-            limits[k] = _clip(tasks[k], np.array([low[position], high[position]]))
+            limits[k] = _clip(tasks[k], low[position], high[position])
     return limits
 
 
@@ -110,7 +112,7 @@ def agresti_coull(
         n = trials + z**2
         p = (successes + z**2 / 2) / n
         half = crit * np.sqrt(p * (1 - p) / n)
-        limits.append(_clip(task, np.array([p - half, p + half])))
+        limits.append(_clip(task, p - half, p + half))
     return limits
 
 
@@ -125,7 +127,7 @@ def jeffreys(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, 
         successes, trials = task.measure.successes_and_trials(task.counts)
         tail = stats.norm.sf(crit)
         posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
-        limits.append(_clip(task, np.array([posterior.ppf(tail), posterior.isf(tail)])))
+        limits.append(_clip(task, posterior.ppf(tail), posterior.isf(tail)))
     return limits
 
 
@@ -136,17 +138,17 @@ def _binomial(
     level = 1 - 2 * stats.norm.sf(crit)
     test = stats.binomtest(round(successes), round(trials))
     interval = test.proportion_ci(level, method=method)
-    return _clip(task, np.array([interval.low, interval.high]))
+    return _clip(task, interval.low, interval.high)
 
 
-def _clip(task: Task, limits: Array) -> tuple[float, float]:
+def _clip(task: Task, low: float, high: float) -> tuple[float, float]:
     """Keep limits in the range and around the estimate.
 
     An estimate at an end of the range has that limit.
     """
     lowest, highest = task.measure.bounds
-    low = max(min(limits[0], task.estimate), lowest)
-    high = min(max(limits[1], task.estimate), highest)
+    low = max(min(low, task.estimate), lowest)
+    high = min(max(high, task.estimate), highest)
     if task.estimate <= lowest + _EDGE:
         low = lowest
     if task.estimate >= highest - _EDGE:

@@ -5,6 +5,7 @@ Nothing is computed before it is looked at, and nothing needs the rows again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -71,12 +72,12 @@ class Parameter:
     pos_label: Any = None
     undefined_as: float = np.nan
 
-    @cached_property
+    @property
     def defined(self) -> bool:
         """Whether the measure is defined at the table."""
-        return not np.isnan(self._value)
+        return not math.isnan(self._value)
 
-    @cached_property
+    @property
     def estimate(self) -> float:
         """Value of the measure, or what stands for an undefined one."""
         return self._value if self.defined else self.undefined_as
@@ -99,29 +100,32 @@ class Parameter:
         """Influence values and gradient at the own table, as the method wants it."""
         return self.functional(self._weights)
 
-    @cached_property
+    @property
     def least_variance(self) -> float:
         """Variance below which the method does not believe the rows."""
         if METHODS[self.method].pseudo_count == 0:
             return 0.0
         return float(self._weights @ self.linearised.influence**2 / self.counts.sum())
 
-    @cached_property
+    @property
     def _weights(self) -> Array:
         counts = self.counts + METHODS[self.method].pseudo_count
         weights: Array = counts / counts.sum()
         return weights
 
     @cached_property
+    def steepness(self) -> float:
+        """Greatest derivative in a moment, on the scale of the measure."""
+        slope = max(self.measure.scale.slope(self._value), 1.0)
+        return float(np.abs(self.linearised.gradient).max() * slope)
+
+    @property
     def has_derivative(self) -> bool:
         """Whether the measure can be linearised at the table, on its own scale."""
         if METHODS[self.method].pseudo_count > 0:
             return True
-        _, influence, gradient = self.linearised
-        with np.errstate(divide="ignore"):
-            slope = max(self.measure.scale.slope(self._value), 1.0)
-        finite = np.isfinite(self._value) and np.isfinite(influence).all()
-        return bool(finite and np.abs(gradient).max() * slope < _NO_DERIVATIVE)
+        finite = math.isfinite(self._value) and math.isfinite(self.steepness)
+        return finite and self.steepness < _NO_DERIVATIVE
 
     @property
     def is_small(self) -> bool:
@@ -176,12 +180,12 @@ class JointEstimate:
         """Estimates, shape (K,)."""
         return np.array([parameter.estimate for parameter in self.parameters])
 
-    @cached_property
+    @property
     def undefined(self) -> Array:
         """Which measures are not defined at their tables, shape (K,)."""
         return np.array([not parameter.defined for parameter in self.parameters])
 
-    @cached_property
+    @property
     def degenerate(self) -> Array:
         """Which defined estimates have no estimate of their variance, shape (K,).
 
@@ -189,11 +193,6 @@ class JointEstimate:
         that take the variance at a table with pseudo-counts always have one.
         """
         return ~self._has_spread & ~self.undefined
-
-    @cached_property
-    def small(self) -> Array:
-        """Which proportions are too near an end of the range, shape (K,)."""
-        return np.array([parameter.is_small for parameter in self.parameters])
 
     @cached_property
     def standard_errors(self) -> Array:
@@ -223,8 +222,10 @@ class JointEstimate:
         An estimate without a usable variance has the whole range for an interval, so
         it takes no part.
         """
+        if not self.simultaneous or len(self.parameters) == 1:
+            return CriticalValue(self._z)
         usable = np.flatnonzero(self.usable)
-        if not self.simultaneous or len(usable) < 2:
+        if len(usable) < 2:
             return CriticalValue(self._z)
         return critical_value(
             self.correlation[np.ix_(usable, usable)],
@@ -235,26 +236,28 @@ class JointEstimate:
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
-        limits = np.array([parameter.measure.bounds for parameter in self.parameters])
-        deviation = np.sqrt(self._covariance.diagonal())
-        for name in dict.fromkeys(parameter.method for parameter in self.parameters):
+        limits = [own.measure.bounds for own in self.parameters]
+        deviations = np.sqrt(self._covariance.diagonal()).tolist()
+        usable = self.usable.tolist()
+        for name in dict.fromkeys(own.method for own in self.parameters):
             group = [
                 k
-                for k, parameter in enumerate(self.parameters)
-                if parameter.method == name and self.usable[k]
+                for k, own in enumerate(self.parameters)
+                if own.method == name and usable[k]
             ]
             if group:
-                tasks = [self._task(k, deviation[k]) for k in group]
-                limits[group] = METHODS[name].limits(
-                    tasks, float(self.critical_value), self._z
-                )
-        return limits
+                tasks = [self._task(k, deviations[k]) for k in group]
+                crit = float(self.critical_value)
+                found = METHODS[name].limits(tasks, crit, self._z)
+                for k, pair in zip(group, found, strict=True):
+                    limits[k] = pair
+        return np.array(limits, dtype=float)
 
     def _task(self, k: int, deviation: float) -> Task:
         own = self.parameters[k]
         return Task(own.measure, own.functional, own.counts, own.estimate, deviation)
 
-    @cached_property
+    @property
     def _z(self) -> float:
         return float(ndtri((1 + self.confidence_level) / 2))
 
@@ -266,23 +269,29 @@ class JointEstimate:
     @cached_property
     def _has_spread(self) -> Array:
         """Which parameters have a sampling variance that is not zero, shape (K,)."""
-        spread = np.sqrt(self._sampling.diagonal())
-        natural = [
-            np.abs(own.linearised.gradient).max() if linear else np.inf
-            for own, linear in zip(self.parameters, self._linear, strict=True)
-        ]
-        return spread * np.sqrt(self.n_samples) > _NO_SPREAD * np.array(natural)
+        deviations = np.sqrt(self._sampling.diagonal() * self.n_samples).tolist()
+        return np.array(
+            [
+                linear and deviation > _NO_SPREAD * own.steepness
+                for own, linear, deviation in zip(
+                    self.parameters, self._linear, deviations, strict=True
+                )
+            ]
+        )
 
     @cached_property
     def usable(self) -> Array:
-        """Which parameters have a variance to make an interval of, shape (K,)."""
+        """Which parameters have a variance to make an interval of, shape (K,).
+
+        A single row has none of its own; nor has a measure that does not vary. Blurring
+        makes up for the latter.
+        """
+        methods = [METHODS[own.method] for own in self.parameters]
+        blurred = np.array([method.blurred for method in methods])
+        usable = self._has_spread | (blurred & (self._covariance.diagonal() > 0))
         if self.n_samples == 1:
-            return self._linear & np.array(
-                [METHODS[own.method].pseudo_count > 0 for own in self.parameters]
-            )
-        blurred = np.array([METHODS[own.method].blurred for own in self.parameters])
-        some = self._covariance.diagonal() > 0
-        return self._linear & some & (self._has_spread | blurred)
+            usable &= np.array([method.pseudo_count > 0 for method in methods])
+        return usable
 
     @cached_property
     def _sampling(self) -> Array:
@@ -296,8 +305,8 @@ class JointEstimate:
             [own.index for own in chosen],
             self.counts,
         )
-        least = [own.least_variance for own in chosen]
-        np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), least))
+        for k, own in enumerate(chosen):
+            covariance[k, k] = max(covariance[k, k], own.least_variance)
         return self._padded(covariance, linear)
 
     @cached_property

@@ -155,7 +155,12 @@ def _same(x: Any) -> Any:
 
 
 def _one(x: Any) -> Any:
-    return np.ones_like(x)
+    return 1.0
+
+
+def _reciprocal(x: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.reciprocal(x)
 
 
 def _dice(jaccard: Any) -> Any:
@@ -180,7 +185,7 @@ class Link:
 
 
 IDENTITY = Link(_same, _one, _same)
-LOG = Link(np.log, np.reciprocal, np.exp)
+LOG = Link(np.log, _reciprocal, np.exp)
 DICE = Link(_dice, _dice_slope, _undice)
 
 

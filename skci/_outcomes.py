@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ __all__ = ["OutcomeTable", "count_outcomes"]
 Array = NDArray[Any]
 
 # Small enough that the few byte-wide temporaries of a block stay in cache.
-_BLOCK = 1 << 18
+_BLOCK = 1 << 17
 # Up to this many columns the joint outcomes are counted in a dense table.
 _DENSE_COLUMNS = 16
 
@@ -113,18 +113,25 @@ def count_outcomes(
         else:
             packed.append(np.packbits(block, axis=0).T)
     if dense:
-        observed = np.flatnonzero(total)
-        shifts = np.arange(len(columns) - 1, -1, -1)
-        outcomes = (observed[:, np.newaxis] >> shifts & 1).astype(bool)
-        return OutcomeTable(outcomes, total[observed])
+        observed = total > 0
+        return OutcomeTable(_all_outcomes(len(columns))[observed], total[observed])
     distinct, counts = np.unique(np.concatenate(packed), axis=0, return_counts=True)
     outcomes = np.unpackbits(distinct, axis=1, count=len(columns)).astype(bool)
     return OutcomeTable(outcomes, counts)
 
 
+@lru_cache
+def _all_outcomes(columns: int) -> Array:
+    """List all outcomes of some columns in order."""
+    numbers = np.arange(1 << columns)[:, np.newaxis]
+    return (numbers >> np.arange(columns - 1, -1, -1) & 1).astype(bool)
+
+
 def _mark(chunk: Array, positive: Any, negative: Any, is_positive: Array) -> bool:
     """Write which entries are positive; tell whether all others are negative."""
-    if chunk.dtype.kind in "biuf":
+    if chunk.dtype == bool:
+        chunk = chunk.view(np.uint8)  # compared without widening
+    if chunk.dtype.kind in "iuf":
         np.equal(chunk, positive, out=is_positive)
     else:
         is_positive[:] = chunk == positive
@@ -135,6 +142,11 @@ def _mark(chunk: Array, positive: Any, negative: Any, is_positive: Array) -> boo
 def _dense_counts(positives: Array) -> Array:
     """Count the outcomes of a block by their number in base two."""
     size = 1 << len(positives)
+    if size == 4:
+        both = np.count_nonzero(positives[0] & positives[1])
+        truth, response = (np.count_nonzero(column) for column in positives)
+        neither = positives.shape[1] - truth - response + both
+        return np.array([neither, response - both, truth - both, both])
     code = positives[0].astype(np.uint8 if len(positives) <= 8 else np.uint16)
     for column in positives[1:]:
         np.add(code, code, out=code)

@@ -89,7 +89,7 @@ _STEADY = 2.0  # how far a mean speed may lie outside of the speeds at both ends
 _STARVED, _BARELY = 0.05, 0.25  # expected rows and w of a cell only just kept empty
 
 # The sure road, on a scale without ends such as the logit.
-_RIVALS = np.array([0, 8, 12, 16])  # points of the fan to look for other maxima from
+_RIVAL_FILLS = 2.0, 0.4, 0.08  # rows added to follow another maximum from inside
 _AGREE = 1e-6  # roots nearer than this are the same
 _FIRST_STEP, _LONGEST_STEP, _SHORTEST_STEP = 0.02, 1.0, 1e-8
 _STRIDE = 0.1  # what a step should add to the root, relative to the critical value
@@ -366,14 +366,21 @@ class _Quest(_Rows):
 
 
 def _newton(
-    problem: _Problem, owner: Array, start: _Points, target: Array, *, by_root: bool
+    problem: _Problem,
+    owner: Array,
+    start: _Points,
+    target: Array,
+    *,
+    by_root: bool,
+    f: Array | None = None,
 ) -> tuple[_Points, Array]:
     """Points of the curves whose root, or value, is the target; which were reached."""
+    f = problem.f[owner] if f is None else f
     rows = np.arange(len(owner))
     reached = np.zeros(len(owner), dtype=bool)
     points = active = start
     for _ in range(_ITERATIONS):
-        active, length = _newton_step(problem, owner, active, target, by_root)
+        active, length = _newton_step(problem, owner, f, active, target, by_root)
         if len(rows) == len(reached):
             points = active
         else:
@@ -383,16 +390,16 @@ def _newton(
             reached[rows] = length < _TOLERANCE
             if not going.any():
                 break
-            rows, owner, target = rows[going], owner[going], target[going]
+            rows, owner, target, f = rows[going], owner[going], target[going], f[going]
             active = active.take(going)
     return points, reached
 
 
 def _newton_step(
-    problem: _Problem, owner: Array, at: _Points, target: Array, by_root: bool
+    problem: _Problem, owner: Array, f: Array, at: _Points, target: Array, by_root: bool
 ) -> tuple[_Points, Array]:
     """One step for each point, and its relative length; infinite if there is none."""
-    p, w, f = at.p, at.w, problem.f[owner]
+    p, w = at.p, at.w
     multiplier = at.multiplier[:, np.newaxis]
     cells = p.shape[-1]
     near = _normalised(p[:, np.newaxis] * problem.nudges)
@@ -404,11 +411,16 @@ def _newton_step(
     root_slope = (root[:, 1:] - root[:, :1]) / moved
 
     jacobian = np.zeros((len(p), cells + 1, cells + 1))
-    tilt = (multiplier * p)[..., np.newaxis]
-    jacobian[:, :cells, :cells] = tilt * bend.swapaxes(1, 2)
-    jacobian.reshape(len(p), -1)[:, : -1 : cells + 2] += w  # the diagonal
+    curvature = (multiplier * p)[..., np.newaxis] * bend.swapaxes(1, 2)
+    diagonal = jacobian.reshape(len(p), -1)[:, : -1 : cells + 2]
+    jacobian[:, :cells, :cells] = curvature
+    diagonal += w
     jacobian[:, :cells, cells] = p * slope
     jacobian[:, cells, :cells] = root_slope if by_root else slope
+    sign = np.linalg.slogdet(jacobian)[0]
+    if not by_root and (sign > 0).any():
+        # Without the curvature, Newton's method does not stop at a saddle.
+        jacobian[sign > 0, :cells, :cells] -= curvature[sign > 0]
     # The second column is a unit of the target: the way onward along the curve.
     right = np.zeros((len(p), cells + 1, 2))
     right[:, :cells, 0] = f - p * (1 + multiplier * slope)
@@ -424,8 +436,6 @@ def _newton_step(
     share = 1 / np.maximum(shrinks, 1)[:, np.newaxis]
     dp = share * dp
     speed = (slope * onward).sum(-1) / (root_slope * onward).sum(-1)
-    # Cramer's rule gives the sign that the determinant would have by value.
-    sign = np.linalg.slogdet(jacobian)[0] * (np.sign(speed) if by_root else 1)
     new = _Points(
         p=_normalised(p + dp),
         w=w + share * dw,
@@ -433,7 +443,7 @@ def _newton_step(
         value=value[:, 0] + (slope * dp).sum(-1),
         root=root[:, 0] + (root_slope * dp).sum(-1),
         speed=speed,
-        top=sign < 0,
+        top=(sign * speed if by_root else sign) < 0,  # alike, by Cramer's rule
     )
     return new, np.where(possible & np.isfinite(length), length, np.inf)
 
@@ -546,16 +556,20 @@ def _likeliest(
     problem: _Problem, quest: _Quest, here: _Points, target: Array
 ) -> tuple[_Points, Array]:
     """Likeliest points with values at the targets, from here or from the fan."""
-    starts = len(_RIVALS) + 1
-    row = np.repeat(np.arange(len(target)), starts)
-    start = quest.fan.take((row, np.tile(np.append(0, _RIVALS), len(target))))
-    start.put(slice(None, None, starts), here)
-    owner = quest.owner[row]
-    points, reached = _newton(problem, owner, start, target[row], by_root=False)
-    likely = (problem.f[owner] * np.log(points.p)).sum(-1)
-    likely = np.where(reached & points.top, likely, -np.inf).reshape(-1, starts)
-    best = likely.argmax(-1) + starts * np.arange(len(target))
-    return points.take(best), np.isfinite(likely.max(-1))
+    owner = quest.owner
+    nearest = np.abs(quest.fan.value - target[:, np.newaxis]).argmin(-1)
+    rival = quest.fan.take((np.arange(len(target)), nearest))
+    for rows in _RIVAL_FILLS:
+        f = _normalised(problem.counts[owner] + rows / here.p.shape[-1])
+        rival, _ = _newton(problem, owner, rival, target, by_root=False, f=f)
+    rival, found = _newton(problem, owner, rival, target, by_root=False)
+    points, reached = _newton(problem, owner, here, target, by_root=False)
+    found &= rival.top
+    reached &= points.top
+    gain = (problem.f[owner] * np.log(rival.p / points.p)).sum(-1)
+    better = found & (~reached | (gain > 0))
+    points.put(better, rival.take(better))
+    return points, reached | found
 
 
 # --------------------------------------------------------------------------------------
