@@ -197,7 +197,7 @@ def warn_of_undefined(joint: JointEstimate) -> None:
 
 def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
     """Warn of intervals that are the whole range or rest on too few rows."""
-    flags = joint.degenerate
+    flags = joint.degenerate.tolist()
     degenerate = [k for k in positions if flags[k]]
     if degenerate:
         whole = [k for k in degenerate if not joint.usable[k]]

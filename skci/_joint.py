@@ -192,13 +192,14 @@ class JointEstimate:
         It is zero, or the measure has no derivative, or there is a single row. Methods
         that take the variance at a table with pseudo-counts always have one.
         """
-        return ~self._has_spread & ~self.undefined
+        pairs = zip(self.parameters, self._has_spread, strict=True)
+        return np.array([own.defined and not spread for own, spread in pairs])
 
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors, whatever the confidence level, shape (K,)."""
         errors = np.sqrt(self._sampling.diagonal())
-        errors[~self._has_spread] = 0 if self.n_samples > 1 else np.nan
+        errors[~np.array(self._has_spread)] = 0 if self.n_samples > 1 else np.nan
         return self._known(errors)
 
     @cached_property
@@ -262,22 +263,20 @@ class JointEstimate:
         return float(ndtri((1 + self.confidence_level) / 2))
 
     @cached_property
-    def _linear(self) -> Array:
-        """Which parameters can be linearised, shape (K,)."""
-        return np.array([own.defined and own.has_derivative for own in self.parameters])
+    def _linear(self) -> list[bool]:
+        """Which parameters can be linearised."""
+        return [own.defined and own.has_derivative for own in self.parameters]
 
     @cached_property
-    def _has_spread(self) -> Array:
-        """Which parameters have a sampling variance that is not zero, shape (K,)."""
-        deviations = np.sqrt(self._sampling.diagonal() * self.n_samples).tolist()
-        return np.array(
-            [
-                linear and deviation > _NO_SPREAD * own.steepness
-                for own, linear, deviation in zip(
-                    self.parameters, self._linear, deviations, strict=True
-                )
-            ]
-        )
+    def _has_spread(self) -> list[bool]:
+        """Which parameters have a sampling variance that is not zero."""
+        variances = (self._sampling.diagonal() * self.n_samples).tolist()
+        return [
+            linear and math.sqrt(variance) > _NO_SPREAD * own.steepness
+            for own, linear, variance in zip(
+                self.parameters, self._linear, variances, strict=True
+            )
+        ]
 
     @cached_property
     def usable(self) -> Array:
@@ -286,17 +285,20 @@ class JointEstimate:
         A single row has none of its own; nor has a measure that does not vary. Blurring
         makes up for the latter.
         """
-        methods = [METHODS[own.method] for own in self.parameters]
-        blurred = np.array([method.blurred for method in methods])
-        usable = self._has_spread | (blurred & (self._covariance.diagonal() > 0))
-        if self.n_samples == 1:
-            usable &= np.array([method.pseudo_count > 0 for method in methods])
-        return usable
+        variances = self._covariance.diagonal().tolist()
+        usable = []
+        for own, spread, variance in zip(
+            self.parameters, self._has_spread, variances, strict=True
+        ):
+            method = METHODS[own.method]
+            enough = self.n_samples > 1 or method.pseudo_count > 0
+            usable.append(enough and (spread or (method.blurred and variance > 0)))
+        return np.array(usable)
 
     @cached_property
     def _sampling(self) -> Array:
         """Covariance of the estimates over samples; zero where there is none."""
-        linear = [k for k, is_linear in enumerate(self._linear) if is_linear]
+        linear = [k for k, known in enumerate(self._linear) if known]
         if not linear:
             return np.zeros((len(self.parameters),) * 2)
         chosen = [self.parameters[k] for k in linear]
@@ -340,7 +342,8 @@ class JointEstimate:
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""
         values = values.copy()
-        values[~self._linear] = np.nan
+        unknown = ~np.array(self._linear)
+        values[unknown] = np.nan
         if values.ndim == 2:
-            values[:, ~self._linear] = np.nan
+            values[:, unknown] = np.nan
         return values

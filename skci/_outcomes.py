@@ -57,9 +57,9 @@ class OutcomeTable:
         cells: Array = _CELL[truth.view(np.uint8), response.view(np.uint8)]
         return cells
 
-    def own(self, rule: int) -> Array:
+    def own(self, cells: Array) -> Array:
         """Count the four cells of one rule, those that are zero included."""
-        return np.bincount(self.cells(rule), weights=self.counts, minlength=4)
+        return np.bincount(cells, weights=self.counts, minlength=4)
 
     @classmethod
     def from_cells(cls, cells: Array) -> OutcomeTable:
@@ -113,8 +113,10 @@ def count_outcomes(
         else:
             packed.append(np.packbits(block, axis=0).T)
     if dense:
-        observed = total > 0
-        return OutcomeTable(_all_outcomes(len(columns))[observed], total[observed])
+        outcomes = _all_outcomes(len(columns))
+        if np.count_nonzero(total) == len(total):
+            return OutcomeTable(outcomes, total)
+        return OutcomeTable(outcomes[total > 0], total[total > 0])
     distinct, counts = np.unique(np.concatenate(packed), axis=0, return_counts=True)
     outcomes = np.unpackbits(distinct, axis=1, count=len(columns)).astype(bool)
     return OutcomeTable(outcomes, counts)
@@ -124,7 +126,9 @@ def count_outcomes(
 def _all_outcomes(columns: int) -> Array:
     """List all outcomes of some columns in order."""
     numbers = np.arange(1 << columns)[:, np.newaxis]
-    return (numbers >> np.arange(columns - 1, -1, -1) & 1).astype(bool)
+    outcomes: Array = (numbers >> np.arange(columns - 1, -1, -1) & 1).astype(bool)
+    outcomes.flags.writeable = False
+    return outcomes
 
 
 def _mark(chunk: Array, positive: Any, negative: Any, is_positive: Array) -> bool:
@@ -136,7 +140,7 @@ def _mark(chunk: Array, positive: Any, negative: Any, is_positive: Array) -> boo
     else:
         is_positive[:] = chunk == positive
     is_either = is_positive if negative is None else is_positive | (chunk == negative)
-    return bool(is_either.all())
+    return bool(np.count_nonzero(is_either) == len(chunk))
 
 
 def _dense_counts(positives: Array) -> Array:

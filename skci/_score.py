@@ -69,7 +69,7 @@ Statistic = Callable[[Array, Array, Array, Array], Array]
 """``statistic(p_hat, p, influence, n)``: how far p_hat is from the null p."""
 
 # The data.
-_FILL = 1e-6  # rows added to every cell, so that an empty one can gain probability
+_FILL = 1e-7  # rows added to every cell, so that an empty one can gain probability
 _NOTHING = 1e-40  # rows added to tell a value at empty cells from an undefined one
 _EDGE = 1e-12  # estimates this near to an end of the range are at that end
 _INFINITE = 1e25  # estimates beyond this are infinite: they divide by _NOTHING

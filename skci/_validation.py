@@ -160,7 +160,7 @@ def _first_other(columns: Sequence[Array], positive: Any) -> Any:
 
 
 def _is_label(value: Any) -> bool:
-    return value is None or (np.isfinite(value) and value == int(value))
+    return value is None or (math.isfinite(value) and value == int(value))
 
 
 def _two_labels(names: Sequence[str], columns: Sequence[Array]) -> list[Any]:
@@ -328,7 +328,7 @@ def check_zero_division(zero_division: Any) -> float:
     """Check what stands for an undefined estimate: 0, 1 or NaN."""
     if isinstance(zero_division, Real):
         value = float(zero_division)
-        if value in (0.0, 1.0) or np.isnan(value):
+        if value in (0.0, 1.0) or math.isnan(value):
             return value
     raise ValueError(f"zero_division must be 0, 1 or numpy.nan, got {zero_division!r}")
 

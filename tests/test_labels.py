@@ -332,7 +332,7 @@ def test_tables_add_up(number):
     assert total.n_samples == len(y)
     for rule, p in enumerate(rules.values()):
         (tn, fp), (fn, tp) = sk.confusion_matrix(y, p)
-        assert total.own(rule).tolist() == [tp, fp, fn, tn]
+        assert total.own(total.cells(rule)).tolist() == [tp, fp, fn, tn]
 
 
 def test_tables_of_different_rules_do_not_add():

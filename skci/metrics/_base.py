@@ -230,7 +230,8 @@ class MetricCI(BaseEstimator):
         """
         measure = self._measure
         functional = CellFunctional(measure.function)
-        counts, index = table.own(position), table.cells(position)
+        index = table.cells(position)
+        counts = table.own(index)
         if exchanged:
             counts, index = counts[::-1], 3 - index
         za, a, z = functional.moments
