@@ -8,17 +8,15 @@ exceeds, and invert the probability so estimated.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
-from scipy.stats import qmc
 
+from skci._exceedances import Model, both_exceed, factor, points
 from skci.exceptions import CriticalValueWarning
 
 __all__ = ["CriticalValue", "critical_value"]
@@ -31,10 +29,6 @@ _ROUNDING = 1e-8
 """How far rounding may take a matrix away from a correlation."""
 _SAME = 1e-12
 """Parameters are the same when their correlation is this near to one."""
-_ZERO = 1e-10
-"""Variances below this are zero."""
-_NOISE = 0.01
-"""Least independent variance worth integrating by itself."""
 
 _SCRAMBLES = 8
 """Independent randomisations of the points; their spread is the error estimate."""
@@ -42,12 +36,8 @@ _PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
 """Points of a scramble to find a level with, and to rest an answer on."""
 _LARGEST = 1 << 24
 """Coordinates of a scramble: with many dimensions there are fewer points."""
-_KEPT = 1 << 17
-"""Coordinates of a scramble that are few enough to keep for the next call."""
 _BLOCK = 1 << 19
 """Numbers in a temporary array."""
-_CELLS = 2048
-"""Cells of a table, at least."""
 
 _STEP = 0.03
 """Distance in q over which the logit of a probability is taken as a parabola."""
@@ -310,7 +300,7 @@ class _Problem:
     def pairs(self, q: float) -> float:
         """Mean number of pairs of which both exceed q."""
         rho = self.correlation[np.triu_indices(self.size, 1)]
-        return float(_both(rho, q, self.sides).sum())
+        return float(both_exceed(rho, q, self.sides).sum())
 
     def exact(self) -> float | None:
         """Solve one parameter, two, and uncorrelated ones; None for others."""
@@ -329,176 +319,8 @@ class _Problem:
         return float(np.clip(q, low, high))
 
 
-def _both(rho: Array, q: float, sides: int) -> Array:
-    """P(both of two normals exceed q) for each of their correlations."""
-    if rho.size > 2 * _CELLS:
-        # As a function of the arcsine it is smooth up to the ends.
-        end = np.pi / 2
-        table = _Table(lambda x: _both(np.sin(x), q, sides), -end, end, _CELLS)
-        return table(np.arcsin(rho))
-    if sides == 2:
-        return 2 * (_both(rho, q, 1) + _both(-rho, q, 1))
-    with np.errstate(divide="ignore"):
-        ratio = np.sqrt((1 - rho) / (1 + rho))
-    both: Array = special.ndtr(-q) - 2 * special.owens_t(q, ratio)
-    return both
-
-
-class _Table:
-    """A smooth function of one number, tabulated once and interpolated often."""
-
-    def __init__(
-        self, function: Callable[[Array], Array], low: float, high: float, cells: int
-    ) -> None:
-        self.low, self.cells = low, cells
-        self.scale = cells / (high - low)
-        self.values = function(np.linspace(low, high, cells + 1))
-        self.steps = np.append(np.diff(self.values), 0)
-
-    def __call__(self, x: Array) -> Array:
-        position: Array = np.clip((x - self.low) * self.scale, 0, self.cells)
-        cell = position.astype(np.intp)
-        position -= cell
-        position *= self.steps[cell]
-        position += self.values[cell]
-        return position
-
-
-@dataclass(frozen=True)
-class _Factor:
-    """The correlation as that of z = loadings @ y + sqrt(noise) * e.
-
-    The r-vector y and the K-vector e are independent and standard normal. y is drawn,
-    and a model integrates what it can.
-    """
-
-    loadings: Array
-    noise: float
-    sides: int
-
-    @cached_property
-    def conditionals(self) -> tuple[Array, Array, Array]:
-        """Coefficients of the coordinates of y in their order, given z_j.
-
-        Let b be the loadings of z_j and S_i what y_i, those after it, and the noise
-        leave of its variance. Given z_j and y_1 .. y_{i-1}, y_i is
-        b_i m_i + sqrt(S_{i+1} / S_i) n_i with n_i standard normal, m_1 = z_j and
-        m_{i+1} = m_i - b_i / sqrt(S_i S_{i+1}) n_i. Once S_i is zero y_i is free.
-        """
-        noise = np.full((len(self.loadings), 1), self.noise)
-        left = np.cumsum(np.hstack([self.loadings**2, noise])[:, ::-1], axis=1)[:, ::-1]
-        left = np.where(left > _ZERO / 100, left, 0.0)
-        before, after = left[:, :-1], left[:, 1:]
-        pull = np.where(before > 0, self.loadings, 0.0)
-        zero, one = np.zeros_like(pull), np.ones_like(pull)
-        carry = np.divide(pull, np.sqrt(before * after), out=zero, where=after > 0)
-        spread = np.sqrt(np.divide(after, before, out=one, where=before > 0))
-        return pull, carry, spread
-
-    def draw(self, q: float, points: Array) -> Array:
-        """Draw y given that z_j exceeds q, for every j as often."""
-        pull, carry, spread = self.conditionals
-        j = (points[:, 0] * len(pull)).astype(np.intp)
-        z = -special.ndtri(points[:, 1] * special.ndtr(-q))
-        normals = points[:, 2:]
-        moves = carry[j] * normals
-        mean = z[:, np.newaxis] - np.cumsum(moves, axis=1) + moves
-        y: Array = pull[j] * mean + spread[j] * normals
-        return y
-
-    def project(self, y: Array) -> Array:
-        """Compute what y makes of z, without signs where both sides count."""
-        x: Array = y @ self.loadings.T
-        return np.abs(x, out=x) if self.sides == 2 else x
-
-
-class _Radial(_Factor):
-    """Keeps the direction of y and integrates its length; for any correlation."""
-
-    def table(self, q: float) -> _Table:
-        """Tabulate P(length * s > q) on the possible s."""
-        low, r = self.sides - 2.0, self.loadings.shape[1]
-
-        def exceed(s: Array) -> Array:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                longer = special.chdtrc(r, (q / s) ** 2)
-            if q < 0:
-                return np.where(s < 0, 1 - longer, 1.0)
-            return np.where(s > 0, longer, 0.0)
-
-        # The more dimensions the less the length varies: the table is steeper.
-        return _Table(exceed, low, 1.0, _CELLS + 64 * r)
-
-    def exceedances(self, y: Array, tables: Sequence[_Table]) -> list[Array]:
-        """P(some exceed | y) at three levels; mean numbers at the middle one.
-
-        Of those that exceed it, and of pairs of them: when one exceeds, all with
-        larger projections do.
-        """
-        s = self.project(y)
-        s /= np.linalg.norm(y, axis=1, keepdims=True)
-        s.sort(axis=1)
-        each = tables[1](s)
-        pairs = each @ np.arange(len(self.loadings))[::-1]
-        return [*(table(s[:, -1]) for table in tables), each.sum(axis=1), pairs]
-
-
-class _Diagonal(_Factor):
-    """Keeps y and integrates the noise; for well-conditioned correlations."""
-
-    def table(self, q: float) -> _Table:
-        """Tabulate P(x + sqrt(noise) e_j exceeds q) on the x that matter."""
-        deviation = np.sqrt(self.noise)
-        low = 0.0 if self.sides == 2 else q - 9 * deviation
-
-        def exceed(x: Array) -> Array:
-            upper: Array = special.ndtr((x - q) / deviation)
-            lower: Array = special.ndtr((-x - q) / deviation)
-            return upper + lower if self.sides == 2 else upper
-
-        return _Table(exceed, low, q + 9 * deviation, 4 * _CELLS)
-
-    def exceedances(self, y: Array, tables: Sequence[_Table]) -> list[Array]:
-        """See `_Radial.exceedances`; here all are independent given y."""
-        x = self.project(y)
-        below, each, above = (table(x) for table in tables)
-        some = [1 - np.prod(1 - p, axis=1) for p in (below, each, above)]
-        number = each.sum(axis=1)
-        return [*some, number, (number**2 - (each**2).sum(axis=1)) / 2]
-
-
-_Model = _Radial | _Diagonal
-
-
-def _factor(correlation: Array, sides: int) -> _Model:
-    """Factor a correlation, leading components first: they get the best points."""
-    values, vectors = np.linalg.eigh(correlation)
-    diagonal = bool(values[0] > _NOISE)
-    noise = float(values[0]) if diagonal else 0.0
-    keep = np.flatnonzero(values - noise > _ZERO)[::-1]
-    loadings = vectors[:, keep] * np.sqrt(values[keep] - noise)
-    lengths = np.linalg.norm(loadings, axis=1, keepdims=True)
-    loadings *= np.sqrt(1 - noise) / lengths
-    return (_Diagonal if diagonal else _Radial)(loadings, noise, sides)
-
-
-def _points(dimension: int, start: int, stop: int, seed: int) -> Array:
-    """Scrambled Sobol points: two coordinates uniform, the others standard normal."""
-    # Older releases of scipy know this parameter only as ``seed``.
-    engine = qmc.Sobol(dimension, seed=np.random.default_rng(seed))
-    if start:
-        engine.fast_forward(start)
-    points = engine.random(stop - start) + 2.0**-31  # middles of cells: never 0
-    special.ndtri(points[:, 2:], out=points[:, 2:])
-    points.flags.writeable = False
-    return points
-
-
-_kept_points = lru_cache(maxsize=64)(_points)
-
-
 def _sample(
-    problem: _Problem, model: _Model, q: float, seeds: list[int], start: int, stop: int
+    problem: _Problem, model: Model, q: float, seeds: list[int], start: int, stop: int
 ) -> Array:
     """Sample exceedances of q with some points of each scramble.
 
@@ -511,7 +333,6 @@ def _sample(
     tables = [model.table(level) for level in problem.levels(q)]
     size, r = model.loadings.shape
     rows = max(1, _BLOCK // size)
-    points = _kept_points if (stop - start) * (r + 2) <= _KEPT else _points
     terms = []
     for seed in seeds:
         u = points(r + 2, start, stop, seed)
@@ -551,7 +372,7 @@ def _invert(problem: _Problem, q: float, terms: Array) -> tuple[float, float]:
 
 def _search(problem: _Problem, seeds: list[int], tol: float) -> tuple[float, float]:
     """Solve with points enough for an error of at most tol, or the most there are."""
-    model = _factor(problem.correlation, problem.sides)
+    model = factor(problem.correlation, problem.sides)
     q = problem.sidak
     for _ in range(6):
         q, error = _invert(problem, q, _sample(problem, model, q, seeds, 0, _PILOT))

@@ -17,6 +17,7 @@ LAYERS = [
     ("_functionals", {"numpy"}),
     ("_outcomes", {"numpy"}),
     ("_covariance", {"numpy"}),
+    ("_exceedances", {"numpy", "scipy"}),
     ("_critical", {"numpy", "scipy"}),
     ("_score", {"numpy", "scipy"}),
     ("_intervals", {"numpy", "scipy"}),
