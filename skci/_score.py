@@ -89,11 +89,11 @@ _STEADY = 2.0  # how far a mean speed may lie outside of the speeds at both ends
 _STARVED, _BARELY = 0.05, 0.25  # expected rows and w of a cell only just kept empty
 
 # The sure road, on a scale without ends such as the logit.
-_RIVAL_FILLS = 2.0, 0.4, 0.08  # rows added to follow another maximum from inside
+_RIVAL_FILLS = 2.0, 0.4, 0.08, 0.0  # rows added to follow another maximum from inside
 _AGREE = 1e-6  # roots nearer than this are the same
 _FIRST_STEP, _LONGEST_STEP, _SHORTEST_STEP = 0.02, 1.0, 1e-8
 _STRIDE = 0.1  # what a step should add to the root, relative to the critical value
-_MOST_STEPS = 500
+_MOST_STEPS = 200
 _FAR = 25.0  # a limit beyond this is the end of the range
 
 
@@ -555,21 +555,30 @@ def _is_likeliest(problem: _Problem, quest: _Quest, points: _Points) -> Array:
 def _likeliest(
     problem: _Problem, quest: _Quest, here: _Points, target: Array
 ) -> tuple[_Points, Array]:
-    """Likeliest points with values at the targets, from here or from the fan."""
+    """Likeliest points with values at the targets, and which were found.
+
+    Newton's method from here finds one maximum. Where that fails or is doubtful, the
+    other is looked for: the maximum if there were rows in every cell, followed while
+    they are taken away.
+    """
     owner = quest.owner
-    nearest = np.abs(quest.fan.value - target[:, np.newaxis]).argmin(-1)
-    rival = quest.fan.take((np.arange(len(target)), nearest))
+    points, found = _newton(problem, owner, here, target, by_root=False)
+    found &= points.top
+    k = np.flatnonzero(~found | _barely_empty(problem, quest, points))
+    if not len(k):
+        return points, found
+    owner, target, cells = owner[k], target[k], points.p.shape[-1]
+    nearest = np.abs(quest.fan.value[k] - target[:, np.newaxis]).argmin(-1)
+    rival = quest.fan.take((k, nearest))
     for rows in _RIVAL_FILLS:
-        f = _normalised(problem.counts[owner] + rows / here.p.shape[-1])
-        rival, _ = _newton(problem, owner, rival, target, by_root=False, f=f)
-    rival, found = _newton(problem, owner, rival, target, by_root=False)
-    points, reached = _newton(problem, owner, here, target, by_root=False)
-    found &= rival.top
-    reached &= points.top
-    gain = (problem.f[owner] * np.log(rival.p / points.p)).sum(-1)
-    better = found & (~reached | (gain > 0))
-    points.put(better, rival.take(better))
-    return points, reached | found
+        f = _normalised(problem.counts[owner] + (_FILL + rows / cells))
+        rival, reached = _newton(problem, owner, rival, target, by_root=False, f=f)
+    reached &= rival.top
+    gain = (problem.f[owner] * np.log(rival.p / points.p[k])).sum(-1)
+    better = reached & (~found[k] | (gain > 0))
+    points.put(k[better], rival.take(better))
+    found[k] |= reached
+    return points, found
 
 
 # --------------------------------------------------------------------------------------

@@ -1,0 +1,548 @@
+"""The score interval against closed forms, a slow reference and its own promises."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, logit, xlogy
+from scipy.stats import binom, norm
+
+import skci._score
+from skci._score import improved, pearson, score_limits
+
+Z = norm.isf(0.025)
+UNIT, BALANCED, POSITIVE = (0.0, 1.0), (-1.0, 1.0), (0.0, np.inf)
+
+
+class Smooth:
+    """A function of the cells, differentiated by the complex step."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, p):
+        nudged = p[..., np.newaxis, :] + 1e-100j * np.eye(p.shape[-1])
+        with np.errstate(all="ignore"):
+            value = self.function(*np.moveaxis(nudged, -1, 0))
+        gradient = value.imag / 1e-100
+        influence = gradient - np.sum(p * gradient, axis=-1, keepdims=True)
+        return value.real[..., 0], influence, gradient
+
+
+def f_beta(beta):
+    def function(tp, fp, fn, tn):
+        return (1 + beta**2) * tp / ((1 + beta**2) * tp + beta**2 * fn + fp)
+
+    return function
+
+
+def mcc(tp, fp, fn, tn):
+    return (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+
+
+def kappa(tp, fp, fn, tn):
+    chance = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    return 2 * (tp * tn - fp * fn) / chance
+
+
+def macro_f1(*cells):
+    table = np.stack(cells).reshape(3, 3, *cells[0].shape)
+    hits = np.stack([table[k, k] for k in range(3)])
+    return np.mean(2 * hits / (table.sum(axis=0) + table.sum(axis=1)), axis=0)
+
+
+FUNCTIONS = {
+    "accuracy": (lambda tp, fp, fn, tn: (tp + tn) / (tp + fp + fn + tn), UNIT),
+    "precision": (lambda tp, fp, fn, tn: tp / (tp + fp), UNIT),
+    "recall": (lambda tp, fp, fn, tn: tp / (tp + fn), UNIT),
+    "specificity": (lambda tp, fp, fn, tn: tn / (tn + fp), UNIT),
+    "f0.5": (f_beta(0.5), UNIT),
+    "f1": (f_beta(1), UNIT),
+    "f2": (f_beta(2), UNIT),
+    "jaccard": (lambda tp, fp, fn, tn: tp / (tp + fp + fn), UNIT),
+    "balanced": (lambda tp, fp, fn, tn: (tp / (tp + fn) + tn / (tn + fp)) / 2, UNIT),
+    "mcc": (mcc, BALANCED),
+    "kappa": (kappa, BALANCED),
+    "g-mean": (
+        lambda tp, fp, fn, tn: np.sqrt(tp / (tp + fn) * tn / (tn + fp)),
+        UNIT,
+    ),
+    "lift": (
+        lambda tp, fp, fn, tn: tp * (tp + fp + fn + tn) / ((tp + fp) * (tp + fn)),
+        POSITIVE,
+    ),
+    "cosine": (lambda tp, fp, fn, tn: tp / np.sqrt((tp + fp) * (tp + fn)), UNIT),
+    "lr+": (lambda tp, fp, fn, tn: tp / (tp + fn) * (fp + tn) / fp, POSITIVE),
+    "lr-": (lambda tp, fp, fn, tn: fn / (tp + fn) * (fp + tn) / tn, POSITIVE),
+    "odds": (lambda tp, fp, fn, tn: tp * tn / (fp * fn), POSITIVE),
+    "informedness": (
+        lambda tp, fp, fn, tn: tp / (tp + fn) + tn / (tn + fp) - 1,
+        BALANCED,
+    ),
+    "markedness": (
+        lambda tp, fp, fn, tn: tp / (tp + fp) + tn / (tn + fn) - 1,
+        BALANCED,
+    ),
+    "macro-f1": (macro_f1, UNIT),
+}
+FUNCTIONALS = {name: Smooth(function) for name, (function, _) in FUNCTIONS.items()}
+NAMES = list(FUNCTIONS)
+
+
+def limits(name, tables, crit=Z, statistic=improved):
+    """Limits of one measure at one table or more."""
+    tables = np.atleast_2d(tables).astype(float)
+    count = len(tables)
+    low, high = score_limits(
+        [FUNCTIONALS[name]] * count,
+        tables,
+        np.broadcast_to(crit, count),
+        np.tile(FUNCTIONS[name][1], (count, 1)),
+        statistic=statistic,
+    )
+    return np.stack([low, high], axis=-1)
+
+
+def estimate(name, tables):
+    with np.errstate(all="ignore"):
+        return FUNCTIONS[name][0](*np.moveaxis(np.asarray(tables, float), -1, 0))
+
+
+def line(name, value):
+    """The scale on which precision is asked for."""
+    low, high = FUNCTIONS[name][1]
+    with np.errstate(all="ignore"):
+        if np.isinf(high):
+            return np.log(value - low)
+        return logit((value - low) / (high - low))
+
+
+def off_line(name, place):
+    low, high = FUNCTIONS[name][1]
+    return np.exp(place) if np.isinf(high) else low + (high - low) * expit(place)
+
+
+def random_tables(name, sizes, seed):
+    """Tables at which a measure is defined, many with empty cells."""
+    rng = np.random.default_rng(seed)
+    cells = 9 if name == "macro-f1" else 4
+    tables = []
+    for n in sizes:
+        while True:
+            table = rng.multinomial(n, rng.dirichlet(np.full(cells, 0.6)))
+            if not np.isnan(estimate(name, table)):
+                tables.append(table)
+                break
+    return np.array(tables, dtype=float)
+
+
+def wilson(successes, trials, z=Z):
+    centre = (successes + z**2 / 2) / (trials + z**2)
+    spread = np.sqrt(successes * (trials - successes) / trials + z**2 / 4)
+    half = z * spread / (trials + z**2)
+    low = np.where(successes == 0, 0, centre - half)
+    return np.stack([low, np.where(successes == trials, 1, centre + half)], axis=-1)
+
+
+# --------------------------------------------------------------------------------------
+# Closed forms
+# --------------------------------------------------------------------------------------
+
+PROPORTIONS = {
+    "accuracy": ([1, 0, 0, 1], [1, 1, 1, 1]),
+    "precision": ([1, 0, 0, 0], [1, 1, 0, 0]),
+    "recall": ([1, 0, 0, 0], [1, 0, 1, 0]),
+    "specificity": ([0, 0, 0, 1], [0, 1, 0, 1]),
+    "jaccard": ([1, 0, 0, 0], [1, 1, 1, 0]),
+}
+
+
+@pytest.mark.parametrize("name", PROPORTIONS)
+@pytest.mark.parametrize("crit", [1.0, Z, 4.0])
+def test_pearson_of_a_proportion_is_wilson(name, crit):
+    tables = random_tables(name, [20, 30, 50, 200, 3000] * 8, seed=1)
+    tables[0] = [7, 0, 0, 13]
+    successes, trials = (tables @ np.array(part) for part in PROPORTIONS[name])
+    found = limits(name, tables, crit, pearson)
+    np.testing.assert_allclose(found, wilson(successes, trials, crit), atol=1e-7)
+
+
+@pytest.mark.parametrize("statistic", [pearson, improved])
+def test_limits_follow_a_monotone_change_of_scale(statistic):
+    tables = random_tables("jaccard", [20, 50, 300] * 5, seed=2)
+    jaccard = limits("jaccard", tables, statistic=statistic)
+    f1 = limits("f1", tables, statistic=statistic)
+    np.testing.assert_allclose(f1, 2 * jaccard / (1 + jaccard), atol=1e-8)
+    tables = random_tables("balanced", [20, 50, 300] * 5, seed=3)
+    balanced = limits("balanced", tables, statistic=statistic)
+    informedness = limits("informedness", tables, statistic=statistic)
+    np.testing.assert_allclose(informedness, 2 * balanced - 1, atol=1e-8)
+
+
+@pytest.mark.parametrize("tp", [1, 5, 30])
+@pytest.mark.parametrize("beta", [0.5, 1, 2])
+def test_pearson_of_a_perfect_f_beta(tp, beta):
+    name = f"f{beta:g}"
+    low, high = limits(name, [tp, 0, 0, 40], statistic=pearson)[0]
+    expected = tp / (tp + Z**2 * max(1, beta**2) / (1 + beta**2))
+    assert low == pytest.approx(expected, abs=1e-7)
+    assert high == 1
+
+
+def tango(cells, delta):
+    """Tango's (1998) score statistic of a difference of paired proportions."""
+    _, b, c, _ = cells
+    n = cells.sum()
+    first = 2 * n
+    second = -b - c + (2 * n - b + c) * delta
+    third = -c * delta * (1 - delta)
+    q = (np.sqrt(second**2 - 4 * first * third) - second) / (2 * first)
+    return (b - c - n * delta) / np.sqrt(n * (2 * q + delta * (1 - delta)))
+
+
+def test_pearson_of_a_paired_difference_is_tango():
+    difference = Smooth(lambda both, first, second, neither: first - second)
+    rng = np.random.default_rng(4)
+    tables = rng.multinomial(40, rng.dirichlet(np.ones(4), 12)).astype(float)
+    tables[0], tables[1] = [35, 0, 0, 5], [43, 0, 1, 0]
+    low, high = score_limits(
+        [difference] * 12,
+        tables,
+        np.full(12, Z),
+        np.tile(BALANCED, (12, 1)),
+        statistic=pearson,
+    )
+    for table, *found in zip(tables, low, high, strict=True):
+        centre = (table[1] - table[2]) / table.sum()
+        tango_low = brentq(lambda d, t=table: tango(t, d) - Z, -1 + 1e-9, centre - 1e-9)
+        tango_high = brentq(lambda d, t=table: tango(t, d) + Z, centre + 1e-9, 1 - 1e-9)
+        np.testing.assert_allclose(found, [tango_low, tango_high], atol=1e-7)
+
+
+def test_a_range_without_ends():
+    """The mean of two numbers, and a table of two cells."""
+    mean = Smooth(lambda failure, success: 1000 * success - 3 * failure)
+    found = score_limits(
+        [mean] * 3,
+        np.array([[7, 13], [19, 1], [400, 600]]),
+        np.full(3, Z),
+        np.full((3, 2), [-np.inf, np.inf]),
+        statistic=pearson,
+    )
+    expected = 1003 * wilson(np.array([13, 1, 600]), np.array([20, 20, 1000])) - 3
+    np.testing.assert_allclose(np.transpose(found), expected, rtol=1e-6)
+
+
+# --------------------------------------------------------------------------------------
+# A slow reference
+# --------------------------------------------------------------------------------------
+
+
+def reference_statistic(name, table, value, statistic=improved):
+    """S where the likelihood is largest under a value, by sequential programming."""
+    n, p_hat = table.sum(), table / table.sum()
+    cells = len(table)
+
+    def gap(p):
+        return line(name, FUNCTIONS[name][0](*p)) - line(name, value)
+
+    def gap_slope(p):
+        nudged = p[:, np.newaxis] + 1e-100j * np.eye(cells)
+        return np.imag(line_of_complex(name, FUNCTIONS[name][0](*nudged))) / 1e-100
+
+    def loss(p):
+        return -np.sum(xlogy(p_hat, p))
+
+    best = None
+    for spread in (0.02, 0.5, 3, 1e3):
+        start = (table + spread) / (table + spread).sum()
+        with np.errstate(all="ignore"):
+            found = minimize(
+                loss,
+                start,
+                jac=lambda p: -p_hat / p,
+                method="SLSQP",
+                bounds=[(1e-10, 1)] * cells,
+                constraints=[
+                    {"type": "eq", "fun": gap, "jac": gap_slope},
+                    {
+                        "type": "eq",
+                        "fun": lambda p: p.sum() - 1,
+                        "jac": lambda p: np.ones(cells),
+                    },
+                ],
+                options={"ftol": 1e-13, "maxiter": 300},
+            )
+            feasible = abs(gap(found.x)) < 1e-7 and abs(found.x.sum() - 1) < 1e-9
+        if feasible and (best is None or found.fun < best.fun):
+            best = found
+    p = best.x / best.x.sum()
+    _, influence, _ = FUNCTIONALS[name](p)
+    return float(statistic(p_hat, p, influence, n))
+
+
+def line_of_complex(name, value):
+    low, high = FUNCTIONS[name][1]
+    if np.isinf(high):
+        return np.log(value - low)
+    return np.log((value - low) / (high - value))
+
+
+def sides(name, tables):
+    """Each limit that is not an end of the range, with its table."""
+    ends = FUNCTIONS[name][1]
+    for table, found in zip(tables, limits(name, tables), strict=True):
+        for limit, end in zip(found, ends, strict=True):
+            if limit != end:
+                yield table, limit
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_statistic_crosses_at_the_limit_and_not_before(name):
+    tables = random_tables(name, [20, 40, 3000], seed=10)
+    for table, limit in sides(name, tables):
+        assert reference_statistic(name, table, limit) == pytest.approx(Z**2, abs=1e-3)
+        data = line(name, estimate(name, (table + 1e-3) / (table + 1e-3).sum()))
+        between = off_line(name, data + 0.9 * (line(name, limit) - data))
+        assert reference_statistic(name, table, between) < Z**2
+
+
+@pytest.mark.parametrize("name", ["f1", "mcc", "g-mean", "lift", "lr-"])
+def test_limits_by_root_search(name):
+    (table,) = random_tables(name, [30], seed=11)
+    data = line(name, estimate(name, (table + 1e-3) / (table + 1e-3).sum()))
+    for place in line(name, limits(name, table)[0]):
+        if np.isfinite(place):
+            found = brentq(
+                lambda t: (
+                    reference_statistic(name, table, off_line(name, t)) ** 0.5 - Z
+                ),
+                data + 0.9 * (place - data),
+                data + 1.1 * (place - data),
+                xtol=1e-7,
+            )
+            assert place == pytest.approx(found, abs=1e-5)
+
+
+def test_the_limit_is_the_first_crossing():
+    """Going down the lift crosses at 4.17, comes back, and crosses again at 3.59."""
+    table = np.array([3.0, 0, 2, 39])
+    low, _ = limits("lift", table)[0]
+    assert low == pytest.approx(4.1702, abs=1e-4)
+    assert reference_statistic("lift", table, 4.0) < Z**2
+    again = brentq(
+        lambda m: reference_statistic("lift", table, m) - Z**2, 4.0, 3.0, xtol=1e-6
+    )
+    assert again == pytest.approx(3.591, abs=1e-3)
+
+
+@pytest.mark.parametrize("table", [[2.0, 1, 0, 97], [1.0, 0, 0, 29], [3.0, 2, 0, 15]])
+def test_of_two_maxima_the_likelier_counts(table):
+    """Two constrained maxima: in one an empty cell stays empty, in the other not."""
+    low, _ = limits("lift", table)[0]
+    table = np.array(table)
+    assert reference_statistic("lift", table, low) == pytest.approx(Z**2, abs=1e-3)
+    assert reference_statistic("lift", table, 1.02 * low) < Z**2
+
+
+# --------------------------------------------------------------------------------------
+# Promises
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_limits_are_an_interval_around_the_estimate(name):
+    tables = random_tables(name, [20, 25, 30, 40, 100, 1000] * 5, seed=20)
+    value = estimate(name, tables)
+    found = limits(name, tables)
+    bottom, top = FUNCTIONS[name][1]
+    assert (found[:, 0] >= bottom).all() and (found[:, 1] <= top).all()
+    assert (found[:, 0] <= value + 1e-9).all() and (value <= found[:, 1] + 1e-9).all()
+    assert (found[:, 0] < found[:, 1]).all()
+    np.testing.assert_array_equal(found[value <= bottom + 1e-12, 0], bottom)
+    np.testing.assert_array_equal(found[value >= top - 1e-12, 1], top)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_intervals_are_nested(name):
+    tables = random_tables(name, [20, 50, 500] * 4, seed=21)
+    intervals = [limits(name, tables, crit) for crit in (0.5, 1, 2, 3, 4)]
+    for inner, outer in pairwise(intervals):
+        assert (outer[:, 0] <= inner[:, 0] + 1e-9).all()
+        assert (inner[:, 1] <= outer[:, 1] + 1e-9).all()
+
+
+def mixed_batch():
+    names = [name for name in NAMES if name != "macro-f1"] * 2
+    tables = np.concatenate(
+        [random_tables(name, [40], seed=k) for k, name in enumerate(names)]
+    )
+    crit = np.linspace(1.5, 3.5, len(names))
+    return names, tables, crit
+
+
+def batch_limits(names, tables, crit):
+    return np.transpose(
+        score_limits(
+            [FUNCTIONALS[name] for name in names],
+            tables,
+            crit,
+            np.array([FUNCTIONS[name][1] for name in names]),
+        )
+    )
+
+
+def test_a_batch_is_as_good_as_one_at_a_time(monkeypatch):
+    names, tables, crit = mixed_batch()
+    together = batch_limits(names, tables, crit)
+    alone = [
+        limits(name, table, q)[0]
+        for name, table, q in zip(names, tables, crit, strict=True)
+    ]
+    np.testing.assert_allclose(together, alone, rtol=1e-9, atol=1e-9)
+    order = np.random.default_rng(0).permutation(len(names))
+    shuffled = batch_limits([names[k] for k in order], tables[order], crit[order])
+    np.testing.assert_allclose(shuffled, together[order], rtol=1e-9, atol=1e-9)
+    monkeypatch.setattr(skci._score, "_POINTS", 1000)
+    parts = batch_limits(names, tables, crit)
+    np.testing.assert_allclose(parts, together, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_both_roads_lead_to_the_same_limits(name, monkeypatch):
+    tables = random_tables(name, [20, 30, 50, 1000], seed=22)
+    short = limits(name, tables)
+
+    def distrust(problem, quest):
+        nowhere = np.full(len(quest.owner), np.nan)
+        return nowhere, np.zeros(len(nowhere), dtype=bool)
+
+    monkeypatch.setattr(skci._score, "_land", distrust)
+    np.testing.assert_allclose(limits(name, tables), short, rtol=1e-7, atol=1e-9)
+
+
+def test_more_rows_make_shorter_intervals():
+    table = np.array([40, 7, 9, 144])
+    tables = [table, 100 * table, 10**5 * table]
+    for name in ["accuracy", "f1", "mcc", "odds"]:
+        short = np.diff(limits(name, tables))[:, 0]
+        np.testing.assert_allclose(short[0] / short[1], 10, rtol=0.2)
+        np.testing.assert_allclose(short[1] / short[2], 1000**0.5, rtol=0.02)
+
+
+def test_counts_need_not_be_integers():
+    found = limits("precision", [3.5, 1.25, 4, 9], statistic=pearson)[0]
+    np.testing.assert_allclose(found, wilson(3.5, 4.75), atol=1e-7)
+
+
+# --------------------------------------------------------------------------------------
+# Edges
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("lr+", [12, 0, 3, 30]),
+        ("odds", [12, 0, 3, 30]),
+        ("odds", [12, 0, 0, 30]),
+        ("lr-", [0, 12, 30, 0]),
+    ],
+)
+def test_an_infinite_estimate_has_a_finite_lower_limit(name, table):
+    low, high = limits(name, table)[0]
+    assert np.isfinite(low) and low > 1
+    assert high == np.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("precision", [0, 0, 5, 25]),
+        ("recall", [0, 5, 0, 25]),
+        ("f1", [0, 0, 0, 30]),
+        ("odds", [0, 0, 7, 30]),
+        ("lr+", [0, 5, 0, 25]),
+    ],
+)
+def test_an_undefined_measure_has_its_whole_range(name, table):
+    np.testing.assert_array_equal(limits(name, table)[0], FUNCTIONS[name][1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_perfect_table(name):
+    table = np.diag([15.0, 10, 20]).ravel() if name == "macro-f1" else [15, 0, 0, 30]
+    value = estimate(name, table)
+    low, high = limits(name, table)[0]
+    if name == "lr-":
+        assert low == 0 and 0 < high < 1
+    elif name == "lift":
+        assert 1 < low < value < high < np.inf
+    else:
+        assert high == FUNCTIONS[name][1][1]
+        assert FUNCTIONS[name][1][0] < low < value
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("accuracy", [0, 0, 0, 30]),
+        ("accuracy", [0, 30, 0, 0]),
+        ("recall", [25, 0, 5, 0]),
+        ("precision", [25, 0, 5, 0]),
+        ("specificity", [0, 3, 0, 27]),
+        ("f2", [25, 0, 5, 0]),
+        ("jaccard", [0, 12, 0, 18]),
+    ],
+)
+def test_rows_of_one_class(name, table):
+    low, high = limits(name, table)[0]
+    assert low <= estimate(name, table) <= high
+    assert 0.03 < high - low < 0.5
+
+
+def test_many_cells():
+    """A difference of two rules on three classes: 27 cells, most of them empty."""
+    truth, first, second = np.indices((3, 3, 3)).reshape(3, -1)
+    signs = (first == truth).astype(float) - (second == truth)
+
+    def difference(p):
+        value = p @ signs
+        return value, signs - value[..., np.newaxis], p[..., :1]
+
+    counts = np.random.default_rng(5).multinomial(60, np.full(27, 1 / 27)).astype(float)
+    counts[::2] = 0
+    low, high = score_limits(
+        [difference], counts[np.newaxis], np.array([Z]), np.array([BALANCED]),
+        statistic=pearson,
+    )  # fmt: skip
+    wins, losses = counts[signs > 0].sum(), counts[signs < 0].sum()
+    table = np.array([0, wins, losses, counts.sum() - wins - losses])
+    assert tango(table, low[0]) == pytest.approx(Z, abs=1e-5)
+    assert tango(table, high[0]) == pytest.approx(-Z, abs=1e-5)
+
+
+# --------------------------------------------------------------------------------------
+# Coverage
+# --------------------------------------------------------------------------------------
+
+
+def test_coverage_by_enumeration():
+    """All tables of 20 rows: the accuracy, and the precision given the selected."""
+    n = 20
+    hits = np.arange(n + 1)
+    found = limits("accuracy", np.stack([hits, n - hits, 0 * hits, 0 * hits], axis=-1))
+    truth = np.linspace(0.05, 0.95, 181)[:, np.newaxis]
+    covered = (found[:, 0] <= truth) & (truth <= found[:, 1])
+    coverage = np.sum(binom.pmf(hits, n, truth) * covered, axis=-1)
+    assert coverage.min() > 0.91
+    assert coverage.mean() == pytest.approx(0.95, abs=0.015)
+
+    selected, hits = (x[1:] for x in np.tril_indices(n + 1))
+    tables = np.stack([hits, selected - hits, 0 * hits, n - selected], axis=-1)
+    tables, chance = tables[selected > 0], selected[selected > 0]
+    found = limits("precision", tables)
+    weight = binom.pmf(chance, n, 0.5) * binom.pmf(tables[:, 0], chance, 0.8)
+    covered = (found[:, 0] <= 0.8) & (found[:, 1] >= 0.8)
+    assert np.sum(weight * covered) / np.sum(weight) == pytest.approx(0.95, abs=0.02)
