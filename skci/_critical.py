@@ -19,7 +19,7 @@ from scipy import optimize, special
 from skci._exceedances import Model, both_exceed, factor, points
 from skci.exceptions import CriticalValueWarning
 
-__all__ = ["CriticalValue", "critical_value"]
+__all__ = ["CriticalValue", "critical_value", "fixed_seed"]
 
 Array = NDArray[Any]
 Alternative = Literal["two-sided", "less", "greater"]
@@ -234,6 +234,12 @@ def _check_number(name: str, value: Any, below: float) -> float:
     if not 0 < number < below:
         raise ValueError(f"{wanted}, got {value}")
     return number
+
+
+def fixed_seed(random_state: RandomState) -> int | None:
+    """Draw a seed once, so that it may be used again and again."""
+    seeds = _seeds(random_state)
+    return None if random_state is None else seeds[0]
 
 
 def _seeds(random_state: RandomState) -> list[int]:

@@ -116,8 +116,10 @@ class Parameter:
     @cached_property
     def steepness(self) -> float:
         """Greatest derivative in a moment, on the scale of the measure."""
-        slope = max(self.measure.scale.slope(self._value), 1.0)
-        return float(np.abs(self.linearised.gradient).max() * slope)
+        steepest = float(np.abs(self.linearised.gradient).max())
+        if METHODS[self.method].pseudo_count > 0:
+            return steepest  # away from the ends, where a scale may have none
+        return steepest * max(float(self.measure.scale.slope(self._value)), 1.0)
 
     @property
     def has_derivative(self) -> bool:
@@ -148,7 +150,7 @@ class JointEstimate:
     confidence_level : float
     simultaneous : bool
         Whether the intervals shall all cover at once, or each for itself.
-    random_state : None, int, Generator or RandomState
+    random_state : int, optional
         Seed of the quasi-random points of the critical value.
     """
 
@@ -156,7 +158,7 @@ class JointEstimate:
     counts: Array
     confidence_level: float = 0.95
     simultaneous: bool = True
-    random_state: Any = None
+    random_state: int | None = None
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""

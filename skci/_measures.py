@@ -7,7 +7,7 @@ extends to complex numbers (arithmetic, powers, ``np.sqrt``, ``np.log``; not ``a
 ``min`` or ``math.sqrt``). Where a measure is 0/0 it returns NaN, and where it is x/0
 infinity.
 
-To add a measure, write its function and declare it in ``MEASURES``.
+To add a measure, write its function and declare it in ``_DECLARED``.
 """
 
 from __future__ import annotations
@@ -389,7 +389,7 @@ _DECLARED = (
         r"\frac{TP / (TP+FN)}{FP / (FP+TN)}",
         bounds=_POSITIVE,
         scale=LOG,
-        plus_four=LOG,
+        plus_four=None,
     ),
     Measure(
         "negative_likelihood_ratio",
@@ -398,7 +398,7 @@ _DECLARED = (
         bounds=_POSITIVE,
         greater_is_better=False,
         scale=LOG,
-        plus_four=LOG,
+        plus_four=None,
     ),
     Measure(
         "diagnostic_odds_ratio",
@@ -407,7 +407,7 @@ _DECLARED = (
         bounds=_POSITIVE,
         symmetric=True,
         scale=LOG,
-        plus_four=LOG,
+        plus_four=None,
     ),
 )
 

@@ -133,9 +133,14 @@ def _all_outcomes(columns: int) -> Array:
 
 def _mark(chunk: Array, positive: Any, negative: Any, is_positive: Array) -> bool:
     """Write which entries are positive; tell whether all others are negative."""
-    if chunk.dtype == bool:
-        chunk = chunk.view(np.uint8)  # compared without widening
-    if chunk.dtype.kind in "iuf":
+    if chunk.dtype == bool and {positive, negative} == {0, 1}:
+        # Logical operations write 0 and 1, whatever the byte of a True is; comparisons
+        # of booleans do not in all releases of numpy.
+        np.logical_not(chunk, out=is_positive)
+        if positive:
+            np.logical_not(is_positive, out=is_positive)
+        return True
+    if chunk.dtype.kind in "biuf":
         np.equal(chunk, positive, out=is_positive)
     else:
         is_positive[:] = chunk == positive

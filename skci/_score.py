@@ -150,7 +150,7 @@ def score_limits(
     ----------
     functionals : sequence of J callables
         Each gives value and influence values at positive weights p of shape (..., m).
-        Parameters with the same object are evaluated together.
+        Equal ones are evaluated together, if they can be hashed.
     counts : array of shape (J, m)
         Rows in each cell; every cell counts, those without rows as well.
     crit : array of shape (J,)
@@ -224,9 +224,11 @@ class _Problem:
         self.bounded = finite[:, 0] & finite[:, 1]
         self.log = finite[:, 0] & ~finite[:, 1]
         self._any_log = bool(self.log.any())
-        self._distinct = list({id(each): each for each in functionals}.values())
-        position = {id(each): k for k, each in enumerate(self._distinct)}
-        self._which = np.array([position[id(each)] for each in functionals], dtype=int)
+        keys = [_key(each) for each in functionals]
+        distinct = dict(zip(keys, functionals, strict=True))
+        self._distinct = list(distinct.values())
+        position = {key: k for k, key in enumerate(distinct)}
+        self._which = np.array([position[key] for key in keys], dtype=int)
 
         # Nothing in the empty cells, in two ways; and two rows spread over all cells.
         ways = _NOTHING * np.stack([np.ones(cells), 1 + np.arange(cells)])
@@ -308,6 +310,15 @@ class _Problem:
         below = (one < high - _EDGE) & ~infinite
         inside: Array = np.array([one > low + _EDGE, below]) & (same | infinite)
         return inside.T
+
+
+def _key(functional: Functional) -> object:
+    """Return what functionals that are evaluated together have in common."""
+    try:
+        hash(functional)
+    except TypeError:
+        return id(functional)
+    return functional
 
 
 def _normalised(weights: Array) -> Array:
@@ -570,8 +581,9 @@ def _likeliest(
     owner, target, cells = owner[k], target[k], points.p.shape[-1]
     nearest = np.abs(quest.fan.value[k] - target[:, np.newaxis]).argmin(-1)
     rival = quest.fan.take((k, nearest))
+    uneven = np.linspace(0.5, 1.5, cells)  # where the curve forks, take one branch
     for rows in _RIVAL_FILLS:
-        f = _normalised(problem.counts[owner] + (_FILL + rows / cells))
+        f = _normalised(problem.counts[owner] + (_FILL + rows / cells * uneven))
         rival, reached = _newton(problem, owner, rival, target, by_root=False, f=f)
     reached &= rival.top
     gain = (problem.f[owner] * np.log(rival.p / points.p[k])).sum(-1)
@@ -591,6 +603,7 @@ def _walk(problem: _Problem, quest: _Quest) -> Array:
     here = _beginning(problem, quest.owner)
     limit = problem.end(quest.owner, quest.side)
     step = np.full(len(limit), _FIRST_STEP)
+    jumps = np.zeros(len(limit), dtype=bool)
     rows = np.flatnonzero(np.isfinite(here.value))
     for _ in range(_MOST_STEPS):
         if not len(rows):
@@ -599,7 +612,8 @@ def _walk(problem: _Problem, quest: _Quest) -> Array:
         place = problem.line(part.owner, now.value) + part.side * step[rows]
         target = problem.off_line(part.owner, place)
         there, reached = _likeliest(problem, part, now, target)
-        over = np.flatnonzero(reached & (there.root >= part.crit))
+        jumps[rows] = reached & (there.root >= part.crit)
+        over = np.flatnonzero(jumps[rows])
         landed = np.zeros(len(rows), dtype=bool)
         if len(over):
             last, landed[over] = _land_between(
@@ -614,7 +628,10 @@ def _walk(problem: _Problem, quest: _Quest) -> Array:
         gone = onward & (place * part.side > _FAR)
         limit[rows[gone]] = problem.end(part.owner, part.side)[gone]
         left = ~(landed | gone)
-        limit[rows[left]] = here.value[rows[left]]
+        # Where S jumps over the critical value the limit is here; where the way is
+        # lost, there is none but the end of the range.
+        end = problem.end(part.owner, part.side)
+        limit[rows[left]] = np.where(jumps[rows], here.value[rows], end)[left]
         rows = rows[left & (step[rows] >= _SHORTEST_STEP)]
     return limit
 

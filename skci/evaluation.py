@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skci._critical import fixed_seed
 from skci._estimate import warn_of_undefined
 from skci._joint import JointEstimate
 from skci._outcomes import OutcomeTable
@@ -131,7 +132,11 @@ class JointEvaluator:
         """
         estimators = check_estimators(self.estimators)
         options = _Options(
-            self.metrics, self.confidence_level, self.method, self.pos_label
+            self.metrics,
+            self.confidence_level,
+            self.method,
+            self.pos_label,
+            self.random_state,
         )
         # Bad labels are told before anything is predicted.
         options.count(y, {}, truth="y")
@@ -139,7 +144,7 @@ class JointEvaluator:
             estimators, X, n_jobs=self.n_jobs, verbose=self.verbose
         )
         counted = options.count(y, responses, truth="y")
-        return options.report(counted, self.random_state)
+        return options.report(counted)
 
 
 def joint_report(
@@ -215,9 +220,9 @@ def joint_report(
     Stump        accuracy  0.900     [0.867, 0.925]  [0.872, 0.922]
     Stump        mcc       0.784     [0.714, 0.838]  [0.726, 0.831]
     """
-    options = _Options(metrics, confidence_level, method, pos_label)
+    options = _Options(metrics, confidence_level, method, pos_label, random_state)
     counted = options.count(y_true, _named_predictions(y_pred))
-    return options.report(counted, random_state)
+    return options.report(counted)
 
 
 def confusion_matrix_report(
@@ -259,23 +264,30 @@ def confusion_matrix_report(
     y_pred  precision  0.71      [0.51, 0.92]    [0.54, 0.89]
     y_pred  recall     0.62      [0.43, 0.82]    [0.45, 0.80]
     """
-    options = _Options(metrics, confidence_level, method, None)
+    options = _Options(metrics, confidence_level, method, None, random_state)
     for metric in options.metrics.values():
         check_no_pos_label(metric.pos_label)
     table = OutcomeTable.from_cells(check_confusion_matrix(matrix))
-    return options.report(_Counted(table, [_ONE_RULE], {}), random_state)
+    return options.report(_Counted(table, [_ONE_RULE], {}))
 
 
 class _Options:
     """What a report is asked for, checked."""
 
     def __init__(
-        self, metrics: Any, confidence_level: Any, method: Any, pos_label: Any
+        self,
+        metrics: Any,
+        confidence_level: Any,
+        method: Any,
+        pos_label: Any,
+        random_state: Any,
     ) -> None:
         self.confidence_level = check_confidence_level(confidence_level)
         self.method = check_method(DEFAULT_METHOD if method is None else method)
         self.metrics = _named_metrics(metrics)
         self.pos_label = pos_label
+        # A report answers the same whatever is looked at first.
+        self.seed = fixed_seed(random_state)
         for metric in self.metrics.values():
             metric._check(self.method)
 
@@ -301,7 +313,7 @@ class _Options:
         }
         return _Counted(table, list(y_pred), exchanged, (positive, negative))
 
-    def report(self, counted: _Counted, random_state: Any) -> JointReport:
+    def report(self, counted: _Counted) -> JointReport:
         """Make the report of counted outcomes."""
         parameters = tuple(
             metric._parameter(
@@ -320,7 +332,7 @@ class _Options:
             parameters,
             counted.table.counts,
             self.confidence_level,
-            random_state=random_state,
+            random_state=self.seed,
         )
         warn_of_undefined(joint)
         return JointReport(joint)
@@ -372,4 +384,4 @@ def _named_predictions(y_pred: Any) -> dict[str, Any]:
 
 
 def _in_messages(rule: str) -> str:
-    return rule if rule in (_ONE_RULE, "y") else f"y_pred[{rule!r}]"
+    return rule if rule == _ONE_RULE else f"y_pred[{rule!r}]"

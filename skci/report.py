@@ -183,7 +183,9 @@ class JointReport:
 
         A rule is called worse than another on a metric where the interval of one lies
         wholly beyond that of the other. With joint intervals, all findings hold
-        together with at least the confidence level.
+        together with at least the confidence level; with individual ones, each of them
+        says that it is meant alone. Rules not told apart here may still differ: their
+        intervals do not know that they were tried on the same rows.
 
         Returns
         -------
@@ -216,6 +218,8 @@ class JointReport:
             ]
             if undefined:
                 sentences.append(f"{metric} is undefined for {_and(undefined)}.")
+        if not self._joint.simultaneous:
+            sentences = [f"Taken alone: {sentence}" for sentence in sentences]
         return sentences
 
     def _beaten_by(self, k: int, rows: list[int], limits: Array) -> list[str]:

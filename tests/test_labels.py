@@ -341,3 +341,13 @@ def test_tables_of_different_rules_do_not_add():
         ValueError, match="must be of the same rules, got 1 and 2 rules"
     ):
         one + two
+
+
+def test_booleans_of_any_byte_count():
+    """Some releases of numpy write other bytes than 1 for True."""
+    y = np.array([0, 254, 1, 0], dtype=np.uint8).view(bool)
+    p = np.array([False, True, True, True])
+    assert AccuracyCI()(y, p) == 0.75
+    assert PrecisionCI()(y, p) == pytest.approx(2 / 3)
+    report = joint_report(y, {"a": p, "b": y, "c": ~p}, metrics="accuracy")
+    assert report.estimates.tolist() == [0.75, 1, 0.25]

@@ -255,6 +255,38 @@ def test_methods_agree_on_many_rows(name, method):
     assert own.high - own.low == pytest.approx(delta.high - delta.low, rel=0.02)
 
 
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("negative_likelihood_ratio", [[20, 3], [0, 12]]),
+        ("positive_likelihood_ratio", [[20, 10], [5, 0]]),
+        ("diagnostic_odds_ratio", [[2, 14], [14, 0]]),
+    ],
+)
+def test_ratios_of_zero_have_a_finite_upper_limit_by_score(name, table):
+    low, high = (
+        with_options(name, method="score")
+        .from_confusion_matrix(table)
+        .confidence_interval()
+    )
+    assert low == 0
+    assert 0 < high < 3
+
+
+@pytest.mark.parametrize("table", [[[0, 12], [12, 1]], [[1, 12], [12, 0]]])
+def test_kappa_at_a_fork_of_the_constrained_maxima(table):
+    """A brute-force search has the statistic cross near -.685."""
+    value = with_options("cohen_kappa", method="score").from_confusion_matrix(table)
+    assert value.high == pytest.approx(-0.685, abs=2e-3)
+
+
+def test_kappa_where_the_way_is_lost_is_wide():
+    lost = with_options("cohen_kappa", method="score")
+    value = lost.from_confusion_matrix([[0, 12], [12, 0]])
+    assert value.low == -1
+    assert value.high >= -0.77
+
+
 # --------------------------------------------------------------------------------------
 # A user's own
 # --------------------------------------------------------------------------------------

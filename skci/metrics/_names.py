@@ -19,9 +19,9 @@ _BY_NAME = {
 }
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
-# scikit-learn's fowlkes_mallows_score compares clusterings.
 _OF_SCORES = {"average_precision", "roc_auc", "log_loss", "brier_score"}
 _AVERAGE = re.compile("_(macro|micro|weighted|samples)$")
+# scikit-learn's fowlkes_mallows_score compares clusterings.
 _NOT_OF_LABELS = {"fowlkes_mallows_score": "cosine"}
 
 
