@@ -19,7 +19,7 @@ from skci import (
     confusion_matrix_report,
     joint_report,
 )
-from skci._measures import MEASURES
+from skci._measures import ALIASES, MEASURES
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 Y, RULES = some_rules(good=0.9, fair=0.8, poor=0.7)
@@ -331,7 +331,7 @@ def test_warnings_come_when_they_are_due(matrix, name, at_call, when_looked_at, 
     assert found == at_call
     for look in [report.to_dict, report.__str__, lambda: report["y_pred", name].low]:
         assert caught(look)[1] == when_looked_at
-    shrinkable = MEASURES[name].plus_four is not None
+    shrinkable = MEASURES[ALIASES.get(name, name)].plus_four is not None
     for method_without in ["score", "plus-four"] if shrinkable else ["score"]:
         calm, found = caught(
             lambda method=method_without: confusion_matrix_report(
