@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skci._intervals import refusal
-from skci._joint import JointEstimate
+from skci._joint import ENOUGH, JointEstimate
 from skci._validation import check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
@@ -208,8 +208,9 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
     small = [k for k in positions if own[k].defined and own[k].is_small]
     if small:
         _warn(
-            f"{_labels(joint, small)}: fewer than 10 successes or 10 failures, too few "
-            f"for the normal approximation; consider {_remedy(joint, small)}",
+            f"{_labels(joint, small)}: fewer than {ENOUGH} successes or {ENOUGH} "
+            "failures, too few for the normal approximation; consider "
+            f"{_remedy(joint, small)}",
             SmallSampleWarning,
         )
 

@@ -17,14 +17,11 @@ from scipy import stats
 
 from skci._functionals import Functional
 from skci._measures import Measure
-from skci._score import score_limits
+from skci._score import EDGE, score_limits
 
 __all__ = ["METHODS", "IntervalMethod", "Task", "refusal"]
 
 Array = NDArray[Any]
-
-_EDGE = 1e-12
-"""Estimates this near to an end of the range are at that end."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +146,9 @@ def _clip(task: Task, low: float, high: float) -> tuple[float, float]:
     lowest, highest = task.measure.bounds
     low = max(min(low, task.estimate), lowest)
     high = min(max(high, task.estimate), highest)
-    if task.estimate <= lowest + _EDGE:
+    if task.estimate <= lowest + EDGE:
         low = lowest
-    if task.estimate >= highest - _EDGE:
+    if task.estimate >= highest - EDGE:
         high = highest
     return float(low), float(high)
 

@@ -21,7 +21,7 @@ from skci._functionals import Evaluation, Functional
 from skci._intervals import METHODS, Task
 from skci._measures import Measure
 
-__all__ = ["JointEstimate", "Parameter"]
+__all__ = ["ENOUGH", "JointEstimate", "Parameter"]
 
 Array = NDArray[Any]
 
@@ -33,7 +33,7 @@ _NO_DERIVATIVE = 1e20
 _ROUNDING = 1e-9
 """How far rounding may take an estimate out of its range."""
 
-_ENOUGH = 10
+ENOUGH = 10
 """Successes and failures that the normal approximation of a proportion asks for."""
 
 
@@ -135,7 +135,7 @@ class Parameter:
         if self.measure.proportion is None or METHODS[self.method].pseudo_count > 0:
             return False
         successes, trials = self.measure.successes_and_trials(self.counts)
-        return min(successes, trials - successes) < _ENOUGH
+        return min(successes, trials - successes) < ENOUGH
 
 
 @dataclass(frozen=True, eq=False)

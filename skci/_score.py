@@ -52,7 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, rel_entr
 
-__all__ = ["improved", "pearson", "score_limits"]
+__all__ = ["EDGE", "improved", "pearson", "score_limits"]
 
 Array = NDArray[Any]
 
@@ -71,7 +71,7 @@ Statistic = Callable[[Array, Array, Array, Array], Array]
 # The data.
 _FILL = 1e-7  # rows added to every cell, so that an empty one can gain probability
 _NOTHING = 1e-40  # rows added to tell a value at empty cells from an undefined one
-_EDGE = 1e-12  # estimates this near to an end of the range are at that end
+EDGE = 1e-12  # estimates this near to an end of the range are at that end
 _INFINITE = 1e25  # estimates beyond this are infinite: they divide by _NOTHING
 _POINTS = 2**18  # weights in a batch, which bounds the memory in use
 
@@ -304,11 +304,11 @@ class _Problem:
         undefined: where it depends on how nothing is spread over the cells.
         """
         one, other = self.estimate.T
-        same = np.abs(one - other) <= _EDGE**0.5 * (1 + np.abs(one))
+        same = np.abs(one - other) <= EDGE**0.5 * (1 + np.abs(one))
         infinite = self.estimate.min(-1) > _INFINITE
         low, high = self.bounds.T
-        below = (one < high - _EDGE) & ~infinite
-        inside: Array = np.array([one > low + _EDGE, below]) & (same | infinite)
+        below = (one < high - EDGE) & ~infinite
+        inside: Array = np.array([one > low + EDGE, below]) & (same | infinite)
         return inside.T
 
 

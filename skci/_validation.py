@@ -26,6 +26,7 @@ __all__ = [
     "check_pos_label",
     "check_positive_number",
     "check_zero_division",
+    "in_words",
     "named_pairs",
 ]
 
@@ -99,7 +100,7 @@ def binary_table(
         positive, negative = _split(labels, positive, given=pos_label is not None)
     table = count_outcomes(columns, positive, negative)
     if table is None:
-        raise ValueError(f"{_and(names)} must hold two labels, got {labels}")
+        raise ValueError(f"{in_words(names)} must hold two labels, got {labels}")
     return table, positive, negative
 
 
@@ -174,13 +175,13 @@ def _two_labels(names: Sequence[str], columns: Sequence[Array]) -> list[Any]:
         for name, own in found.items()
     }
     if len({kind for own in kinds.values() for kind in own}) > 1:
-        got = ", ".join(f"{_and(own)} in {name}" for name, own in kinds.items())
-        raise ValueError(f"{_and(names)} must hold labels of one type, got {got}")
+        got = ", ".join(f"{in_words(own)} in {name}" for name, own in kinds.items())
+        raise ValueError(f"{in_words(names)} must hold labels of one type, got {got}")
     labels = sorted(set().union(*found.values()))
     if len(labels) > 2:
         shown = [*map(repr, labels[:10]), "..."][: len(labels)]
         raise ValueError(
-            f"{_and(names)} must hold two labels, got {len(labels)}: "
+            f"{in_words(names)} must hold two labels, got {len(labels)}: "
             f"{', '.join(shown)}; compare one class with the rest, as in y == label"
         )
     return labels
@@ -373,6 +374,6 @@ def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
     return named
 
 
-def _and(names: Sequence[str]) -> str:
+def in_words(names: Sequence[str]) -> str:
     """Join names as in a sentence."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

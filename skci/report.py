@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skci._critical import CriticalValue
 from skci._estimate import MetricEstimate, decimals, warn_of_intervals
 from skci._joint import JointEstimate
-from skci._validation import check_confidence_level
+from skci._validation import check_confidence_level, in_words
 
 __all__ = ["JointReport"]
 
@@ -206,7 +206,7 @@ class JointReport:
             beaten = [k for k in rows if better[k]]
             sentences += [
                 f"On {metric}, {self._joint.parameters[k].rule} is worse than "
-                f"{_and(better[k])}."
+                f"{in_words(better[k])}."
                 for k in beaten
             ]
             if not beaten:
@@ -217,7 +217,7 @@ class JointReport:
                 self._joint.parameters[k].rule for k in rows if self._joint.undefined[k]
             ]
             if undefined:
-                sentences.append(f"{metric} is undefined for {_and(undefined)}.")
+                sentences.append(f"{metric} is undefined for {in_words(undefined)}.")
         if not self._joint.simultaneous:
             sentences = [f"Taken alone: {sentence}" for sentence in sentences]
         return sentences
@@ -369,7 +369,7 @@ class JointReport:
 
     def _title(self) -> str:
         own = self._joint.parameters
-        methods = _and(list(dict.fromkeys(one.method for one in own)))
+        methods = in_words(list(dict.fromkeys(one.method for one in own)))
         kind = "Joint" if self._joint.simultaneous else "Individual"
         parts = [
             f"{kind} {100 * self.confidence_level:g}% confidence intervals ({methods})",
@@ -433,11 +433,6 @@ def _chosen(
 def _check_known(name: Any, known: list[str], kind: str) -> None:
     if not (isinstance(name, str) and name in known):
         raise KeyError(f"{kind} must be one of {known}, got {name!r}")
-
-
-def _and(names: list[str]) -> str:
-    """Join names as in a sentence."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 _LATEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
