@@ -16,14 +16,18 @@ _BLOCK = 1 << 14
 
 
 def sampling_covariance(
-    influences: Sequence[Array], indices: Sequence[Array], counts: Array
+    influences: Sequence[Array],
+    indices: Sequence[Array],
+    counts: Array,
+    samples: Array | None = None,
 ) -> Array:
     r"""Estimate the covariance of estimates from influence values on the same rows.
 
     .. math:: \frac{1}{n (n - 1)} \sum_i L_j(i) L_k(i)
 
     over the n rows, with the influence values of each parameter centred at their mean
-    over the rows.
+    over the rows. Of several independent samples it is the sum of what each of them
+    gives, times :math:`(n_s / n)^2`.
 
     Parameters
     ----------
@@ -33,6 +37,8 @@ def sampling_covariance(
         The own cell of each parameter in each of the m joint outcomes.
     counts : array of shape (m,)
         Rows with each joint outcome.
+    samples : int array of shape (m,), optional
+        The sample that each joint outcome is of.
 
     Returns
     -------
@@ -40,6 +46,15 @@ def sampling_covariance(
         Zero for a single row, which tells nothing of a variance.
     """
     n = float(counts.sum())
+    if samples is not None:
+        total = np.zeros((len(influences),) * 2)
+        for sample in np.unique(samples):
+            own = samples == sample
+            rows = counts[own].sum()
+            within = [index[own] for index in indices]
+            covariance = sampling_covariance(influences, within, counts[own])
+            total += covariance * (rows / n) ** 2
+        return total
     size = len(influences)
     total = np.zeros((size, size))
     mean = np.zeros(size)
@@ -72,7 +87,8 @@ def blurring(
     gradients : sequence of K arrays
         Gradient of each parameter in its moments.
     moments : sequence of K tuples
-        Names of those moments; parameters that share a moment share its noise.
+        Names of those moments; parameters that share a moment share its noise, and one
+        may have it several times.
     z : float
         Two-sided normal quantile of the confidence level.
     n : float
@@ -82,7 +98,7 @@ def blurring(
     column = {name: position for position, name in enumerate(names)}
     jacobian = np.zeros((len(gradients), len(column)))
     for row, gradient, own in zip(jacobian, gradients, moments, strict=True):
-        row[[column[name] for name in own]] = gradient
+        np.add.at(row, [column[name] for name in own], gradient)
     return jacobian @ jacobian.T * (z**2 / (2 * n**2))
 
 

@@ -104,8 +104,8 @@ def critical_value(
     Returns
     -------
     CriticalValue
-        A float whose ``error`` bounds its numerical error: 3.5 standard errors of
-        the estimate, and 0 where the value is exact.
+        A float whose ``error`` bounds its numerical error in about 99 of 100 cases:
+        3.5 standard errors of the estimate, and 0 where the value is exact.
 
     Raises
     ------

@@ -25,8 +25,12 @@ _ZERO = 1e-10
 """Variances below this are zero."""
 _NOISE = 0.01
 """Least independent variance worth integrating by itself."""
+_FIRST = 1 << 10
+"""Points of a scramble that are made together."""
 _KEPT = 1 << 17
 """Coordinates of a scramble that are few enough to keep for the next call."""
+_TINY = 1e-15
+"""Probabilities below this are zero."""
 _CELLS = 2048
 """Cells of a table, at least."""
 
@@ -56,6 +60,11 @@ class Table:
         self.scale = cells / (high - low)
         self.values = function(np.linspace(low, high, cells + 1))
         self.steps = np.append(np.diff(self.values), 0)
+
+    @property
+    def rises(self) -> float:
+        """Where an increasing function that begins at zero leaves it."""
+        return self.low + (np.argmax(self.values > _TINY) - 1) / self.scale
 
     def __call__(self, x: Array) -> Array:
         position: Array = np.clip((x - self.low) * self.scale, 0, self.cells)
@@ -140,8 +149,10 @@ class _Radial(_Factor):
         s = self.project(y)
         s /= np.linalg.norm(y, axis=1, keepdims=True)
         s.sort(axis=1)
-        each = tables[1](s)
-        pairs = each @ np.arange(len(self.loadings))[::-1]
+        # Most of many projections are too short to exceed at any length.
+        first = np.searchsorted(s.max(axis=0), tables[1].rises)
+        each = tables[1](s[:, min(first, s.shape[1] - 1) :])
+        pairs = each @ np.arange(each.shape[1])[::-1]
         return [*(table(s[:, -1]) for table in tables), each.sum(axis=1), pairs]
 
 
@@ -201,5 +212,8 @@ _kept_points = lru_cache(maxsize=64)(_fresh_points)
 
 def points(dimension: int, start: int, stop: int, seed: int) -> Array:
     """Points of a scramble, kept for the next call if they are few."""
+    if stop < _FIRST and _FIRST * dimension <= _KEPT:
+        # To scramble takes longer than to make some more points.
+        return points(dimension, 0, _FIRST, seed)[start:stop]
     few = (stop - start) * dimension <= _KEPT
     return (_kept_points if few else _fresh_points)(dimension, start, stop, seed)

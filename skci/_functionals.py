@@ -14,12 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CellFunctional", "Evaluation", "Functional"]
+__all__ = [
+    "CellFunctional",
+    "Combination",
+    "Evaluation",
+    "Functional",
+    "Part",
+    "Ratio",
+]
 
 Array = NDArray[Any]
 
@@ -35,11 +43,18 @@ class Evaluation(NamedTuple):
     """Derivatives in the moments of the functional, shape (..., number of moments)."""
 
 
+class Ratio(NamedTuple):
+    """A ratio of linear forms of the weights, by the m coefficients of each."""
+
+    numerator: tuple[float, ...]
+    denominator: tuple[float, ...]
+
+
 class Functional(Protocol):
     """What the machinery asks of a measure bound to its table."""
 
     @property
-    def moments(self) -> tuple[str, ...]:
+    def moments(self) -> tuple[Any, ...]:
         """Names of the moments in which the gradient is taken."""
         ...
 
@@ -93,6 +108,162 @@ class CellFunctional:
             influence -= (p * influence).sum(axis=-1, keepdims=True)
         return Evaluation(value.real[..., 0], influence, gradient)
 
+    @property
+    def ratio(self) -> Ratio | None:
+        """The function as a ratio of linear forms of proportions; None if it is none.
+
+        The function itself tells: it is called with forms in place of numbers, which
+        can do what leads to such a ratio and nothing else.
+        """
+        try:
+            value: Any = self.function(*_FORMS)
+            return value if isinstance(value, Ratio) else value / _SUM
+        except Exception:
+            return None
+
 
 def _cells(p: Array) -> tuple[Array, Array, Array, Array]:
     return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
+
+
+class _Form:
+    """A linear form of proportions, for a function to be called with.
+
+    A number is one too, as proportions add up to 1.
+    """
+
+    __array_ufunc__ = None  # numpy leaves arithmetic with forms to them
+    __eq__ = __bool__ = None  # type: ignore[assignment]  # a form has no value
+
+    def __init__(self, *coefficients: float) -> None:
+        self.coefficients = coefficients
+
+    def __add__(self, other: _Form | float) -> _Form:
+        pairs = zip(self.coefficients, _coefficients(other), strict=True)
+        return _Form(*(one + another for one, another in pairs))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> _Form:
+        return self * -1
+
+    def __sub__(self, other: _Form | float) -> _Form:
+        return self + -other
+
+    def __rsub__(self, other: float) -> _Form:
+        return -self + other
+
+    def __mul__(self, factor: float) -> _Form:
+        return _Form(*(float(factor) * each for each in self.coefficients))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: _Form | float) -> _Form | Ratio:
+        if isinstance(other, _Form):
+            return Ratio(self.coefficients, other.coefficients)
+        return self * (1 / other)
+
+    def __rtruediv__(self, number: float) -> Ratio:
+        return Ratio(_coefficients(number), self.coefficients)
+
+
+_FORMS = tuple(_Form(*row) for row in np.eye(4).tolist())
+_SUM = _Form(1, 1, 1, 1)
+
+
+def _coefficients(term: _Form | float) -> tuple[float, ...]:
+    """Coefficients of a form, or of a number as a form."""
+    return term.coefficients if isinstance(term, _Form) else 4 * (float(term),)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A functional that sees a larger table through its own cells.
+
+    Parameters
+    ----------
+    functional : Functional
+    cells : int array of shape (m,)
+        Its own cell in each cell of the larger table; as many as it has where it sees
+        nothing, as in the rows of another sample.
+    size : int
+        Number of its own cells.
+    """
+
+    functional: Functional
+    cells: Array
+    size: int
+
+    @cached_property
+    def _seen(self) -> Array:
+        seen: Array = self.cells[:, np.newaxis] == np.arange(self.size)
+        return seen.astype(float)
+
+    @cached_property
+    def _partial(self) -> bool:
+        return bool((self.cells == self.size).any())
+
+    def estimate(self, p: Array) -> Array:
+        own = p @ self._seen
+        if self._partial:
+            own = own / own.sum(-1, keepdims=True)
+        return self.functional.estimate(own)
+
+    def __call__(self, p: Array) -> Evaluation:
+        own = p @ self._seen
+        if not self._partial:
+            estimate, influence, gradient = self.functional(own)
+            return Evaluation(estimate, influence[..., self.cells], gradient)
+        share = own.sum(-1, keepdims=True)
+        estimate, influence, gradient = self.functional(own / share)
+        outside = np.zeros((*influence.shape[:-1], 1))
+        padded = np.concatenate([influence / share, outside], axis=-1)
+        return Evaluation(estimate, padded[..., self.cells], gradient / share)
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """A linear combination of functionals on one table, or a ratio of two.
+
+    Parameters
+    ----------
+    parts : tuple of Part
+    coefficients : tuple of float
+        Of the parts; or the powers of their product.
+    moments : tuple
+        Names of the moments of all parts, one part after the other.
+    geometric : bool
+        Whether it is a product of powers and no sum.
+    """
+
+    parts: tuple[Part, ...]
+    coefficients: tuple[float, ...]
+    moments: tuple[Any, ...]
+    geometric: bool = False
+
+    def estimate(self, p: Array) -> Array:
+        p = np.asarray(p, dtype=float)
+        return self._value([part.estimate(p) for part in self.parts])
+
+    def __call__(self, p: Array) -> Evaluation:
+        evaluations = [part(p) for part in self.parts]
+        values = [each.estimate for each in evaluations]
+        value = self._value(values)
+        influence: Array = np.zeros(np.shape(p))
+        gradients = []
+        with np.errstate(all="ignore"):
+            for each, coefficient in zip(evaluations, self.coefficients, strict=True):
+                slope = np.asarray(coefficient)
+                if self.geometric:
+                    slope = coefficient * value / each.estimate
+                influence = influence + slope[..., np.newaxis] * each.influence
+                gradients.append(slope[..., np.newaxis] * each.gradient)
+        return Evaluation(value, influence, np.concatenate(gradients, axis=-1))
+
+    def _value(self, values: list[Array]) -> Array:
+        pairs = zip(values, self.coefficients, strict=True)
+        if not self.geometric:
+            return np.asarray(sum(c * value for value, c in pairs))
+        with np.errstate(all="ignore"):
+            total: Array = np.prod([value**c for value, c in pairs], axis=0)
+        return total

@@ -189,21 +189,21 @@ class IntervalMethod:
         What it needs, for the message when it cannot.
     blurred : bool
         Whether the covariance gains the blurring term.
-    pseudo_count : float
-        Rows added to each cell of the own table before the influence values are
-        taken. With some, the variance is never zero and never undefined.
+    smooths : bool
+        Whether rows are added to the own table before the influence values are taken.
+        Then the variance is never zero and never undefined.
     """
 
     limits: Callable[[Sequence[Task], float, float], list[tuple[float, float]]]
     applies: Callable[[Measure], bool] = _any
     need: str = ""
     blurred: bool = False
-    pseudo_count: float = 0.5
+    smooths: bool = True
 
 
 METHODS: dict[str, IntervalMethod] = {
-    "delta": IntervalMethod(wald, pseudo_count=0),
-    "blurred": IntervalMethod(wald, blurred=True, pseudo_count=0),
+    "delta": IntervalMethod(wald, smooths=False),
+    "blurred": IntervalMethod(wald, blurred=True, smooths=False),
     "plus-four": IntervalMethod(
         plus_four, _has_plus_four, "a measure that shrinking does not distort"
     ),

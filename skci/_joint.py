@@ -6,7 +6,7 @@ Nothing is computed before it is looked at, and nothing needs the rows again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from skci._critical import CriticalValue, critical_value
 from skci._functionals import Evaluation, Functional
 from skci._intervals import METHODS, Task
 from skci._measures import Measure
+from skci._outcomes import View
 
 __all__ = ["ENOUGH", "JointEstimate", "Parameter"]
 
@@ -52,9 +53,14 @@ class Parameter:
     counts : array of shape (m_own,)
         Its own table, cells of zero count included.
     index : array of shape (m,)
-        Its own cell in each joint outcome.
+        Its own cell in each joint outcome; m_own in those of another sample.
     moments : tuple
         Names, shared with other parameters, of the moments of its gradient.
+    view : View
+        How it sees outcomes, those that were not observed as well; None for a contrast.
+    smoothing : array of shape (m_own,)
+        Rows added to its own table by methods that do so: half a row to every cell of
+        a single rule.
     pos_label : label
         Which label is the positive one; None where it is not known or all the same.
     undefined_as : float
@@ -69,8 +75,20 @@ class Parameter:
     counts: Array
     index: Array
     moments: tuple[Any, ...]
+    view: View | None
+    smoothing: Array
     pos_label: Any = None
     undefined_as: float = np.nan
+
+    @property
+    def size(self) -> int:
+        """Number of its own cells."""
+        return len(self.counts)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows of its own table."""
+        return int(self.counts.sum())
 
     @property
     def defined(self) -> bool:
@@ -101,15 +119,20 @@ class Parameter:
         return self.functional(self._weights)
 
     @property
+    def smoothed(self) -> bool:
+        """Whether the method linearises it at a table that has no empty cell."""
+        return METHODS[self.method].smooths
+
+    @property
     def least_variance(self) -> float:
         """Variance below which the method does not believe the rows."""
-        if METHODS[self.method].pseudo_count == 0:
+        if not self.smoothed:
             return 0.0
         return float(self._weights @ self.linearised.influence**2 / self.counts.sum())
 
     @property
     def _weights(self) -> Array:
-        counts = self.counts + METHODS[self.method].pseudo_count
+        counts = self.counts + self.smoothing if self.smoothed else self.counts
         weights: Array = counts / counts.sum()
         return weights
 
@@ -117,14 +140,14 @@ class Parameter:
     def steepness(self) -> float:
         """Greatest derivative in a moment, on the scale of the measure."""
         steepest = float(np.abs(self.linearised.gradient).max())
-        if METHODS[self.method].pseudo_count > 0:
+        if self.smoothed:
             return steepest  # away from the ends, where a scale may have none
         return steepest * max(float(self.measure.scale.slope(self._value)), 1.0)
 
     @property
     def has_derivative(self) -> bool:
         """Whether the measure can be linearised at the table, on its own scale."""
-        if METHODS[self.method].pseudo_count > 0:
+        if self.smoothed:
             return True
         finite = math.isfinite(self._value) and math.isfinite(self.steepness)
         return finite and self.steepness < _NO_DERIVATIVE
@@ -132,7 +155,7 @@ class Parameter:
     @property
     def is_small(self) -> bool:
         """Whether the normal approximation of this proportion is not to be trusted."""
-        if self.measure.proportion is None or METHODS[self.method].pseudo_count > 0:
+        if self.measure.proportion is None or self.smoothed:
             return False
         successes, trials = self.measure.successes_and_trials(self.counts)
         return min(successes, trials - successes) < ENOUGH
@@ -152,6 +175,8 @@ class JointEstimate:
         Whether the intervals shall all cover at once, or each for itself.
     random_state : int, optional
         Seed of the quasi-random points of the critical value.
+    samples : int array of shape (m,), optional
+        Which of several independent samples each joint outcome is of.
     """
 
     parameters: tuple[Parameter, ...]
@@ -159,6 +184,7 @@ class JointEstimate:
     confidence_level: float = 0.95
     simultaneous: bool = True
     random_state: int | None = None
+    samples: Array | None = None
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
@@ -171,6 +197,12 @@ class JointEstimate:
     def select(self, positions: Iterable[int]) -> JointEstimate:
         """Return some of the estimates, joint among themselves."""
         return replace(self, parameters=tuple(self.parameters[k] for k in positions))
+
+    def with_parameters(
+        self, parameters: Sequence[Parameter], *, simultaneous: bool = True
+    ) -> JointEstimate:
+        """Return estimates of other parameters on the same rows."""
+        return replace(self, parameters=tuple(parameters), simultaneous=simultaneous)
 
     @cached_property
     def n_samples(self) -> int:
@@ -239,22 +271,33 @@ class JointEstimate:
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
-        limits = [own.measure.bounds for own in self.parameters]
+        limits = np.array([own.measure.bounds for own in self.parameters], dtype=float)
+        usable = np.flatnonzero(self.usable)
+        if len(usable):
+            crit = float(self.critical_value)
+            limits[usable] = self.limits(usable, crit, self._z)
+        return limits
+
+    def limits(self, positions: Iterable[int], crit: float, z: float) -> Array:
+        """Limits of parameters that have a usable variance, for a critical value.
+
+        Parameters
+        ----------
+        positions : iterable of int
+        crit : float
+            How many standard errors they reach.
+        z : float
+            Normal quantile of the level.
+        """
+        positions = [int(k) for k in positions]
+        methods = [self.parameters[k].method for k in positions]
         deviations = np.sqrt(self._covariance.diagonal()).tolist()
-        usable = self.usable.tolist()
-        for name in dict.fromkeys(own.method for own in self.parameters):
-            group = [
-                k
-                for k, own in enumerate(self.parameters)
-                if own.method == name and usable[k]
-            ]
-            if group:
-                tasks = [self._task(k, deviations[k]) for k in group]
-                crit = float(self.critical_value)
-                found = METHODS[name].limits(tasks, crit, self._z)
-                for k, pair in zip(group, found, strict=True):
-                    limits[k] = pair
-        return np.array(limits, dtype=float)
+        limits = np.empty((len(positions), 2))
+        for name in dict.fromkeys(methods):
+            rows = [row for row, method in enumerate(methods) if method == name]
+            tasks = [self._task(positions[k], deviations[positions[k]]) for k in rows]
+            limits[rows] = METHODS[name].limits(tasks, crit, z)
+        return limits
 
     def _task(self, k: int, deviation: float) -> Task:
         own = self.parameters[k]
@@ -292,9 +335,9 @@ class JointEstimate:
         for own, spread, variance in zip(
             self.parameters, self._has_spread, variances, strict=True
         ):
-            method = METHODS[own.method]
-            enough = self.n_samples > 1 or method.pseudo_count > 0
-            usable.append(enough and (spread or (method.blurred and variance > 0)))
+            enough = self.n_samples > 1 or own.smoothed
+            blurred = METHODS[own.method].blurred and variance > 0
+            usable.append(enough and (spread or blurred))
         return np.array(usable)
 
     @cached_property
@@ -305,9 +348,10 @@ class JointEstimate:
             return np.zeros((len(self.parameters),) * 2)
         chosen = [self.parameters[k] for k in linear]
         covariance = sampling_covariance(
-            [own.linearised.influence for own in chosen],
+            [self._influence(own) for own in chosen],
             [own.index for own in chosen],
             self.counts,
+            self.samples,
         )
         for k, own in enumerate(chosen):
             covariance[k, k] = max(covariance[k, k], own.least_variance)
@@ -325,12 +369,29 @@ class JointEstimate:
             return self._sampling
         chosen = [self.parameters[k] for k in blurred]
         noise = blurring(
-            [own.linearised.gradient for own in chosen],
+            [self._gradient(own) for own in chosen],
             [own.moments for own in chosen],
             self._z,
             self.n_samples,
         )
         return self._sampling + self._padded(noise, blurred)
+
+    def _influence(self, own: Parameter) -> Array:
+        """Influence values on its own cells and, zero, in rows that it does not see.
+
+        The fewer rows it sees, the more one of them weighs.
+        """
+        influence = own.linearised.influence
+        if self.samples is None:
+            return influence
+        return np.append(influence * (self.n_samples / own.n_samples), 0.0)
+
+    def _gradient(self, own: Parameter) -> Array:
+        """Gradient in moments of all rows."""
+        gradient = own.linearised.gradient
+        if self.samples is None:
+            return gradient
+        return gradient * (self.n_samples / own.n_samples)
 
     def _padded(self, values: Array, positions: list[int]) -> Array:
         """Write zeros around the values of some parameters."""

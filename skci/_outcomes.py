@@ -14,17 +14,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OutcomeTable", "count_outcomes"]
+__all__ = ["OutcomeTable", "View", "count_outcomes"]
 
 Array = NDArray[Any]
 
 # Small enough that the few byte-wide temporaries of a block stay in cache.
-_BLOCK = 1 << 17
+_BLOCK = 1 << 16
 # Up to this many columns the joint outcomes are counted in a dense table.
 _DENSE_COLUMNS = 16
+# More are packed into words, which are sorted.
+_BIG_ENDIAN = np.dtype(">u8")
 
 # Own cell of a rule from (truth, response): tn, fp, fn, tp -> order of CELLS.
 _CELL = np.array([[3, 1], [2, 0]], dtype=np.uint8)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """How a parameter sees an outcome: the own cell that some columns add up to.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        Columns of the outcome table.
+    cells : int array with an axis for each column
+        Own cell for each combination of their values.
+    sample : int
+        Of which of several independent samples the table is.
+    """
+
+    columns: tuple[int, ...]
+    cells: Array
+    sample: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +72,14 @@ class OutcomeTable:
         """Number of rows counted."""
         return int(self.counts.sum())
 
-    def cells(self, rule: int) -> Array:
-        """Own cell (tp, fp, fn or tn as 0 .. 3) of a rule in each joint outcome."""
-        truth, response = self.outcomes[:, 0], self.outcomes[:, 1 + rule]
-        cells: Array = _CELL[truth.view(np.uint8), response.view(np.uint8)]
+    def view(self, rule: int, exchanged: bool = False) -> View:
+        """How a rule sees outcomes: as tp, fp, fn or tn, 0 .. 3; or tn .. tp."""
+        return View((0, 1 + rule), _CELL[::-1, ::-1] if exchanged else _CELL)
+
+    def cells(self, view: View) -> Array:
+        """Own cell in each joint outcome."""
+        values = (self.outcomes[:, column].view(np.uint8) for column in view.columns)
+        cells: Array = view.cells[tuple(values)]
         return cells
 
     def own(self, cells: Array) -> Array:
@@ -76,8 +101,11 @@ class OutcomeTable:
                 "tables that are added must be of the same rules, got "
                 f"{self.outcomes.shape[1] - 1} and {other.outcomes.shape[1] - 1} rules"
             )
+        columns = self.outcomes.shape[1]
         outcomes = np.concatenate([self.outcomes, other.outcomes])
-        return _distinct(outcomes, np.concatenate([self.counts, other.counts]))
+        counts = np.concatenate([self.counts, other.counts])
+        words, counts = _merge(_pack(outcomes.T).astype(np.uint64), counts)
+        return OutcomeTable(_unpack(words, columns), counts)
 
 
 def count_outcomes(
@@ -97,11 +125,13 @@ def count_outcomes(
     OutcomeTable or None
         None if any entry equals neither label: counting is checking.
     """
+    if {positive, negative} == {0, 1}:
+        columns = [_unsigned(column) for column in columns]
     dense = len(columns) <= _DENSE_COLUMNS
     n = len(columns[0])
     positives = np.empty((len(columns), min(n, _BLOCK)), dtype=bool)
-    total = np.zeros(1 << len(columns) if dense else 0, dtype=np.intp)
-    packed = []
+    counts = np.zeros(1 << len(columns) if dense else 0, dtype=np.intp)
+    words = np.empty((0 if dense else n, _words(len(columns))), dtype=np.uint64)
     for start in range(0, n, _BLOCK):
         block = positives[:, : n - start]
         for column, is_positive in zip(columns, block, strict=True):
@@ -109,17 +139,16 @@ def count_outcomes(
             if not _mark(chunk, positive, negative, is_positive):
                 return None
         if dense:
-            total += _dense_counts(block)
+            counts += _dense_counts(block)
         else:
-            packed.append(np.packbits(block, axis=0).T)
-    if dense:
-        outcomes = _all_outcomes(len(columns))
-        if np.count_nonzero(total) == len(total):
-            return OutcomeTable(outcomes, total)
-        return OutcomeTable(outcomes[total > 0], total[total > 0])
-    distinct, counts = np.unique(np.concatenate(packed), axis=0, return_counts=True)
-    outcomes = np.unpackbits(distinct, axis=1, count=len(columns)).astype(bool)
-    return OutcomeTable(outcomes, counts)
+            words[start : start + _BLOCK] = _pack(block)
+    if not dense:
+        words, counts = _merge(words)
+        return OutcomeTable(_unpack(words, len(columns)), counts)
+    outcomes = _all_outcomes(len(columns))
+    if np.count_nonzero(counts) == len(counts):
+        return OutcomeTable(outcomes, counts)
+    return OutcomeTable(outcomes[counts > 0], counts[counts > 0])
 
 
 @lru_cache
@@ -131,21 +160,37 @@ def _all_outcomes(columns: int) -> Array:
     return outcomes
 
 
+def _unsigned(column: Array) -> Array:
+    """Look at integers as unsigned ones, among which the negative are large."""
+    if column.dtype.kind != "i":
+        return column
+    return column.view(column.dtype.str.replace("i", "u"))
+
+
 def _mark(chunk: Array, positive: Any, negative: Any, is_positive: Array) -> bool:
     """Write which entries are positive; tell whether all others are negative."""
-    if chunk.dtype == bool and {positive, negative} == {0, 1}:
+    kind, zero_and_one = chunk.dtype.kind, {positive, negative} == {0, 1}
+    if kind == "b" and zero_and_one:
         # Logical operations write 0 and 1, whatever the byte of a True is; comparisons
         # of booleans do not in all releases of numpy.
         np.logical_not(chunk, out=is_positive)
         if positive:
             np.logical_not(is_positive, out=is_positive)
         return True
-    if chunk.dtype.kind in "biuf":
+    if kind == "u" and zero_and_one:
+        # The fastest way to read memory comes first: what follows is in the cache.
+        if np.maximum.reduce(chunk) > 1:
+            return False
+        np.equal(chunk, positive, out=is_positive)
+        return True
+    if kind in "biuf":
         np.equal(chunk, positive, out=is_positive)
     else:
         is_positive[:] = chunk == positive
-    is_either = is_positive if negative is None else is_positive | (chunk == negative)
-    return bool(np.count_nonzero(is_either) == len(chunk))
+    others = len(chunk) - np.count_nonzero(is_positive)
+    if negative is None:
+        return others == 0
+    return bool(np.count_nonzero(chunk == negative) == others)
 
 
 def _dense_counts(positives: Array) -> Array:
@@ -156,18 +201,52 @@ def _dense_counts(positives: Array) -> Array:
         truth, response = (np.count_nonzero(column) for column in positives)
         neither = positives.shape[1] - truth - response + both
         return np.array([neither, response - both, truth - both, both])
-    code = positives[0].astype(np.uint8 if len(positives) <= 8 else np.uint16)
-    for column in positives[1:]:
-        np.add(code, code, out=code)
-        np.add(code, column, out=code)
+    numbers = _numbers(positives)
     if size <= 8:  # comparing bytes is faster than bincount, which widens them
-        return np.array([np.count_nonzero(code == number) for number in range(size)])
-    return np.bincount(code, minlength=size)
+        return np.array([np.count_nonzero(numbers == code) for code in range(size)])
+    return np.bincount(numbers, minlength=size)
 
 
-def _distinct(outcomes: Array, counts: Array) -> OutcomeTable:
-    """Merge equal outcomes."""
-    distinct, index = np.unique(outcomes, axis=0, return_inverse=True)
-    merged = np.zeros(len(distinct), dtype=counts.dtype)
-    np.add.at(merged, index.ravel(), counts)
-    return OutcomeTable(distinct, merged)
+def _numbers(positives: Array) -> Array:
+    """Read up to 16 columns as digits of numbers in base two."""
+    numbers = positives[0].astype(np.uint8 if len(positives) <= 8 else np.uint16)
+    for column in positives[1:]:
+        np.add(numbers, numbers, out=numbers)
+        np.add(numbers, column, out=numbers)
+    return numbers
+
+
+def _words(columns: int) -> int:
+    """Count the words that hold some columns."""
+    return -(-columns // (8 * _BIG_ENDIAN.itemsize))
+
+
+def _pack(positives: Array) -> Array:
+    """Write each column as the bits of words, the first as the highest of the first."""
+    columns, rows = positives.shape
+    octets = np.zeros((rows, _words(columns) * _BIG_ENDIAN.itemsize), dtype=np.uint8)
+    for start in range(0, columns, 8):  # np.packbits is slow across columns
+        eight = positives[start : start + 8]
+        octets[:, start // 8] = _numbers(eight) << (8 - len(eight))
+    return octets.view(_BIG_ENDIAN)
+
+
+def _unpack(words: Array, columns: int) -> Array:
+    """Undo `_pack`, to an outcome a row."""
+    octets = words.astype(_BIG_ENDIAN).view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=columns).view(bool)
+
+
+def _merge(words: Array, counts: Array | None = None) -> tuple[Array, Array]:
+    """Sort rows of words and merge equal ones; each counts once if not said."""
+    if counts is None and words.shape[1] == 1:
+        words.sort(axis=0)
+    else:
+        order = np.lexsort(words.T[::-1])
+        words, counts = words[order], None if counts is None else counts[order]
+    first = np.ones(len(words), dtype=bool)
+    np.any(words[1:] != words[:-1], axis=1, out=first[1:])
+    starts = np.flatnonzero(first)
+    if counts is None:
+        return words[starts], np.diff(starts, append=len(words))
+    return words[starts], np.add.reduceat(counts, starts)

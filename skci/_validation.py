@@ -299,6 +299,35 @@ def check_confusion_matrix(matrix: Any) -> Array:
 # --------------------------------------------------------------------------------------
 
 
+def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
+    """Validate one of several words."""
+    if not (isinstance(value, str) and value in choices):
+        raise ValueError(f"{name} must be one of {list(choices)}, got {value!r}")
+    return value
+
+
+def check_contrasts(matrix: Any, labels: Any, number: int) -> Array:
+    """Validate the coefficients of contrasts of so many estimates."""
+    try:
+        rows = np.asarray(matrix, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"matrix must hold numbers, got {matrix!r}") from error
+    if rows.ndim != 2 or rows.shape[1] != number or not len(rows):
+        raise ValueError(
+            f"matrix must have a row for each contrast and {number} columns, got "
+            f"shape {rows.shape}"
+        )
+    if not np.isfinite(rows).all() or not rows.any(axis=1).all():
+        raise ValueError(f"matrix must be finite without rows of zeros, got {matrix!r}")
+    names = [labels] if isinstance(labels, str) else list(labels)
+    if len(names) != len(rows) or len(set(names)) < len(names):
+        raise ValueError(
+            f"labels must be {len(rows)} different names, one a row of matrix, got "
+            f"{names}"
+        )
+    return rows
+
+
 def check_confidence_level(confidence_level: Any) -> float:
     """Check a confidence level: a number between 0 and 1, both excluded."""
     if isinstance(confidence_level, Real) and 0 < float(confidence_level) < 1:

@@ -276,7 +276,7 @@ def many_rows():
     return labels(n=300_007)
 
 
-@pytest.mark.parametrize("dtype", [bool, "i8", "f4", object, "U5"])
+@pytest.mark.parametrize("dtype", [bool, "i8", ">i2", "f4", object, "U5"])
 def test_many_rows(many_rows, dtype):
     y, p = (flags.astype(dtype) for flags in many_rows)
     pos_label = "True" if dtype == "U5" else None
@@ -285,10 +285,17 @@ def test_many_rows(many_rows, dtype):
     assert value.n_samples == 300_007
 
 
-@pytest.mark.parametrize("bad", [2, np.nan, 0.5])
+@pytest.mark.parametrize(
+    ("dtype", "bad"),
+    [
+        *[("f8", 2), ("f8", np.nan), ("f8", 0.5)],
+        *[("i8", 2), ("i8", -1), ("i8", 1 << 32), ("i1", -1), (">i4", -(1 << 31))],
+        *[("u1", 2), ("u8", (1 << 64) - 1)],
+    ],
+)
 @pytest.mark.parametrize("position", [0, 150_000, 300_006])
-def test_one_bad_label_among_many(many_rows, position, bad):
-    y, p = (flags.astype(float) for flags in many_rows)
+def test_one_bad_label_among_many(many_rows, position, dtype, bad):
+    y, p = (flags.astype(dtype) for flags in many_rows)
     p[position] = bad
     with pytest.raises(ValueError, match="y_pred must hold"):
         AccuracyCI()(y, p)
@@ -299,8 +306,8 @@ def better_and_better(number):
     return some_rules(700, **{f"rule {k}": rate for k, rate in enumerate(rates)})
 
 
-# Bytes and words, dense and packed tables meet at these numbers of rules.
-@pytest.mark.parametrize("number", [1, 3, 7, 8, 15, 16, 20])
+# Where bytes, dense tables and words end, and where they are full.
+@pytest.mark.parametrize("number", [1, 3, 7, 8, 15, 16, 20, 63, 64, 70])
 def test_many_rules_equal_each_alone(number):
     y, rules = better_and_better(number)
     report = joint_report(y, rules, metrics=["f1", "mcc"], method="delta")
@@ -317,7 +324,7 @@ def test_many_rules_equal_each_alone(number):
     assert chosen.covariance == pytest.approx(pair.covariance, rel=1e-10)
 
 
-@pytest.mark.parametrize("number", [1, 4, 17])
+@pytest.mark.parametrize("number", [1, 4, 17, 70])
 def test_tables_add_up(number):
     y, rules = better_and_better(number)
     columns = [y, *rules.values()]
@@ -332,7 +339,17 @@ def test_tables_add_up(number):
     assert total.n_samples == len(y)
     for rule, p in enumerate(rules.values()):
         (tn, fp), (fn, tp) = sk.confusion_matrix(y, p)
-        assert total.own(total.cells(rule)).tolist() == [tp, fp, fn, tn]
+        assert total.own(total.cells(total.view(rule))).tolist() == [tp, fp, fn, tn]
+
+
+@pytest.mark.parametrize("number", [2, 16, 70])
+def test_outcomes_are_distinct_and_in_order(number):
+    y, rules = better_and_better(number)
+    columns = np.array([y, *rules.values()], dtype=bool)
+    distinct, counts = np.unique(columns, axis=1, return_counts=True)
+    table = count_outcomes([y, *rules.values()], 1, 0)
+    assert np.array_equal(table.outcomes, distinct.T)
+    assert np.array_equal(table.counts, counts)
 
 
 def test_tables_of_different_rules_do_not_add():

@@ -9,8 +9,12 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit, xlogy
 from scipy.stats import binom, norm
 
+import skci._roads
 import skci._score
-from skci._score import improved, pearson, score_limits
+from skci._functionals import CellFunctional
+from skci._measures import MEASURES
+from skci._score import improved, pearson, score_limits, score_roots
+from skci._tversky import as_tversky
 
 Z = norm.isf(0.025)
 UNIT, BALANCED, POSITIVE = (0.0, 1.0), (-1.0, 1.0), (0.0, np.inf)
@@ -89,6 +93,12 @@ FUNCTIONS = {
 }
 FUNCTIONALS = {name: Smooth(function) for name, (function, _) in FUNCTIONS.items()}
 NAMES = list(FUNCTIONS)
+
+
+def own_functional(name):
+    """Functional of the package for a measure of this name, if it has one."""
+    measure = MEASURES.get(name)
+    return measure and CellFunctional(measure.function)
 
 
 def limits(name, tables, crit=Z, statistic=improved):
@@ -407,7 +417,7 @@ def test_a_batch_is_as_good_as_one_at_a_time(monkeypatch):
     order = np.random.default_rng(0).permutation(len(names))
     shuffled = batch_limits([names[k] for k in order], tables[order], crit[order])
     np.testing.assert_allclose(shuffled, together[order], rtol=1e-9, atol=1e-9)
-    monkeypatch.setattr(skci._score, "_POINTS", 1000)
+    monkeypatch.setattr(skci._score, "_WEIGHTS", 1000)
     parts = batch_limits(names, tables, crit)
     np.testing.assert_allclose(parts, together, rtol=1e-9, atol=1e-9)
 
@@ -421,8 +431,65 @@ def test_both_roads_lead_to_the_same_limits(name, monkeypatch):
         nowhere = np.full(len(quest.owner), np.nan)
         return nowhere, np.zeros(len(nowhere), dtype=bool)
 
-    monkeypatch.setattr(skci._score, "_land", distrust)
+    monkeypatch.setattr(skci._roads, "_land", distrust)
     np.testing.assert_allclose(limits(name, tables), short, rtol=1e-7, atol=1e-9)
+
+
+RATIOS = [name for name in NAMES if as_tversky(own_functional(name)) is not None]
+
+
+def test_which_measures_have_a_closed_form():
+    found = {
+        name
+        for name, measure in MEASURES.items()
+        if as_tversky(CellFunctional(measure.function)) is not None
+    }
+    assert found == {
+        "accuracy",
+        "error_rate",
+        "precision",
+        "recall",
+        "specificity",
+        "negative_predictive_value",
+        "false_positive_rate",
+        "false_negative_rate",
+        "f0.5",
+        "f1",
+        "f2",
+        "jaccard",
+        "tversky",
+    }
+
+
+@pytest.mark.parametrize("name", RATIOS)
+@pytest.mark.parametrize("statistic", [improved, pearson])
+def test_closed_form_and_roads_agree(name, statistic):
+    sizes = np.repeat([5, 12, 30, 50, 200, 1000, 100_000], 8)
+    tables = random_tables(name, sizes, seed=24)
+    for crit in (1.0, Z, 4.0):
+        by_road = limits(name, tables, crit, statistic)
+        count = len(tables)
+        closed = score_limits(
+            [own_functional(name)] * count,
+            tables.astype(float),
+            np.full(count, crit),
+            np.tile(UNIT, (count, 1)),
+            statistic=statistic,
+        )
+        np.testing.assert_allclose(np.transpose(closed), by_road, atol=2e-7)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_signed_roots_are_those_of_the_limits(name):
+    """A limit is a null whose root is the critical value."""
+    tables = random_tables(name, [30, 50, 1000], seed=23).astype(float)
+    ends = np.tile(FUNCTIONS[name][1], (len(tables), 1)).astype(float)
+    for limit, sign in zip(limits(name, tables, 1.7).T, (1, -1), strict=True):
+        rows = np.flatnonzero((ends[:, 0] < limit) & (limit < ends[:, 1]))
+        roots = score_roots(
+            [FUNCTIONALS[name]] * len(rows), tables[rows], limit[rows], ends[rows]
+        )
+        np.testing.assert_allclose(roots, sign * 1.7, rtol=1e-5)
 
 
 def test_more_rows_make_shorter_intervals():

@@ -13,7 +13,7 @@ from skci._estimate import MetricEstimate, warn_of_undefined
 from skci._functionals import CellFunctional
 from skci._intervals import refusal
 from skci._joint import JointEstimate, Parameter
-from skci._measures import Measure
+from skci._measures import CELLS, Measure
 from skci._outcomes import OutcomeTable
 from skci._validation import (
     binary_table,
@@ -230,10 +230,8 @@ class MetricCI(BaseEstimator):
         """
         measure = self._measure
         functional = CellFunctional(measure.function)
-        index = table.cells(position)
-        counts = table.own(index)
-        if exchanged:
-            counts, index = counts[::-1], 3 - index
+        view = table.view(position, exchanged)
+        index = table.cells(view)
         za, a, z = functional.moments
         return Parameter(
             rule=rule,
@@ -241,16 +239,21 @@ class MetricCI(BaseEstimator):
             measure=measure,
             functional=functional,
             method=self._resolve_method(method),
-            counts=counts,
+            counts=table.own(index),
             index=index,
             moments=(
                 (za, position, exchanged),
                 (a, position, exchanged),
                 (z, exchanged),
             ),
+            view=view,
+            smoothing=_HALF_A_ROW,
             pos_label=None if measure.symmetric else pos_label,
             undefined_as=check_zero_division(self.zero_division),
         )
+
+
+_HALF_A_ROW = np.full(len(CELLS), 0.5)
 
 
 class _BoundOf:
