@@ -1,6 +1,7 @@
-"""Make ``_static/report.png``, the picture of the report of the README's tour.
+"""Make the pictures of a report and of differences.
 
-The code of the tour is run until there is a report, so that picture and text agree.
+The code of the pages is run until there is what is drawn, so that picture and text
+agree.
 """
 
 import doctest
@@ -11,17 +12,28 @@ import matplotlib
 DOCS = Path(__file__).resolve().parent
 
 
-def main():
-    """Draw the report."""
-    matplotlib.use("Agg")
-    tour = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+def run_until(page, name):
+    """Run the examples of a page until they have made something of this name."""
     names = {"__name__": __name__}
-    for example in doctest.DocTestParser().get_examples(tour):
+    text = page.read_text(encoding="utf-8")
+    for example in doctest.DocTestParser().get_examples(text):
         exec(example.source, names)
-        if "report" in names:
-            break
-    figure = names["report"].plot().figure_
-    figure.savefig(DOCS / "_static/report.png", dpi=150, metadata={"Software": None})
+        if name in names:
+            return names[name]
+    raise SystemExit(f"{page.name}: no {name}")
+
+
+def save(figure, name):
+    """Write a picture."""
+    figure.savefig(DOCS / "_static" / name, dpi=150, metadata={"Software": None})
+
+
+def main():
+    """Draw the report of the README's tour and the differences of a page."""
+    matplotlib.use("Agg")
+    save(run_until(DOCS.parent / "README.md", "report").plot().figure_, "report.png")
+    report = run_until(DOCS / "comparing.rst", "report")
+    save(report.differences().plot().figure_, "differences.png")
 
 
 if __name__ == "__main__":

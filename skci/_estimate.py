@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from numbers import Real
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -13,7 +14,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from skci._intervals import refusal
 from skci._joint import ENOUGH, JointEstimate
-from skci._validation import check_confidence_level
+from skci._pvalues import Alternative, pvalue
+from skci._validation import check_choice, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 __all__ = ["ConfidenceInterval", "MetricEstimate", "decimals", "warn_of_intervals"]
@@ -150,6 +152,50 @@ class MetricEstimate(float):
         low, high = joint.intervals[self._position].tolist()
         warn_of_intervals(joint, [self._position])
         return ConfidenceInterval(low, high)
+
+    def pvalue(self, null: float, alternative: Alternative = "two-sided") -> float:
+        """Test the claim that the measure has some value.
+
+        Parameters
+        ----------
+        null : float
+            The claimed value.
+        alternative : {"two-sided", "less", "greater"}, default="two-sided"
+            What to believe if not the claim: that the measure differs from `null`, is
+            less, or is greater.
+
+        Returns
+        -------
+        float
+            The smallest alpha whose interval of level ``1 - alpha`` excludes `null`
+            (one-sided, whose limit does); 1 if none does. So it is below alpha exactly
+            if the interval excludes the claim. For "clopper-pearson" it is twice the
+            smaller tail, and in a joint report it is adjusted for all estimates.
+
+        Raises
+        ------
+        ValueError
+            If `null` is not in the range of the measure or `alternative` is unknown.
+
+        Examples
+        --------
+        An accuracy of .78 is claimed; 75 of 100 are right. That does not refute it:
+
+        >>> from skci import AccuracyCI
+        >>> score = AccuracyCI().from_confusion_matrix([[40, 10], [15, 35]])
+        >>> round(score.pvalue(0.78), 2) > 0.05
+        True
+        """
+        own = self._joint.parameters[self._position]
+        low, high = own.measure.bounds
+        if not (isinstance(null, Real) and low <= null <= high):
+            raise ValueError(
+                f"null must be a number in the range [{low:g}, {high:g}] of "
+                f"{own.metric}, got {null!r}"
+            )
+        check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
+        warn_of_intervals(self._joint, [self._position])
+        return pvalue(self._joint, self._position, float(null), alternative)
 
     def __str__(self) -> str:
         low, high = self.confidence_interval()

@@ -28,7 +28,7 @@ class ConfidenceIntervalDisplay:
 
     A thick line is the individual interval, the thin one around it the joint interval,
     and the dot the estimate. Dotted lines are of undefined estimates; an arrow says
-    that an interval has no end. Made by :meth:`skci.JointReport.plot`,
+    that an interval has no end. Made by ``JointReport.plot``,
     :meth:`from_estimators` or :meth:`from_predictions`.
 
     Parameters
@@ -40,6 +40,8 @@ class ConfidenceIntervalDisplay:
         Joint intervals.
     individual_intervals : array of shape (K, 2)
     confidence_level : float
+    reference : float, optional
+        Value to draw a line at, such as no difference.
 
     Attributes
     ----------
@@ -65,6 +67,7 @@ class ConfidenceIntervalDisplay:
         intervals: Array,
         individual_intervals: Array,
         confidence_level: float,
+        reference: float | None = None,
     ) -> None:
         self.rules = rules
         self.metrics = metrics
@@ -72,6 +75,7 @@ class ConfidenceIntervalDisplay:
         self.intervals = intervals
         self.individual_intervals = individual_intervals
         self.confidence_level = confidence_level
+        self.reference = reference
 
     @classmethod
     def from_estimators(
@@ -183,6 +187,8 @@ class ConfidenceIntervalDisplay:
         rules = list(dict.fromkeys(self.rules))
         rows = [k for k, own in enumerate(self.metrics) if own == metric]
         edges = self._edges(rows)
+        if self.reference is not None:
+            ax.axvline(self.reference, color="0.35", linewidth=0.8, linestyle="--")
         for k in rows:
             position = rules.index(self.rules[k])
             colour = _COLOURS[position % len(_COLOURS)]
@@ -227,6 +233,7 @@ class ConfidenceIntervalDisplay:
                 self.intervals[rows].ravel(),
                 self.individual_intervals[rows].ravel(),
                 self.estimates[rows],
+                [np.nan if self.reference is None else self.reference],
             ]
         )
         shown = shown[np.isfinite(shown)]

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from html import escape
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skci._critical import CriticalValue
-from skci._estimate import MetricEstimate, decimals, warn_of_intervals
-from skci._joint import JointEstimate
-from skci._validation import check_confidence_level, in_words
+from skci._contrasts import against, combination, pairs
+from skci._decisions import compact_letters, with_the_best
+from skci._report import Report, check_known, check_names
+from skci._validation import check_choice, check_contrasts, in_words
+from skci.comparison import BestReport, ContrastReport
+from skci.planning import rows_for_width
 
 __all__ = ["JointReport"]
 
 Array = NDArray[Any]
 
 
-class JointReport:
+class JointReport(Report):
     """Joint confidence intervals of several measures of several rules.
 
     It is made by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` or
@@ -41,84 +42,19 @@ class JointReport:
     f1 = 0.67 [0.51, 0.82], joint 95% interval (blurred, n = 100)
     """
 
-    def __init__(self, joint: JointEstimate) -> None:
-        self._joint = joint
-
     @property
     def rules(self) -> list[str]:
         """Names of the rules, in order."""
         return list(dict.fromkeys(own.rule for own in self._joint.parameters))
 
     @property
-    def metrics(self) -> list[str]:
-        """Names of the metrics, in order."""
-        return list(dict.fromkeys(own.metric for own in self._joint.parameters))
-
-    @property
-    def estimates(self) -> Array:
-        """Estimates, by rule and within a rule by metric, shape (K,)."""
-        return self._joint.estimates.copy()
-
-    @property
-    def covariance(self) -> Array:
-        """Covariance of the estimates behind the intervals, shape (K, K).
-
-        That of blurred ones includes the blurring. NaN where it is unknown.
-        """
-        return self._joint.covariance.copy()
-
-    @property
-    def correlation(self) -> Array:
-        """Correlation behind the critical value, shape (K, K)."""
-        return self._joint.correlation.copy()
-
-    @property
-    def critical_value(self) -> CriticalValue:
-        """How many standard errors the joint intervals reach.
-
-        A float with ``.error``, its numerical error.
-        """
-        return self._joint.critical_value
-
-    @property
-    def confidence_level(self) -> float:
-        """Probability that all intervals cover at once."""
-        return self._joint.confidence_level
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self._joint.n_samples
-
-    # ----------------------------------------------------------------------------------
-    # Other views of the same estimates
-    # ----------------------------------------------------------------------------------
-
-    def at(self, confidence_level: float) -> JointReport:
-        """Return the report at another confidence level.
-
-        Parameters
-        ----------
-        confidence_level : float
-            Between 0 and 1.
-
-        Returns
-        -------
-        JointReport
-        """
-        return JointReport(self._joint.at(check_confidence_level(confidence_level)))
-
-    def individual(self) -> JointReport:
-        """Return the report with intervals that each cover for itself alone.
-
-        Read many of them at once and some will miss; they suit a single question asked
-        before looking.
-
-        Returns
-        -------
-        JointReport
-        """
-        return JointReport(self._joint.individual())
+    def _labels(self) -> dict[str, list[str]]:
+        """Columns that say what each estimate is of."""
+        own = self._joint.parameters
+        return {
+            "rule": [one.rule for one in own],
+            "metric": [one.metric for one in own],
+        }
 
     def select(
         self,
@@ -148,8 +84,8 @@ class JointReport:
         ValueError
             If no rule or no metric is kept.
         """
-        kept_rules = _chosen(rules, self.rules, "rule")
-        kept_metrics = _chosen(metrics, self.metrics, "metric")
+        kept_rules = check_names(rules, self.rules, "rule")
+        kept_metrics = check_names(metrics, self.metrics, "metric")
         return JointReport(
             self._joint.select(
                 k
@@ -158,34 +94,43 @@ class JointReport:
             )
         )
 
-    def __getitem__(self, key: tuple[str, str]) -> MetricEstimate:
-        """Return one estimate by its rule and metric."""
-        if not (isinstance(key, tuple) and len(key) == 2):
-            raise KeyError(f"a report is indexed by (rule, metric), got {key!r}")
-        rule, metric = key
-        _check_known(rule, self.rules, "rule")
-        _check_known(metric, self.metrics, "metric")
-        labels = [(own.rule, own.metric) for own in self._joint.parameters]
-        return MetricEstimate(self._joint, labels.index((rule, metric)))
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the report column by column.
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return ((own.rule, own.metric) for own in self._joint.parameters)
-
-    def __len__(self) -> int:
-        return len(self._joint.parameters)
+        Returns
+        -------
+        dict of str to list
+            Columns ``rule``, ``metric``, ``estimate``, ``low``, ``high``,
+            ``standard_error``, ``individual_low``, ``individual_high``, ``method``.
+        """
+        alone = self._joint.individual().intervals
+        return {
+            **self._labels,
+            **self._estimated(),
+            "individual_low": alone[:, 0].tolist(),
+            "individual_high": alone[:, 1].tolist(),
+            "method": [one.method for one in self._joint.parameters],
+        }
 
     # ----------------------------------------------------------------------------------
     # What it says
     # ----------------------------------------------------------------------------------
 
-    def findings(self) -> list[str]:
+    def findings(self, by: str = "intervals") -> list[str]:
         """Say what the intervals let you say, all of it at once.
 
         A rule is called worse than another on a metric where the interval of one lies
         wholly beyond that of the other. With joint intervals, all findings hold
         together with at least the confidence level; with individual ones, each of them
         says that it is meant alone. Rules not told apart here may still differ: their
-        intervals do not know that they were tried on the same rows.
+        intervals do not know that they were tried on the same rows. Differences do.
+
+        Parameters
+        ----------
+        by : {"intervals", "differences"}, default="intervals"
+            Whether a rule is worse if its interval lies beyond that of the other, or
+            if the interval of their difference (see :meth:`differences`) excludes no
+            difference. The latter tells more rules apart.
 
         Returns
         -------
@@ -194,20 +139,17 @@ class JointReport:
             metric without any, a sentence that says so; and one for the rules that it
             is undefined for. Empty for a single rule.
         """
-        limits = self._limits()
+        check_choice(by, ("intervals", "differences"), "by")
+        compare = self._apart if by == "intervals" else self._different
+        worse = compare() if len(self.rules) > 1 else {}
         sentences = []
         for metric in self.metrics if len(self.rules) > 1 else ():
-            rows = [
-                k
-                for k, own in enumerate(self._joint.parameters)
-                if own.metric == metric
-            ]
-            better = {k: self._beaten_by(k, rows, limits) for k in rows}
-            beaten = [k for k in rows if better[k]]
+            rows = self._positions(metric)
+            names = [self._joint.parameters[k].rule for k in rows]
+            beaten = [name for name in names if worse[metric, name]]
             sentences += [
-                f"On {metric}, {self._joint.parameters[k].rule} is worse than "
-                f"{in_words(better[k])}."
-                for k in beaten
+                f"On {metric}, {name} is worse than {in_words(worse[metric, name])}."
+                for name in beaten
             ]
             if not beaten:
                 sentences.append(
@@ -222,235 +164,321 @@ class JointReport:
             sentences = [f"Taken alone: {sentence}" for sentence in sentences]
         return sentences
 
-    def _beaten_by(self, k: int, rows: list[int], limits: Array) -> list[str]:
-        own = self._joint.parameters
-        sign = 1 if own[k].measure.greater_is_better else -1
-        worst_and_best = np.sort(sign * limits, axis=1)
-        return [
-            own[j].rule for j in rows if worst_and_best[k, 1] < worst_and_best[j, 0]
-        ]
-
-    def _limits(self) -> Array:
-        """Limits of the intervals, with the warnings that belong to them."""
-        limits = self._joint.intervals
-        warn_of_intervals(self._joint, range(len(self)))
-        return limits
-
-    # ----------------------------------------------------------------------------------
-    # Renderings
-    # ----------------------------------------------------------------------------------
-
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the report column by column.
-
-        Returns
-        -------
-        dict of str to list
-            Columns ``rule``, ``metric``, ``estimate``, ``low``, ``high``,
-            ``standard_error``, ``individual_low``, ``individual_high``, ``method``.
-        """
-        own = self._joint.parameters
+    def _apart(self) -> dict[tuple[str, str], list[str]]:
+        """By metric and rule, those whose intervals lie wholly on the better side."""
         limits = self._limits()
-        alone = self._joint.individual().intervals
-        return {
-            "rule": [one.rule for one in own],
-            "metric": [one.metric for one in own],
-            "estimate": self._joint.estimates.tolist(),
-            "low": limits[:, 0].tolist(),
-            "high": limits[:, 1].tolist(),
-            "standard_error": self._joint.standard_errors.tolist(),
-            "individual_low": alone[:, 0].tolist(),
-            "individual_high": alone[:, 1].tolist(),
-            "method": [one.method for one in own],
+        worse = {}
+        for metric in self.metrics:
+            rows = self._positions(metric)
+            own = [self._joint.parameters[k] for k in rows]
+            sign = 1 if own[0].measure.greater_is_better else -1
+            low, high = np.sort(sign * limits[rows], axis=1).T
+            for one, reached in zip(own, high, strict=True):
+                better = [own[j].rule for j in np.flatnonzero(low > reached)]
+                worse[metric, one.rule] = better
+        return worse
+
+    def _different(self) -> dict[tuple[str, str], list[str]]:
+        """By metric and rule, those that are better by their difference."""
+        adjust = "single-step" if self._joint.simultaneous else "none"
+        compared = self.differences(adjust=adjust)
+        worse: dict[tuple[str, str], list[str]] = {
+            (metric, rule): [] for metric in self.metrics for rule in self.rules
         }
+        limits = compared._limits()
+        for (metric, first, second), own, (low, high) in zip(
+            compared, compared._joint.parameters, limits, strict=True
+        ):
+            if low > 0 or high < 0:
+                first_is_better = (low > 0) == own.measure.greater_is_better
+                better, other = (first, second) if first_is_better else (second, first)
+                worse[metric, other].append(better)
+        return worse
 
-    def to_frame(self) -> Any:
-        """Return the report as a data frame.
+    # ----------------------------------------------------------------------------------
+    # Comparisons
+    # ----------------------------------------------------------------------------------
 
-        Returns
-        -------
-        pandas.DataFrame
-            Index ``rule``, ``metric``; the other columns of :meth:`to_dict`.
+    def differences(
+        self,
+        *,
+        control: str | None = None,
+        metrics: str | Iterable[str] | None = None,
+        scale: str = "difference",
+        method: str | None = None,
+        adjust: str = "single-step",
+    ) -> ContrastReport:
+        r"""Compare the rules with each other on each metric, all at once.
 
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: pip install 'skci[pandas]'; to_dict does not"
-            ) from error
-        return pd.DataFrame(self.to_dict()).set_index(["rule", "metric"])
-
-    def to_markdown(self) -> str:
-        """Return the report as a Markdown table."""
-        header, *rows = self._table()
-        lines = [header, ["---"] * len(header), *rows]
-        escaped = ([cell.replace("|", r"\|") for cell in line] for line in lines)
-        return "\n".join("| " + " | ".join(line) + " |" for line in escaped)
-
-    def to_latex(self) -> str:
-        """Return the report as a LaTeX ``tabular``; it needs the package booktabs."""
-        header, *rows = self._table()
-        lines = [" & ".join(map(_latex, line)) + r" \\" for line in [header, *rows]]
-        return "\n".join(
-            [
-                r"\begin{tabular}{llrll}",
-                r"\toprule",
-                lines[0],
-                r"\midrule",
-                *lines[1:],
-                r"\bottomrule",
-                r"\end{tabular}",
-            ]
-        )
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the intervals, a panel for each metric.
+        The rules were tried on the same rows, so their estimates go up and down
+        together, and a difference is known better than its parts: differences tell
+        rules apart whose own intervals overlap.
 
         Parameters
         ----------
-        **kwargs
-            Passed to :meth:`skci.ConfidenceIntervalDisplay.plot`.
+        control : str, optional
+            Compare the other rules with this one only; by default, all pairs.
+        metrics : str or list of str, optional
+            Metrics to compare on; all if not given.
+        scale : {"difference", "ratio"}, default="difference"
+            Whether to subtract the second from the first or to divide by it. A ratio
+            is of measures that are never negative; its interval is symmetric on the
+            logarithmic scale.
+        method : {"delta", "blurred", "score"}, optional
+            Interval method of the differences. By default that of the report, or
+            "score" where that does not serve differences.
+        adjust : {"single-step", "step-down", "none"}, default="single-step"
+            What p-values and intervals are adjusted to. "single-step": all intervals
+            cover at once, and a p-value is below alpha exactly if its interval
+            excludes no difference. "step-down" has smaller p-values, still with a
+            probability of at most alpha that any equal rules are called different,
+            and the intervals of "single-step". "none": each interval and p-value by
+            itself.
 
         Returns
         -------
-        ConfidenceIntervalDisplay
+        ContrastReport
+            Labelled ``metric``, ``first``, ``second``: first minus second.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
+        KeyError
+            If there is no such rule or metric.
+        ValueError
+            If there is nothing to compare, or an option is not one of its values.
+
+        Notes
+        -----
+        A difference is one more parameter :math:`L \theta`, with the covariance
+        :math:`L V L^T` [1]_. "score" inverts a test in the multinomial of the truth and
+        both rules: for accuracies it is Tango's [2]_ up to the improvement of the
+        statistic, and McNemar's at no difference.
+
+        References
+        ----------
+        .. [1] Hothorn, T., Bretz, F. and Westfall, P. (2008). Simultaneous inference in
+           general parametric models. Biometrical Journal 50, 346-363.
+        .. [2] Tango, T. (1998). Equivalence test and confidence interval for the
+           difference in proportions for the paired-sample design. Statistics in
+           Medicine 17, 891-908.
+
+        Examples
+        --------
+        >>> from skci import joint_report
+        >>> y = [0] * 50 + [1] * 50
+        >>> first = [0] * 45 + [1] * 50 + [0] * 5
+        >>> second = [0] * 40 + [1] * 40 + [0] * 20
+        >>> report = joint_report(y, {"A": first, "B": second}, metrics=["accuracy"])
+        >>> report.differences()["accuracy", "A", "B"].low > 0
+        True
         """
-        from skci.display import ConfidenceIntervalDisplay
-
-        return ConfidenceIntervalDisplay(**self._drawing()).plot(**kwargs)
-
-    def _drawing(self) -> dict[str, Any]:
-        limits, alone = self._limits(), self._joint.individual().intervals
-        return {
-            "rules": [own.rule for own in self._joint.parameters],
-            "metrics": [own.metric for own in self._joint.parameters],
-            "estimates": self._joint.estimates,
-            "intervals": limits,
-            "individual_intervals": alone,
-            "confidence_level": self.confidence_level,
-        }
-
-    def __str__(self) -> str:
-        rows = self._table()
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        check_choice(scale, ("difference", "ratio"), "scale")
+        check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
+        if control is not None:
+            check_known(control, self.rules, "control")
+        kept = check_names(metrics, self.metrics, "metric")
+        ratio = scale == "ratio"
+        labels: dict[str, list[str]] = {"metric": [], "first": [], "second": []}
+        contrasts = []
+        for metric in kept:
+            rows = self._positions(metric)
+            names = [self._joint.parameters[k].rule for k in rows]
+            chosen = pairs(names) if control is None else against(names, control)
+            for i, j in chosen:
+                for kind, name in zip(
+                    labels, (metric, names[i], names[j]), strict=True
+                ):
+                    labels[kind].append(name)
+                contrasts.append(
+                    combination(
+                        self._joint,
+                        {rows[i]: 1, rows[j]: -1},
+                        ratio=ratio,
+                        method=method,
+                        rule=f"{names[i]} {'/' if ratio else '-'} {names[j]}",
+                        metric=metric,
+                    )
+                )
+        if not contrasts:
+            raise ValueError(
+                f"differences needs two rules or more on a metric, got {self.rules}"
             )
-            for row in rows
+        return ContrastReport(
+            self._joint.with_parameters(contrasts, simultaneous=adjust != "none"),
+            labels,
+            null=1.0 if ratio else 0.0,
+            step_down=adjust == "step-down",
+            subject=f"confidence intervals of {scale}s",
+        )
+
+    def contrasts(
+        self, matrix: Any, labels: Sequence[str], *, method: str | None = None
+    ) -> ContrastReport:
+        """Report linear combinations of the estimates, all at once.
+
+        Parameters
+        ----------
+        matrix : array-like of shape (C, K)
+            A row for each combination, a column for each estimate in the order of the
+            report.
+        labels : sequence of C str
+            Names of the combinations, all different.
+        method : {"delta", "blurred", "score"}, optional
+            See :meth:`differences`.
+
+        Returns
+        -------
+        ContrastReport
+            Labelled ``contrast``.
+
+        Raises
+        ------
+        ValueError
+            If `matrix` is not of that shape or has a row of zeros, or `labels` does not
+            fit it.
+
+        Examples
+        --------
+        >>> from skci import confusion_matrix_report
+        >>> matrix = [[50, 10], [15, 25]]
+        >>> report = confusion_matrix_report(matrix, metrics=["precision", "recall"])
+        >>> print(report.contrasts([[1, -1]], ["precision - recall"]))
+        Joint 95% confidence intervals of contrasts (blurred), n = 100, ...1.9600
+        <BLANKLINE>
+        contrast            estimate  joint interval  p-value
+        -----------------------------------------------------
+        precision - recall  0.09      [-0.10, 0.28]   0.326
+        """
+        names = [labels] if isinstance(labels, str) else list(labels)
+        rows = check_contrasts(matrix, names, len(self))
+        contrasts = [
+            combination(
+                self._joint,
+                {int(k): float(row[k]) for k in np.flatnonzero(row)},
+                method=method,
+                rule=label,
+                metric=label,
+            )
+            for row, label in zip(rows, names, strict=True)
         ]
-        ruled = [self._title(), "", lines[0], "-" * len(lines[0]), *lines[1:]]
-        return "\n".join(line.rstrip() for line in ruled)
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        header, *rows = self._table()
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in rows
-        )
-        return (
-            f"<p>{escape(self._title())}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return ContrastReport(
+            self._joint.with_parameters(contrasts),
+            {"contrast": names},
+            subject="confidence intervals of contrasts",
         )
 
-    def _title(self) -> str:
+    def best(self, metric: str) -> BestReport:
+        """Say which rules may be the best on a metric.
+
+        Parameters
+        ----------
+        metric : str
+
+        Returns
+        -------
+        BestReport
+
+        Raises
+        ------
+        KeyError
+            If there is no such metric.
+
+        Examples
+        --------
+        >>> from skci import joint_report
+        >>> y = [0] * 50 + [1] * 50
+        >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": y[::-1], "C": y}
+        >>> joint_report(y, rules, metrics=["accuracy"]).best("accuracy").rules
+        ['A', 'C']
+        """
+        check_known(metric, self.metrics, "metric")
+        rows = self._positions(metric)
+        own = [self._joint.parameters[k] for k in rows]
+        greater = own[0].measure.greater_is_better
+        sign = 1 if greater else -1
+        low, high = with_the_best(
+            sign * self._joint.estimates[rows],
+            self._joint.covariance[np.ix_(rows, rows)],
+            self.confidence_level,
+            self._joint.random_state,
+        )
+        return BestReport(
+            metric,
+            tuple(one.rule for one in own),
+            self._joint.estimates[rows],
+            np.stack([low, high], axis=1),
+            self.confidence_level,
+            greater,
+        )
+
+    def letters(self, metric: str, **options: Any) -> dict[str, str]:
+        """Give each rule letters: rules that share one are not told apart.
+
+        Parameters
+        ----------
+        metric : str
+        **options
+            Of :meth:`differences`, save `metrics` and `control`.
+
+        Returns
+        -------
+        dict of str to str
+            Letters by rule, the best rule first.
+        """
+        check_known(metric, self.metrics, "metric")
+        rows = self._positions(metric)
+        own = [self._joint.parameters[k] for k in rows]
+        sign = -1 if own[0].measure.greater_is_better else 1
+        order = np.argsort(sign * self._joint.estimates[rows], kind="stable")
+        names = [own[k].rule for k in order]
+        differ = np.zeros((len(names), len(names)), dtype=bool)
+        if len(names) > 1:
+            compared = self.differences(metrics=metric, control=None, **options)
+            alpha = 1 - self.confidence_level
+            for (_, first, second), p in zip(compared, compared.pvalues, strict=True):
+                i, j = names.index(first), names.index(second)
+                differ[i, j] = differ[j, i] = p < alpha
+        return dict(zip(names, compact_letters(differ), strict=True))
+
+    def sample_size(self, half_width: float | Mapping[str, float]) -> int:
+        """Plan how many rows make all intervals short enough.
+
+        This report is the pilot: more rows of the same kind are expected.
+
+        Parameters
+        ----------
+        half_width : float or mapping of str to float
+            Half of the length that the intervals may have; by metric, for some of
+            them.
+
+        Returns
+        -------
+        int
+            Number of rows, those of the pilot not added.
+
+        Raises
+        ------
+        ValueError
+            If `half_width` is not what it must be, or an estimate is undefined or has
+            no interval.
+
+        See Also
+        --------
+        sample_size : The same without a pilot.
+
+        Examples
+        --------
+        >>> from skci import confusion_matrix_report
+        >>> matrix = [[50, 10], [15, 25]]
+        >>> report = confusion_matrix_report(matrix, metrics=["accuracy", "f1"])
+        >>> report.sample_size(0.05)
+        766
+        >>> report.sample_size({"accuracy": 0.05})
+        397
+        """
+        return rows_for_width(self._joint, half_width)
+
+    def _positions(self, metric: str) -> list[int]:
+        """Find the estimates of a metric."""
         own = self._joint.parameters
-        methods = in_words(list(dict.fromkeys(one.method for one in own)))
-        kind = "Joint" if self._joint.simultaneous else "Individual"
-        parts = [
-            f"{kind} {100 * self.confidence_level:g}% confidence intervals ({methods})",
-            f"n = {self.n_samples}",
-        ]
-        if self._joint.simultaneous:
-            parts.append(f"critical value {_believed(self.critical_value)}")
-        positive = {one.pos_label for one in own} - {None}
-        if len(positive) == 1 and positive != {1}:
-            parts.append(f"positive label {positive.pop()}")
-        return ", ".join(parts)
-
-    def _table(self) -> list[list[str]]:
-        """Lines of text cells, the header first."""
-        columns = self.to_dict()
-        pairs = {
-            "joint interval": (columns["low"], columns["high"]),
-            "individual interval": (
-                columns["individual_low"],
-                columns["individual_high"],
-            ),
-        }
-        if not self._joint.simultaneous:
-            del pairs["joint interval"]
-        rows = np.array(columns["metric"])
-        digits = {
-            metric: decimals(self._joint.intervals[rows == metric])
-            for metric in self.metrics
-        }
-        places = [digits[metric] for metric in columns["metric"]]
-        cells = {
-            "rule": columns["rule"],
-            "metric": columns["metric"],
-            "estimate": [
-                f"{estimate:.{d}f}"
-                for estimate, d in zip(columns["estimate"], places, strict=True)
-            ],
-        }
-        for name, limits in pairs.items():
-            cells[name] = [
-                f"[{low:.{d}f}, {high:.{d}f}]"
-                for low, high, d in zip(*limits, places, strict=True)
-            ]
-        return [list(cells), *map(list, zip(*cells.values(), strict=True))]
-
-
-def _chosen(
-    names: str | Iterable[str] | None, known: list[str], kind: str
-) -> list[str]:
-    """Check names of rules or metrics; all if none are given."""
-    if names is None:
-        return known
-    chosen = [names] if isinstance(names, str) else list(names)
-    if not chosen:
-        raise ValueError(f"{kind}s must hold at least one of {known}, got none")
-    for name in chosen:
-        _check_known(name, known, kind)
-    return chosen
-
-
-def _check_known(name: Any, known: list[str], kind: str) -> None:
-    if not (isinstance(name, str) and name in known):
-        raise KeyError(f"{kind} must be one of {known}, got {name!r}")
-
-
-_LATEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-}
-
-
-def _latex(text: str) -> str:
-    """Escape what LaTeX would take for a command or print as something else."""
-    return "".join(_LATEX.get(char, char) for char in text)
-
-
-def _believed(value: CriticalValue) -> str:
-    """Format a number with no more digits than its error lets believe."""
-    places = 4 if value.error < 1e-4 else int(-np.log10(value.error))
-    return f"{float(value):.{places}f}"
+        return [k for k, one in enumerate(own) if one.metric == metric]

@@ -20,12 +20,6 @@ LONG = {
 }
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
-
-
 def lines_of(ax, position):
     """Intervals at a height by the width of their line, and the estimate."""
     lines = [line for line in ax.lines if len(line.get_ydata()) == 2]
@@ -85,6 +79,7 @@ def test_constructor_stores():
         intervals=np.array([[0.3, 0.7]]),
         individual_intervals=np.array([[0.4, 0.6]]),
         confidence_level=0.9,
+        reference=0.5,
     )
     display = ConfidenceIntervalDisplay(**given)
     assert vars(display) == given

@@ -163,7 +163,8 @@ def rows_of_markdown(report):
 
 def rows_of_latex(report):
     lines = report.to_latex().splitlines()
-    assert lines[0] == r"\begin{tabular}{llrll}"
+    columns = "llrll" if report._joint.simultaneous else "llrl"
+    assert lines[0] == rf"\begin{{tabular}}{{{columns}}}"
     assert [lines[1], lines[3], *lines[-2:]] == [
         r"\toprule",
         r"\midrule",

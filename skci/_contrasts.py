@@ -1,0 +1,242 @@
+"""Contrasts: from parameters to linear combinations and ratios of them.
+
+A contrast is a parameter like any other: a functional on its own table, whose cells are
+the possible combinations of the cells that its parts see. Its covariance with all else,
+its critical value and its intervals come from the same places.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skci._functionals import Combination, Part
+from skci._intervals import METHODS, refusal
+from skci._joint import JointEstimate, Parameter
+from skci._measures import IDENTITY, LOG, Measure
+from skci._outcomes import View
+
+__all__ = ["against", "combination", "pairs", "stack"]
+
+Array = NDArray[Any]
+
+_MOST_CELLS = 256
+"""Cells of a table up to which those that were not observed are listed as well."""
+
+FOR_CONTRASTS = ("delta", "blurred", "score")
+"""Interval methods that serve contrasts."""
+
+
+def pairs(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """All pairs, each once, the first before the second."""
+    return itertools.combinations(range(len(names)), 2)
+
+
+def against(names: Sequence[str], control: str) -> Iterator[tuple[int, int]]:
+    """Each of the others and the control; none where the control is not among them."""
+    both = itertools.permutations(range(len(names)), 2)
+    return ((i, j) for i, j in both if names[j] == control)
+
+
+def combination(
+    joint: JointEstimate,
+    weights: Mapping[int, float],
+    *,
+    ratio: bool = False,
+    method: str | None = None,
+    rule: str = "",
+    metric: str = "",
+) -> Parameter:
+    """Combine some of the parameters of a joint estimate into one more.
+
+    Parameters
+    ----------
+    joint : JointEstimate
+    weights : mapping of int to float
+        Coefficients of the parameters by their positions.
+    ratio : bool
+        Whether the coefficients are of the logarithms.
+    method : str, optional
+        Interval method; that of the parameters if they have one in common that serves
+        contrasts, else "score".
+    rule, metric : str
+        Its label.
+
+    Raises
+    ------
+    ValueError
+        If the method cannot serve the contrast, or a ratio is of measures that may be
+        negative.
+    """
+    parameters = [joint.parameters[k] for k in weights]
+    coefficients = tuple(float(weight) for weight in weights.values())
+    measure = _measure_of(parameters, coefficients, ratio, metric)
+    if method is None:
+        common = {own.method for own in parameters} & set(FOR_CONTRASTS)
+        method = common.pop() if len(common) == 1 else "score"
+    if method not in FOR_CONTRASTS:
+        raise ValueError(f"method must be one of {list(FOR_CONTRASTS)}, got {method!r}")
+    reason = refusal(method, measure)
+    if reason:
+        raise ValueError(reason)
+    listed, smoothing = _possible(parameters)
+    if listed is None and METHODS[method].smooths:
+        raise ValueError(
+            f"method={method!r} needs contrasts with at most {_MOST_CELLS} possible "
+            f"outcomes, which {metric!r} of {rule!r} has not; use one of "
+            "['delta', 'blurred']"
+        )
+    observed = np.stack([own.index for own in parameters], axis=1)
+    rows = observed if listed is None else np.concatenate([listed, observed])
+    cells, found = np.unique(rows, axis=0, return_inverse=True)
+    index = found.ravel()[len(rows) - len(observed) :]
+    nowhere = (cells == [own.size for own in parameters]).all(axis=1)
+    if nowhere.any():  # the last one; outcomes of samples in which no part is
+        cells = cells[:-1]
+    counts = np.bincount(index, weights=joint.counts, minlength=len(cells))
+    moments = tuple(name for own in parameters for name in own.moments)
+    added = np.zeros(len(cells))
+    if listed is not None:
+        np.add.at(added, found.ravel()[: len(listed)], smoothing)
+    return Parameter(
+        rule=rule,
+        metric=metric,
+        measure=measure,
+        functional=Combination(
+            tuple(
+                Part(own.functional, column, own.size)
+                for own, column in zip(parameters, cells.T, strict=True)
+            ),
+            coefficients,
+            moments,
+            ratio,
+        ),
+        method=method,
+        counts=counts[: len(cells)],
+        index=index,
+        moments=moments,
+        view=None,
+        smoothing=added,
+    )
+
+
+def _possible(parameters: Sequence[Parameter]) -> tuple[Array | None, Array]:
+    """List the own cells that the parameters can be in together.
+
+    Returns
+    -------
+    cells : int array of shape (m, number of parameters) or None
+        None if there are too many. A combination may be listed more than once.
+    smoothing : array of shape (m,)
+        Two rows in each sample, spread evenly, so that half a row comes to every cell
+        of a single rule.
+    """
+    listed, smoothing = [], []
+    total = 0
+    views = [_view(own) for own in parameters]
+    for sample in dict.fromkeys(view.sample for view in views):
+        sizes: dict[int, int] = {}
+        for view in views:
+            if view.sample == sample:
+                sizes |= zip(view.columns, view.cells.shape, strict=True)
+        number = math.prod(sizes.values())
+        total += number
+        if total > _MOST_CELLS:
+            return None, np.zeros(0)
+        grid = np.indices(tuple(sizes.values())).reshape(len(sizes), -1)
+        values = dict(zip(sizes, grid, strict=True))
+        seen = [
+            view.cells[tuple(values[column] for column in view.columns)]
+            if view.sample == sample
+            else np.full(number, own.size)
+            for own, view in zip(parameters, views, strict=True)
+        ]
+        listed.append(np.stack(seen, axis=1))
+        smoothing.append(np.full(number, 2 / number))
+    return np.concatenate(listed), np.concatenate(smoothing)
+
+
+def _view(own: Parameter) -> View:
+    if own.view is None:
+        raise ValueError(
+            f"contrasts must be of estimates, got the contrast {own.rule!r}"
+        )
+    return own.view
+
+
+def _measure_of(
+    parameters: Sequence[Parameter],
+    coefficients: Sequence[float],
+    ratio: bool,
+    name: str,
+) -> Measure:
+    """Declare what is known of a contrast."""
+    own = [parameter.measure for parameter in parameters]
+    if ratio:
+        if any(measure.bounds[0] < 0 for measure in own):
+            raise ValueError(
+                f"scale='ratio' needs measures that are never negative, which {name!r} "
+                "is not"
+            )
+        bounds = (0.0, np.inf)
+    else:
+        ends = [
+            sorted((weight * low, weight * high))
+            for weight, (low, high) in zip(
+                coefficients, (measure.bounds for measure in own), strict=True
+            )
+        ]
+        bounds = (sum(low for low, _ in ends), sum(high for _, high in ends))
+    return replace(
+        own[0],
+        name=name,
+        bounds=bounds,
+        smooth=all(measure.smooth for measure in own),
+        scale_free=all(measure.scale_free for measure in own),
+        proportion=None,
+        scale=LOG if ratio else IDENTITY,
+        plus_four=None,
+    )
+
+
+def stack(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEstimate:
+    """Estimates from independent samples as one joint estimate.
+
+    Parameters
+    ----------
+    joints : sequence of JointEstimate
+    names : sequence of str
+        What to put before the names of their rules.
+    """
+    counts = np.concatenate([joint.counts for joint in joints])
+    parameters: list[Parameter] = []
+    samples = np.zeros(0, dtype=int)
+    for joint, name in zip(joints, names, strict=True):
+        first = samples.max(initial=-1) + 1  # a joint may hold several samples itself
+        rows = slice(len(samples), len(samples) + len(joint.counts))
+        for own in joint.parameters:
+            index = np.full(len(counts), own.size)
+            index[rows] = own.index
+            view = _view(own)
+            parameters.append(
+                replace(
+                    own,
+                    rule=f"{name} {own.rule}".strip(),
+                    index=index,
+                    moments=tuple((first, moment) for moment in own.moments),
+                    view=replace(view, sample=int(first + view.sample)),
+                )
+            )
+        inner = joint.samples
+        if inner is None:
+            inner = np.zeros(len(joint.counts), dtype=int)
+        samples = np.append(samples, first + inner)
+    return replace(
+        joints[0], parameters=tuple(parameters), counts=counts, samples=samples
+    )

@@ -1,0 +1,115 @@
+"""Which rules may be the best, and which are told apart: decisions from estimates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skci._covariance import correlation_from
+from skci._critical import critical_value
+
+__all__ = ["compact_letters", "with_the_best"]
+
+Array = NDArray[Any]
+
+_NO_SPREAD = 1e-12
+
+
+def with_the_best(
+    estimates: Array, covariance: Array, confidence_level: float, seed: int | None
+) -> tuple[Array, Array]:
+    """Compare each of several estimates, greater being better, with the best.
+
+    Multiple comparisons with the best for any covariance (Edwards and Hsu, 1983;
+    Hsu, 1996, section 4.2). A difference without variance tells nothing.
+
+    Parameters
+    ----------
+    estimates : array of shape (R,)
+        NaN where undefined.
+    covariance : array of shape (R, R)
+    confidence_level : float
+    seed : int, optional
+
+    Returns
+    -------
+    low, high : arrays of shape (R,)
+        Limits of how far each is above the best of the others, cut off at 0: `high`
+        is 0 for one that is not the best, `low` is 0 for the only one that may be.
+    """
+    size = len(estimates)
+    sound = np.isfinite(estimates) & np.isfinite(np.diag(covariance))
+    estimates = np.where(sound, estimates, 0.0)
+    covariance = np.nan_to_num(covariance)
+    variance = np.diag(covariance)
+    squares = variance[:, np.newaxis] + variance - 2 * covariance
+    known = sound & sound[:, np.newaxis]
+    known &= squares > _NO_SPREAD * variance.max(initial=0.0)
+    errors = np.sqrt(np.where(known, squares, 0))
+    reach = np.zeros(size)
+    for j in range(size):
+        others = np.flatnonzero(known[j])
+        if len(others):
+            contrasts = np.eye(size)[others] - np.eye(size)[j]
+            reach[j] = critical_value(
+                correlation_from(contrasts @ covariance @ contrasts.T),
+                confidence_level,
+                alternative="less",
+                random_state=seed,
+            )
+    # One of which nothing is known may be better or worse by any amount.
+    above = estimates[:, np.newaxis] - estimates
+    upper = np.where(known, above + reach[:, np.newaxis] * errors, np.inf)
+    high = np.maximum(upper.min(axis=1), 0.0)
+    lower = np.where(known, above - reach * errors, -np.inf)
+    rivals = (high > 0) & ~np.eye(size, dtype=bool)
+    low = np.where(rivals, lower, 0.0).min(axis=1)
+    return low, high
+
+
+def compact_letters(differ: Array) -> list[str]:
+    """Letters such that two share one exactly if they are not told apart.
+
+    The insert-and-absorb algorithm of Piepho (2004).
+
+    Parameters
+    ----------
+    differ : bool array of shape (R, R)
+        Symmetric.
+
+    Returns
+    -------
+    list of R str
+        Letters in the order of the rows: the first row has an "a".
+    """
+    size = len(differ)
+    groups = [frozenset(range(size))]
+    for i in range(size):
+        for j in range(i + 1, size):
+            if differ[i, j]:
+                split = []
+                for group in groups:
+                    both = {i, j} <= group
+                    split += [group - {i}, group - {j}] if both else [group]
+                distinct = list(dict.fromkeys(split))
+                groups = [
+                    group
+                    for group in distinct
+                    if not any(group < other for other in distinct)
+                ]
+    groups.sort(key=sorted)
+    letters = [_letter(k) for k in range(len(groups))]
+    return [
+        "".join(
+            letter for letter, group in zip(letters, groups, strict=True) if i in group
+        )
+        for i in range(size)
+    ]
+
+
+def _letter(k: int) -> str:
+    """Name a group: a .. z, then a1, b1, ..."""
+    round_, letter = divmod(k, 26)
+    return chr(ord("a") + letter) + (str(round_) if round_ else "")

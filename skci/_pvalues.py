@@ -1,0 +1,218 @@
+"""P-values: the smallest alpha whose interval excludes the null.
+
+So a p-value and an interval never disagree, whatever the method, and adjusted p-values
+are those of joint intervals.
+"""
+
+from __future__ import annotations
+
+import bisect
+import warnings
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, stats
+
+from skci._critical import critical_value
+from skci._joint import JointEstimate
+from skci._score import score_roots
+from skci.exceptions import CriticalValueWarning
+
+__all__ = ["Alternative", "pvalue", "pvalues", "step_down"]
+
+Array = NDArray[Any]
+Alternative = Literal["two-sided", "less", "greater"]
+
+_NODES = (0.05, 0.15, 0.3, *np.arange(2, 16) / 4, 4.0, 4.5, 5.0, 5.75, 6.5, 7.5)
+"""Normal quantiles of the levels at which critical values are computed if needed."""
+_APART = 0.1
+"""Least distance of the others from the level of the intervals, beyond any error."""
+_TOLERANCE = 4e-3
+"""Numerical error of those critical values; p-values are known to a few percent."""
+_LOWEST = -2.0
+"""The same of one-sided levels; a p-value beyond it is 1."""
+_FARTHEST = 37.0
+"""Normal quantile of the smallest p-value."""
+_HIGHEST = 1 - np.finfo(float).eps
+"""Highest level whose normal quantile is finite; the blurring grows up to it."""
+
+
+def pvalue(
+    joint: JointEstimate,
+    position: int,
+    null: float,
+    alternative: Alternative = "two-sided",
+) -> float:
+    """P-value of a null value, adjusted if the intervals are joint.
+
+    It is 1 for a parameter without a usable variance: its interval excludes nothing.
+    """
+    if not joint.usable[position]:
+        return 1.0
+    return _Search(joint, alternative).pvalue(position, null)
+
+
+def pvalues(joint: JointEstimate, null: float) -> Array:
+    """Two-sided p-values of one null value for all parameters, shape (K,)."""
+    search = _Search(joint, "two-sided")
+    usable = joint.usable.tolist()
+    positions = range(len(usable))
+    return np.array([search.pvalue(k, null) if usable[k] else 1.0 for k in positions])
+
+
+class _Search:
+    """Looks for the alpha at which the limit of an interval is at the null."""
+
+    def __init__(self, joint: JointEstimate, alternative: Alternative) -> None:
+        self.joint = joint
+        self.sides = 2 if alternative == "two-sided" else 1
+        self.alternative = alternative
+        self._values: dict[float, float] = {}
+
+    def pvalue(self, k: int, null: float) -> float:
+        estimate = self.joint.parameters[k].estimate
+        if estimate == null:
+            return 0.5 if self.sides == 1 and self.alone else 1.0
+        above = estimate > null
+        if self.sides == 2 or above == (self.alternative == "greater"):
+            return self.alpha(self.quantile(k, null, above))
+        if self.alone:
+            return 1 - self.alpha(self.quantile(k, null, above))
+        return 1.0
+
+    def alpha(self, z: float) -> float:
+        """Level that has this normal quantile."""
+        return float(self.sides * stats.norm.sf(z))
+
+    @property
+    def alone(self) -> bool:
+        return not self.joint.simultaneous or self.joint.usable.sum() < 2
+
+    def quantile(self, k: int, null: float, above: bool) -> float:
+        """Find the normal quantile of the level whose limit is at the null."""
+        if self.joint.parameters[k].method == "score":
+            root = abs(self._root(k, null))
+            if not np.isnan(root):  # else it was not found
+                return self.at_critical_value(root)
+
+        def beyond(z: float) -> float:
+            level = np.clip(1 - 2 * float(stats.norm.sf(z)), 0.0, _HIGHEST)
+            joint = self.joint.at(float(level))
+            low, high = joint.limits([k], self.critical_value(z), z)[0]
+            return float(low - null if above else null - high)
+
+        near, far = 0.0, 1.0
+        if not beyond(near) > 0:
+            near, far = self.lowest, near
+            if not beyond(near) > 0:
+                return near if near == 0 else -np.inf
+        while beyond(far) > 0:
+            near, far = far, 1.5 * far
+            if far > _FARTHEST:
+                return _FARTHEST
+        return float(optimize.brentq(beyond, near, far, xtol=1e-10))
+
+    def _root(self, k: int, null: float) -> float:
+        own = self.joint.parameters[k]
+        low, high = own.measure.bounds
+        if not low < null < high:
+            return np.inf  # an interval reaches an end only where the estimate is
+        root = score_roots(
+            [own.functional],
+            own.counts[np.newaxis],
+            np.array([null]),
+            np.array([own.measure.bounds]),
+        )
+        return float(root[0])
+
+    # The critical value as a function of the normal quantile of the level: computed
+    # at nodes, that of the intervals among them, and a line from each to the next.
+
+    @property
+    def lowest(self) -> float:
+        """Normal quantile of the lowest level: one-sided, all may hold at 0."""
+        return 0.0 if self.sides == 2 or self.alone else _LOWEST
+
+    @cached_property
+    def _own(self) -> float:
+        return float(stats.norm.isf((1 - self.joint.confidence_level) / self.sides))
+
+    @cached_property
+    def _nodes(self) -> list[float]:
+        others = (*(-z for z in _NODES), 0.0, *_NODES)
+        apart = (z for z in others if z > self.lowest and abs(z - self._own) > _APART)
+        return sorted({self.lowest, self._own, *map(float, apart)})
+
+    def critical_value(self, z: float) -> float:
+        """Critical value at the level of a normal quantile."""
+        if self.alone:
+            return z
+        k = bisect.bisect_right(self._nodes, z)
+        if k == len(self._nodes):
+            return float(np.sqrt(z**2 + self._gap))
+        k = max(k, 1)
+        left, right = self._nodes[k - 1 : k + 1]
+        share = (z - left) / (right - left)
+        return (1 - share) * self._at_node(left) + share * self._at_node(right)
+
+    def at_critical_value(self, crit: float) -> float:
+        """Find the normal quantile of the level that has this critical value."""
+        if self.alone:
+            return min(crit, _FARTHEST)
+        k = bisect.bisect_right(self._nodes, crit, key=self._at_node)
+        if k == len(self._nodes):
+            return float(min(np.sqrt(crit**2 - self._gap), _FARTHEST))
+        if k == 0:
+            return -np.inf
+        left, right = self._nodes[k - 1 : k + 1]
+        low, high = self._at_node(left), self._at_node(right)
+        return left + (right - left) * (crit - low) / (high - low)
+
+    @property
+    def _gap(self) -> float:
+        """Difference of the squares; far out it stays that of Bonferroni's value."""
+        last = self._nodes[-1]
+        return self._at_node(last) ** 2 - last**2
+
+    def _at_node(self, z: float) -> float:
+        if z not in self._values:
+            self._values[z] = self._critical_value(z)
+        return self._values[z]
+
+    def _critical_value(self, z: float) -> float:
+        if self.sides == 2 and z == self._own:  # so that they agree with intervals
+            return float(self.joint.critical_value)
+        if self.sides == 2 and z == 0:
+            return 0.0
+        joint = self.joint.at(1 - self.alpha(z))
+        usable = np.flatnonzero(joint.usable)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CriticalValueWarning)
+            value = critical_value(
+                joint.correlation[np.ix_(usable, usable)],
+                joint.confidence_level,
+                alternative="two-sided" if self.sides == 2 else "less",
+                random_state=joint.random_state,
+                tol=_TOLERANCE / float(np.clip(z, 0.1, 1)),
+            )
+        return float(value)
+
+
+def step_down(joint: JointEstimate, null: float) -> Array:
+    """Adjust two-sided p-values by the free step-down procedure of max |z|.
+
+    The parameter farthest from its null is compared with all, the next with all but
+    that one, and so on; no p-value is less than one before it (Westfall and Young,
+    1993).
+    """
+    order = np.argsort(pvalues(joint.individual(), null), kind="stable")
+    found = np.ones(len(order))
+    least = 0.0
+    for position, k in enumerate(order.tolist()):
+        if least < 1:
+            remaining = joint.select(order[position:].tolist())
+            least = max(least, pvalue(remaining, 0, null))
+        found[k] = least
+    return found

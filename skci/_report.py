@@ -1,0 +1,289 @@
+"""What every report has: estimates by their labels, joint intervals and renderings."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skci._critical import CriticalValue
+from skci._estimate import MetricEstimate, decimals, warn_of_intervals
+from skci._joint import JointEstimate
+from skci._rendering import as_html, as_latex, as_markdown, as_text
+from skci._validation import check_confidence_level, in_words
+
+__all__ = ["Report", "check_known", "check_names"]
+
+Array = NDArray[Any]
+
+
+class Report(ABC):
+    """Joint intervals of labelled estimates; it presents and computes nothing."""
+
+    def __init__(self, joint: JointEstimate) -> None:
+        self._joint = joint
+
+    @property
+    @abstractmethod
+    def _labels(self) -> dict[str, list[str]]:
+        """Columns that say what each estimate is of."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the report column by column."""
+
+    def _with(self, joint: JointEstimate) -> Self:
+        """Return a report like this one of another joint estimate."""
+        return type(self)(joint)
+
+    @property
+    def estimates(self) -> Array:
+        """Estimates, by rule and within a rule by metric, shape (K,)."""
+        return self._joint.estimates.copy()
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the estimates behind the intervals, shape (K, K).
+
+        That of blurred ones includes the blurring. NaN where it is unknown.
+        """
+        return self._joint.covariance.copy()
+
+    @property
+    def correlation(self) -> Array:
+        """Correlation behind the critical value, shape (K, K)."""
+        return self._joint.correlation.copy()
+
+    @property
+    def critical_value(self) -> CriticalValue:
+        """How many standard errors the joint intervals reach.
+
+        A float with ``.error``, its numerical error.
+        """
+        return self._joint.critical_value
+
+    @property
+    def confidence_level(self) -> float:
+        """Probability that all intervals cover at once."""
+        return self._joint.confidence_level
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self._joint.n_samples
+
+    # ----------------------------------------------------------------------------------
+    # Other views of the same estimates
+    # ----------------------------------------------------------------------------------
+
+    def at(self, confidence_level: float) -> Self:
+        """Return the report at another confidence level.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        report
+        """
+        return self._with(self._joint.at(check_confidence_level(confidence_level)))
+
+    def individual(self) -> Self:
+        """Return the report with intervals that each cover for itself alone.
+
+        Read many of them at once and some will miss; they suit a single question asked
+        before looking.
+
+        Returns
+        -------
+        report
+        """
+        return self._with(self._joint.individual())
+
+    def __getitem__(self, key: Any) -> MetricEstimate:
+        """Return one estimate by its labels: its rule and metric."""
+        labels = self._labels
+        wanted = key if isinstance(key, tuple) else (key,)
+        if len(wanted) != len(labels):
+            kinds = ", ".join(labels)
+            raise KeyError(f"a report is indexed by ({kinds}), got {key!r}")
+        for value, (kind, known) in zip(wanted, labels.items(), strict=True):
+            check_known(value, list(dict.fromkeys(known)), kind)
+        found = list(self)
+        if wanted not in found:
+            raise KeyError(f"a report is indexed by one of {found}, got {key!r}")
+        return MetricEstimate(self._joint, found.index(wanted))
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return iter(zip(*self._labels.values(), strict=True))
+
+    def __len__(self) -> int:
+        return len(self._joint.parameters)
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the metrics, in order."""
+        return list(dict.fromkeys(own.metric for own in self._joint.parameters))
+
+    def _limits(self) -> Array:
+        """Limits of the intervals, with the warnings that belong to them."""
+        limits = self._joint.intervals
+        warn_of_intervals(self._joint, range(len(self)))
+        return limits
+
+    # ----------------------------------------------------------------------------------
+    # Renderings
+    # ----------------------------------------------------------------------------------
+
+    def _estimated(self) -> dict[str, list[Any]]:
+        limits = self._limits()
+        return {
+            "estimate": self._joint.estimates.tolist(),
+            "low": limits[:, 0].tolist(),
+            "high": limits[:, 1].tolist(),
+            "standard_error": self._joint.standard_errors.tolist(),
+        }
+
+    def to_frame(self) -> Any:
+        """Return the report as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the labels; the other columns of :meth:`to_dict`.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas: pip install 'skci[pandas]'; to_dict does not"
+            ) from error
+        return pd.DataFrame(self.to_dict()).set_index(list(self._labels))
+
+    def to_markdown(self) -> str:
+        """Return the report as a Markdown table."""
+        return as_markdown(self._table())
+
+    def to_latex(self) -> str:
+        """Return the report as a LaTeX ``tabular``; it needs the package booktabs."""
+        return as_latex(self._table())
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the intervals, a panel for each metric.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed to :meth:`skci.ConfidenceIntervalDisplay.plot`.
+
+        Returns
+        -------
+        ConfidenceIntervalDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        from skci.display import ConfidenceIntervalDisplay
+
+        return ConfidenceIntervalDisplay(**self._drawing()).plot(**kwargs)
+
+    def _drawing(self) -> dict[str, Any]:
+        limits, alone = self._limits(), self._joint.individual().intervals
+        return {
+            "rules": [own.rule for own in self._joint.parameters],
+            "metrics": [own.metric for own in self._joint.parameters],
+            "estimates": self._joint.estimates,
+            "intervals": limits,
+            "individual_intervals": alone,
+            "confidence_level": self.confidence_level,
+        }
+
+    def __str__(self) -> str:
+        return as_text(self._title(), self._table())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title(), self._table())
+
+    _subject = "confidence intervals"
+
+    def _title(self) -> str:
+        own = self._joint.parameters
+        methods = in_words(list(dict.fromkeys(one.method for one in own)))
+        kind = "Joint" if self._joint.simultaneous else "Individual"
+        parts = [
+            f"{kind} {100 * self.confidence_level:g}% {self._subject} ({methods})",
+            f"n = {self.n_samples}",
+        ]
+        if self._joint.simultaneous:
+            parts.append(f"critical value {_believed(self.critical_value)}")
+        positive = {one.pos_label for one in own} - {None}
+        if len(positive) == 1 and positive != {1}:
+            parts.append(f"positive label {positive.pop()}")
+        return ", ".join(parts)
+
+    def _table(self) -> list[list[str]]:
+        """Lines of text cells, the header first."""
+        limits = self._limits()
+        metrics = np.array([one.metric for one in self._joint.parameters])
+        digits = {name: decimals(limits[metrics == name]) for name in self.metrics}
+        places = [digits[name] for name in metrics]
+        columns = {
+            **self._labels,
+            "estimate": [
+                f"{estimate:.{d}f}"
+                for estimate, d in zip(self._joint.estimates, places, strict=True)
+            ],
+            **{
+                name: [
+                    f"[{low:.{d}f}, {high:.{d}f}]"
+                    for (low, high), d in zip(intervals, places, strict=True)
+                ]
+                for name, intervals in self._shown(limits).items()
+            },
+        }
+        return [list(columns), *map(list, zip(*columns.values(), strict=True))]
+
+    def _shown(self, limits: Array) -> dict[str, Array]:
+        """Intervals to show in the table, by the header of their column."""
+        shown = {"individual interval": self._joint.individual().intervals}
+        return {"joint interval": limits} | shown if self._joint.simultaneous else shown
+
+
+def check_names(
+    names: str | Iterable[str] | None, known: list[str], kind: str
+) -> list[str]:
+    """Check names of rules or metrics; all if none are given."""
+    if names is None:
+        return known
+    wanted = [names] if isinstance(names, str) else list(names)
+    if not wanted:
+        raise ValueError(f"{kind}s must hold at least one of {known}, got none")
+    for name in wanted:
+        check_known(name, known, kind)
+    return wanted
+
+
+def check_known(name: Any, known: list[str], kind: str) -> None:
+    if not (isinstance(name, str) and name in known):
+        raise KeyError(f"{kind} must be one of {known}, got {name!r}")
+
+
+def _believed(value: CriticalValue) -> str:
+    """Format a number with no more digits than its error lets believe."""
+    places = 4 if value.error < 1e-4 else int(-np.log10(value.error))
+    return f"{float(value):.{places}f}"

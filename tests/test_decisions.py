@@ -1,0 +1,714 @@
+"""Best sets, letters, findings, independent test sets; how often they are right."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import block_diag
+from scipy.stats import chi2_contingency, norm
+from simulated import some_rules
+
+from skci import (
+    F1CI,
+    AccuracyCI,
+    ErrorRateCI,
+    PrecisionCI,
+    combine_independent,
+    critical_value,
+    joint_report,
+    two_proportion_test,
+)
+from skci._decisions import compact_letters, with_the_best
+from skci._score import pearson, score_limits, score_roots
+
+METHODS = ["delta", "blurred", "score"]
+
+# --------------------------------------------------------------------------------------
+# The best
+# --------------------------------------------------------------------------------------
+
+
+def correlated_errors(rng, rules):
+    """Estimates and a covariance of unequal variances."""
+    factor = rng.normal(size=(rules, rules))
+    covariance = factor @ factor.T / rules + np.diag(rng.uniform(0.1, 2, rules))
+    return rng.normal(size=rules) * 1.5, covariance
+
+
+@pytest.mark.parametrize("rules", [2, 3, 4, 6])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_best_by_simulated_quantiles(rules, level):
+    """Hsu (1996), section 4.2, from the definition."""
+    rng = np.random.default_rng(rules)
+    theta, covariance = correlated_errors(rng, rules)
+    low, high = with_the_best(theta, covariance, level, None)
+    normal = rng.multivariate_normal(np.zeros(rules), covariance, size=200_000)
+    error = np.array(
+        [[np.sqrt(a + b - 2 * c) for b, c in zip(np.diag(covariance), row, strict=True)]
+         for a, row in zip(np.diag(covariance), covariance, strict=True)]
+    )  # fmt: skip
+    others = [[j for j in range(rules) if j != i] for i in range(rules)]
+    reach = [
+        np.quantile(
+            ((normal[:, rest] - normal[:, [j]]) / error[j, rest]).max(axis=1), level
+        )
+        for j, rest in enumerate(others)
+    ]
+    upper = np.array(
+        [
+            max(0, min(theta[i] - theta[j] + reach[i] * error[i, j] for j in rest))
+            for i, rest in enumerate(others)
+        ]
+    )
+    best = set(np.flatnonzero(upper > 0))
+    lower = [
+        0
+        if best == {i}
+        else min(
+            0,
+            *(theta[i] - theta[j] - reach[j] * error[i, j] for j in best - {i}),
+        )
+        for i in range(rules)
+    ]
+    assert_allclose(high, upper, atol=0.01 * error.max())
+    assert_allclose(low, lower, atol=0.01 * error.max())
+
+
+@pytest.mark.parametrize(
+    ("rules", "dunnett"), [(2, 1.645), (3, 1.92), (4, 2.06), (5, 2.16), (7, 2.29)]
+)
+def test_best_of_balanced_estimates(rules, dunnett):
+    """One-sided values of Dunnett (1955), table 1a, of infinitely many degrees."""
+    theta = np.linspace(0, 1, rules)
+    low, high = with_the_best(theta, 0.02 * np.eye(rules), 0.95, None)
+    reach = dunnett * 0.2
+    above = [own - max(np.delete(theta, k)) for k, own in enumerate(theta)]
+    assert_allclose(high, np.maximum(0, np.add(above, reach)), atol=0.002)
+    assert_allclose(low, np.minimum(0, np.subtract(above, reach)), atol=0.002)
+
+
+def test_the_only_best():
+    low, high = with_the_best(np.array([0.0, 3, 1]), 0.01 * np.eye(3), 0.95, None)
+    assert_array_equal(low[1], 0)
+    assert_array_equal(high[[0, 2]], 0)
+    assert high[1] > 2 and low[0] < -3
+
+
+def test_what_is_not_known_may_be_the_best():
+    """A copy has no variance of the difference; an undefined one has nothing."""
+    theta = np.array([0.8, 0.8, 0.5, np.nan])
+    covariance = 0.001 * np.eye(4)
+    covariance[0, 1] = covariance[1, 0] = 0.001
+    covariance[3] = covariance[:, 3] = np.nan
+    low, high = with_the_best(theta, covariance, 0.95, None)
+    assert_array_equal(high > 0, [True, True, False, True])
+    assert_array_equal(low, -np.inf)  # the last may be better by any amount
+    assert high[3] == np.inf and np.isfinite(high[:3]).all()
+    low, high = with_the_best(theta[:3], covariance[:3, :3], 0.95, None)
+    assert_array_equal(low[:2], -np.inf)
+    assert np.isfinite(low[2]) and high[2] == 0
+    for value in (0.0, 1.0, np.inf):  # what stands for an undefined estimate is not one
+        theta[3] = value
+        assert with_the_best(theta, covariance, 0.95, None)[1][3] == np.inf
+    low, high = with_the_best(theta[:1], covariance[:1, :1], 0.95, None)
+    assert (low, high) == (0, np.inf)
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def report(request):
+    y, rules = some_rules(1000, best=0.9, good=0.89, fair=0.8, poor=0.6)
+    metrics = ["accuracy", "error_rate", "f1"]
+    return joint_report(y, rules, metrics=metrics, method=request.param)
+
+
+def test_best_rules(report):
+    best = report.best("accuracy")
+    assert best.rules == ["best", "good"]
+    assert best.compared == ("best", "good", "fair", "poor")
+    assert best.intervals.shape == (4, 2)
+    rows = [0, 3, 6, 9]
+    low, high = with_the_best(
+        report.estimates[rows], report.covariance[np.ix_(rows, rows)], 0.95, None
+    )
+    assert_allclose(best.intervals, np.stack([low, high], axis=1))
+    assert (best.intervals[:, 0] <= 0).all() and (best.intervals[:, 1] >= 0).all()
+    assert set(report.at(0.5).best("f1").rules) <= set(
+        report.at(0.999).best("f1").rules
+    )
+    assert report.at(0.5).best("f1").confidence_level == 0.5
+    assert report.individual().best("f1").rules == report.best("f1").rules
+    with pytest.raises(KeyError, match="metric must be one of"):
+        report.best("recall")
+
+
+def test_the_best_has_the_lowest_error_rate(report):
+    right, wrong = report.best("accuracy"), report.best("error_rate")
+    assert wrong.rules == right.rules and not wrong.greater_is_better
+    assert_allclose(wrong.intervals, right.intervals, atol=1e-4)
+    assert_allclose(wrong.estimates, 1 - right.estimates)
+    assert "below the best of the others" in str(wrong)
+    assert "above the best of the others" in str(right)
+    assert [line.split()[-1] for line in str(right).splitlines()[-4:]] == [
+        "yes", "yes", "no", "no",
+    ]  # fmt: skip
+
+
+def test_one_rule_is_the_best(report):
+    assert report.select(rules="fair").best("f1").rules == ["fair"]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.parametrize("zero_division", [0.0, np.nan])
+def test_an_undefined_rule_may_be_the_best(zero_division):
+    y, rules = some_rules(2000, good=0.9, poor=0.6)
+    rules["silent"] = 0 * y
+    metric = PrecisionCI(zero_division=zero_division)
+    best = joint_report(y, rules, metrics=[metric]).best("precision")
+    assert best.rules == ["good", "silent"]
+    assert_array_equal(best.intervals[2], [-np.inf, np.inf])
+    assert "inf" in str(best)
+
+
+# --------------------------------------------------------------------------------------
+# Letters
+# --------------------------------------------------------------------------------------
+
+
+def groups_of(letters):
+    """Rows by letter; a letter may have a number."""
+    names = [re.findall(r"[a-z]\d*", own) for own in letters]
+    assert ["".join(own) for own in names] == letters
+    return {
+        name: frozenset(k for k, own in enumerate(names) if name in own)
+        for name in itertools.chain(*names)
+    }
+
+
+def share(letters):
+    """Which rows share a letter."""
+    shared = np.zeros((len(letters),) * 2, dtype=bool)
+    for group in groups_of(letters).values():
+        shared[np.ix_(list(group), list(group))] = True
+    return shared
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_two_share_a_letter_exactly_if_not_told_apart(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 9))
+    differ = np.triu(rng.random((size, size)) < rng.random(), 1)
+    differ |= differ.T
+    letters = compact_letters(differ)
+    assert_array_equal(share(letters), ~differ)
+    # every set of rows not told apart that cannot grow has its letter, and none else
+    alike = [
+        frozenset(rows)
+        for count in range(1, size + 1)
+        for rows in itertools.combinations(range(size), count)
+        if not differ[np.ix_(rows, rows)].any()
+    ]
+    largest = {rows for rows in alike if not any(rows < other for other in alike)}
+    assert set(groups_of(letters).values()) == largest
+    assert letters[0].startswith("a")
+
+
+def differing(size, pairs):
+    differ = np.zeros((size, size), dtype=bool)
+    for i, j in pairs:
+        differ[i - 1, j - 1] = differ[j - 1, i - 1] = True
+    return differ
+
+
+def test_published_letters():
+    # Gramm, Guo, Hueffner, Niedermeier, Piepho and Schmid (2007), Computational
+    # Statistics and Data Analysis 52, figure 2: three cliques cover it
+    found = compact_letters(differing(5, [(1, 5), (2, 3), (2, 5), (3, 5)]))
+    assert set(groups_of(found).values()) == {
+        frozenset({0, 1, 3}), frozenset({0, 2, 3}), frozenset({3, 4}),
+    }  # fmt: skip
+    # the first example of R's multcompView: only B and C differ
+    assert compact_letters(differing(3, [(2, 3)])) == ["ab", "a", "b"]
+
+
+def test_letters_of_a_chain_and_of_strangers():
+    chain = np.abs(np.subtract.outer(np.arange(5), np.arange(5))) > 1
+    assert compact_letters(chain) == ["a", "ab", "bc", "cd", "d"]
+    letters = compact_letters(~np.eye(28, dtype=bool))
+    assert letters[:2] == ["a", "b"] and letters[25:] == ["z", "a1", "b1"]
+    assert compact_letters(np.zeros((3, 3), dtype=bool)) == ["a"] * 3
+
+
+def test_letters_of_a_report(report):
+    for metric in report.metrics:
+        letters = report.letters(metric)
+        assert list(letters) == ["best", "good", "fair", "poor"]  # the best first
+        compared = report.differences(metrics=metric)
+        together = share(list(letters.values()))
+        names = list(letters)
+        for (_, first, second), p in zip(compared, compared.pvalues, strict=True):
+            assert together[names.index(first), names.index(second)] == (p >= 0.05)
+    assert report.letters("f1", adjust="none")["poor"] == "c"
+    with pytest.raises(KeyError, match="metric must be one of"):
+        report.letters("recall")
+    with pytest.raises(TypeError):
+        report.letters("f1", control="good")
+    assert report.select(rules="fair").letters("f1") == {"fair": "a"}
+
+
+# --------------------------------------------------------------------------------------
+# Findings
+# --------------------------------------------------------------------------------------
+
+
+def test_findings_follow_from_the_differences(report):
+    said = {
+        (metric, worse): re.split(", | and ", better)
+        for metric, worse, better in (
+            re.fullmatch(r"On (\S+), (\S+) is worse than (.*)\.", one).groups()
+            for one in report.findings(by="differences")
+        )
+    }
+    compared = report.differences()
+    for metric, first, second in compared:
+        low, high = compared[metric, first, second].confidence_interval()
+        if metric == "error_rate":
+            low, high = -high, -low
+        assert (low > 0) == (first in said.get((metric, second), []))
+        assert (high < 0) == (second in said.get((metric, first), []))
+    with pytest.raises(ValueError, match="by must be one of"):
+        report.findings(by="letters")
+
+
+def test_differences_tell_more_rules_apart():
+    y, rules = some_rules(1000, good=0.9, fair=0.8)
+    rng = np.random.default_rng(1)
+    rules["close"] = np.where(rng.random(1000) < 0.03, 1 - rules["good"], rules["good"])
+    report = joint_report(y, rules, metrics=["accuracy"], method="score")
+    assert report.findings() == ["On accuracy, fair is worse than good and close."]
+    assert report.findings(by="differences") == [
+        "On accuracy, fair is worse than good and close.",
+        "On accuracy, close is worse than good.",
+    ]
+    alone = report.individual().findings(by="differences")
+    assert all(one.startswith("Taken alone: On accuracy, ") for one in alone)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_findings_when_nothing_differs():
+    y, rules = some_rules(100, one=0.8, two=0.78)
+    report = joint_report(y, rules | {"none": 0 * y}, metrics=["precision"])
+    assert report.findings(by="differences") == [
+        "On precision, no rule is shown to differ from another.",
+        "precision is undefined for none.",
+    ]
+    assert report.select(rules="one").findings(by="differences") == []
+
+
+# --------------------------------------------------------------------------------------
+# Independent test sets
+# --------------------------------------------------------------------------------------
+
+
+def accuracy(right, n, method="score"):
+    wrong = n - right
+    matrix = [[right // 2, wrong // 2], [(wrong + 1) // 2, (right + 1) // 2]]
+    return AccuracyCI(method=method).from_confusion_matrix(matrix)
+
+
+def sets_of(method, sizes=(300, 80, 1000)):
+    """Reports of two rules from test sets of different sizes."""
+    reports = {}
+    for seed, n in enumerate(sizes):
+        y, rules = some_rules(n, seed, A=0.85, B=0.75)
+        reports[f"set {n}"] = joint_report(
+            y, rules, metrics=["accuracy", "f1"], method=method
+        )
+    return reports
+
+
+@pytest.mark.parametrize("method", [*METHODS, "plus-four"])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_independent_sets_stay_what_they_are(method):
+    reports = sets_of(method)
+    together = combine_independent(reports)
+    assert together.rules == [f"{name} {rule}" for name in reports for rule in "AB"]
+    assert together.n_samples == 1380
+    expected = block_diag(*(own.covariance for own in reports.values()))
+    assert_allclose(together.covariance, expected, rtol=1e-9, atol=1e-18)
+    assert_array_equal(
+        together.estimates, np.concatenate([own.estimates for own in reports.values()])
+    )
+    alone = together.individual().to_dict()
+    for column in ("low", "high", "standard_error"):
+        own = np.concatenate(
+            [one.individual().to_dict()[column] for one in reports.values()]
+        )
+        assert_allclose(alone[column], own, rtol=1e-7)
+    blocks = block_diag(*(own.correlation for own in reports.values()))
+    assert together.critical_value == pytest.approx(critical_value(blocks), abs=1e-3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rules_of_one_set_stay_paired(method):
+    """The others are no reason to know more or less of their difference."""
+    reports = sets_of(method)
+    together = combine_independent(reports).differences(adjust="none")
+    for name, own in reports.items():
+        alone = own.differences(adjust="none")
+        for metric in ("accuracy", "f1"):
+            inside = together[metric, f"{name} A", f"{name} B"]
+            expected = alone[metric, "A", "B"]
+            assert inside == expected
+            assert inside.standard_error == pytest.approx(expected.standard_error)
+            assert_allclose(
+                inside.confidence_interval(), expected.confidence_interval(), rtol=1e-6
+            )
+            assert inside.pvalue(0) == pytest.approx(expected.pvalue(0), rel=1e-4)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred"])
+def test_contrasts_of_sets(method):
+    together = combine_independent(sets_of(method))
+    matrix = np.zeros((3, 12))
+    matrix[0, ::4] = 1 / 3  # mean accuracy of A over the sets
+    matrix[1, [0, 2, 4, 6]] = [1, -1, -1, 1]  # is A ahead by as much in both?
+    matrix[2, [1, 5]] = [1, -1]  # F1 of A before and after
+    own = together.contrasts(matrix, ["mean", "interaction", "change"])
+    assert_allclose(own.estimates, matrix @ together.estimates)
+    expected = matrix @ together.covariance @ matrix.T
+    assert_allclose(own.covariance, expected, rtol=1e-9, atol=1e-18)
+
+
+def test_a_mean_over_sets_by_score():
+    """With many rows it is the delta method's; with few it stays in the range."""
+    large = [accuracy(right, 30_000) for right in (24_000, 21_000, 27_000)]
+    mean = [[1 / 3] * 3]
+    own = combine_independent(large).contrasts(mean, "mean")
+    delta = combine_independent(large).contrasts(mean, "mean", method="delta")
+    width = np.diff(delta["mean"].confidence_interval())[0]
+    assert_allclose(
+        own["mean"].confidence_interval(),
+        delta["mean"].confidence_interval(),
+        atol=0.01 * width,
+    )
+    perfect = combine_independent([accuracy(n, n) for n in (20, 30, 40)])
+    low, high = perfect.contrasts(mean, "mean")["mean"].confidence_interval()
+    # no smaller mean has a better chance of 90 hits than that of the worst set alone
+    assert 0.85 < low < 0.99 and high == 1
+
+
+def test_two_models_on_two_sets_of_a_textbook():
+    """82 % of 100 rows and 74 % of 200."""
+    sets = {"first": accuracy(82, 100), "second": accuracy(148, 200)}
+    for method in METHODS:
+        compared = combine_independent(sets).differences(method=method)
+        own = compared["accuracy", "first", "second"]
+        assert own == pytest.approx(0.08)
+        half = norm.isf(0.025) * np.sqrt(0.82 * 0.18 / 100 + 0.74 * 0.26 / 200)
+        assert own.low < 0 < own.high and own.pvalue(0) > 0.05
+        if method != "blurred":
+            assert_allclose([own.low, own.high], [0.08 - half, 0.08 + half], atol=0.01)
+    z, p = two_proportion_test(*sets.values())
+    assert z == pytest.approx(
+        0.08 / np.sqrt(230 / 300 * 70 / 300 * (1 / 100 + 1 / 200))
+    )
+    assert p == pytest.approx(2 * norm.sf(z))  # 1.54, .12
+
+
+@pytest.mark.parametrize("right", [25, 26])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_small_and_a_large_set_of_a_textbook(right):
+    """85 % of 30 rows and 75 % of 5000: not shown to differ.
+
+    Tan, Steinbach and Kumar, Introduction to Data Mining, find .1 +- .128 with the
+    25.5 rows that 85 % of 30 are.
+    """
+    sets = {"M1": accuracy(right, 30), "M2": accuracy(3750, 5000)}
+    for method in METHODS:
+        compared = combine_independent(sets).differences(method=method)
+        own = compared["accuracy", "M1", "M2"]
+        assert own.low < 0 < own.high
+        if method == "delta":
+            half = (own.high - own.low) / 2
+            assert half == pytest.approx(0.128, rel=0.07)
+
+
+def pearson_limits(report):
+    own = report._joint.parameters[0]
+    return np.ravel(
+        score_limits(
+            [own.functional],
+            own.counts[np.newaxis],
+            np.array([norm.isf(0.025)]),
+            np.array([own.measure.bounds]),
+            statistic=pearson,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "scale", "published"),
+    [
+        # Mee's intervals: Newcombe (1998), Statistics in Medicine 17, example (d), and
+        # Gart and Nam (1990), Biometrics 46, without correction for skewness
+        ((5, 56), (0, 29), "difference", ("-0.0313", "0.1926")),
+        ((7, 25), (2, 25), "difference", ("-0.014", "0.412")),
+        # Koopman's intervals: Gart and Nam (1988), Biometrics 44
+        ((8, 15), (4, 15), "ratio", ("0.815", "5.336")),
+        ((6, 10), (6, 20), "ratio", ("0.844", "4.594")),
+    ],
+)
+def test_published_score_intervals_of_two_proportions(first, second, scale, published):
+    """The numbers are those that the tests of R's ratesci hold it to."""
+    sets = combine_independent([accuracy(*first), accuracy(*second)])
+    found = pearson_limits(sets.differences(scale=scale))
+    places = len(published[0].partition(".")[2])
+    assert [f"{limit:.{places}f}" for limit in found] == list(published)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((82, 100), (148, 200)), ((5, 56), (1, 29)), ((30, 40), (9, 40))],
+)
+def test_pearson_of_no_difference_is_the_pooled_test(first, second):
+    estimates = [accuracy(*first), accuracy(*second)]
+    table = [[right, n - right] for right, n in (first, second)]
+    chi2, p, _, _ = chi2_contingency(table, correction=False)
+    z, pooled_p = two_proportion_test(*estimates)
+    assert z**2 == pytest.approx(chi2) and pooled_p == pytest.approx(p)
+    for scale, null in (("difference", 0.0), ("ratio", 1.0)):
+        compared = combine_independent(estimates).differences(scale=scale)
+        own = compared._joint.parameters[0]
+        root = score_roots(
+            [own.functional],
+            own.counts[np.newaxis],
+            np.array([null]),
+            np.array([own.measure.bounds]),
+            statistic=pearson,
+        )
+        assert root[0] == pytest.approx(z, abs=1e-5)
+
+
+def test_two_proportions_by_name():
+    first, second = accuracy(82, 100), accuracy(148, 200)
+    greater = two_proportion_test(first, second, "greater")
+    less = two_proportion_test(first, second, alternative="less")
+    both = two_proportion_test(first, second)
+    assert greater.pvalue == pytest.approx(both.pvalue / 2)
+    assert less.pvalue + greater.pvalue == pytest.approx(1)
+    assert two_proportion_test(second, first).statistic == -both.statistic
+    # of the rows that a proportion is of: 40 of 50 and 25 of 50
+    one = PrecisionCI().from_confusion_matrix([[40, 10], [30, 40]])
+    other = PrecisionCI().from_confusion_matrix([[70, 25], [0, 25]])
+    z, _ = two_proportion_test(one, other)
+    assert z == pytest.approx(0.3 / np.sqrt(0.65 * 0.35 * 2 / 50))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_wrong_proportions():
+    fine = accuracy(82, 100)
+    with pytest.raises(ValueError, match="alternative must be one of"):
+        two_proportion_test(fine, fine, "smaller")
+    with pytest.raises(TypeError, match="second must be an estimate"):
+        two_proportion_test(fine, 0.8)
+    f1 = F1CI().from_confusion_matrix([[40, 10], [30, 40]])
+    with pytest.raises(ValueError, match="f1 is not a proportion"):
+        two_proportion_test(f1, fine)
+    with pytest.raises(ValueError, match="successes and failures between them"):
+        two_proportion_test(accuracy(10, 10), accuracy(20, 20))
+    undefined = PrecisionCI().from_confusion_matrix([[40, 0], [30, 0]])
+    with pytest.raises(ValueError, match="first must be defined"):
+        two_proportion_test(undefined, fine)
+
+
+def test_sets_without_names_are_numbered():
+    report = combine_independent([accuracy(82, 100), accuracy(148, 200)])
+    assert list(report) == [("1", "accuracy"), ("2", "accuracy")]
+    assert report["1", "accuracy"] == 0.82
+    named = combine_independent({"before": accuracy(82, 100, "wilson")})
+    assert named.rules == ["before"]
+    assert (
+        named.individual()["before", "accuracy"].low == accuracy(82, 100, "wilson").low
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sets_of_sets(method):
+    """Combining in two steps is combining at once."""
+    one, two, three = sets_of(method).values()
+    at_once = combine_independent([one, two, three])
+    stepwise = combine_independent([combine_independent([one, two]), three])
+    assert_allclose(stepwise.covariance, at_once.covariance)
+    flat, nested = (own.differences(adjust="none") for own in (at_once, stepwise))
+    assert_allclose(nested.to_dict()["low"], flat.to_dict()["low"], rtol=1e-6)
+    assert_allclose(nested.covariance, flat.covariance, atol=1e-18)
+
+
+def test_sets_with_different_metrics():
+    y, rules = some_rules(200, A=0.85, B=0.75)
+    both = joint_report(y, rules, metrics=["accuracy", "f1"], method="delta")
+    report = combine_independent({"x": both, "y": both.select(metrics="f1")})
+    assert report.metrics == ["accuracy", "f1"] and len(report) == 6
+    compared = report.differences(control="y A")  # of which no accuracy is known
+    assert [key[1:] for key in compared] == [
+        ("x A", "y A"), ("x B", "y A"), ("y B", "y A"),
+    ]  # fmt: skip
+    assert len(report.differences()) == 1 + 6
+    with pytest.raises(ValueError, match="two rules or more on a metric"):
+        report.differences(control="y A", metrics="accuracy")
+
+
+def test_an_estimate_of_a_report_stands_alone():
+    y, rules = some_rules(200, A=0.85, B=0.75)
+    pair = joint_report(y, rules, metrics=["accuracy"], method="score")
+    report = combine_independent({"x": pair["A", "accuracy"], "y": accuracy(30, 40)})
+    assert report.rules == ["x A", "y"]
+    sides = report.individual()["x A", "accuracy"].confidence_interval()
+    assert sides == pair.individual()["A", "accuracy"].confidence_interval()
+
+
+def test_wrong_sets():
+    y, rules = some_rules(200, A=0.85, B=0.75)
+    report = joint_report(y, rules, metrics=["accuracy"])
+    with pytest.raises(ValueError, match="at least one report"):
+        combine_independent([])
+    for wrong in (report.differences(), 0.82, y):
+        with pytest.raises(TypeError, match=r"reports of rules or estimates.* at 'b'"):
+            combine_independent({"a": report, "b": wrong})
+    difference = report.differences()["accuracy", "A", "B"]
+    with pytest.raises(ValueError, match="must be of estimates"):
+        combine_independent([difference])
+
+
+def test_a_lower_error_rate_of_another_set():
+    wrong = [
+        ErrorRateCI(method="score").from_confusion_matrix(matrix)
+        for matrix in ([[450, 50], [50, 450]], [[400, 100], [100, 400]])
+    ]
+    report = combine_independent({"new": wrong[0], "old": wrong[1]})
+    assert report.best("error_rate").rules == ["new"]
+    assert report.letters("error_rate") == {"new": "a", "old": "b"}
+    assert report.findings(by="differences") == [
+        "On error_rate, old is worse than new."
+    ]
+
+
+# --------------------------------------------------------------------------------------
+# By simulation: counts of the sixteen outcomes of a truth and three rules
+# --------------------------------------------------------------------------------------
+
+OUTCOMES = np.array(list(itertools.product([0, 1], repeat=4)))
+
+
+def population(prevalence, sensitivity, specificity, together):
+    """Probabilities of the outcomes; some rows are hard for all rules."""
+    y, rules = OUTCOMES[:, :1], OUTCOMES[:, 1:]
+    rates = np.where(y == 1, sensitivity, specificity)
+    chances = []
+    for turn in (together, -together):
+        hard = rates + turn * np.minimum(rates, 1 - rates)
+        chances.append(np.prod(np.where(rules == y, hard, 1 - hard), axis=1) / 2)
+    return np.sum(chances, axis=0) * np.where(y == 1, prevalence, 1 - prevalence)[:, 0]
+
+
+def report_of(counts, method="score", metrics=("accuracy", "f1")):
+    y, *rules = np.repeat(OUTCOMES, counts, axis=0).T
+    predictions = dict(zip("ABC", rules, strict=True))
+    return joint_report(y, predictions, metrics=list(metrics), method=method)
+
+
+DIFFERENT = population(0.4, (0.8, 0.75, 0.9), (0.85, 0.9, 0.8), 0.6)
+GOOD = population(0.3, (0.93, 0.9, 0.95), (0.95, 0.96, 0.94), 0.8)
+RARE = population(0.1, (0.7, 0.6, 0.8), (0.95, 0.97, 0.93), 0.5)
+EQUAL = population(0.4, (0.8,) * 3, (0.85,) * 3, 0.6)
+EQUAL_GOOD = population(0.2, (0.9,) * 3, (0.95,) * 3, 0.8)
+
+
+def roots_at_the_truth(chances, n, draws):
+    """Signed roots of the score statistics of all differences, and a critical value.
+
+    It is that of the population; a test below shows by how little those of the draws
+    differ from it, and that they are rather greater.
+    """
+    truth = report_of(np.round(chances * 10**7).astype(int)).differences()
+    counts = np.random.default_rng(n).multinomial(n, chances, size=draws)
+    roots = [
+        score_roots(
+            [own.functional] * draws,
+            counts @ (own.index[:, np.newaxis] == np.arange(own.size)),
+            np.full(draws, own.estimate),
+            np.tile(own.measure.bounds, (draws, 1)),
+        )
+        for own in truth._joint.parameters
+    ]
+    return np.transpose(roots), float(truth.critical_value), counts
+
+
+@pytest.mark.parametrize("chances", [DIFFERENT, GOOD, RARE], ids=["", "good", "rare"])
+@pytest.mark.parametrize("n", [200, 500])
+def test_joint_coverage_of_differences_by_score(chances, n):
+    """All six at once, nominally .95; the Monte Carlo error is .0034."""
+    roots, reach, _ = roots_at_the_truth(chances, n, draws=4000)
+    covered = (np.abs(roots) <= reach).all(axis=1)
+    assert 0.94 <= covered.mean() <= 0.965
+    alone = (np.abs(roots) <= norm.isf(0.025)).mean(axis=0)
+    assert_allclose(alone, 0.95, atol=0.015)
+
+
+def test_a_report_covers_exactly_if_the_roots_do():
+    """So that the coverage above is that of the intervals of reports."""
+    roots, reach, counts = roots_at_the_truth(DIFFERENT, 200, draws=40)
+    truth = report_of(np.round(DIFFERENT * 10**7).astype(int)).differences().estimates
+    values = []
+    for own, table in zip(roots, counts, strict=True):
+        compared = report_of(table).differences()
+        low, high = compared._joint.intervals.T
+        values.append(float(compared.critical_value))
+        covers = (low <= truth) & (truth <= high)
+        assert_array_equal(covers, np.abs(own) <= values[-1])
+    assert_allclose(values, reach, atol=0.05)
+    assert np.mean(values) > reach
+
+
+@pytest.mark.parametrize("chances", [EQUAL, EQUAL_GOOD], ids=["", "good"])
+@pytest.mark.parametrize("n", [200, 1000])
+def test_equal_rules_are_rarely_told_apart(chances, n):
+    """Family-wise error of step-down, nominally .05; its Monte Carlo error is .0034.
+
+    Where all rules are equal its first step, which is single-step, decides whether
+    there is an error.
+    """
+    roots, reach, _ = roots_at_the_truth(chances, n, draws=4000)
+    wrong = (np.abs(roots) > reach).any(axis=1)
+    assert wrong.mean() <= 0.055 + 2 * 0.0034
+
+
+def test_step_down_errs_exactly_if_single_step_does():
+    counts = np.random.default_rng(0).multinomial(200, EQUAL, size=300)
+    statistics = [
+        np.abs(report_of(table, "delta").differences().estimates).max()
+        for table in counts
+    ]
+    for k in np.argsort(statistics)[-20::3]:  # where errors are
+        report = report_of(counts[k])
+        single, down = (
+            report.differences(adjust=adjust).pvalues.min() < 0.05
+            for adjust in ("single-step", "step-down")
+        )
+        assert single == down
+
+
+@pytest.mark.parametrize(
+    ("method", "metric"), [("delta", "accuracy"), ("blurred", "f1"), ("score", "f1")]
+)
+def test_the_best_rule_is_in_the_best_set(method, metric):
+    """Three equal rules are the hardest case, and each of them is the best."""
+    counts = np.random.default_rng(3).multinomial(300, EQUAL, size=1000)
+    kept = [
+        len(report_of(table, method, [metric]).best(metric).rules) for table in counts
+    ]
+    share, error = np.mean(kept) / 3, np.std(kept) / 3 / np.sqrt(len(kept))
+    assert share >= 0.95 - 2 * error
+    assert error < 0.01

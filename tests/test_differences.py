@@ -1,0 +1,628 @@
+"""Differences, ratios and contrasts against L theta, R and published intervals."""
+
+import csv
+import json
+import pickle
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+
+from skci import critical_value, joint_report
+from skci._score import pearson, score_limits, score_roots
+from skci.exceptions import DegenerateVarianceWarning
+
+REFERENCE = Path(__file__).parent / "reference"
+METHODS = ["delta", "blurred", "score"]
+
+
+def read(name):
+    with open(REFERENCE / name, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+_ROWS = [[int(value) for value in row.values()] for row in read("contrasts_rows.csv")]
+Y, A, B, C = np.repeat([row[:-1] for row in _ROWS], [row[-1] for row in _ROWS], 0).T
+RULES = {"A": A, "B": B, "C": C}
+
+
+def report_of(metrics, method="delta", rules=RULES, **options):
+    return joint_report(Y, rules, metrics=metrics, method=method, **options)
+
+
+def pairwise(rules, metrics):
+    """Coefficients of all differences, by metric, of a report by rule."""
+    each = np.eye(rules * metrics).reshape(rules, metrics, -1)
+    return np.array(
+        [
+            each[first, metric] - each[second, metric]
+            for metric in range(metrics)
+            for first, second in combinations(range(rules), 2)
+        ]
+    )
+
+
+# --------------------------------------------------------------------------------------
+# L theta and L V L^T
+# --------------------------------------------------------------------------------------
+
+NAMES = ["accuracy", "f1", "lift", "error_rate"]
+PAIRS = pairwise(3, 4)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred"])
+@pytest.mark.parametrize("level", [0.8, 0.99])
+def test_differences_are_l_theta_with_covariance_l_v_lt(method, level):
+    report = report_of(NAMES, method, confidence_level=level)
+    differences = report.differences()
+    assert_allclose(differences.estimates, PAIRS @ report.estimates, atol=1e-15)
+    covariance = PAIRS @ report.covariance @ PAIRS.T
+    assert_allclose(differences.covariance, covariance, atol=1e-15)
+    # what the rows tell, whatever the level: the blurring is not in it
+    sampling = PAIRS @ report_of(NAMES).covariance @ PAIRS.T
+    errors = differences.to_dict()["standard_error"]
+    assert_allclose(errors, np.sqrt(np.diag(sampling)), rtol=1e-10)
+    reach = np.sqrt(np.diag(covariance)) * critical_value(
+        differences.correlation, level
+    )
+    columns = differences.to_dict()
+    assert_allclose(columns["low"], differences.estimates - reach, atol=1e-8)
+    assert_allclose(columns["high"], differences.estimates + reach, atol=1e-8)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred"])
+def test_ratios_by_the_delta_method(method):
+    report = report_of(NAMES, method)
+    theta, log_covariance = report.estimates, report.covariance
+    log_covariance /= np.outer(theta, theta)
+    ratios = report.differences(scale="ratio")
+    assert_allclose(ratios.estimates, np.exp(PAIRS @ np.log(theta)), rtol=1e-12)
+    covariance = PAIRS @ log_covariance @ PAIRS.T
+    value = ratios.estimates
+    assert_allclose(ratios.covariance, covariance * np.outer(value, value), rtol=1e-9)
+    # the interval is that of the difference of the logarithms
+    reach = float(ratios.critical_value) * np.sqrt(np.diag(covariance))
+    assert_allclose(np.log(ratios.to_dict()["low"]), np.log(value) - reach, atol=1e-9)
+    assert_allclose(np.log(ratios.to_dict()["high"]), np.log(value) + reach, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred"])
+def test_contrasts_across_metrics_and_rules(method):
+    report = report_of(["precision", "recall", "matthews_corrcoef"], method)
+    matrix = np.random.default_rng(0).normal(size=(6, 9))
+    matrix[0] = [1, -1] + [0] * 7  # precision against recall of one rule
+    matrix[1] = [0, 1 / 2, 0, 0, 1 / 2, 0, 0, -1, 0]  # two rules against the third
+    contrasts = report.contrasts(matrix, list("abcdef"))
+    assert list(contrasts) == [(name,) for name in "abcdef"]
+    assert_allclose(contrasts.estimates, matrix @ report.estimates, atol=1e-14)
+    expected = matrix @ report.covariance @ matrix.T
+    assert_allclose(contrasts.covariance, expected, atol=1e-14)
+    # of one rule it has four cells only, and is not known better or worse for that
+    alone = report.select(rules="A").contrasts(matrix[:1, :3], "a")
+    assert_allclose(alone["a"].standard_error, contrasts["a"].standard_error)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_trivial_contrast_is_the_estimate(method):
+    """Without a second rule its own table is that of the estimate."""
+    report = report_of(["accuracy", "f1"], method).select(rules="B").individual()
+    contrasts = report.contrasts(np.eye(2), ["accuracy", "f1"]).individual()
+    for metric in report.metrics:
+        own, again = report["B", metric], contrasts[metric]
+        assert again == own
+        assert_allclose(again.confidence_interval(), own.confidence_interval())
+
+
+def test_scaling_a_contrast_scales_its_interval():
+    report = report_of(["accuracy"], "score")
+    matrix = np.array([[1, -1, 0], [3, -3, 0], [-1, 1, 0]])
+    low, high = report.contrasts(matrix, list("abc"))._joint.intervals.T
+    assert_allclose([low[1], high[1]], [3 * low[0], 3 * high[0]], rtol=1e-6)
+    assert_allclose([low[2], high[2]], [-high[0], -low[0]], rtol=1e-6)
+
+
+def test_methods_agree_with_many_rows():
+    rules = {name: np.tile(rule, 2000) for name, rule in RULES.items()}
+    for scale in ("difference", "ratio"):
+        intervals = [
+            joint_report(np.tile(Y, 2000), rules, metrics=["f1", "mcc"][: 1 + k])
+            .differences(scale=scale, method=method, metrics="f1")
+            ._joint.intervals
+            for k, method in enumerate(METHODS[::2])
+        ]
+        width = np.diff(intervals[0]).max()
+        assert_allclose(*intervals, atol=0.01 * width)
+
+
+# --------------------------------------------------------------------------------------
+# R
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", ["pairs", "control", "ratios", "matrix"])
+def test_agrees_with_multcomp(case):
+    """The glht of R's multcomp, from coefficients and covariance alone."""
+    report = report_of(["accuracy", "f1"])
+    across = [
+        [1, -1, 0, 0, 0, 0],
+        [0, 0, 0, 0, 1, -1],
+        [0.5, 0, 0.5, 0, -1, 0],
+        [0, 0, 0, 2, 0, 0],
+    ]
+    options = {"control": {"control": "C"}, "ratios": {"scale": "ratio"}}
+    own = (
+        report.contrasts(across, list("abcd"))
+        if case == "matrix"
+        else report.differences(**options.get(case, {}))
+    )
+    change = np.log if case == "ratios" else np.positive
+    lines = [line for line in read("contrasts.csv") if line["case"] == case]
+    for level in (0.8, 0.95, 0.99):
+        at = own.at(level)
+        columns = {name: np.array(value) for name, value in at.to_dict().items()}
+        expected = {
+            name: np.array(
+                [float(line[name]) for line in lines if float(line["level"]) == level]
+            )
+            for name in lines[0]
+            if name != "case"
+        }
+        error = expected["standard_error"]
+        assert_allclose(change(columns["estimate"]), expected["estimate"], atol=1e-9)
+        slope = columns["estimate"] if case == "ratios" else 1
+        assert_allclose(columns["standard_error"] / slope, error, rtol=1e-7)
+        off = error * (expected["error"] + 2 * at.critical_value.error + 1e-6)
+        assert (np.abs(change(columns["low"]) - expected["low"]) < off).all()
+        assert (np.abs(change(columns["high"]) - expected["high"]) < off).all()
+    # R's p-values have an error of some 1e-4; ours are known to a few percent
+    assert_allclose(own.pvalues, expected["single_step"], rtol=0.02, atol=2e-4)
+    if case != "matrix":
+        free = report.differences(adjust="step-down", **options.get(case, {}))
+        assert_allclose(free.pvalues, expected["free"], rtol=0.02, atol=2e-4)
+
+
+# --------------------------------------------------------------------------------------
+# Published intervals and tests of paired proportions
+# --------------------------------------------------------------------------------------
+
+
+def paired(both, first, second, neither):
+    """Give rows that both, one or none of two rules get right; truths alternate."""
+    right = np.repeat(
+        [[1, 1], [1, 0], [0, 1], [0, 0]], [both, first, second, neither], 0
+    )
+    y = np.arange(len(right)) % 2
+    return y, {
+        name: np.where(own, y, 1 - y) for name, own in zip("AB", right.T, strict=True)
+    }
+
+
+def score_difference(table, scale="difference"):
+    """The accuracies of two rules, compared by "score": table and functional."""
+    y, rules = paired(*table)
+    report = joint_report(y, rules, metrics=["accuracy"], method="score")
+    return report.differences(scale=scale)
+
+
+def pearson_limits(report, level):
+    own = report._joint.parameters[0]
+    return np.ravel(
+        score_limits(
+            [own.functional],
+            own.counts[np.newaxis],
+            np.array([norm.isf((1 - level) / 2)]),
+            np.array([own.measure.bounds]),
+            statistic=pearson,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "level", "published"),
+    [
+        # Tango (1998), Statistics in Medicine 17, tables V and VII
+        ((43, 0, 1, 0), 0.90, ("-0.096", "0.037")),
+        ((4, 9, 3, 16), 0.95, ("-0.027", "0.390")),
+        # Agresti and Min (2005), Statistics in Medicine 24
+        ((53, 16, 8, 9), 0.95, ("-0.020", "0.207")),
+        # Tang, Ling, Ling and Tian (2010), Statistics in Medicine 29
+        ((8, 3, 1, 2), 0.95, ("-0.1670", "0.4327")),
+        # Fagerland, Lydersen and Laake (2014), Statistics in Medicine 33
+        ((1, 1, 7, 12), 0.95, ("-0.517", "-0.026")),
+        # Fagerland, Lydersen and Laake (2017), Statistical Analysis of Contingency
+        # Tables, chapter 8; as their R package contingencytables prints it
+        ((59, 6, 16, 80), 0.95, ("-0.1240", "-0.0054")),
+    ],
+)
+def test_published_intervals_of_tango(table, level, published):
+    """The numbers are those that the tests of R's ratesci hold it to, but the last."""
+    found = pearson_limits(score_difference(table), level)
+    places = len(published[0].partition(".")[2])
+    assert [f"{limit:.{places}f}" for limit in found] == list(published)
+
+
+@pytest.mark.parametrize(
+    ("table", "published"),
+    [
+        # Tang, Tang and Chan (2003), Statistics in Medicine 22, table II; they round
+        # the upper limits down
+        ((446, 5, 16, 690), (0.958, 0.991)),
+        ((43, 0, 1, 0), (0.904, 1.038)),
+    ],
+)
+def test_published_score_intervals_of_paired_ratios(table, published):
+    found = pearson_limits(score_difference(table, "ratio"), 0.90)
+    assert np.all(
+        (found >= np.subtract(published, 5e-4)) & (found < np.add(published, 1e-3))
+    )
+
+
+@pytest.mark.parametrize(
+    "table", [(43, 0, 1, 0), (4, 9, 3, 16), (1, 1, 7, 12), (400, 9, 30, 61)]
+)
+def test_mcnemar(table):
+    """At no difference X2 is McNemar's statistic, and our statistic is X2."""
+    _, b, c, _ = table
+    for scale in ("difference", "ratio"):
+        report = score_difference(table, scale)
+        own = report._joint.parameters[0]
+        null = 1.0 if scale == "ratio" else 0.0
+        root = score_roots(
+            [own.functional],
+            own.counts[np.newaxis],
+            np.array([null]),
+            np.array([own.measure.bounds]),
+            statistic=pearson,
+        )
+        assert root[0] == pytest.approx((b - c) / np.sqrt(b + c), abs=1e-5)
+        assert report.pvalues[0] == pytest.approx(
+            2 * norm.sf(abs(b - c) / np.sqrt(b + c)), rel=1e-5
+        )
+
+
+# --------------------------------------------------------------------------------------
+# What must be so
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+def test_exchanged_rules_mirror_the_interval(method, scale):
+    names = ["accuracy", "f1", "positive_likelihood_ratio"]
+    there = report_of(names, method).differences(scale=scale)
+    backward = dict(reversed(RULES.items()))
+    back = report_of(names, method, rules=backward).differences(scale=scale)
+    turn = np.reciprocal if scale == "ratio" else np.negative
+    for key in there:
+        own, mirrored = there[key], back[key[0], key[2], key[1]]
+        assert_allclose(mirrored, turn(float(own)), rtol=1e-12)
+        assert_allclose(
+            mirrored._joint.individual().intervals[mirrored._position],
+            turn(own._joint.individual().intervals[own._position])[::-1],
+            rtol=1e-6,
+        )
+    # as well as the critical values agree
+    pvalues = dict(zip(back, back.pvalues, strict=True))
+    expected = [pvalues[metric, second, first] for metric, first, second in there]
+    assert_allclose(there.pvalues, expected, rtol=0.01)
+
+
+def test_a_lower_is_better_metric_is_the_mirror_of_its_complement():
+    report = report_of(["accuracy", "error_rate"], "score").differences(adjust="none")
+    for first, second in combinations(RULES, 2):
+        right = report["accuracy", first, second]
+        wrong = report["error_rate", first, second]
+        assert wrong == pytest.approx(-right)
+        assert_allclose(
+            wrong.confidence_interval(), np.negative(right.confidence_interval())[::-1],
+            rtol=1e-6,
+        )  # fmt: skip
+    assert_allclose(report.pvalues[:3], report.pvalues[3:], rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("adjust", ["single-step", "step-down", "none"])
+def test_identical_rules(method, adjust):
+    report = report_of(["accuracy", "f1", "mcc"], method, {"A": A, "again": A.copy()})
+    same = report.differences(adjust=adjust)
+    assert_array_equal(same.estimates, 0.0)
+    assert_array_equal(same.pvalues, 1.0)
+    if method == "score":
+        width = np.diff(same._limits())
+    else:
+        with pytest.warns(DegenerateVarianceWarning):
+            width = np.diff(same._limits())
+    if method == "delta":
+        assert_array_equal(np.ravel(width), [2, 2, 4])  # the whole range
+    else:
+        assert (width > 0.01).all() and (width < 0.3).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_identical_rules_among_others(method):
+    """What is known of the others does not depend on a copy."""
+    names = ["accuracy", "f1"]
+    three = report_of(names, method, RULES | {"D": C.copy()}).differences()
+    assert three["f1", "C", "D"] == 0
+    again = three.select(first=["A", "B"], second=["B", "C"])
+    alone = report_of(names, method).differences()
+    assert list(again) == list(alone)
+    assert_allclose(again.covariance, alone.covariance, atol=1e-15)
+    assert_allclose(again.to_dict()["low"], alone.to_dict()["low"], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.parametrize("zero_division", [np.nan, 1.0])
+def test_undefined_rules_tell_nothing(method, scale, zero_division):
+    from skci import PrecisionCI
+
+    rules = {"A": A, "silent": 0 * Y, "B": B}
+    metric = PrecisionCI(zero_division=zero_division)
+    report = report_of([metric], method, rules).differences(scale=scale)
+    low = 0.0 if scale == "ratio" else -1.0
+    high = np.inf if scale == "ratio" else 1.0
+    for pair in [("A", "silent"), ("silent", "B")]:
+        own = report["precision", *pair]
+        assert np.isnan(own) and own.confidence_interval() == (low, high)
+    assert report.pvalues[0] == report.pvalues[2] == 1
+    # the third is as it would be alone
+    alone = report_of(["precision"], method, {"A": A, "B": B})
+    alone = alone.differences(scale=scale)
+    own = report["precision", "A", "B"].confidence_interval()
+    assert own == alone["precision", "A", "B"].confidence_interval()
+    assert report.pvalues[1] == alone.pvalues[0]
+
+
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_estimates_at_the_ends_of_their_range(scale):
+    rules = {"A": A, "perfect": Y, "wrong": 1 - Y}
+    report = report_of(["accuracy", "f1"], "score", rules).differences(scale=scale)
+    assert (report.pvalues < 0.01).all()
+    low, high = report._joint.intervals.T
+    if scale == "difference":
+        assert report["f1", "perfect", "wrong"].high == 1
+        assert 0.9 < report["f1", "perfect", "wrong"].low < 1
+    else:
+        assert report["f1", "A", "wrong"] == np.inf
+        assert report["f1", "A", "wrong"].high == np.inf
+        assert report["f1", "A", "wrong"].low > 10
+    assert (low < high).all()
+
+
+# --------------------------------------------------------------------------------------
+# Options
+# --------------------------------------------------------------------------------------
+
+
+def test_control_is_second():
+    report = report_of(["accuracy", "f1"])
+    compared = report.differences(control="B", metrics="f1")
+    assert list(compared) == [("f1", "A", "B"), ("f1", "C", "B")]
+    everything = report.differences(metrics="f1")
+    assert compared["f1", "A", "B"] == everything["f1", "A", "B"]
+    assert compared["f1", "C", "B"] == -everything["f1", "B", "C"]
+    # fewer comparisons, narrower intervals
+    assert compared.critical_value < everything.critical_value
+
+
+def test_metrics_keep_their_order():
+    report = report_of(["accuracy", "f1", "mcc"])
+    assert report.differences(metrics=["mcc", "f1"]).metrics == ["mcc", "f1"]
+    assert report.differences().metrics == ["accuracy", "f1", "mcc"]
+
+
+def test_default_method():
+    """That of the report, or "score" if it does not serve differences."""
+    for own, expected in [
+        ("delta", "delta"), ("blurred", "blurred"), ("score", "score"),
+        ("wilson", "score"), ("plus-four", "score"), ("jeffreys", "score"),
+    ]:  # fmt: skip
+        compared = report_of(["accuracy"], own).differences()
+        assert compared["accuracy", "A", "B"].method == expected
+        given = report_of(["accuracy"], own).differences(method="delta")
+        assert given["accuracy", "A", "B"].method == "delta"
+    wilson = report_of(["accuracy"], "wilson").contrasts([[1, -1, 0]], ["a"])
+    assert wilson["a"].method == "score"
+
+
+def test_adjust():
+    report = report_of(["accuracy", "f1"])
+    single = report.differences()
+    down = report.differences(adjust="step-down")
+    none = report.differences(adjust="none")
+    assert_array_equal(single._joint.intervals, down._joint.intervals)
+    assert none.critical_value == pytest.approx(norm.isf(0.025))
+    assert_array_equal(none._joint.intervals, single.individual()._joint.intervals)
+    assert str(single).startswith("Joint 95% confidence intervals of differences")
+    assert str(none).startswith("Individual 95% confidence intervals of differences")
+    assert "joint interval" in str(single) and "individual" not in str(single)
+
+
+def test_levels():
+    report = report_of(["accuracy", "f1"], "blurred")
+    assert report.at(0.8).differences().confidence_level == 0.8
+    one, other = report.at(0.8).differences(), report.differences().at(0.8)
+    assert_array_equal(one._joint.intervals, other._joint.intervals)
+    own = report.differences()["f1", "A", "B"]
+    assert own.confidence_interval(0.8) == other["f1", "A", "B"].confidence_interval()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"scale": "log"}, ValueError, "scale must be one of"),
+        ({"adjust": "bonferroni"}, ValueError, "adjust must be one of"),
+        ({"control": "D"}, KeyError, "control must be one of"),
+        ({"control": 0}, KeyError, "control must be one of"),
+        ({"metrics": "f2"}, KeyError, "metric must be one of"),
+        ({"metrics": []}, ValueError, "metrics must hold at least one"),
+        (
+            {"method": "wilson"},
+            ValueError,
+            r"method must be one of \['delta', 'blurred",
+        ),
+        ({"method": "newton"}, ValueError, "method must be one of"),
+        ({"method": "score"}, ValueError, "'score' needs .* 'overlap' is not"),
+        ({"scale": "ratio"}, ValueError, "never negative, which 'mcc' is not"),
+    ],
+)
+def test_wrong_options(options, error, message):
+    report = report_of(["accuracy", "mcc", "overlap"])
+    with pytest.raises(error, match=message):
+        report.differences(**options)
+
+
+def test_one_rule_cannot_be_compared():
+    with pytest.raises(ValueError, match=r"needs two rules or more .* got \['A'\]"):
+        report_of(["accuracy", "f1"]).select(rules="A").differences()
+
+
+@pytest.mark.parametrize(
+    ("matrix", "labels", "error", "message"),
+    [
+        ([[1, -1]], ["a"], ValueError, "matrix must have .* 3 columns"),
+        ([1, -1, 0], ["a"], ValueError, "matrix must have"),
+        (np.zeros((0, 3)), [], ValueError, "matrix must have"),
+        ([[0, 0, 0]], ["a"], ValueError, "without rows of zeros"),
+        ([[1, np.nan, 0]], ["a"], ValueError, "matrix must be finite"),
+        ([["x", "y", "z"]], ["a"], ValueError, "matrix must hold numbers"),
+        ([[1, -1, 0]], ["a", "b"], ValueError, "labels must be 1 different"),
+        (
+            [[1, -1, 0], [1, 0, -1]],
+            ["a", "a"],
+            ValueError,
+            "labels must be 2 different",
+        ),
+    ],
+)
+def test_wrong_contrasts(matrix, labels, error, message):
+    with pytest.raises(error, match=message):
+        report_of(["accuracy"]).contrasts(matrix, labels)
+
+
+def test_a_single_label_need_not_be_in_a_list():
+    report = report_of(["precision", "recall"]).select(rules="A")
+    contrasts = report.contrasts([[1, -1]], "precision - recall")
+    assert list(contrasts) == [("precision - recall",)]
+
+
+def test_contrasts_of_wrong_methods():
+    report = report_of(["overlap"])
+    for method, message in [
+        ("score", "a derivative everywhere"),
+        ("wilson", "must be"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            report.contrasts([[1, -1, 0]], ["a"], method=method)
+
+
+def test_contrasts_are_not_compared_again():
+    """They know how to be shown and selected, not what they are contrasts of."""
+    differences = report_of(["accuracy", "f1"]).differences()
+    for method in ("differences", "contrasts", "best", "letters"):
+        assert not hasattr(differences, method)
+
+
+def test_too_many_outcomes_for_score():
+    """Of eight rules together there are 2^9 outcomes."""
+    rng = np.random.default_rng(0)
+    rules = {str(k): np.where(rng.random(len(Y)) < 0.8, Y, 1 - Y) for k in range(8)}
+    report = report_of(["accuracy"], rules=rules)
+    mean = [[1 / 7] * 7 + [-1]]
+    with pytest.raises(ValueError, match=r"use one of \['delta', 'blurred'\]"):
+        report.contrasts(mean, ["rest - last"], method="score")
+    own = report.contrasts(mean, ["rest - last"])
+    expected = np.array(mean) @ report.covariance @ np.transpose(mean)
+    assert own.covariance == pytest.approx(expected)
+
+
+# --------------------------------------------------------------------------------------
+# A report like any other
+# --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def differences(request):
+    return report_of(["accuracy", "f1"], request.param).differences()
+
+
+def test_frame(differences):
+    frame = differences.to_frame()
+    assert frame.index.names == ["metric", "first", "second"]
+    assert list(frame.columns) == [
+        "estimate", "low", "high", "standard_error", "pvalue",
+    ]  # fmt: skip
+    assert frame.index.tolist() == list(differences)
+    own = differences["f1", "B", "C"]
+    row = frame.loc["f1", "B", "C"]
+    assert tuple(row[["estimate", "low", "high"]]) == (own, own.low, own.high)
+    assert row["standard_error"] == own.standard_error
+    assert row["pvalue"] == own.pvalue(0)
+    contrast = report_of(["accuracy"]).contrasts([[1, -1, 0]], ["a"]).to_frame()
+    assert contrast.index.names == ["contrast"]
+
+
+def test_json_and_pickle(differences):
+    columns = differences.to_dict()
+    assert json.loads(json.dumps(columns)) == columns
+    again = pickle.loads(pickle.dumps(differences))
+    assert again.to_dict() == columns
+    assert str(again) == str(differences)
+    ratios = pickle.loads(pickle.dumps(report_of(["f1"]).differences(scale="ratio")))
+    assert ratios.at(0.9).to_dict()["pvalue"] == pytest.approx(
+        ratios.to_dict()["pvalue"], rel=0.01
+    )
+
+
+def test_selection(differences):
+    some = differences.select(metric="f1", first=["A"])
+    assert list(some) == [("f1", "A", "B"), ("f1", "A", "C")]
+    assert some["f1", "A", "B"] == differences["f1", "A", "B"]
+    assert some.critical_value < differences.critical_value
+    with pytest.raises(KeyError, match="label must be one of"):
+        differences.select(rule="A")
+    with pytest.raises(KeyError, match="second must be one of"):
+        differences.select(second="A")
+    with pytest.raises(ValueError, match="select must keep a contrast"):
+        differences.select(first="B", second="B")
+
+
+def test_indexing(differences):
+    for key in ["f1", ("f1", "A"), ("f1", "B", "A"), ("A", "B", "f1")]:
+        with pytest.raises(KeyError):
+            differences[key]
+
+
+def test_renderings(differences):
+    text = str(differences)
+    assert "differences" in text.splitlines()[0]
+    for shown in (text, differences.to_markdown(), differences.to_latex()):
+        for word in ("metric", "first", "second", "estimate", "p-value"):
+            assert word in shown
+    assert "<table" in differences._repr_html_()
+    assert "ratios" in str(report_of(["f1"]).differences(scale="ratio"))
+    assert repr(differences["f1", "A", "B"]).startswith("f1 = ")
+
+
+def test_plot(differences):
+    axes = differences.plot().axes_
+    assert len(np.ravel(axes)) == 2
+    drawn = [text.get_text() for text in np.ravel(axes)[0].get_yticklabels()]
+    assert set(drawn) == {"A - B", "A - C", "B - C"}
+
+
+def test_findings_of_contrasts():
+    report = report_of(["accuracy", "f1"])
+    said = report.differences(metrics="accuracy").findings()
+    assert said == ["On accuracy, A - B is above 0.", "On accuracy, A - C is above 0."]
+    said = report.differences(control="A", metrics="f1", scale="ratio").findings()
+    assert said == ["On f1, B / A is below 1.", "On f1, C / A is below 1."]
+    nothing = report.select(rules=["B", "C"]).differences().findings()
+    assert nothing == ["No contrast is shown to differ from 0."]

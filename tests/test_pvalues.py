@@ -1,0 +1,335 @@
+"""P-values: of claims, of differences, adjusted; never at odds with an interval."""
+
+import numpy as np
+import pytest
+from metrics_battery import METRICS
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import beta, binom, binomtest, norm
+
+import skci._pvalues
+from skci import (
+    AccuracyCI,
+    PrecisionCI,
+    RecallCI,
+    confusion_matrix_report,
+    joint_report,
+)
+from skci._critical import critical_value
+from skci._intervals import METHODS
+from skci.exceptions import DegenerateVarianceWarning
+
+SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
+SIDES = ["two-sided", "less", "greater"]
+
+
+def accuracy(right, n, method):
+    half = n // 2
+    wrong = n - right
+    matrix = [[half, 0], [wrong, n - half - wrong]]
+    return AccuracyCI(method=method).from_confusion_matrix(matrix)
+
+
+def random_report(seed, method="delta", metrics=("accuracy", "f1"), rules=3):
+    """Rules whose errors go together, on few rows or many."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([30, 60, 200, 1000]))
+    y = np.arange(n) % 5 < rng.integers(2, 4)
+    common = rng.random(n)
+    predictions = {}
+    for name in "ABCDEF"[:rules]:
+        hard = np.where(rng.random(n) < 0.7, common, rng.random(n))
+        predictions[name] = (hard < rng.uniform(0.6, 0.95)) == y
+    y = y.astype(int)
+    predictions = {name: own.astype(int) for name, own in predictions.items()}
+    return joint_report(y, predictions, metrics=list(metrics), method=method)
+
+
+# --------------------------------------------------------------------------------------
+# Claims
+# --------------------------------------------------------------------------------------
+
+
+def test_a_claimed_accuracy():
+    """.78 is claimed, 75 of 100 are right: not refuted at 95 %."""
+    measured = accuracy(75, 100, "wilson")
+    z = (0.75 - 0.78) / np.sqrt(0.78 * 0.22 / 100)
+    assert measured.pvalue(0.78) == pytest.approx(2 * norm.cdf(z))  # .47
+    assert measured.pvalue(0.78) > 0.05 and measured.low < 0.78 < measured.high
+    for method in METHODS:
+        own = accuracy(75, 100, method)
+        assert own.pvalue(0.78) > 0.05
+        assert own.pvalue(0.9) < 0.02
+
+
+@pytest.mark.parametrize(("right", "n"), [(75, 100), (43, 50), (180, 200)])
+@pytest.mark.parametrize("null", [0.7, 0.8, 0.93])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_closed_forms(right, n, null):
+    share = right / n
+    wilson = (share - null) / np.sqrt(null * (1 - null) / n)
+    delta = (share - null) / np.sqrt(share * (1 - share) / (n - 1))
+    posterior = beta(right + 0.5, n - right + 0.5)
+    greater = {  # the upper tail: to believe in a greater value
+        "wilson": norm.sf(wilson),
+        "delta": norm.sf(delta),
+        "clopper-pearson": binom.sf(right - 1, n, null),
+        "jeffreys": posterior.cdf(null),
+    }
+    less = greater | {
+        "wilson": norm.cdf(wilson),
+        "delta": norm.cdf(delta),
+        "clopper-pearson": binom.cdf(right, n, null),
+        "jeffreys": posterior.sf(null),
+    }
+    for method in greater:
+        own = accuracy(right, n, method)
+        smaller = min(less[method], greater[method])
+        assert own.pvalue(null) == pytest.approx(min(2 * smaller, 1), rel=1e-6)
+        one, other = (own.pvalue(null, side) for side in ("less", "greater"))
+        if method != "clopper-pearson":  # whose tails share the value observed
+            assert one == pytest.approx(less[method], rel=1e-6)
+            assert other == pytest.approx(greater[method], rel=1e-6)
+        else:
+            side = "less" if share < null else "greater"
+            exact = binomtest(right, n, null, side).pvalue
+            assert own.pvalue(null, side) == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+def test_at_a_limit_the_pvalue_is_alpha(method, level):
+    own = accuracy(170, 200, method)
+    low, high = own.confidence_interval(level)
+    assert own.pvalue(low) == pytest.approx(1 - level, rel=1e-5)
+    assert own.pvalue(high) == pytest.approx(1 - level, rel=1e-5)
+    assert own.pvalue(low, "greater") == pytest.approx((1 - level) / 2, rel=1e-5)
+    assert own.pvalue(low, "less") == pytest.approx((1 + level) / 2, rel=1e-5)
+    assert own.pvalue(high, "less") == pytest.approx((1 - level) / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_farther_claims_have_smaller_pvalues(method):
+    own = accuracy(170, 200, method)
+    assert own.pvalue(float(own)) == 1
+    for way in (np.linspace(0.85, 0.95, 8), np.linspace(0.85, 0.65, 8)):
+        p = [own.pvalue(null) for null in way]
+        assert (np.diff(p) < 0).all() and 0 < p[-1] < 0.01
+    values = {type(own.pvalue(0.8, side)) for side in SIDES}
+    assert values == {float}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_score_of_every_metric(name):
+    own = type(METRICS[name])(**METRICS[name].get_params()).set_params(method="score")
+    own = own.from_confusion_matrix([[50, 10], [15, 25]])
+    for limit in own.confidence_interval(0.9):
+        assert own.pvalue(limit) == pytest.approx(0.1, rel=1e-4)
+
+
+def test_claims_at_an_end_of_the_range():
+    perfect = accuracy(100, 100, "score")
+    assert perfect.pvalue(1.0) == 1
+    assert perfect.pvalue(0.99) > 0.05 > perfect.pvalue(0.95)
+    good = accuracy(99, 100, "score")
+    assert good.pvalue(1.0) < 1e-100  # one error refutes it
+    assert good.pvalue(0.0) < 1e-100
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_is_not_known_refutes_nothing():
+    perfect = accuracy(100, 100, "delta")
+    with pytest.warns(DegenerateVarianceWarning):
+        assert perfect.pvalue(0.3) == 1
+    undefined = PrecisionCI(method="score").from_confusion_matrix([[50, 0], [50, 0]])
+    assert undefined.pvalue(0.3) == 1
+    once = RecallCI(method="blurred").from_confusion_matrix([[0, 0], [0, 1]])
+    assert once.pvalue(0.3) == 1
+
+
+@pytest.mark.parametrize("null", [-0.1, 1.1, np.nan, "0.5", None])
+def test_wrong_claims(null):
+    with pytest.raises(
+        ValueError, match=r"null must be a number in the range \[0, 1\]"
+    ):
+        accuracy(75, 100, "delta").pvalue(null)
+    with pytest.raises(ValueError, match="alternative must be one of"):
+        accuracy(75, 100, "delta").pvalue(0.5, "larger")
+
+
+# --------------------------------------------------------------------------------------
+# Never at odds with the interval
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_interval_excludes_the_null_exactly_if_p_is_below_alpha(method, seed):
+    rng = np.random.default_rng(seed)
+    level = [0.05, 0.5, 0.95, 0.99][seed % 4]
+    report = random_report(seed, method, rng.choice(SMOOTH, 2, replace=False)).at(level)
+    compared = [
+        report.differences(),
+        report.differences(adjust="none"),
+        report.contrasts(rng.normal(size=(3, 6)), list("abc")),
+    ]
+    ratios = [name for name in report.metrics if METRICS[name].bounds[0] >= 0]
+    if ratios:
+        compared.append(report.differences(metrics=ratios, scale="ratio"))
+    for each in compared:
+        null = each._null
+        low, high = each._joint.intervals.T
+        assert_array_equal((low > null) | (high < null), each.pvalues < 1 - level)
+        assert (each.pvalues >= 0).all() and (each.pvalues <= 1).all()
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score", "plus-four"])
+def test_joint_estimates_have_joint_pvalues(method):
+    report = random_report(3, method)
+    for level in (0.8, 2 * norm.cdf(2.301) - 1):  # the second next to a node
+        at = report.at(level)
+        for key in [("A", "f1"), ("C", "accuracy")]:
+            low, high = at[key].confidence_interval()
+            assert at[key].pvalue(low) == pytest.approx(1 - level, rel=1e-3)
+            assert at[key].pvalue(high) == pytest.approx(1 - level, rel=1e-3)
+    key = ("A", "f1")
+    alone, among = report.individual()[key], report[key]
+    null = float(among) - 2.5 * among.standard_error
+    assert alone.pvalue(null) < among.pvalue(null) < len(report) * alone.pvalue(null)
+
+
+def test_individual_estimates_do_not_know_of_each_other():
+    report = random_report(4, "score").individual()
+    alone = report.select(rules="B", metrics="f1")
+    assert report["B", "f1"].pvalue(0.7) == alone["B", "f1"].pvalue(0.7)
+
+
+def test_roots_that_are_not_found_are_searched(monkeypatch):
+    """Then the limits say which level reaches the null."""
+    compared = random_report(5, "score").differences()
+    known = compared.pvalues
+    monkeypatch.setattr(
+        skci._pvalues, "score_roots", lambda functionals, *args: np.full(1, np.nan)
+    )
+    assert_allclose(compared.pvalues, known, rtol=1e-4)
+
+
+# --------------------------------------------------------------------------------------
+# Adjusted
+# --------------------------------------------------------------------------------------
+
+
+def exceedance(correlation, z, sides=2, draws=200_000):
+    """P(max Z > z) or P(max |Z| > z), however small, with its standard error.
+
+    One of the events is made to happen; the more others happen with it, the less the
+    draw counts (Owen, Maximov and Chertkov, 2019).
+    """
+    rng = np.random.default_rng(0)
+    size = len(correlation)
+    values, vectors = np.linalg.eigh(correlation)
+    normal = rng.normal(size=(draws, size)) @ (vectors * np.sqrt(values.clip(0))).T
+    which = rng.integers(size, size=draws)
+    beyond = norm.isf(rng.random(draws) * norm.sf(z))
+    if sides == 2:
+        beyond *= rng.choice([-1, 1], draws)
+    shift = beyond - normal[np.arange(draws), which]
+    normal += shift[:, np.newaxis] * correlation[which]
+    reached = np.abs(normal) if sides == 2 else normal
+    weights = 1 / np.maximum((reached >= z - 1e-9).sum(axis=1), 1)
+    scale = size * sides * norm.sf(z)
+    return scale * weights.mean(), scale * weights.std() / np.sqrt(draws)
+
+
+@pytest.mark.parametrize("seed", [2, 6, 8])
+def test_single_step_by_importance_sampling(seed):
+    """To a few percent: a critical value that is off by .01 moves p by z as much."""
+    compared = random_report(seed, "delta", rules=4).differences()
+    z = np.abs(compared.estimates / compared.to_dict()["standard_error"])
+    for own, p in zip(z, compared.pvalues, strict=True):
+        expected, error = exceedance(compared.correlation, own)
+        tolerance = 4 * error + (0.02 + 0.01 * own) * expected
+        assert p == pytest.approx(expected, abs=tolerance)
+
+
+def test_one_sided_by_importance_sampling():
+    compared = random_report(2, "delta", rules=4).differences()
+    for key in list(compared)[:6]:
+        own = compared[key]
+        z = float(own) / own.standard_error
+        side, other = ("greater", "less") if z > 0 else ("less", "greater")
+        expected, error = exceedance(compared.correlation, abs(z), sides=1)
+        tolerance = 4 * error + (0.02 + 0.01 * abs(z)) * expected
+        assert own.pvalue(0.0, side) == pytest.approx(expected, abs=tolerance)
+        assert own.pvalue(0.0, other) == 1
+
+
+@pytest.mark.parametrize("method", ["delta", "score"])
+def test_one_sided_when_nearly_all_may_hold(method):
+    """Some of several normals are above zero more often than not."""
+    compared = random_report(6, method, rules=4).differences()
+    own = compared["f1", "A", "B"]
+    near = [own - step * own.standard_error for step in (0.9, 0.3, 0.01, 0, -0.3)]
+    p = [own.pvalue(float(null), "greater") for null in near]
+    for step, found in zip((0.9, 0.3), p[:2], strict=True):
+        expected, _ = exceedance(compared.correlation, step, sides=1)
+        assert found == pytest.approx(expected, abs=0.02)
+    assert p[1] > 0.5 and (np.diff(p) >= 0).all() and p[-1] == 1
+
+
+def test_uncorrelated_estimates_have_sidak_pvalues():
+    """Recall and specificity are of different rows."""
+    matrix = [[150, 50], [30, 70]]
+    report = confusion_matrix_report(
+        matrix, metrics=["recall", "specificity"], method="delta"
+    )
+    assert abs(report.correlation[0, 1]) < 1e-12
+    for key in report:
+        p = report.individual()[key].pvalue(0.66)
+        assert report[key].pvalue(0.66) == pytest.approx(1 - (1 - p) ** 2, rel=0.02)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.parametrize("seed", [1, 2, 7])
+def test_step_down(method, seed):
+    report = random_report(seed, method)
+    alone = report.differences(adjust="none").pvalues
+    single = report.differences().pvalues
+    down = report.differences(adjust="step-down").pvalues
+    order = np.argsort(alone)
+    assert (down <= single * 1.01).all() and (alone <= down * 1.01).all()
+    assert down[order[0]] == pytest.approx(single[order[0]], rel=0.02)
+    assert (np.diff(down[order]) >= 0).all()
+
+
+def test_step_down_is_single_step_of_those_that_remain():
+    report = random_report(7, "delta")
+    compared = report.differences()
+    correlation = compared.correlation
+    z = np.abs(compared.estimates / compared.to_dict()["standard_error"])
+    expected = np.zeros(len(z))
+    order = np.argsort(-z)
+    least = 0.0
+    for position, k in enumerate(order):
+        remaining = order[position:]
+        p, _ = exceedance(correlation[np.ix_(remaining, remaining)], z[k])
+        expected[k] = least = max(least, p)
+    found = report.differences(adjust="step-down").pvalues
+    assert_allclose(found, expected, rtol=0.03)
+
+
+def test_step_down_of_one_difference_is_individual():
+    report = random_report(2, "score", ["f1"], rules=2)
+    down = report.differences(adjust="step-down").pvalues
+    assert down == pytest.approx(report.differences(adjust="none").pvalues)
+
+
+def test_a_curve_of_critical_values():
+    """P-values go through critical values at a few levels; the rest lie between."""
+    compared = random_report(9, "delta", rules=4).differences()
+    curve = skci._pvalues._Search(compared._joint, "two-sided").critical_value
+    for z in (0.6, 1.0, 1.96, 2.1, 2.7, 3.4, 5.4, 7.0):
+        exact = critical_value(compared.correlation, 1 - 2 * norm.sf(z))
+        assert curve(z) == pytest.approx(exact, abs=0.01)
+    far = [curve(z) - z for z in (3, 7, 7.499, 7.501, 10, 37)]
+    assert (np.diff(far) < 0).all() and far[-1] > 0  # Bonferroni's inequality
