@@ -11,24 +11,32 @@ from importlib.metadata import version
 from skci import exceptions, metrics
 from skci._critical import CriticalValue, critical_value
 from skci._estimate import ConfidenceInterval, MetricEstimate
+from skci.comparison import BestReport, ContrastReport
+from skci.decisions import combine_independent, two_proportion_test
 from skci.display import ConfidenceIntervalDisplay
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
 from skci.metrics import *  # noqa: F403
+from skci.planning import sample_size
 from skci.report import JointReport
 
 __version__ = version("skci")
 
 __all__ = [
+    "BestReport",
     "ConfidenceInterval",
     "ConfidenceIntervalDisplay",
+    "ContrastReport",
     "CriticalValue",
     "JointEvaluator",
     "JointReport",
     "MetricEstimate",
+    "combine_independent",
     "confusion_matrix_report",
     "critical_value",
     "exceptions",
     "joint_report",
     "metrics",
+    "sample_size",
+    "two_proportion_test",
 ]
 __all__ += metrics.__all__
