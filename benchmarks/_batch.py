@@ -1,0 +1,180 @@
+"""Whether the intervals of a measure hold the truth, at many tables at once.
+
+A metric object is made for one table. Here are the closed forms once more, for arrays
+of tables, and for "score" the test that its interval inverts. `disagreements` compares
+them with what a user gets.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+import skci
+from skci._functionals import CellFunctional
+from skci._measures import IDENTITY, MEASURES
+from skci._score import pearson, score_limits, score_roots
+
+Array = NDArray[Any]
+
+_NO_SPREAD = 1e-9  # relative variance that is zero but for rounding
+
+
+def methods_of(metric: str) -> Iterator[str]:
+    """Interval methods of a metric; those for proportions, where n is one number."""
+    yield from ("delta", "blurred")
+    if MEASURES[metric].plus_four is not None:
+        yield "plus-four"
+    yield "score"
+    if metric == "accuracy":
+        yield from ("wilson", "agresti-coull", "clopper-pearson", "jeffreys")
+
+
+class Batch:
+    """A measure at tables of tp, fp, fn and tn, of shape (tables, 4), and a truth."""
+
+    def __init__(self, metric: str, tables: Array, truth: float) -> None:
+        self.metric, self.tables, self.truth = metric, tables, truth
+        self.measure = MEASURES[metric]
+        self.functional = CellFunctional(self.measure.function)
+        self.estimates = self.functional.estimate(
+            tables / tables.sum(-1, keepdims=True)
+        )
+        self._roots: Array | None = None
+
+    def limits(self, method: str, level: float) -> Array:
+        """Limits of shape (tables, 2)."""
+        z = stats.norm.isf((1 - level) / 2)
+        if method in ("delta", "blurred"):
+            return self._clipped(self._wald(z, blurred=method == "blurred"))
+        if method == "plus-four":
+            return self._clipped(self._plus_four(z))
+        if method == "score":
+            return self.score_limits(z)
+        return self._of_proportion(method, level)
+
+    def holds(self, method: str, level: float) -> Array:
+        """Whether the intervals hold the truth."""
+        if method == "score":
+            if self._roots is None:
+                self._roots = self._signed_roots()
+            held: Array = np.abs(self._roots) <= stats.norm.isf((1 - level) / 2)
+            return held
+        low, high = self.limits(method, level).T
+        rounding = 1e-9 * max(1.0, abs(self.truth))
+        inside: Array = (low <= self.truth + rounding) & (self.truth - rounding <= high)
+        return inside
+
+    def score_limits(self, z: float, **options: Any) -> Array:
+        """Limits by the score statistic or another, each found by itself."""
+        size = len(self.tables)
+        bounds = np.tile(self.measure.bounds, (size, 1))
+        functionals, crit = [self.functional] * size, np.full(size, z)
+        return np.transpose(
+            score_limits(functionals, self.tables, crit, bounds, **options)
+        )
+
+    def pearson_limits(self, level: float) -> Array:
+        """Limits by Pearson's statistic alone, the yardstick of length."""
+        return self.score_limits(stats.norm.isf((1 - level) / 2), statistic=pearson)
+
+    def take(self, rows: Array) -> Batch:
+        """Take some of the tables."""
+        return Batch(self.metric, self.tables[rows], self.truth)
+
+    def _wald(self, z: float, *, blurred: bool) -> Array:
+        n = self.tables.sum(-1)
+        p = self.tables / n[:, np.newaxis]
+        _, influence, gradient = self.functional(p)
+        link = self.measure.scale
+        with np.errstate(all="ignore"):
+            variance = (p * influence**2).sum(-1) / (n - 1)
+            squares = (gradient**2).sum(-1)
+            if blurred:
+                variance = variance + squares * z**2 / (2 * n**2)
+            half = z * np.sqrt(variance) * link.slope(self.estimates)
+            centre = link.forward(self.estimates)
+            limits = np.stack(
+                [link.backward(centre - half), link.backward(centre + half)]
+            )
+            usable = (variance * n > _NO_SPREAD * squares) & np.isfinite(half + centre)
+        return np.where(usable[:, np.newaxis], limits.T, self.measure.bounds)
+
+    def _plus_four(self, z: float) -> Array:
+        counts = self.tables + z**2 / 4
+        n = counts.sum(-1)
+        p = counts / n[:, np.newaxis]
+        estimate, influence, _ = self.functional(p)
+        link = self.measure.plus_four or IDENTITY
+        half = z * np.sqrt((p * influence**2).sum(-1) / n) * link.slope(estimate)
+        centre = link.forward(estimate)
+        return np.stack(
+            [link.backward(centre - half), link.backward(centre + half)], -1
+        )
+
+    def _clipped(self, limits: Array) -> Array:
+        """Keep limits in the range and around the estimate; an end of it is a limit."""
+        lowest, highest = self.measure.bounds
+        low = np.clip(np.minimum(limits[:, 0], self.estimates), lowest, None)
+        high = np.clip(np.maximum(limits[:, 1], self.estimates), None, highest)
+        low[self.estimates <= lowest + 1e-12] = lowest
+        high[self.estimates >= highest - 1e-12] = highest
+        return np.stack([low, high], -1)
+
+    def _of_proportion(self, method: str, level: float) -> Array:
+        """Limits by the public road, once for equal numbers of successes."""
+        successes = np.array(
+            [self.measure.successes_and_trials(table)[0] for table in self.tables]
+        )
+        _, first, back = np.unique(successes, return_index=True, return_inverse=True)
+        found = [
+            public_interval(self.metric, table, method, level)
+            for table in self.tables[first]
+        ]
+        return np.array(found)[back]
+
+    def _signed_roots(self) -> Array:
+        size = len(self.tables)
+        return score_roots(
+            [self.functional] * size,
+            self.tables,
+            np.full(size, self.truth),
+            np.tile(self.measure.bounds, (size, 1)),
+        )
+
+
+def public_interval(
+    metric: str, table: Array, method: str, level: float
+) -> tuple[float, float]:
+    """Interval of a metric as a user gets it."""
+    tp, fp, fn, tn = table.tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = skci.confusion_matrix_report(
+            [[tn, fp], [fn, tp]],
+            metrics=[metric],
+            confidence_level=level,
+            method=method,
+        )
+        low, high = report["y_pred", metric].confidence_interval()
+    return low, high
+
+
+def disagreements(batch: Batch, method: str, level: float) -> list[str]:
+    """Name the tables at which a user gets another answer than a batch gives."""
+    wrong = []
+    for table, held in zip(batch.tables, batch.holds(method, level), strict=True):
+        low, high = public_interval(batch.metric, table, method, level)
+        margin = 1e-6 * (abs(batch.truth) + 1)
+        if held:
+            right = low - margin <= batch.truth <= high + margin
+        else:
+            right = not low + margin < batch.truth < high - margin
+        if not right:
+            wrong.append(f"{batch.metric}, {method}, {table}: [{low}, {high}] {held}")
+    return wrong

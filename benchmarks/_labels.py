@@ -1,0 +1,23 @@
+"""Labels to time things on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def labels(n: int, rules: int = 1, dtype: Any = np.int64) -> tuple[Array, list[Array]]:
+    """Draw a truth and rules that are wrong more and more often."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(n) < 0.3
+    wrong = np.linspace(0.2, 0.3, rules)
+    responses = [truth ^ (rng.random(n) < share) for share in wrong]
+    return truth.astype(dtype), [response.astype(dtype) for response in responses]
+
+
+def named(responses: list[Array]) -> dict[str, Array]:
+    return {f"rule {k}": response for k, response in enumerate(responses)}
