@@ -216,7 +216,7 @@ def joint_report(
     rule         metric    estimate  joint interval  individual interval
     --------------------------------------------------------------------
     Naive Bayes  accuracy  0.938     [0.911, 0.958]  [0.916, 0.955]
-    Naive Bayes  mcc       0.868     [0.809, 0.910]  [0.819, 0.904]
+    Naive Bayes  mcc       0.868     [0.809, 0.909]  [0.819, 0.904]
     Stump        accuracy  0.900     [0.867, 0.925]  [0.872, 0.922]
     Stump        mcc       0.784     [0.714, 0.838]  [0.726, 0.831]
     """

@@ -186,7 +186,7 @@ class NegativePredictiveValueCI(_PositiveCI):
     >>> from skci import NegativePredictiveValueCI
     >>> metric = NegativePredictiveValueCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
-    negative_predictive_value = 0.77 [0.65, 0.86], 95% interval (score, n = 100)
+    negative_predictive_value = 0.77 [0.65, 0.85], 95% interval (score, n = 100)
     """
 
     _measure = MEASURES["negative_predictive_value"]
@@ -555,7 +555,7 @@ class PositiveLikelihoodRatioCI(_PositiveCI):
     >>> from skci import PositiveLikelihoodRatioCI
     >>> metric = PositiveLikelihoodRatioCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
-    positive_likelihood_ratio = 3.75 [2.08, 7.01], 95% interval (score, n = 100)
+    positive_likelihood_ratio = 3.75 [2.08, 6.99], 95% interval (score, n = 100)
     """
 
     _measure = MEASURES["positive_likelihood_ratio"]
@@ -591,7 +591,7 @@ class DiagnosticOddsRatioCI(_SymmetricCI):
     >>> from skci import DiagnosticOddsRatioCI
     >>> metric = DiagnosticOddsRatioCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
-    diagnostic_odds_ratio = 8.33 [3.31, 21.00], 95% interval (score, n = 100)
+    diagnostic_odds_ratio = 8.33 [3.31, 20.98], 95% interval (score, n = 100)
     """
 
     _measure = MEASURES["diagnostic_odds_ratio"]
