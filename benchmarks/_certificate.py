@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import numpy as np
+from _batch import METHODS, TEXTBOOK
+from _coverage_pictures import draw
+from _resume import Record
+from _sample import Sample
 from _settings import main_grid
-from _table import as_rst, as_text, heading
+from _table import Line, as_rst, as_text, heading, yes
 from scipy.stats import binom
 
-Record = dict[str, Any]
-Line = list[str]
-
 LEVEL = 0.95
-METHODS = ("delta", "blurred", "plus-four", "score")
 PROPORTIONS = ("wilson", "agresti-coull", "clopper-pearson", "jeffreys")
 
 # The goals for "score" on the main grid, by level, and for its joint intervals.
@@ -26,89 +23,36 @@ MOST_ERROR, MOST_LENGTH = 0.006, 1.01
 JOINT_LEAST, JOINT_MOST_ERROR = 0.94, 0.012
 
 
-class Sample:
-    """Records of some kind and what is said of them together."""
-
-    def __init__(self, records: Iterable[Record]) -> None:
-        self.records = list(records)
-
-    def where(self, **values: Any) -> Sample:
-        return Sample(
-            each
-            for each in self.records
-            if all(each[key] == value for key, value in values.items())
-        )
-
-    def values(self, key: str) -> list[Any]:
-        """Different values of a key, in order of appearance."""
-        return list(dict.fromkeys(each[key] for each in self.records))
-
-    def column(self, key: str) -> list[float]:
-        return [each[key] for each in self.records]
-
-    @property
-    def worst(self) -> Record:
-        return min(self.records, key=lambda each: each["coverage"])
-
-    @property
-    def least(self) -> float:
-        return float(self.worst["coverage"])
-
-    @property
-    def noise(self) -> float:
-        """Monte Carlo error of the least coverage."""
-        worst = self.worst
-        return math.sqrt(self.least * (1 - self.least) / worst["draws"])
-
-    @property
-    def mean(self) -> float:
-        return fmean(self.column("coverage"))
-
-    @property
-    def error(self) -> float:
-        """Mean absolute difference from the level."""
-        return fmean(
-            abs(each["coverage"] - each["confidence_level"]) for each in self.records
-        )
-
-    @property
-    def length(self) -> float:
-        """Geometric mean of the lengths relative to Pearson's."""
-        ratios = np.array(self.column("relative_length"))
-        return float(np.exp(np.log(ratios[ratios > 0]).mean()))
-
-    def share(self, key: str) -> float:
-        return fmean(self.column(key))
-
-
 def write(
     single: list[Record], joint: list[Record], effort: Record, output: Path | None
 ) -> None:
     """Print the tables; write the page and its pictures."""
     one, many = Sample(single), Sample(joint)
     main, stress = one.where(chapter="main"), one.where(chapter="stress")
+    again = one.where(chapter="afresh")
+    joint_main, joint_again = many.where(chapter="grid"), many.where(chapter="afresh")
     sections: list[tuple[str, str, list[Line]]] = [
-        ("Goals", _GOALS, goals(main, many)),
+        ("Goals", _GOALS, goals(main, again, joint_main, joint_again)),
         ("Methods", _METHODS, by_method(main, stress)),
         ("Metrics", _METRICS, by_metric(main)),
         ("Rows", _ROWS, by_rows(main)),
-        ("Where it is worst", _WORST, worst(main)),
-        ("Joint intervals", _JOINT, joint_methods(many)),
+        ("Where it is worst", _WORST, worst(main, again)),
+        ("Joint intervals", _JOINT, joint_methods(joint_main)),
     ]
     for title, _, lines in sections:
         print(f"\n{title}\n\n{as_text(lines)}")
     if output is None:
         return
-    output.mkdir(parents=True, exist_ok=True)
-    draw(main, many, output)
+    draw(main.where(confidence_level=LEVEL), joint_main, LEVEL, output)
     one_row = {"method": "score", "confidence_level": LEVEL, "metric": "accuracy"}
     shown = {name: f"{value:,}" for name, value in effort.items()}
     words = _INTRODUCTION.format(
-        draws=f"{effort['draws']:,}",
-        joint_draws=f"{effort['joint_draws']:,}",
+        draws=shown["draws"],
+        stress_draws=shown["stress_draws"],
+        worst=shown["worst"],
+        afresh_draws=shown["afresh_draws"],
         settings=len(main.where(**one_row).records),
         stress=len(stress.where(**one_row).records),
-        stress_draws=f"{effort['stress_draws']:,}",
         floor=number(lattice_floor(0.9, LEAST[0.9])),
         on_accuracy=number(
             main.where(method="score", confidence_level=0.9, metric="accuracy").error
@@ -129,72 +73,50 @@ def write(
 # --------------------------------------------------------------------------------------
 
 
-def goals(main: Sample, joint: Sample) -> list[Line]:
+def goals(
+    main: Sample, again: Sample, joint: Sample, joint_again: Sample
+) -> list[Line]:
     """Each goal, what was found and whether it is met."""
-    lines = [["score intervals", "level", "goal", "found", "met"]]
-
-    def add(what: str, level: float, goal: str, found: str, verdict: str) -> None:
-        lines.append([what, f"{level:g}", goal, found, verdict])
-
-    for level, least in LEAST.items():
+    lines: list[Line] = [["score intervals", "level", "goal", "found", "met"]]
+    for level, goal in LEAST.items():
         own = main.where(method="score", confidence_level=level)
-        add(
-            "least coverage",
-            level,
-            f"at least {number(least)}",
-            f"{number(own.least)}, Monte Carlo error {number(own.noise)}",
-            at_least(own, least),
-        )
-        add(
-            "mean absolute error",
-            level,
-            f"at most {number(MOST_ERROR)}",
-            f"{own.error:.5f}",
-            at_most(own.error, MOST_ERROR),
-        )
-        add(
-            "length, relative to Pearson's",
-            level,
-            f"at most {MOST_LENGTH:g}",
-            f"{own.length:.3f}",
-            at_most(own.length, MOST_LENGTH),
-        )
-        faults = own.share("outside"), own.share("zero_width")
-        add(
-            "outside of the range; without width",
-            level,
-            "none",
-            f"{faults[0]:.1%}; {faults[1]:.1%}",
-            "no" if any(faults) else "yes",
-        )
+        fresh = again.where(confidence_level=level)
+        lines += [
+            _least("least coverage", level, goal, fresh),
+            _error("mean absolute error", level, MOST_ERROR, own),
+            [
+                "length, relative to Pearson's",
+                f"{level:g}",
+                f"at most {MOST_LENGTH:g}",
+                f"{own.length:.3f}",
+                yes(own.length <= MOST_LENGTH),
+            ],
+        ]
+        for what, key in (("outside of the range", "outside"), _NO_WIDTH):
+            share = own.share(key)
+            lines.append([what, f"{level:g}", "none", f"{share:.1%}", yes(not share)])
+    level = joint.records[0]["confidence_level"]
+    lines.append(_least("least joint coverage", level, JOINT_LEAST, joint_again))
     own = joint.where(method="score")
-    level = own.records[0]["confidence_level"]
-    add(
-        "least joint coverage",
-        level,
-        f"at least {number(JOINT_LEAST)}",
-        f"{number(own.least)}, Monte Carlo error {number(own.noise)}",
-        at_least(own, JOINT_LEAST),
-    )
-    add(
-        "mean absolute error, joint",
-        level,
-        f"at most {number(JOINT_MOST_ERROR)}",
-        f"{own.error:.5f}",
-        at_most(own.error, JOINT_MOST_ERROR),
-    )
+    lines.append(_error("mean absolute error, joint", level, JOINT_MOST_ERROR, own))
     return lines
 
 
-def at_least(own: Sample, goal: float) -> str:
+_NO_WIDTH = ("without width", "zero_width")
+
+
+def _least(what: str, level: float, goal: float, fresh: Sample) -> Line:
     """Judge a least coverage, which is only known within a Monte Carlo error."""
-    if own.least >= goal:
-        return "yes"
-    return "within error" if own.least + 2 * own.noise >= goal else "no"
+    found = f"{number(fresh.least)}, Monte Carlo error {number(fresh.noise)}"
+    met = yes(fresh.least >= goal)
+    if fresh.least < goal <= fresh.least + 2 * fresh.noise:
+        met = "within error"
+    return [what, f"{level:g}", f"at least {number(goal)}", found, met]
 
 
-def at_most(value: float, goal: float) -> str:
-    return "yes" if value <= goal else "no"
+def _error(what: str, level: float, goal: float, own: Sample) -> Line:
+    met = yes(own.error <= goal)
+    return [what, f"{level:g}", f"at most {number(goal)}", f"{own.error:.5f}", met]
 
 
 def by_method(main: Sample, stress: Sample) -> list[Line]:
@@ -207,26 +129,33 @@ def by_method(main: Sample, stress: Sample) -> list[Line]:
             "mean absolute error",
             "least, stress set",
             "length",
+            "whole range",
             "without width",
         ]
     ]
-    for method in (*METHODS, *PROPORTIONS):
+    everything = len(main.values("metric"))
+    for method in (TEXTBOOK, *METHODS, *PROPORTIONS):
         own = main.where(method=method, confidence_level=LEVEL)
         other = stress.where(method=method, confidence_level=LEVEL)
         metrics = own.values("metric")
         lines.append(
             [
                 method,
-                metrics[0] if len(metrics) == 1 else str(len(metrics)),
+                "all" if len(metrics) == everything else _some(metrics),
                 number(own.least),
                 number(own.mean),
                 number(own.error),
                 number(other.least),
                 f"{own.length:.2f}",
+                f"{own.share('whole_range'):.1%}",
                 f"{own.share('zero_width'):.1%}",
             ]
         )
     return lines
+
+
+def _some(metrics: list[str]) -> str:
+    return f"{metrics[0]} only" if len(metrics) == 1 else "all but lift"
 
 
 def by_metric(main: Sample) -> list[Line]:
@@ -255,22 +184,17 @@ def by_rows(main: Sample) -> list[Line]:
     return lines
 
 
-def worst(main: Sample, number_of: int = 5) -> list[Line]:
+def worst(main: Sample, again: Sample, number_of: int = 5) -> list[Line]:
     """The settings in which "score" covers least, and what the others do there."""
-    lines = [["metric", "level", "rows", "prevalence", "rule", "expected errors"]]
-    lines[0] += METHODS
+    header = ["metric", "level", "rows", "prevalence", "rule", "expected errors"]
+    lines = [[*header, "undefined", "score, afresh", *METHODS]]
     for level in LEAST:
-        own = main.where(method="score", confidence_level=level)
-        order = sorted(own.records, key=lambda each: each["coverage"])
+        at = main.where(confidence_level=level)
+        fresh = again.where(confidence_level=level)
+        order = sorted(fresh.records, key=lambda each: each["coverage"])
         for each in order[:number_of]:
-            key = {
-                name: each[name]
-                for name in ("metric", "n", "prevalence", "quality", "confidence_level")
-            }
-            found = {
-                other["method"]: number(other["coverage"])
-                for other in main.where(**key).records
-            }
+            there = at.where(metric=each["metric"], setting=each["setting"])
+            found = {one["method"]: number(one["coverage"]) for one in there.records}
             share = each["prevalence"] * each["miss_rate"]
             share += (1 - each["prevalence"]) * each["false_positive_rate"]
             lines.append(
@@ -281,6 +205,8 @@ def worst(main: Sample, number_of: int = 5) -> list[Line]:
                     f"{each['prevalence']:g}",
                     each["quality"],
                     f"{each['n'] * share:.1f}",
+                    f"{each['undefined']:.1%}",
+                    number(each["coverage"]),
                     *(found.get(method, "") for method in METHODS),
                 ]
             )
@@ -334,93 +260,6 @@ def lattice_floor(level: float, least: float) -> float:
 
 
 # --------------------------------------------------------------------------------------
-# Pictures
-# --------------------------------------------------------------------------------------
-
-_COLOURS = {
-    "delta": "#c1443c",
-    "blurred": "#d8932b",
-    "plus-four": "#5b8fb9",
-    "score": "#22577a",
-}
-
-
-def draw(main: Sample, joint: Sample, output: Path) -> None:
-    """Draw coverage by rows, length beside coverage and joint coverage."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    def panels(methods: Iterable[str], **options: Any) -> Any:
-        methods = list(methods)
-        size = (2.6 * len(methods) + 0.6, 3.2)
-        figure, axes = plt.subplots(
-            1,
-            len(methods),
-            sharex=True,
-            sharey=True,
-            figsize=size,
-            layout="constrained",
-        )
-        for ax, method in zip(axes, methods, strict=True):
-            ax.set_title(method, fontsize=11)
-            ax.axhline(LEVEL, color="0.35", linewidth=0.8, linestyle="--", zorder=0)
-            ax.spines[["top", "right"]].set_visible(False)
-            ax.grid(color="0.92")
-            ax.set_axisbelow(True)
-        return figure, axes
-
-    def save(figure: Any, name: str) -> None:
-        figure.savefig(output / name, dpi=150, metadata={"Software": None})
-        plt.close(figure)
-
-    at = main.where(confidence_level=LEVEL)
-    rows = sorted(at.values("n"))
-
-    figure, axes = panels(METHODS)
-    for ax, method in zip(axes, METHODS, strict=True):
-        coverage = [at.where(method=method, n=n).column("coverage") for n in rows]
-        low, high = np.transpose([np.quantile(each, [0.05, 0.95]) for each in coverage])
-        colour = _COLOURS[method]
-        ax.fill_between(rows, low, high, color=colour, alpha=0.25, linewidth=0)
-        ax.plot(rows, [fmean(each) for each in coverage], color=colour, linewidth=2)
-        ax.plot(rows, [min(each) for each in coverage], color=colour, linewidth=0.8)
-        ax.set(xscale="log", ylim=(0.5, 1.005), xlabel="rows")
-        ax.set_xticks(rows[::2], [str(n) for n in rows[::2]])
-        ax.minorticks_off()
-    axes[0].set_ylabel("coverage")
-    save(figure, "coverage_rows.png")
-
-    figure, axes = panels(METHODS)
-    for ax, method in zip(axes, METHODS, strict=True):
-        own = at.where(method=method)
-        length, coverage = own.column("relative_length"), own.column("coverage")
-        ax.scatter(
-            length, coverage, s=5, color=_COLOURS[method], alpha=0.4, linewidth=0
-        )
-        ax.axvline(1, color="0.35", linewidth=0.8, linestyle="--", zorder=0)
-        ax.set(
-            xlim=(0.4, 2.2), ylim=(0.5, 1.005), xlabel="length, relative to Pearson's"
-        )
-    axes[0].set_ylabel("coverage")
-    save(figure, "coverage_length.png")
-
-    methods = joint.values("method")
-    figure, axes = panels(methods)
-    sizes = sorted(joint.values("n"))
-    for ax, method in zip(axes, methods, strict=True):
-        for position, n in enumerate(sizes):
-            coverage = joint.where(method=method, n=n).column("coverage")
-            spread = np.linspace(-0.3, 0.3, len(coverage))
-            ax.scatter(position + spread, coverage, s=9, color=_COLOURS[method])
-        ax.set(ylim=(0.5, 1.005), xlabel="rows")
-        ax.set_xticks(range(len(sizes)), [str(n) for n in sizes])
-    axes[0].set_ylabel("joint coverage")
-    save(figure, "coverage_joint.png")
-
-
-# --------------------------------------------------------------------------------------
 # Words
 # --------------------------------------------------------------------------------------
 
@@ -443,14 +282,15 @@ geometric mean over the settings of ratios of mean lengths. The tables are of 95
 intervals where they name no level.
 
 A coverage that is counted on so many samples is itself known within a *Monte Carlo
-error*: about .002 where there are {draws} samples. That of a least coverage is given
-in brackets or beside it; the mean absolute error holds some of that noise, too.
+error*, the standard deviation of the count's share: .0015 at 95% where there are
+{draws} samples. The mean absolute error holds some of that noise, too, and the least of
+many coverages is low by chance as well as by its setting. So the {worst} settings and
+metrics in which "score" covered least at each level were drawn afresh, {afresh_draws}
+samples each, and its least coverage is that of the new samples.
 
-What is certified are skci's own intervals. Its "delta" differs from the textbook's
-where the rows show no variance: it gives the whole range, which covers and is long,
-and not a single point. For "score", a truth counts as held if the test that the
-interval inverts accepts it; for samples of each setting the limits themselves are
-computed as well, for the lengths.
+What is certified are the intervals that skci gives. Its "delta" differs from the
+*textbook*'s where the rows show no variance: it gives the whole range, which covers and
+says nothing, and not a single point.
 
 With few errors, coverage moves in steps: a sample has 2 or 3 errors and nothing
 between, so no interval covers exactly .95. For the accuracy at level .9, no intervals
@@ -465,11 +305,12 @@ folder ``--work``.
 _GOALS = """\
 What "score" set out to reach on the main grid, and for joint intervals at level .95.
 *Within error* is short of the goal by less than two Monte Carlo errors, which chance
-alone could do. That no interval leaves the range or is without width was seen on
-{lengths} samples of each setting.
+alone could do. A least coverage is of new samples from the worst settings.
 """
 _METHODS = """\
-All methods. The last four are for proportions; they were given the accuracy.
+All methods on the main grid, and their least coverage on the stress set. The last four
+are for proportions; they were given the accuracy. *Whole range* and *without width* are
+shares of the samples whose interval says nothing, or is a point.
 """
 _METRICS = """\
 The least and the mean coverage over the settings of the main grid. Plus-four is not
@@ -479,7 +320,9 @@ _ROWS = """\
 The same by the number of rows.
 """
 _WORST = """\
-The settings of the main grid in which "score" covers least.
+The settings and metrics of the main grid in which "score" covers least, on new samples
+and on those of all methods. *Undefined* is the share of the samples in which the metric
+is not defined; they are left out.
 """
 _JOINT = """\
 All intervals of a report at once, at level .95: three families of rules and metrics,
@@ -487,7 +330,9 @@ All intervals of a report at once, at level .95: three families of rules and met
 answers are correlated (latent normals with correlation .6), wherever at least ten
 positives are expected. Each setting has {joint_draws} samples, so that a coverage is
 known to about .007, and the least of so many settings is expected to be as low as
-.933 where all of them cover .95. Conservative rules are left out. Undefined metrics
+.933 where all of them cover .95. So the {joint_worst} settings in which "score" covered
+least were drawn afresh, {joint_afresh_draws} samples each; the least of those is under
+*Goals*. Conservative rules are left out. Undefined metrics
 hold their truth, for their interval is the whole range.
 """
 

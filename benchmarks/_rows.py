@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from _table import Line, as_rst, as_text, heading
+from _table import Line, as_rst, as_text, heading, yes
 from _timing import Comparison
 
 
@@ -107,10 +107,6 @@ def limited(task: str, seconds: float, goal: float | None = None) -> Row:
 
 def is_met(value: float, goal: float | None) -> str:
     return "" if goal is None else yes(value <= goal)
-
-
-def yes(met: bool) -> str:
-    return "yes" if met else "no"
 
 
 def fraction(ratio: float) -> str:

@@ -23,17 +23,22 @@ QUALITIES: dict[str, tuple[float, float] | None] = {
     "near-perfect": (0.02, 0.01),
     "conservative": None,
 }
-"""Miss rate and false-positive rate of the rules.
+"""Miss rate and false-positive rate of the rules; see `error_rates`."""
 
-A conservative one finds a tenth of the positives and is right in half of its alarms.
-"""
+
+def error_rates(quality: str, prevalence: float) -> tuple[float, float]:
+    """Miss rate and false-positive rate of a rule.
+
+    A conservative one finds a tenth of the positives and is right in half of its
+    alarms.
+    """
+    return QUALITIES[quality] or (0.9, 0.1 * prevalence / (1 - prevalence))
 
 
 @dataclass(frozen=True)
 class Setting:
     """One binary rule on n rows."""
 
-    chapter: str
     n: int
     prevalence: float
     miss: float
@@ -58,10 +63,10 @@ def main_grid() -> Iterator[Setting]:
     """Every n, prevalence and quality with enough positives."""
     for n in ROWS:
         for prevalence in PREVALENCES:
-            for quality, rates in QUALITIES.items():
-                miss, alarm = rates or (0.9, 0.1 * prevalence / (1 - prevalence))
+            for quality in QUALITIES:
+                miss, alarm = error_rates(quality, prevalence)
                 if n * prevalence >= ENOUGH_POSITIVES:
-                    yield Setting("main", n, prevalence, miss, alarm, quality)
+                    yield Setting(n, prevalence, miss, alarm, quality)
 
 
 def stress_set(number: int, seed: int) -> Iterator[Setting]:
@@ -75,7 +80,7 @@ def stress_set(number: int, seed: int) -> Iterator[Setting]:
         )
         if int(n) * prevalence >= ENOUGH_POSITIVES:
             number -= 1
-            yield Setting("stress", int(n), prevalence, miss, alarm)
+            yield Setting(int(n), prevalence, miss, alarm)
 
 
 def distinct_tables(setting: Setting, draws: int, rng: Any) -> tuple[Array, Array]:
@@ -107,8 +112,8 @@ class JointSetting:
     metrics: tuple[str, ...]
 
     def outcomes(self) -> tuple[Array, Array]:
-        """Give all joint outcomes (truth, responses) and their probabilities."""
-        miss, alarm = QUALITIES[self.quality] or (0.9, 0.1 * self.prevalence)
+        """All joint outcomes (truth, responses) and their probabilities."""
+        miss, alarm = error_rates(self.quality, self.prevalence)
         spread = np.linspace(0.8, 1.25, self.rules)
         grid = np.indices((2,) * (self.rules + 1)).reshape(self.rules + 1, -1).T
         outcomes = grid.astype(bool)

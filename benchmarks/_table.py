@@ -32,3 +32,8 @@ def as_rst(lines: Sequence[Line]) -> str:
 def heading(title: str, underline: str = "=") -> str:
     """Write a title of reStructuredText."""
     return f"{title}\n{underline * len(title)}\n"
+
+
+def yes(met: bool) -> str:
+    """Write whether something holds."""
+    return "yes" if met else "no"

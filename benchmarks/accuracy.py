@@ -1,4 +1,6 @@
-"""Is skci right? ``python benchmarks/accuracy.py [--quick] [--output docs/benchmarks]``
+"""Is skci right?
+
+    python benchmarks/accuracy.py [--quick]
 
 Its numbers are held to oracles that find them in another way, and to what is known of
 mistakes in other software. The tables are printed and, unless --quick is given without
@@ -8,18 +10,15 @@ anything disagrees by more than is allowed.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
-from pathlib import Path
 
 import _mistakes
 import _oracles
+from _command import page_folder, parser
 from _mistakes import Mistake, mistakes
 from _oracles import Check, checks
-from _table import Line, as_rst, as_text, heading
-
-_DOCS = Path(__file__).parents[1] / "docs" / "benchmarks"
+from _table import Line, as_rst, as_text, heading, yes
 
 _ORACLES = """\
 Each number is found in a second way. Random tables are of three rules and all metrics,
@@ -52,19 +51,14 @@ formula that was met, of a package that this run does not use.
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="seconds, fewer tables")
-    parser.add_argument("--output", type=Path, help=f"folder, {_DOCS.name} by default")
-    options = parser.parse_args()
+    options = parser(__doc__).parse_args()
     held = list(checks(_oracles.QUICK if options.quick else _oracles.FULL))
     print(f"{as_text(check_lines(held))}\n")
     made = list(mistakes(_mistakes.QUICK if options.quick else _mistakes.FULL))
     print(f"{as_text(mistake_lines(made))}\n")
     skipped = list(dict.fromkeys([*_oracles.skipped(), *_mistakes.skipped()]))
     print(*summary(held, made), *skipped, sep="\n")
-    output = options.output or (None if options.quick else _DOCS)
-    if output:
-        output.mkdir(parents=True, exist_ok=True)
+    if output := page_folder(options):
         text = page(held, made, skipped)
         (output / "accuracy.rst").write_text(text, encoding="utf-8")
     return int(not all_right(held, made))
@@ -117,10 +111,6 @@ def mistake_lines(made: list[Mistake]) -> list[Line]:
         for each in made
     ]
     return [header, *lines]
-
-
-def yes(holds: bool) -> str:
-    return "yes" if holds else "no"
 
 
 def summary(held: list[Check], made: list[Mistake]) -> list[str]:

@@ -1,4 +1,6 @@
-"""How fast is skci? ``python benchmarks/speed.py [--quick] [--output docs/benchmarks]``
+"""How fast is skci?
+
+    python benchmarks/speed.py [--quick]
 
 Everything is timed side by side with something that its user knows, in one run and in
 turns. The tables are printed and, unless --quick is given without --output, written to
@@ -7,15 +9,14 @@ turns. The tables are printed and, unless --quick is given without --output, wri
 
 from __future__ import annotations
 
-import argparse
 import os
 import platform
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from _bootstrap import bootstraps
+from _command import page_folder, parser
 from _effort import FULL, QUICK
 from _growth import growth, picture
 from _points import points
@@ -26,8 +27,6 @@ from _scores import scores
 from _table import as_rst, heading
 from threadpoolctl import threadpool_limits
 
-_DOCS = Path(__file__).parents[1] / "docs" / "benchmarks"
-
 _TEXT = """\
 The processor time of skci over that of the other, measured in turns in one run, with
 one thread: the ratio of the medians and the quartiles of the ratios of neighbours.
@@ -37,10 +36,7 @@ one machine.
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="seconds, rough")
-    parser.add_argument("--output", type=Path, help=f"folder, {_DOCS.name} by default")
-    options = parser.parse_args()
+    options = parser(__doc__).parse_args()
     effort = QUICK if options.quick else FULL
     sections = []
     for measure in (points, bootstraps, scores, quantiles):
@@ -48,9 +44,7 @@ def main() -> None:
         print(sections[-1].as_text(), end="\n\n", flush=True)
     last, curves = growth(effort)
     print(last.as_text(), surroundings(), sep="\n\n")
-    output = options.output or (None if options.quick else _DOCS)
-    if output:
-        output.mkdir(parents=True, exist_ok=True)
+    if output := page_folder(options):
         text = page([*sections, last])
         (output / "speed.rst").write_text(text, encoding="utf-8")
         picture(curves, output / "speed.png")
