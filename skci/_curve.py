@@ -17,18 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from skci._statistic import Samples, normalised
+from skci._functionals import Functional
+from skci._statistic import EDGE, Samples, normalised
 
 __all__ = [
-    "EDGE",
     "Array",
-    "Functional",
     "Places",
     "Points",
     "Problem",
@@ -40,7 +39,6 @@ Array = NDArray[Any]
 
 # Where a functional is defined.
 _NOTHING = 1e-40  # rows added to tell a value at empty cells from an undefined one
-EDGE = 1e-12  # estimates this near to an end of the range are at that end
 _INFINITE = 1e25  # estimates beyond this are infinite: they divide by _NOTHING
 
 # Newton's method.
@@ -48,14 +46,6 @@ _DIFFERENCE = 1e-5  # relative step of the forward differences in the Jacobian
 _TOLERANCE = 3e-5  # relative length of a last step; what is left is about its square
 _BOLD = (0.9, 0.97)  # most that a step takes of p or w; the latter in empty cells
 _ITERATIONS = 12  # steps before giving up
-
-
-class Functional(Protocol):
-    """What is asked of a functional."""
-
-    def __call__(self, p: Array, /) -> tuple[Array, Array, Array]:
-        """Value (...), influence values (..., m) and a gradient not used here."""
-        ...
 
 
 class Problem:

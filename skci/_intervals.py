@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from scipy import stats
 
 from skci._functionals import Functional
 from skci._measures import Measure
-from skci._score import EDGE, score_limits
+from skci._score import score_limits
+from skci._statistic import EDGE
 
 __all__ = ["METHODS", "IntervalMethod", "Task", "refusal"]
 
@@ -89,14 +90,30 @@ def score(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, flo
 
 def wilson(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
     """Wilson's (1927) score interval of a proportion."""
-    return [_binomial(task, crit, "wilson") for task in tasks]
+    limits = []
+    for task in tasks:
+        successes, trials = task.measure.successes_and_trials(task.counts)
+        n = trials + crit**2
+        centre = (successes + crit**2 / 2) / n
+        spread = successes * (trials - successes) / trials + crit**2 / 4
+        half = crit * np.sqrt(spread) / n
+        limits.append(_clip(task, centre - half, centre + half))
+    return limits
 
 
 def clopper_pearson(
     tasks: Sequence[Task], crit: float, z: float
 ) -> list[tuple[float, float]]:
     """Clopper and Pearson's (1934) exact interval of a proportion."""
-    return [_binomial(task, crit, "exact") for task in tasks]
+    limits = []
+    for task in tasks:
+        successes, trials = task.measure.successes_and_trials(task.counts)
+        failures, tail = trials - successes, stats.norm.sf(crit)
+        # Without successes (failures) the distribution is none and the limit an end.
+        low = stats.beta.ppf(tail, successes, failures + 1)
+        high = stats.beta.isf(tail, successes + 1, failures)
+        limits.append(_clip(task, np.nan_to_num(low), np.nan_to_num(high, nan=1.0)))
+    return limits
 
 
 def agresti_coull(
@@ -126,16 +143,6 @@ def jeffreys(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, 
         posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
         limits.append(_clip(task, posterior.ppf(tail), posterior.isf(tail)))
     return limits
-
-
-def _binomial(
-    task: Task, crit: float, method: Literal["wilson", "exact"]
-) -> tuple[float, float]:
-    successes, trials = task.measure.successes_and_trials(task.counts)
-    level = 1 - 2 * stats.norm.sf(crit)
-    test = stats.binomtest(round(successes), round(trials))
-    interval = test.proportion_ci(level, method=method)
-    return _clip(task, interval.low, interval.high)
 
 
 def _clip(task: Task, low: float, high: float) -> tuple[float, float]:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skci._curve import Array, Functional, Places, Points, Problem, Rows, newton
+from skci._curve import Array, Places, Points, Problem, Rows, newton
+from skci._functionals import Functional
 from skci._statistic import Samples, filled
 
 __all__ = ["LANDINGS", "road_limits", "road_roots"]

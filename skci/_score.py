@@ -31,12 +31,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skci._curve import EDGE, Functional
+from skci._functionals import Functional
 from skci._roads import LANDINGS, road_limits, road_roots
 from skci._statistic import Samples, Statistic, improved, pearson
 from skci._tversky import as_tversky, tversky_limits
 
-__all__ = ["EDGE", "improved", "pearson", "score_limits", "score_roots"]
+__all__ = ["improved", "pearson", "score_limits", "score_roots"]
 
 Array = NDArray[Any]
 

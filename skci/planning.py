@@ -319,7 +319,7 @@ def _sets(joint: JointEstimate) -> int:
 
 
 def _fewest(joint: JointEstimate, own: Parameter | None = None) -> int:
-    """Rows to start from: two in each sample, and a trial of a proportion."""
+    """Rows to start from: two in each sample, and enough to expect a trial."""
     fewest = 2 * _sets(joint)
     if own is None or own.measure.proportion is None:
         return fewest
