@@ -86,7 +86,8 @@ def binary_table(
     positive = _label_or_1(pos_label)
     # Counting is checking: where each entry is one of two fair labels, nothing is left
     # to be checked, and most data never see the slow road.
-    if not _has_text(columns) and not isinstance(positive, str):
+    kinds = "U" if isinstance(positive, str) else "biuf"
+    if all(column.dtype.kind in kinds for column in columns):
         negative = _first_other(columns, positive)
         if _is_label(negative):
             table = count_outcomes(columns, positive, negative)
@@ -143,10 +144,6 @@ def _from_sequence(values: Any, name: str) -> Array:
     return array
 
 
-def _has_text(columns: Sequence[Array]) -> bool:
-    return any(column.dtype.kind not in "biuf" for column in columns)
-
-
 def _first_other(columns: Sequence[Array], positive: Any) -> Any:
     """Find the first label that is not the positive one; None if there is none."""
     for column in columns:
@@ -161,7 +158,9 @@ def _first_other(columns: Sequence[Array], positive: Any) -> Any:
 
 
 def _is_label(value: Any) -> bool:
-    return value is None or (math.isfinite(value) and value == int(value))
+    if value is None or isinstance(value, str):
+        return True
+    return math.isfinite(value) and value == int(value)
 
 
 def _two_labels(names: Sequence[str], columns: Sequence[Array]) -> list[Any]:
