@@ -27,16 +27,21 @@ _PATIENCE = 1.0
 """Seconds from which a task is timed once only."""
 
 _TEXT = """\
-.. image:: speed.png
+.. figure:: speed.png
    :alt: Time and peak memory against rows, rules and parameters, both on logarithmic
       scales. Time is proportional to the rows, and memory flat from the first chunk on.
+
+   Time and peak memory. Along dotted lines time is proportional. With the rows both do
+   what they should; the covariance of many rules and the critical value of many
+   parameters cost more than in proportion, so that a report on hundreds of rules takes
+   longer than their accuracies alone.
 
 Above a million rows, F05CI is given chunks of a million, of which it keeps the counts:
 the outcome tables are added and the interval is made of the sum. The reports of many
 rules are of the accuracy, on {rows:,} rows of bytes; beside them are as many calls of
 ``accuracy_score``. The reports of many parameters are of up to 20 metrics of each rule,
-on {few:,} rows. Along dotted lines time is proportional. Memory is the most that is
-allocated beyond the data.
+on {few:,} rows. Memory is the most that is allocated beyond
+the data.
 """
 
 _ROWS, _FEW = 100_000, 10_000

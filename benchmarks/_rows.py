@@ -58,9 +58,13 @@ class Section:
 
 
 def goals(sections: Sequence[Section]) -> list[Row]:
-    """Collect the comparisons that have a goal, without what is not of it."""
+    """Collect the comparisons that have a goal, without what is not of it.
+
+    A limit is compared with nothing: there the time stands in place of a ratio.
+    """
+    nothing = dict.fromkeys(["spread", "ours", "theirs", "error", "their_error"], "")
     return [
-        replace(row, spread="", ours="", theirs="", error="", their_error="")
+        replace(row, ratio=row.ratio or row.ours, **nothing)
         for section in sections
         for row in section.rows
         if row.goal

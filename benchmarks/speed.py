@@ -31,7 +31,7 @@ _TEXT = """\
 The processor time of skci over that of the other, measured in turns in one run, with
 one thread: the ratio of the medians and the quartiles of the ratios of neighbours.
 Intervals and reports are looked at. The ratios are what counts; the milliseconds are of
-one machine.
+one machine. First what has a goal; where nothing compares, the goal is a time.
 """
 
 

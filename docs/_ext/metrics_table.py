@@ -2,16 +2,13 @@
 
 - ``.. metrics-table::`` writes the table of all metrics from the registry,
 - ``.. metric-aliases::`` writes the table of their other names,
-- ``.. toctree-if-any::`` is a toctree of pages that may not have been made yet,
 - a public name of ``skci`` that no page documents is warned of.
 """
 
 import math
 
-from sphinx.directives.other import TocTree
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.matching import patfilter
 
 import skci
 from skci._intervals import METHODS
@@ -94,17 +91,6 @@ class MetricAliases(SphinxDirective):
         return self.parse_text_to_nodes(_list_table([1, 1], rows))
 
 
-class ToctreeIfAny(TocTree):
-    """A toctree with ``:glob:``, but none at all where no page matches."""
-
-    def run(self):
-        pages = self.env.found_docs
-        if any(patfilter(pages, pattern) for pattern in self.content if pattern):
-            return super().run()
-        self.env.note_reread()
-        return []
-
-
 def check_public_names(app, env):
     """Warn of public names without a place in the reference."""
     documented = {name for name, *_ in env.domains["py"].get_objects()}
@@ -116,6 +102,5 @@ def check_public_names(app, env):
 def setup(app):
     app.add_directive("metrics-table", MetricsTable)
     app.add_directive("metric-aliases", MetricAliases)
-    app.add_directive("toctree-if-any", ToctreeIfAny)
     app.connect("env-check-consistency", check_public_names)
     return {"parallel_read_safe": True}
