@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import warnings
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from _batch import Batch, disagreements, methods_of
+from _reports import JOINT_LEVEL, holds, report_of, truths_of
 from _resume import Record
 from _settings import JointSetting, Setting, distinct_tables, main_grid
 from numpy.typing import NDArray
 
-import skci
 from skci._functionals import CellFunctional
 from skci._measures import MEASURES
 
@@ -37,7 +36,6 @@ METRICS = (
     "cosine",
 )
 JOINT_METHODS = ("delta", "blurred", "score")
-JOINT_LEVEL = 0.95
 
 _FOR_LENGTH = 200
 """Samples of a setting whose intervals are compared with Pearson's."""
@@ -167,12 +165,12 @@ class JointPart:
     def records(self, rng: np.random.Generator) -> list[Record]:
         """How often all intervals of a report hold at once, by method."""
         outcomes, p = self.setting.outcomes()
-        truths = _truths(self.setting, outcomes, p)
+        truths = truths_of(self.setting).ravel()
         held = dict.fromkeys(self.methods, 0)
         for counts in rng.multinomial(self.setting.n, p, size=self.draws):
             rows = np.repeat(outcomes, counts, axis=0)
             for method in self.methods:
-                held[method] += _holds(self._report(rows, method), truths)
+                held[method] += holds(report_of(self.setting, rows, method), truths)
         return [
             {
                 "chapter": self.chapter,
@@ -189,42 +187,3 @@ class JointPart:
             }
             for method in self.methods
         ]
-
-    def _report(self, rows: Array, method: str) -> skci.JointReport:
-        rules = {f"rule {k}": rows[:, 1 + k] for k in range(self.setting.rules)}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return skci.joint_report(
-                rows[:, 0],
-                rules,
-                metrics=list(self.setting.metrics),
-                confidence_level=JOINT_LEVEL,
-                method=method,
-            )
-
-
-def _truths(setting: JointSetting, outcomes: Array, p: Array) -> Array:
-    """Measures of every rule in the population, in the order of a report."""
-    truths = []
-    for rule in outcomes[:, 1:].T:
-        own = 2 * outcomes[:, 0] + rule
-        tn, fp, fn, tp = np.bincount(own, weights=p, minlength=4)
-        cells = np.array([tp, fp, fn, tn])
-        for metric in setting.metrics:
-            functional = CellFunctional(MEASURES[metric].function)
-            truths.append(float(functional.estimate(cells)))
-    return np.array(truths)
-
-
-def _holds(report: skci.JointReport, truths: Array) -> bool:
-    """Whether all intervals hold their truths."""
-    # The joint intervals are the wider ones: where the individual ones hold, no
-    # critical value is needed.
-    return _inside(report.individual(), truths) or _inside(report, truths)
-
-
-def _inside(report: skci.JointReport, truths: Array) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        low, high = np.array([report[key].confidence_interval() for key in report]).T
-    return bool(((low <= truths) & (truths <= high)).all())

@@ -101,8 +101,9 @@ LATENT_CORRELATION = 0.6
 class JointSetting:
     """Rules on the same rows, alike but for how often they are wrong.
 
-    A rule answers by whether a latent normal is beyond a threshold; the latent normals
-    of the rules are equally correlated, given the truth.
+    With a spread of 1 they are alike in that, too. A rule answers by whether a latent
+    normal is beyond a threshold; the latent normals of the rules are equally
+    correlated, given the truth.
     """
 
     n: int
@@ -110,11 +111,13 @@ class JointSetting:
     quality: str
     rules: int
     metrics: tuple[str, ...]
+    spread: float = 1.25
+    """Error rates of the worst rule over those of a middling one."""
 
     def outcomes(self) -> tuple[Array, Array]:
         """All joint outcomes (truth, responses) and their probabilities."""
         miss, alarm = error_rates(self.quality, self.prevalence)
-        spread = np.linspace(0.8, 1.25, self.rules)
+        spread = np.linspace(1 / self.spread, self.spread, self.rules)
         grid = np.indices((2,) * (self.rules + 1)).reshape(self.rules + 1, -1).T
         outcomes = grid.astype(bool)
         positive = _all_of(1 - miss * spread, outcomes[:, 1:])
@@ -141,6 +144,16 @@ _FAMILIES = (
     (4, ("f0.5", "accuracy", "lift")),
     (4, ("f1", "matthews_corrcoef", "balanced_accuracy")),
 )
+
+
+def decision_settings() -> Iterator[JointSetting]:
+    """Families of three rules, different ones and equal ones, from 200 rows on."""
+    for metrics in (_FAMILIES[0][1], _FAMILIES[2][1]):
+        for n in (200, 1000):
+            for prevalence in (0.5, 0.2, 0.05):
+                for quality in ("poor", "good", "near-perfect"):
+                    for spread in (1.25, 1.0):
+                        yield JointSetting(n, prevalence, quality, 3, metrics, spread)
 
 
 def joint_settings() -> Iterator[JointSetting]:

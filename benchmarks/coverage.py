@@ -74,7 +74,7 @@ def main() -> None:
     options = own.parse_args()
     effort = QUICK if options.quick else FULL
     work = options.work or (None if options.quick else HERE / "work" / "coverage")
-    shelf = Shelf(work, options.seed, ("_coverage", "_batch", "_settings"))
+    shelf = Shelf(work, options.seed, ("_coverage", "_batch", "_reports", "_settings"))
 
     check_batch(options.seed)
     main_parts = [SinglePart("main", own, effort.draws) for own in main_grid()]
