@@ -1,4 +1,4 @@
-"""Make the pictures of a report and of differences.
+"""Make the pictures of a report, of differences and of their power.
 
 The code of the pages is run until there is what is drawn, so that picture and text
 agree.
@@ -8,6 +8,8 @@ import doctest
 from pathlib import Path
 
 import matplotlib
+import numpy as np
+from matplotlib import pyplot as plt
 
 DOCS = Path(__file__).resolve().parent
 
@@ -28,12 +30,30 @@ def save(figure, name):
     figure.savefig(DOCS / "_static" / name, dpi=150, metadata={"Software": None})
 
 
+def power_curves(pilot):
+    """Draw the power of one comparison against the number of rows."""
+    rows = np.geomspace(50, 5000, 60).astype(int)
+    figure, ax = plt.subplots(figsize=(5, 3), layout="constrained")
+    for difference in (0.05, 0.03, 0.02, 0.01):
+        power = pilot.power(rows, difference=difference)[:, 0]
+        ax.plot(rows, power, label=f"{difference:g}")
+    ax.axhline(0.8, color="0.6", linestyle=":", zorder=0)
+    ax.set(xscale="log", xlabel="rows", ylabel="power", ylim=(0, 1.02))
+    ax.set_xticks([50, 100, 200, 500, 1000, 2000, 5000])
+    ax.set_xticks([], minor=True)
+    ax.xaxis.set_major_formatter("{x:.0f}")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(title="true difference", frameon=False)
+    return figure
+
+
 def main():
-    """Draw the report of the README's tour and the differences of a page."""
+    """Draw the report of the README's tour and what a page compares."""
     matplotlib.use("Agg")
     save(run_until(DOCS.parent / "README.md", "report").plot().figure_, "report.png")
     report = run_until(DOCS / "comparing.rst", "report")
     save(report.differences().plot().figure_, "differences.png")
+    save(power_curves(run_until(DOCS / "comparing.rst", "both")), "power.png")
 
 
 if __name__ == "__main__":
