@@ -12,9 +12,9 @@ from skci import exceptions, metrics
 from skci._critical import CriticalValue, critical_value
 from skci._estimate import ConfidenceInterval, MetricEstimate
 from skci.comparison import BestReport, ContrastReport
-from skci.decisions import combine_independent, two_proportion_test
 from skci.display import ConfidenceIntervalDisplay
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
+from skci.independent import combine_independent, two_proportion_test
 from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size
 from skci.report import JointReport

@@ -22,18 +22,15 @@ from skci._joint import JointEstimate, Parameter
 from skci._measures import IDENTITY, LOG, Measure
 from skci._outcomes import View
 
-__all__ = ["against", "combination", "pairs", "stack"]
+__all__ = ["against", "combination", "pairs"]
 
 Array = NDArray[Any]
 
 _MOST_CELLS = 256
 """Cells of a table up to which those that were not observed are listed as well."""
 
-FOR_CONTRASTS = ("delta", "blurred", "score")
-"""Interval methods that serve contrasts."""
 
-
-def pairs(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+def pairs(names: Sequence[Any]) -> Iterator[tuple[int, int]]:
     """All pairs, each once, the first before the second."""
     return itertools.combinations(range(len(names)), 2)
 
@@ -78,10 +75,8 @@ def combination(
     coefficients = tuple(float(weight) for weight in weights.values())
     measure = _measure_of(parameters, coefficients, ratio, metric)
     if method is None:
-        common = {own.method for own in parameters} & set(FOR_CONTRASTS)
-        method = common.pop() if len(common) == 1 else "score"
-    if method not in FOR_CONTRASTS:
-        raise ValueError(f"method must be one of {list(FOR_CONTRASTS)}, got {method!r}")
+        serving = {own.method for own in parameters if not refusal(own.method, measure)}
+        method = serving.pop() if len(serving) == 1 else "score"
     reason = refusal(method, measure)
     if reason:
         raise ValueError(reason)
@@ -202,41 +197,4 @@ def _measure_of(
         proportion=None,
         scale=LOG if ratio else IDENTITY,
         plus_four=None,
-    )
-
-
-def stack(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEstimate:
-    """Estimates from independent samples as one joint estimate.
-
-    Parameters
-    ----------
-    joints : sequence of JointEstimate
-    names : sequence of str
-        What to put before the names of their rules.
-    """
-    counts = np.concatenate([joint.counts for joint in joints])
-    parameters: list[Parameter] = []
-    samples = np.zeros(0, dtype=int)
-    for joint, name in zip(joints, names, strict=True):
-        first = samples.max(initial=-1) + 1  # a joint may hold several samples itself
-        rows = slice(len(samples), len(samples) + len(joint.counts))
-        for own in joint.parameters:
-            index = np.full(len(counts), own.size)
-            index[rows] = own.index
-            view = _view(own)
-            parameters.append(
-                replace(
-                    own,
-                    rule=f"{name} {own.rule}".strip(),
-                    index=index,
-                    moments=tuple((first, moment) for moment in own.moments),
-                    view=replace(view, sample=int(first + view.sample)),
-                )
-            )
-        inner = joint.samples
-        if inner is None:
-            inner = np.zeros(len(joint.counts), dtype=int)
-        samples = np.append(samples, first + inner)
-    return replace(
-        joints[0], parameters=tuple(parameters), counts=counts, samples=samples
     )

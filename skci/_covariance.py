@@ -20,10 +20,11 @@ def sampling_covariance(
     indices: Sequence[Array],
     counts: Array,
     samples: Array | None = None,
+    ddof: int = 1,
 ) -> Array:
     r"""Estimate the covariance of estimates from influence values on the same rows.
 
-    .. math:: \frac{1}{n (n - 1)} \sum_i L_j(i) L_k(i)
+    .. math:: \frac{1}{n (n - d)} \sum_i L_j(i) L_k(i)
 
     over the n rows, with the influence values of each parameter centred at their mean
     over the rows. Of several independent samples it is the sum of what each of them
@@ -39,6 +40,8 @@ def sampling_covariance(
         Rows with each joint outcome.
     samples : int array of shape (m,), optional
         The sample that each joint outcome is of.
+    ddof : int
+        The d of the formula: 1 for rows that were seen, 0 for a population.
 
     Returns
     -------
@@ -52,7 +55,7 @@ def sampling_covariance(
             own = samples == sample
             rows = counts[own].sum()
             within = [index[own] for index in indices]
-            covariance = sampling_covariance(influences, within, counts[own])
+            covariance = sampling_covariance(influences, within, counts[own], ddof=ddof)
             total += covariance * (rows / n) ** 2
         return total
     size = len(influences)
@@ -69,7 +72,7 @@ def sampling_covariance(
     mean /= n
     total -= n * mean * mean[:, np.newaxis]
     total = (total + total.T) / 2  # a product of matrices rounds on one side only
-    return total / (n * max(n - 1, 1))
+    return total / (n * max(n - ddof, 1))
 
 
 def blurring(

@@ -15,7 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from skci._intervals import refusal
 from skci._joint import ENOUGH, JointEstimate
 from skci._pvalues import Alternative, pvalue
-from skci._validation import check_choice, check_confidence_level
+from skci._validation import check_alternative, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 __all__ = ["ConfidenceInterval", "MetricEstimate", "decimals", "warn_of_intervals"]
@@ -193,7 +193,7 @@ class MetricEstimate(float):
                 f"null must be a number in the range [{low:g}, {high:g}] of "
                 f"{own.metric}, got {null!r}"
             )
-        check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
+        check_alternative(alternative)
         warn_of_intervals(self._joint, [self._position])
         return pvalue(self._joint, self._position, float(null), alternative)
 

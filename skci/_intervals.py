@@ -17,7 +17,7 @@ from scipy import stats
 
 from skci._functionals import Functional
 from skci._measures import Measure
-from skci._score import score_limits
+from skci._score import score_limits, score_roots
 from skci._statistic import EDGE
 
 __all__ = ["METHODS", "IntervalMethod", "Task", "refusal"]
@@ -86,6 +86,24 @@ def score(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, flo
         for position, k in enumerate(batch):
             limits[k] = _clip(tasks[k], low[position], high[position])
     return limits
+
+
+def score_root(task: Task, null: float) -> float:
+    """Root of the score statistic of a null; NaN if it was not found.
+
+    Infinite at an end of the range, which an interval only reaches where the estimate
+    is.
+    """
+    low, high = task.measure.bounds
+    if not low < null < high:
+        return np.inf
+    (root,) = score_roots(
+        [task.functional],
+        task.counts[np.newaxis],
+        np.array([null]),
+        np.array([task.measure.bounds]),
+    )
+    return float(abs(root))
 
 
 def wilson(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
@@ -194,6 +212,9 @@ class IntervalMethod:
         Whether it can serve a measure.
     need : str
         What it needs, for the message when it cannot.
+    root : callable, optional
+        ``root(task, null)``: the critical value at which the interval of a task ends
+        at a null, where that is known without a search.
     blurred : bool
         Whether the covariance gains the blurring term.
     smooths : bool
@@ -204,6 +225,7 @@ class IntervalMethod:
     limits: Callable[[Sequence[Task], float, float], list[tuple[float, float]]]
     applies: Callable[[Measure], bool] = _any
     need: str = ""
+    root: Callable[[Task, float], float] | None = None
     blurred: bool = False
     smooths: bool = True
 
@@ -215,7 +237,7 @@ METHODS: dict[str, IntervalMethod] = {
         plus_four, _has_plus_four, "a measure that shrinking does not distort"
     ),
     "score": IntervalMethod(
-        score, _is_smooth, "a measure with a derivative everywhere"
+        score, _is_smooth, "a measure with a derivative everywhere", score_root
     ),
     "wilson": IntervalMethod(wilson, _is_proportion, "a proportion"),
     "agresti-coull": IntervalMethod(agresti_coull, _is_proportion, "a proportion"),

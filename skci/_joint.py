@@ -88,7 +88,7 @@ class Parameter:
     @property
     def n_samples(self) -> int:
         """Number of rows of its own table."""
-        return int(self.counts.sum())
+        return round(self.counts.sum())
 
     @property
     def defined(self) -> bool:
@@ -177,6 +177,8 @@ class JointEstimate:
         Seed of the quasi-random points of the critical value.
     samples : int array of shape (m,), optional
         Which of several independent samples each joint outcome is of.
+    ddof : int
+        1 where the rows were seen, 0 where the counts are those of a population.
     """
 
     parameters: tuple[Parameter, ...]
@@ -185,6 +187,7 @@ class JointEstimate:
     simultaneous: bool = True
     random_state: int | None = None
     samples: Array | None = None
+    ddof: int = 1
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
@@ -207,7 +210,7 @@ class JointEstimate:
     @cached_property
     def n_samples(self) -> int:
         """Number of rows."""
-        return int(self.counts.sum())
+        return round(self.counts.sum())
 
     @cached_property
     def estimates(self) -> Array:
@@ -233,7 +236,8 @@ class JointEstimate:
     def standard_errors(self) -> Array:
         """Standard errors, whatever the confidence level, shape (K,)."""
         errors = np.sqrt(self._sampling.diagonal())
-        errors[~np.array(self._has_spread)] = 0 if self.n_samples > 1 else np.nan
+        blind = ~np.array(self._has_spread, dtype=bool)
+        errors[blind] = 0 if self.n_samples > 1 else np.nan
         return self._known(errors)
 
     @cached_property
@@ -257,15 +261,22 @@ class JointEstimate:
         An estimate without a usable variance has the whole range for an interval, so
         it takes no part.
         """
-        if not self.simultaneous or len(self.parameters) == 1:
-            return CriticalValue(self._z)
+        return CriticalValue(self._z) if self.alone else self.quantile()
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether each interval covers for itself, or there is but one."""
+        few = len(self.parameters) == 1
+        return not self.simultaneous or few or int(self.usable.sum()) < 2
+
+    def quantile(self, **options: Any) -> CriticalValue:
+        """Joint quantile of the usable estimates; options are of `critical_value`."""
         usable = np.flatnonzero(self.usable)
-        if len(usable) < 2:
-            return CriticalValue(self._z)
         return critical_value(
             self.correlation[np.ix_(usable, usable)],
             self.confidence_level,
             random_state=self.random_state,
+            **options,
         )
 
     @cached_property
@@ -298,6 +309,17 @@ class JointEstimate:
             tasks = [self._task(positions[k], deviations[positions[k]]) for k in rows]
             limits[rows] = METHODS[name].limits(tasks, crit, z)
         return limits
+
+    def root(self, k: int, null: float) -> float | None:
+        """How many standard errors a null is away, by methods that know it at once.
+
+        It is the critical value at which the interval would end there; NaN if it was
+        not found, and None by methods whose limits must be searched.
+        """
+        find = METHODS[self.parameters[k].method].root
+        if find is None:
+            return None
+        return find(self._task(k, math.sqrt(self._covariance[k, k])), null)
 
     def _task(self, k: int, deviation: float) -> Task:
         own = self.parameters[k]
@@ -338,7 +360,7 @@ class JointEstimate:
             enough = self.n_samples > 1 or own.smoothed
             blurred = METHODS[own.method].blurred and variance > 0
             usable.append(enough and (spread or blurred))
-        return np.array(usable)
+        return np.array(usable, dtype=bool)
 
     @cached_property
     def _sampling(self) -> Array:
@@ -352,6 +374,7 @@ class JointEstimate:
             [own.index for own in chosen],
             self.counts,
             self.samples,
+            self.ddof,
         )
         for k, own in enumerate(chosen):
             covariance[k, k] = max(covariance[k, k], own.least_variance)
@@ -405,7 +428,7 @@ class JointEstimate:
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""
         values = values.copy()
-        unknown = ~np.array(self._linear)
+        unknown = ~np.array(self._linear, dtype=bool)
         values[unknown] = np.nan
         if values.ndim == 2:
             values[:, unknown] = np.nan

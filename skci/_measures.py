@@ -233,6 +233,11 @@ class Measure:
     scale: Link = IDENTITY
     plus_four: Link | None = IDENTITY
 
+    @property
+    def sign(self) -> int:
+        """1 where a greater value is a better one, else -1."""
+        return 1 if self.greater_is_better else -1
+
     def successes_and_trials(self, cells: Array) -> tuple[float, float]:
         """Count the successes and the trials of a proportion."""
         if self.proportion is None:

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from skci._critical import critical_value
 from skci._joint import JointEstimate
-from skci._score import score_roots
 from skci.exceptions import CriticalValueWarning
 
 __all__ = ["Alternative", "pvalue", "pvalues", "step_down"]
@@ -88,14 +86,13 @@ class _Search:
 
     @property
     def alone(self) -> bool:
-        return not self.joint.simultaneous or self.joint.usable.sum() < 2
+        return self.joint.alone
 
     def quantile(self, k: int, null: float, above: bool) -> float:
         """Find the normal quantile of the level whose limit is at the null."""
-        if self.joint.parameters[k].method == "score":
-            root = abs(self._root(k, null))
-            if not np.isnan(root):  # else it was not found
-                return self.at_critical_value(root)
+        root = self.joint.root(k, null)
+        if root is not None and not np.isnan(root):
+            return self.at_critical_value(root)
 
         def beyond(z: float) -> float:
             level = np.clip(1 - 2 * float(stats.norm.sf(z)), 0.0, _HIGHEST)
@@ -113,19 +110,6 @@ class _Search:
             if far > _FARTHEST:
                 return _FARTHEST
         return float(optimize.brentq(beyond, near, far, xtol=1e-10))
-
-    def _root(self, k: int, null: float) -> float:
-        own = self.joint.parameters[k]
-        low, high = own.measure.bounds
-        if not low < null < high:
-            return np.inf  # an interval reaches an end only where the estimate is
-        root = score_roots(
-            [own.functional],
-            own.counts[np.newaxis],
-            np.array([null]),
-            np.array([own.measure.bounds]),
-        )
-        return float(root[0])
 
     # The critical value as a function of the normal quantile of the level: computed
     # at nodes, that of the intervals among them, and a line from each to the next.
@@ -186,15 +170,10 @@ class _Search:
             return float(self.joint.critical_value)
         if self.sides == 2 and z == 0:
             return 0.0
-        joint = self.joint.at(1 - self.alpha(z))
-        usable = np.flatnonzero(joint.usable)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CriticalValueWarning)
-            value = critical_value(
-                joint.correlation[np.ix_(usable, usable)],
-                joint.confidence_level,
+            value = self.joint.at(1 - self.alpha(z)).quantile(
                 alternative="two-sided" if self.sides == 2 else "less",
-                random_state=joint.random_state,
                 tol=_TOLERANCE / float(np.clip(z, 0.1, 1)),
             )
         return float(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -13,9 +13,9 @@ from skci._critical import CriticalValue
 from skci._estimate import MetricEstimate, decimals, warn_of_intervals
 from skci._joint import JointEstimate
 from skci._rendering import as_html, as_latex, as_markdown, as_text
-from skci._validation import check_confidence_level, in_words
+from skci._validation import check_confidence_level, check_known, in_words
 
-__all__ = ["Report", "check_known", "check_names"]
+__all__ = ["Report"]
 
 Array = NDArray[Any]
 
@@ -41,7 +41,7 @@ class Report(ABC):
 
     @property
     def estimates(self) -> Array:
-        """Estimates, by rule and within a rule by metric, shape (K,)."""
+        """Estimates in the order of the report, shape (K,)."""
         return self._joint.estimates.copy()
 
     @property
@@ -262,25 +262,6 @@ class Report(ABC):
         """Intervals to show in the table, by the header of their column."""
         shown = {"individual interval": self._joint.individual().intervals}
         return {"joint interval": limits} | shown if self._joint.simultaneous else shown
-
-
-def check_names(
-    names: str | Iterable[str] | None, known: list[str], kind: str
-) -> list[str]:
-    """Check names of rules or metrics; all if none are given."""
-    if names is None:
-        return known
-    wanted = [names] if isinstance(names, str) else list(names)
-    if not wanted:
-        raise ValueError(f"{kind}s must hold at least one of {known}, got none")
-    for name in wanted:
-        check_known(name, known, kind)
-    return wanted
-
-
-def check_known(name: Any, known: list[str], kind: str) -> None:
-    if not (isinstance(name, str) and name in known):
-        raise KeyError(f"{kind} must be one of {known}, got {name!r}")
 
 
 def _believed(value: CriticalValue) -> str:

@@ -18,10 +18,15 @@ from skci._outcomes import OutcomeTable, count_outcomes
 
 __all__ = [
     "binary_table",
+    "check_alternative",
+    "check_choice",
     "check_confidence_level",
     "check_confusion_matrix",
+    "check_contrasts",
     "check_estimators",
+    "check_known",
     "check_method",
+    "check_names",
     "check_no_pos_label",
     "check_pos_label",
     "check_positive_number",
@@ -299,14 +304,39 @@ def check_confusion_matrix(matrix: Any) -> Array:
 
 
 def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
-    """Validate one of several words."""
+    """Check one of several words."""
     if not (isinstance(value, str) and value in choices):
         raise ValueError(f"{name} must be one of {list(choices)}, got {value!r}")
     return value
 
 
-def check_contrasts(matrix: Any, labels: Any, number: int) -> Array:
-    """Validate the coefficients of contrasts of so many estimates."""
+def check_alternative(alternative: Any) -> str:
+    """Check the alternative of a test."""
+    return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
+
+
+def check_names(
+    names: str | Iterable[str] | None, known: list[str], kind: str
+) -> list[str]:
+    """Check names of rules or metrics; all if none are given."""
+    if names is None:
+        return known
+    wanted = [names] if isinstance(names, str) else list(names)
+    if not wanted:
+        raise ValueError(f"{kind}s must hold at least one of {known}, got none")
+    for name in wanted:
+        check_known(name, known, kind)
+    return wanted
+
+
+def check_known(name: Any, known: list[str], kind: str) -> None:
+    """Check one name."""
+    if not (isinstance(name, str) and name in known):
+        raise KeyError(f"{kind} must be one of {known}, got {name!r}")
+
+
+def check_contrasts(matrix: Any, labels: Any, number: int) -> tuple[Array, list[str]]:
+    """Check the coefficients of contrasts of so many estimates, and their names."""
     try:
         rows = np.asarray(matrix, dtype=float)
     except (TypeError, ValueError) as error:
@@ -324,7 +354,7 @@ def check_contrasts(matrix: Any, labels: Any, number: int) -> Array:
             f"labels must be {len(rows)} different names, one a row of matrix, got "
             f"{names}"
         )
-    return rows
+    return rows, names
 
 
 def check_confidence_level(confidence_level: Any) -> float:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from skci._estimate import decimals
 from skci._joint import JointEstimate
+from skci._planning import power_at, rows_for_power, rows_for_width
 from skci._pvalues import pvalues, step_down
 from skci._rendering import as_text
-from skci._report import Report, check_known, check_names
-from skci._validation import check_choice
-from skci.planning import power_at, rows_for_power, rows_for_width
+from skci._report import Report
+from skci._validation import check_known, check_names
 
 __all__ = ["BestReport", "ContrastReport"]
 
@@ -47,13 +47,13 @@ class ContrastReport(Report):
         labels: dict[str, list[str]],
         *,
         null: float = 0.0,
-        step_down: bool = False,
+        stepwise: bool = False,
         subject: str,
     ) -> None:
         super().__init__(joint)
         self._given_labels = labels
         self._null = null
-        self._step_down = step_down
+        self._stepwise = stepwise
         self._subject = subject
 
     @property
@@ -71,7 +71,7 @@ class ContrastReport(Report):
 
     @cached_property
     def _pvalues(self) -> Array:
-        adjusted = step_down if self._step_down else pvalues
+        adjusted = step_down if self._stepwise else pvalues
         return adjusted(self._joint, self._null)
 
     def sample_size(
@@ -184,7 +184,7 @@ class ContrastReport(Report):
             joint,
             self._given_labels,
             null=self._null,
-            step_down=self._step_down,
+            stepwise=self._stepwise,
             subject=self._subject,
         )
 
@@ -216,19 +216,17 @@ class ContrastReport(Report):
         report._given_labels = labels
         return report
 
-    def findings(self, by: str = "intervals") -> list[str]:
-        """Say which contrasts exclude no difference.
+    def findings(self) -> list[str]:
+        """Say which contrasts are shown to differ from none, by their p-values.
 
         Returns
         -------
         list of str
         """
-        check_choice(by, ("intervals",), "by")
-        limits = self._limits()
         said = []
-        for own, (low, high) in zip(self._joint.parameters, limits, strict=True):
-            if low > self._null or high < self._null:
-                way = "above" if low > self._null else "below"
+        for own, p in zip(self._joint.parameters, self.pvalues, strict=True):
+            if p < 1 - self.confidence_level:
+                way = "above" if own.estimate > self._null else "below"
                 said.append(f"On {own.metric}, {own.rule} is {way} {self._null:g}.")
         return said or [f"No contrast is shown to differ from {self._null:g}."]
 

@@ -9,11 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._contrasts import against, combination, pairs
-from skci._decisions import compact_letters, with_the_best
-from skci._report import Report, check_known, check_names
-from skci._validation import check_choice, check_contrasts, in_words
+from skci._planning import rows_for_width
+from skci._ranking import compact_letters, with_the_best
+from skci._report import Report
+from skci._validation import (
+    check_choice,
+    check_contrasts,
+    check_known,
+    check_method,
+    check_names,
+    in_words,
+)
 from skci.comparison import BestReport, ContrastReport
-from skci.planning import rows_for_width
 
 __all__ = ["JointReport"]
 
@@ -171,8 +178,7 @@ class JointReport(Report):
         for metric in self.metrics:
             rows = self._positions(metric)
             own = [self._joint.parameters[k] for k in rows]
-            sign = 1 if own[0].measure.greater_is_better else -1
-            low, high = np.sort(sign * limits[rows], axis=1).T
+            low, high = np.sort(own[0].measure.sign * limits[rows], axis=1).T
             for one, reached in zip(own, high, strict=True):
                 better = [own[j].rule for j in np.flatnonzero(low > reached)]
                 worse[metric, one.rule] = better
@@ -190,7 +196,7 @@ class JointReport(Report):
             compared, compared._joint.parameters, limits, strict=True
         ):
             if low > 0 or high < 0:
-                first_is_better = (low > 0) == own.measure.greater_is_better
+                first_is_better = (low > 0) == (own.measure.sign > 0)
                 better, other = (first, second) if first_is_better else (second, first)
                 worse[metric, other].append(better)
         return worse
@@ -274,6 +280,8 @@ class JointReport(Report):
         """
         check_choice(scale, ("difference", "ratio"), "scale")
         check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
+        if method is not None:
+            check_method(method)
         if control is not None:
             check_known(control, self.rules, "control")
         kept = check_names(metrics, self.metrics, "metric")
@@ -307,7 +315,7 @@ class JointReport(Report):
             self._joint.with_parameters(contrasts, simultaneous=adjust != "none"),
             labels,
             null=1.0 if ratio else 0.0,
-            step_down=adjust == "step-down",
+            stepwise=adjust == "step-down",
             subject=f"confidence intervals of {scale}s",
         )
 
@@ -349,8 +357,9 @@ class JointReport(Report):
         -----------------------------------------------------
         precision - recall  0.09      [-0.10, 0.28]   0.326
         """
-        names = [labels] if isinstance(labels, str) else list(labels)
-        rows = check_contrasts(matrix, names, len(self))
+        rows, names = check_contrasts(matrix, labels, len(self))
+        if method is not None:
+            check_method(method)
         contrasts = [
             combination(
                 self._joint,
@@ -394,11 +403,18 @@ class JointReport(Report):
         check_known(metric, self.metrics, "metric")
         rows = self._positions(metric)
         own = [self._joint.parameters[k] for k in rows]
-        greater = own[0].measure.greater_is_better
-        sign = 1 if greater else -1
+        sign = own[0].measure.sign
+        compared = self._joint.with_parameters(
+            [
+                combination(self._joint, {rows[i]: sign, rows[j]: -sign})
+                for i, j in pairs(rows)
+            ]
+        )
         low, high = with_the_best(
-            sign * self._joint.estimates[rows],
-            self._joint.covariance[np.ix_(rows, rows)],
+            len(rows),
+            compared.estimates,
+            np.where(compared.usable, np.sqrt(compared.covariance.diagonal()), np.nan),
+            compared.correlation,
             self.confidence_level,
             self._joint.random_state,
         )
@@ -408,7 +424,7 @@ class JointReport(Report):
             self._joint.estimates[rows],
             np.stack([low, high], axis=1),
             self.confidence_level,
-            greater,
+            own[0].measure.greater_is_better,
         )
 
     def letters(self, metric: str, **options: Any) -> dict[str, str]:
@@ -428,8 +444,8 @@ class JointReport(Report):
         check_known(metric, self.metrics, "metric")
         rows = self._positions(metric)
         own = [self._joint.parameters[k] for k in rows]
-        sign = -1 if own[0].measure.greater_is_better else 1
-        order = np.argsort(sign * self._joint.estimates[rows], kind="stable")
+        merits = own[0].measure.sign * self._joint.estimates[rows]
+        order = np.argsort(-merits, kind="stable")
         names = [own[k].rule for k in order]
         differ = np.zeros((len(names), len(names)), dtype=bool)
         if len(names) > 1:

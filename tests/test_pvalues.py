@@ -6,6 +6,7 @@ from metrics_battery import METRICS
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom, binomtest, norm
 
+import skci._intervals
 import skci._pvalues
 from skci import (
     AccuracyCI,
@@ -209,7 +210,7 @@ def test_roots_that_are_not_found_are_searched(monkeypatch):
     compared = random_report(5, "score").differences()
     known = compared.pvalues
     monkeypatch.setattr(
-        skci._pvalues, "score_roots", lambda functionals, *args: np.full(1, np.nan)
+        skci._intervals, "score_roots", lambda functionals, *args: np.full(1, np.nan)
     )
     assert_allclose(compared.pvalues, known, rtol=1e-4)
 

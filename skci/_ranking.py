@@ -1,4 +1,4 @@
-"""Which rules may be the best, and which are told apart: decisions from estimates."""
+"""Which rules may be the best, and which are told apart."""
 
 from __future__ import annotations
 
@@ -7,29 +7,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skci._covariance import correlation_from
+from skci._contrasts import pairs
 from skci._critical import critical_value
 
 __all__ = ["compact_letters", "with_the_best"]
 
 Array = NDArray[Any]
 
-_NO_SPREAD = 1e-12
-
 
 def with_the_best(
-    estimates: Array, covariance: Array, confidence_level: float, seed: int | None
+    size: int,
+    estimates: Array,
+    errors: Array,
+    correlation: Array,
+    confidence_level: float,
+    seed: int | None,
 ) -> tuple[Array, Array]:
-    """Compare each of several estimates, greater being better, with the best.
+    """Compare each of several rules, greater being better, with the best.
 
     Multiple comparisons with the best for any covariance (Edwards and Hsu, 1983;
-    Hsu, 1996, section 4.2). A difference without variance tells nothing.
+    Hsu, 1996, section 4.2), from the differences of all pairs, as `pairs` lists them.
 
     Parameters
     ----------
-    estimates : array of shape (R,)
-        NaN where undefined.
-    covariance : array of shape (R, R)
+    size : int
+        Number of rules R.
+    estimates : array of shape (R (R - 1) / 2,)
+        Differences, the first less the second.
+    errors : array of the same shape
+        Their standard errors; NaN for one that tells nothing.
+    correlation : square array
+        Correlation of the differences.
     confidence_level : float
     seed : int, optional
 
@@ -39,31 +47,30 @@ def with_the_best(
         Limits of how far each is above the best of the others, cut off at 0: `high`
         is 0 for one that is not the best, `low` is 0 for the only one that may be.
     """
-    size = len(estimates)
-    sound = np.isfinite(estimates) & np.isfinite(np.diag(covariance))
-    estimates = np.where(sound, estimates, 0.0)
-    covariance = np.nan_to_num(covariance)
-    variance = np.diag(covariance)
-    squares = variance[:, np.newaxis] + variance - 2 * covariance
-    known = sound & sound[:, np.newaxis]
-    known &= squares > _NO_SPREAD * variance.max(initial=0.0)
-    errors = np.sqrt(np.where(known, squares, 0))
+    above, sign = np.zeros((2, size, size))
+    error = np.full((size, size), np.nan)
+    position = np.zeros((size, size), dtype=int)
+    for k, (i, j) in enumerate(pairs(range(size))):
+        above[i, j], above[j, i] = estimates[k], -estimates[k]
+        sign[i, j], sign[j, i] = 1, -1
+        error[i, j] = error[j, i] = errors[k]
+        position[i, j] = position[j, i] = k
+    known = np.isfinite(error)
     reach = np.zeros(size)
     for j in range(size):
-        others = np.flatnonzero(known[j])
+        others = np.flatnonzero(known[:, j])
         if len(others):
-            contrasts = np.eye(size)[others] - np.eye(size)[j]
+            signs, chosen = sign[others, j], position[others, j]
             reach[j] = critical_value(
-                correlation_from(contrasts @ covariance @ contrasts.T),
+                correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
                 confidence_level,
                 alternative="less",
                 random_state=seed,
             )
     # One of which nothing is known may be better or worse by any amount.
-    above = estimates[:, np.newaxis] - estimates
-    upper = np.where(known, above + reach[:, np.newaxis] * errors, np.inf)
+    upper = np.where(known, above + reach[:, np.newaxis] * error, np.inf)
     high = np.maximum(upper.min(axis=1), 0.0)
-    lower = np.where(known, above - reach * errors, -np.inf)
+    lower = np.where(known, above - reach * error, -np.inf)
     rivals = (high > 0) & ~np.eye(size, dtype=bool)
     low = np.where(rivals, lower, 0.0).min(axis=1)
     return low, high

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from skci._contrasts import stack
 from skci._estimate import MetricEstimate
-from skci._joint import JointEstimate
+from skci._joint import JointEstimate, Parameter
 from skci._pvalues import Alternative
-from skci._validation import check_choice
+from skci._validation import check_alternative
 from skci.report import JointReport
 
 __all__ = ["ProportionTest", "combine_independent", "two_proportion_test"]
@@ -65,17 +65,57 @@ def combine_independent(
     if not named:
         raise ValueError("reports must hold at least one report, got none")
     joints = [_joint_of(each, name) for name, each in named]
-    return JointReport(stack(joints, [str(name) for name, _ in named]))
+    return JointReport(_stacked(joints, [str(name) for name, _ in named]))
 
 
 def _joint_of(value: Any, name: Any) -> JointEstimate:
     if isinstance(value, MetricEstimate):
-        return value._joint.select([value._position])
+        joint = value._joint.select([value._position])
+        if joint.parameters[0].view is not None:  # else it is a contrast
+            return joint
     if isinstance(value, JointReport):
         return value._joint
     raise TypeError(
-        "reports must hold reports of rules or estimates, got "
-        f"{type(value).__name__} at {name!r}"
+        "reports must hold reports of rules or estimates of a rule, got "
+        f"{value!r} at {name!r}"
+    )
+
+
+def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEstimate:
+    """Estimates from independent samples as one joint estimate.
+
+    Parameters
+    ----------
+    joints : sequence of JointEstimate
+    names : sequence of str
+        What to put before the names of their rules.
+    """
+    counts = np.concatenate([joint.counts for joint in joints])
+    parameters: list[Parameter] = []
+    samples = np.zeros(0, dtype=int)
+    for joint, name in zip(joints, names, strict=True):
+        first = samples.max(initial=-1) + 1  # a joint may hold several samples itself
+        rows = slice(len(samples), len(samples) + len(joint.counts))
+        for own in joint.parameters:
+            index = np.full(len(counts), own.size)
+            index[rows] = own.index
+            view = own.view
+            assert view is not None  # _joint_of has seen to that
+            parameters.append(
+                replace(
+                    own,
+                    rule=f"{name} {own.rule}".strip(),
+                    index=index,
+                    moments=tuple((first, moment) for moment in own.moments),
+                    view=replace(view, sample=int(first + view.sample)),
+                )
+            )
+        inner = joint.samples
+        if inner is None:
+            inner = np.zeros(len(joint.counts), dtype=int)
+        samples = np.append(samples, first + inner)
+    return replace(
+        joints[0], parameters=tuple(parameters), counts=counts, samples=samples
     )
 
 
@@ -128,7 +168,7 @@ def two_proportion_test(
     >>> round(z, 2), round(p, 2)
     (1.54, 0.12)
     """
-    check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
+    check_alternative(alternative)
     (a, n), (b, m) = (
         _successes_and_trials(each, name)
         for each, name in ((first, "first"), (second, "second"))
