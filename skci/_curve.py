@@ -38,7 +38,7 @@ __all__ = [
 Array = NDArray[Any]
 
 # Where a functional is defined.
-_NOTHING = 1e-40  # rows added to tell a value at empty cells from an undefined one
+_NOTHING = 1e-80  # rows added to tell a value at empty cells from an undefined one
 _INFINITE = 1e25  # estimates beyond this are infinite: they divide by _NOTHING
 
 # Newton's method.

@@ -88,24 +88,6 @@ def score(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, flo
     return limits
 
 
-def score_root(task: Task, null: float) -> float:
-    """Root of the score statistic of a null; NaN if it was not found.
-
-    Infinite at an end of the range, which an interval only reaches where the estimate
-    is.
-    """
-    low, high = task.measure.bounds
-    if not low < null < high:
-        return np.inf
-    (root,) = score_roots(
-        [task.functional],
-        task.counts[np.newaxis],
-        np.array([null]),
-        np.array([task.measure.bounds]),
-    )
-    return float(abs(root))
-
-
 def wilson(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
     """Wilson's (1927) score interval of a proportion."""
     limits = []
@@ -179,6 +161,42 @@ def _clip(task: Task, low: float, high: float) -> tuple[float, float]:
 
 
 # --------------------------------------------------------------------------------------
+# From a null to a critical value
+# --------------------------------------------------------------------------------------
+
+
+def score_root(task: Task, null: float, above: bool) -> float:
+    """Signed root of the score statistic of a null; NaN if it was not found."""
+    sign = 1 if above else -1
+    ends = np.array(task.measure.bounds)
+    if null in ends:
+        at_end = abs(task.estimate - null) <= EDGE
+        return np.inf if not at_end and null == ends[::sign][0] else -np.inf
+    (root,) = score_roots(
+        [task.functional], task.counts[np.newaxis], np.array([null]), ends[np.newaxis]
+    )
+    return float(sign * root)
+
+
+def clopper_pearson_root(task: Task, null: float, above: bool) -> float:
+    """Take the normal quantile of a tail of the binomial distribution."""
+    successes, trials = task.measure.successes_and_trials(task.counts)
+    if above:
+        return float(stats.norm.isf(stats.binom.sf(successes - 1, trials, null)))
+    return float(stats.norm.isf(stats.binom.cdf(successes, trials, null)))
+
+
+def jeffreys_root(task: Task, null: float, above: bool) -> float:
+    """Take the normal quantile of a tail of the posterior."""
+    successes, trials = task.measure.successes_and_trials(task.counts)
+    if task.estimate == task.measure.bounds[0 if above else 1]:
+        return -np.inf  # that limit is the end
+    posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
+    tail = posterior.cdf(null) if above else posterior.sf(null)
+    return float(stats.norm.isf(tail))
+
+
+# --------------------------------------------------------------------------------------
 # The registry
 # --------------------------------------------------------------------------------------
 
@@ -213,8 +231,10 @@ class IntervalMethod:
     need : str
         What it needs, for the message when it cannot.
     root : callable, optional
-        ``root(task, null)``: the critical value at which the interval of a task ends
-        at a null, where that is known without a search.
+        ``root(task, null, above)``: the critical value at which the lower limit (the
+        upper, if not above) is at a null; negative if the null is on the other side of
+        the estimate. For methods that know it without a search, or whose limits are
+        not alike on both sides.
     blurred : bool
         Whether the covariance gains the blurring term.
     smooths : bool
@@ -225,7 +245,7 @@ class IntervalMethod:
     limits: Callable[[Sequence[Task], float, float], list[tuple[float, float]]]
     applies: Callable[[Measure], bool] = _any
     need: str = ""
-    root: Callable[[Task, float], float] | None = None
+    root: Callable[[Task, float, bool], float] | None = None
     blurred: bool = False
     smooths: bool = True
 
@@ -241,8 +261,10 @@ METHODS: dict[str, IntervalMethod] = {
     ),
     "wilson": IntervalMethod(wilson, _is_proportion, "a proportion"),
     "agresti-coull": IntervalMethod(agresti_coull, _is_proportion, "a proportion"),
-    "clopper-pearson": IntervalMethod(clopper_pearson, _is_proportion, "a proportion"),
-    "jeffreys": IntervalMethod(jeffreys, _is_proportion, "a proportion"),
+    "clopper-pearson": IntervalMethod(
+        clopper_pearson, _is_proportion, "a proportion", clopper_pearson_root
+    ),
+    "jeffreys": IntervalMethod(jeffreys, _is_proportion, "a proportion", jeffreys_root),
 }
 """Every interval method by its name."""
 

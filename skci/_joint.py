@@ -310,16 +310,15 @@ class JointEstimate:
             limits[rows] = METHODS[name].limits(tasks, crit, z)
         return limits
 
-    def root(self, k: int, null: float) -> float | None:
-        """How many standard errors a null is away, by methods that know it at once.
+    def root(self, k: int, null: float, above: bool) -> float | None:
+        """Critical value at which the lower limit, or the upper, is at a null.
 
-        It is the critical value at which the interval would end there; NaN if it was
-        not found, and None by methods whose limits must be searched.
+        NaN if it was not found, and None by methods whose limits must be searched.
         """
         find = METHODS[self.parameters[k].method].root
         if find is None:
             return None
-        return find(self._task(k, math.sqrt(self._covariance[k, k])), null)
+        return find(self._task(k, math.sqrt(self._covariance[k, k])), null, above)
 
     def _task(self, k: int, deviation: float) -> Task:
         own = self.parameters[k]

@@ -71,14 +71,22 @@ class _Search:
 
     def pvalue(self, k: int, null: float) -> float:
         estimate = self.joint.parameters[k].estimate
-        if estimate == null:
-            return 0.5 if self.sides == 1 and self.alone else 1.0
         above = estimate > null
-        if self.sides == 2 or above == (self.alternative == "greater"):
+        if self.sides == 2:
+            if estimate == null:
+                return 1.0
+            return min(self.alpha(self.quantile(k, null, above)), 1.0)
+        greater = self.alternative == "greater"
+        if above == greater and estimate != null:
             return self.alpha(self.quantile(k, null, above))
-        if self.alone:
-            return 1 - self.alpha(self.quantile(k, null, above))
-        return 1.0
+        if not self.alone:
+            return 1.0
+        root = self.joint.root(k, null, greater)
+        if root is not None and not np.isnan(root):
+            return self.alpha(root)
+        if estimate == null:
+            return 0.5
+        return 1 - self.alpha(self.quantile(k, null, above))
 
     def alpha(self, z: float) -> float:
         """Level that has this normal quantile."""
@@ -90,7 +98,7 @@ class _Search:
 
     def quantile(self, k: int, null: float, above: bool) -> float:
         """Find the normal quantile of the level whose limit is at the null."""
-        root = self.joint.root(k, null)
+        root = self.joint.root(k, null, above)
         if root is not None and not np.isnan(root):
             return self.at_critical_value(root)
 

@@ -77,7 +77,7 @@ def _joint_of(value: Any, name: Any) -> JointEstimate:
         return value._joint
     raise TypeError(
         "reports must hold reports of rules or estimates of a rule, got "
-        f"{value!r} at {name!r}"
+        f"{type(value).__name__} at {name!r}"
     )
 
 

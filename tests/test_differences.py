@@ -401,6 +401,20 @@ def test_estimates_at_the_ends_of_their_range(scale):
 # --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["accuracy", "f1", "g_mean", "cosine"])
+@pytest.mark.parametrize("seed", range(4))
+def test_infinite_ratios_have_a_lower_limit_where_the_pvalue_says_so(name, seed):
+    """The second rule finds nothing, and is right about nothing."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(60) < 0.5
+    first = np.where(rng.random(60) < 0.8, y, ~y)
+    report = joint_report(y, {"A": first, "B": ~y}, metrics=[name], method="score")
+    compared = report.differences(scale="ratio")
+    low, high = compared[name, "A", "B"].confidence_interval()
+    assert compared.estimates[0] == high == np.inf
+    assert low > 1 and compared.pvalues[0] < 1e-3
+
+
 def test_control_is_second():
     report = report_of(["accuracy", "f1"])
     compared = report.differences(control="B", metrics="f1")
@@ -466,7 +480,7 @@ def test_levels():
         (
             {"method": "wilson"},
             ValueError,
-            r"method must be one of \['delta', 'blurred",
+            "'wilson' needs a proportion, which 'accuracy' is not",
         ),
         ({"method": "newton"}, ValueError, "method must be one of"),
         ({"method": "score"}, ValueError, "'score' needs .* 'overlap' is not"),
@@ -517,7 +531,7 @@ def test_contrasts_of_wrong_methods():
     report = report_of(["overlap"])
     for method, message in [
         ("score", "a derivative everywhere"),
-        ("wilson", "must be"),
+        ("wilson", "needs a proportion"),
     ]:
         with pytest.raises(ValueError, match=message):
             report.contrasts([[1, -1, 0]], ["a"], method=method)

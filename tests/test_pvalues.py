@@ -25,8 +25,9 @@ SIDES = ["two-sided", "less", "greater"]
 
 def accuracy(right, n, method):
     half = n // 2
-    wrong = n - right
-    matrix = [[half, 0], [wrong, n - half - wrong]]
+    tn = min(half, right)
+    tp = right - tn
+    matrix = [[tn, half - tn], [n - half - tp, tp]]
     return AccuracyCI(method=method).from_confusion_matrix(matrix)
 
 
@@ -87,13 +88,31 @@ def test_closed_forms(right, n, null):
         smaller = min(less[method], greater[method])
         assert own.pvalue(null) == pytest.approx(min(2 * smaller, 1), rel=1e-6)
         one, other = (own.pvalue(null, side) for side in ("less", "greater"))
-        if method != "clopper-pearson":  # whose tails share the value observed
-            assert one == pytest.approx(less[method], rel=1e-6)
-            assert other == pytest.approx(greater[method], rel=1e-6)
-        else:
-            side = "less" if share < null else "greater"
-            exact = binomtest(right, n, null, side).pvalue
-            assert own.pvalue(null, side) == pytest.approx(exact, rel=1e-6)
+        assert one == pytest.approx(less[method], rel=1e-6)
+        assert other == pytest.approx(greater[method], rel=1e-6)
+
+
+@pytest.mark.parametrize("side", ["less", "greater"])
+@pytest.mark.parametrize("right", [0, 1, 8, 10])
+@pytest.mark.parametrize("null", [0.0, 0.05, 0.5, 0.8, 0.93, 1.0])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_one_sided_exact_test(right, null, side):
+    """Its tails share the value observed, and add up to more than 1."""
+    exact = binomtest(right, 10, null, side).pvalue
+    found = accuracy(right, 10, "clopper-pearson").pvalue(null, side)
+    assert found == pytest.approx(exact, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_one_sided_pvalues_at_an_end(method):
+    """The limit at an end of the range excludes nothing; the other one all of it."""
+    for right, side, other in [(0, "greater", "less"), (40, "less", "greater")]:
+        own, end = accuracy(right, 40, method), right / 40
+        if own._joint.usable[0]:
+            assert own.pvalue(0.5, side) > 0.99
+            assert own.pvalue(0.5, other) < 1e-4
+            assert own.pvalue(end, side) >= 0.5
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -104,7 +123,8 @@ def test_at_a_limit_the_pvalue_is_alpha(method, level):
     assert own.pvalue(low) == pytest.approx(1 - level, rel=1e-5)
     assert own.pvalue(high) == pytest.approx(1 - level, rel=1e-5)
     assert own.pvalue(low, "greater") == pytest.approx((1 - level) / 2, rel=1e-5)
-    assert own.pvalue(low, "less") == pytest.approx((1 + level) / 2, rel=1e-5)
+    if method != "clopper-pearson":  # whose tails share the value observed
+        assert own.pvalue(low, "less") == pytest.approx((1 + level) / 2, rel=1e-5)
     assert own.pvalue(high, "less") == pytest.approx((1 - level) / 2, rel=1e-5)
 
 
