@@ -23,12 +23,15 @@ __all__ = ["Alternative", "pvalue", "pvalues", "step_down"]
 Array = NDArray[Any]
 Alternative = Literal["two-sided", "less", "greater"]
 
-_NODES = (0.05, 0.15, 0.3, *np.arange(2, 16) / 4, 4.0, 4.5, 5.0, 5.75, 6.5, 7.5)
+_NODES = (0.05, 0.2, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.5)
 """Normal quantiles of the levels at which critical values are computed if needed."""
+_STEEP = 0.5
+"""The same below which the curve of critical values is steep."""
 _APART = 0.1
 """Least distance of the others from the level of the intervals, beyond any error."""
 _TOLERANCE = 4e-3
-"""Numerical error of those critical values; p-values are known to a few percent."""
+"""Numerical error of those critical values from 2 on; p-values are known to a few
+percent, large ones to two digits."""
 _LOWEST = -2.0
 """The same of one-sided levels; a p-value beyond it is 1."""
 _FARTHEST = 37.0
@@ -120,7 +123,8 @@ class _Search:
         return float(optimize.brentq(beyond, near, far, xtol=1e-10))
 
     # The critical value as a function of the normal quantile of the level: computed
-    # at nodes, that of the intervals among them, and a line from each to the next.
+    # at nodes, that of the intervals among them. In between, the difference of the
+    # squares is on a line; where the curve is steep, the critical value itself.
 
     @property
     def lowest(self) -> float:
@@ -147,7 +151,11 @@ class _Search:
         k = max(k, 1)
         left, right = self._nodes[k - 1 : k + 1]
         share = (z - left) / (right - left)
-        return (1 - share) * self._at_node(left) + share * self._at_node(right)
+        low, high = self._at_node(left), self._at_node(right)
+        if left < _STEEP:
+            return (1 - share) * low + share * high
+        gap = (1 - share) * (low**2 - left**2) + share * (high**2 - right**2)
+        return float(np.sqrt(z**2 + gap))
 
     def at_critical_value(self, crit: float) -> float:
         """Find the normal quantile of the level that has this critical value."""
@@ -160,11 +168,16 @@ class _Search:
             return -np.inf
         left, right = self._nodes[k - 1 : k + 1]
         low, high = self._at_node(left), self._at_node(right)
-        return left + (right - left) * (crit - low) / (high - low)
+        if left < _STEEP:
+            return left + (right - left) * (crit - low) / (high - low)
+        near, far = low**2 - left**2, high**2 - right**2
+        slope = (far - near) / (right - left)  # of the gap; what is left is quadratic
+        constant = near - slope * left - crit**2
+        return float(-slope / 2 + np.sqrt(slope**2 / 4 - constant))
 
     @property
     def _gap(self) -> float:
-        """Difference of the squares; far out it stays that of Bonferroni's value."""
+        """Difference of the squares; far out it stays, as Bonferroni's does."""
         last = self._nodes[-1]
         return self._at_node(last) ** 2 - last**2
 
@@ -182,7 +195,7 @@ class _Search:
             warnings.simplefilter("ignore", CriticalValueWarning)
             value = self.joint.at(1 - self.alpha(z)).quantile(
                 alternative="two-sided" if self.sides == 2 else "less",
-                tol=_TOLERANCE / float(np.clip(z, 0.1, 1)),
+                tol=_TOLERANCE * (2 / float(np.clip(z, 0.2, 2))) ** 2,
             )
         return float(value)
 
