@@ -191,7 +191,7 @@ class MetricEstimate(float):
         if not (isinstance(null, Real) and low <= null <= high):
             raise ValueError(
                 f"null must be a number in the range [{low:g}, {high:g}] of "
-                f"{own.metric}, got {null!r}"
+                f"{own}, got {null!r}"
             )
         check_alternative(alternative)
         warn_of_intervals(self._joint, [self._position])
@@ -207,10 +207,9 @@ class MetricEstimate(float):
         kind = f"joint {level}" if len(self._joint.parameters) > 1 else level
         if not self._joint.simultaneous:
             kind = level
-        return (
-            f"{self.metric} = {self}, {kind} interval "
-            f"({self.method}, n = {self.n_samples})"
-        )
+        own = self._joint.parameters[self._position]
+        name = own if own.view is None else self.metric  # a contrast is of something
+        return f"{name} = {self}, {kind} interval ({self.method}, n = {self.n_samples})"
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)
@@ -255,7 +254,7 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
     if small:
         _warn(
             f"{_labels(joint, small)}: fewer than {ENOUGH} successes or {ENOUGH} "
-            "failures, too few for the normal approximation; consider "
+            "failures, too few for the normal approximation"
             f"{_remedy(joint, small)}",
             SmallSampleWarning,
         )
@@ -267,27 +266,22 @@ def _warn_degenerate(
     if positions:
         _warn(
             f"{_labels(joint, positions)}: these rows show no variance, so that "
-            f"{consequence}; consider {_remedy(joint, positions)}",
+            f"{consequence}{_remedy(joint, positions)}",
             DegenerateVarianceWarning,
         )
 
 
 def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
     """Name a method that rests on no estimated variance and serves all of them."""
-    measures = [joint.parameters[k].measure for k in positions]
-    serving = (
-        method
-        for method in ("score", "plus-four")
-        if not any(refusal(method, measure) for measure in measures)
-    )
-    return f"method={next(serving, 'score')!r}"
+    own = [joint.parameters[k] for k in positions]
+    for method in ("score", "plus-four"):
+        if not any(refusal(method, one.measure) or one.smoothed for one in own):
+            return f"; consider method={method!r}"
+    return ""
 
 
 def _labels(joint: JointEstimate, positions: Any) -> str:
-    own = [joint.parameters[k] for k in positions]
-    return ", ".join(
-        f"{one.metric} of {one.rule}" if one.rule else one.metric for one in own
-    )
+    return ", ".join(str(joint.parameters[k]) for k in positions)
 
 
 def _warn(message: str, category: type[Warning]) -> None:

@@ -80,6 +80,11 @@ class Parameter:
     pos_label: Any = None
     undefined_as: float = np.nan
 
+    def __str__(self) -> str:
+        """Name it in a message, as "f1 of Logistic" or "f1 of Logistic - Stump"."""
+        apart = self.rule if self.rule != self.metric else ""
+        return " of ".join(filter(None, [self.metric, apart]))
+
     @property
     def size(self) -> int:
         """Number of its own cells."""

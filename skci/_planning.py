@@ -154,8 +154,7 @@ def _distances(
         own = joint.parameters[k]
         if value == null:
             raise ValueError(
-                "difference must be given where the pilot shows none, as for "
-                f"{_label(own)}"
+                f"difference must be given where the pilot shows none, as for {own}"
             )
         link = own.measure.scale
         there = abs(link.forward(value) - link.forward(null))
@@ -295,12 +294,8 @@ def _check_n_samples(values: Any, fewest: int) -> Array:
 def _refuse(joint: JointEstimate, positions: Sequence[int], fault: str) -> None:
     """Refuse to plan with parameters that have a fault."""
     if positions:
-        names = in_words([_label(joint.parameters[k]) for k in positions])
+        names = in_words([str(joint.parameters[k]) for k in positions])
         raise ValueError(
             "nothing can be planned from an expected table or a pilot at which "
             f"{names} is {fault}"
         )
-
-
-def _label(own: Parameter) -> str:
-    return " of ".join(filter(None, [own.metric, own.rule]))

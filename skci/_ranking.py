@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from skci._contrasts import pairs
 from skci._critical import critical_value
+from skci._validation import in_words
 
-__all__ = ["compact_letters", "with_the_best"]
+__all__ = ["Worse", "compact_letters", "in_sentences", "with_the_best"]
 
 Array = NDArray[Any]
+Worse = dict[str, dict[str, list[str]]]
+"""By metric and rule, the rules that it is worse than."""
 
 
 def with_the_best(
@@ -74,6 +77,16 @@ def with_the_best(
     rivals = (high > 0) & ~np.eye(size, dtype=bool)
     low = np.where(rivals, lower, 0.0).min(axis=1)
     return low, high
+
+
+def in_sentences(metric: str, worse: dict[str, list[str]]) -> list[str]:
+    """Say which rules are worse than which on a metric."""
+    said = [
+        f"On {metric}, {rule} is worse than {in_words(others)}."
+        for rule, others in worse.items()
+        if others
+    ]
+    return said or [f"On {metric}, no rule is shown to differ from another."]
 
 
 def compact_letters(differ: Array) -> list[str]:

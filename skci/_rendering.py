@@ -1,13 +1,25 @@
-"""Tables of text cells, the header first, in the formats people paste."""
+"""Tables of text cells, the header first, in the formats people paste; data frames."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
-__all__ = ["as_html", "as_latex", "as_markdown", "as_text"]
+__all__ = ["as_frame", "as_html", "as_latex", "as_markdown", "as_text"]
 
 Line = Sequence[str]
+
+
+def as_frame(columns: dict[str, list[Any]], index: list[str]) -> Any:
+    """Make a data frame of columns, some of which are its index."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(
+            "to_frame needs pandas: pip install 'skci[pandas]'; to_dict does not"
+        ) from error
+    return pd.DataFrame(columns).set_index(index)
 
 
 def as_text(title: str, lines: Sequence[Line]) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skci._critical import CriticalValue
 from skci._estimate import MetricEstimate, decimals, warn_of_intervals
 from skci._joint import JointEstimate
-from skci._rendering import as_html, as_latex, as_markdown, as_text
+from skci._rendering import as_frame, as_html, as_latex, as_markdown, as_text
 from skci._validation import check_confidence_level, check_known, in_words
 
 __all__ = ["Report"]
@@ -112,12 +112,15 @@ class Report(ABC):
         if len(wanted) != len(labels):
             kinds = ", ".join(labels)
             raise KeyError(f"a report is indexed by ({kinds}), got {key!r}")
+        found = list(self)
+        if wanted in found:
+            return MetricEstimate(self._joint, found.index(wanted))
+        turned = (*wanted[:-2], *reversed(wanted[-2:]))
+        if turned in found:
+            raise KeyError(f"{key!r} is in the report the other way round, as {turned}")
         for value, (kind, known) in zip(wanted, labels.items(), strict=True):
             check_known(value, list(dict.fromkeys(known)), kind)
-        found = list(self)
-        if wanted not in found:
-            raise KeyError(f"a report is indexed by one of {found}, got {key!r}")
-        return MetricEstimate(self._joint, found.index(wanted))
+        raise KeyError(f"a report is indexed by one of {found}, got {key!r}")
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         return iter(zip(*self._labels.values(), strict=True))
@@ -129,6 +132,12 @@ class Report(ABC):
     def metrics(self) -> list[str]:
         """Names of the metrics, in order."""
         return list(dict.fromkeys(own.metric for own in self._joint.parameters))
+
+    def _taken(self, findings: list[str]) -> list[str]:
+        """Say of findings from individual intervals that each is meant alone."""
+        if self._joint.simultaneous:
+            return findings
+        return [f"Taken alone: {finding}" for finding in findings]
 
     def _limits(self) -> Array:
         """Limits of the intervals, with the warnings that belong to them."""
@@ -162,13 +171,7 @@ class Report(ABC):
         ImportError
             If pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: pip install 'skci[pandas]'; to_dict does not"
-            ) from error
-        return pd.DataFrame(self.to_dict()).set_index(list(self._labels))
+        return as_frame(self.to_dict(), list(self._labels))
 
     def to_markdown(self) -> str:
         """Return the report as a Markdown table."""

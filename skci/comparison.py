@@ -14,7 +14,8 @@ from skci._estimate import decimals
 from skci._joint import JointEstimate
 from skci._planning import power_at, rows_for_power, rows_for_width
 from skci._pvalues import pvalues, step_down
-from skci._rendering import as_text
+from skci._ranking import Worse, in_sentences
+from skci._rendering import as_frame, as_html, as_latex, as_markdown, as_text
 from skci._report import Report
 from skci._validation import check_known, check_names
 
@@ -91,8 +92,9 @@ class ContrastReport(Report):
             Instead: with which probability the interval of each contrast shall exclude
             no difference, between 0 and 1.
         difference : float or mapping of str to float, optional
-            The difference (ratio, contrast) to be found; by metric, for some of them.
-            That of the pilot if not given.
+            The difference (contrast) to be found; of ratios the ratio itself, such as
+            1.05 for five percent more. By metric, for some of them. That of the pilot
+            if not given.
 
         Returns
         -------
@@ -191,6 +193,9 @@ class ContrastReport(Report):
     def select(self, **kept: Any) -> ContrastReport:
         """Return a report on some of the contrasts, with its own critical value.
 
+        The intervals get narrower, for there are fewer to cover at once. That is valid
+        for a choice made before looking at the data only.
+
         Parameters
         ----------
         **kept : str or list of str
@@ -199,6 +204,13 @@ class ContrastReport(Report):
         Returns
         -------
         ContrastReport
+
+        Raises
+        ------
+        KeyError
+            If there is no such label.
+        ValueError
+            If nothing is kept.
         """
         rows = set(range(len(self)))
         for kind, wanted in kept.items():
@@ -217,18 +229,49 @@ class ContrastReport(Report):
         return report
 
     def findings(self) -> list[str]:
-        """Say which contrasts are shown to differ from none, by their p-values.
+        """Say what the contrasts show, all of it at once.
 
         Returns
         -------
         list of str
+            Of differences and ratios, a sentence for each metric and rule that is
+            worse than some other; of other contrasts, one for each that is not 0.
         """
-        said = []
-        for own, p in zip(self._joint.parameters, self.pvalues, strict=True):
-            if p < 1 - self.confidence_level:
-                way = "above" if own.estimate > self._null else "below"
-                said.append(f"On {own.metric}, {own.rule} is {way} {self._null:g}.")
-        return said or [f"No contrast is shown to differ from {self._null:g}."]
+        if "first" in self._labels:
+            return self._taken(
+                [
+                    sentence
+                    for metric, worse in self._worse().items()
+                    for sentence in in_sentences(metric, worse)
+                ]
+            )
+        said = [
+            f"{own} is {'above' if own.estimate > self._null else 'below'} 0."
+            for own, differs in zip(self._joint.parameters, self._differ(), strict=True)
+            if differs
+        ]
+        return self._taken(said or ["No contrast is shown to differ from 0."])
+
+    def _differ(self) -> list[bool]:
+        """Which contrasts are shown to differ from none."""
+        if self._stepwise:
+            return [p < 1 - self.confidence_level for p in self._pvalues]
+        low, high = self._limits().T  # which say the same, and at once
+        differ: list[bool] = ((low > self._null) | (high < self._null)).tolist()
+        return differ
+
+    def _worse(self) -> Worse:
+        """Find the rules that are worse by their difference or ratio."""
+        names = dict.fromkeys([*self._labels["first"], *self._labels["second"]])
+        worse: Worse = {metric: {name: [] for name in names} for metric in self.metrics}
+        for (metric, first, second), own, differs in zip(
+            self, self._joint.parameters, self._differ(), strict=True
+        ):
+            if differs:
+                first_is_better = (own.estimate > self._null) == (own.measure.sign > 0)
+                better, other = (first, second) if first_is_better else (second, first)
+                worse[metric][other].append(better)
+        return worse
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the report column by column.
@@ -249,7 +292,7 @@ class ContrastReport(Report):
         header, *rows = super()._table()
         values = [_pvalue_in_words(p) for p in self.pvalues]
         return [
-            [*header, "p-value"],
+            [*header, "p-value (step-down)" if self._stepwise else "p-value"],
             *([*row, value] for row, value in zip(rows, values, strict=True)),
         ]
 
@@ -274,7 +317,8 @@ class BestReport:
     estimates : array of shape (R,)
     intervals : array of shape (R, 2)
         Limits of how far each rule is above the best of the others (below, where a
-        lower value is better), cut off at 0. Infinite where the rows tell nothing.
+        lower value is better), cut off at 0. The whole range of a difference where the
+        rows tell nothing.
     confidence_level : float
     greater_is_better : bool
 
@@ -301,7 +345,58 @@ class BestReport:
             if high > 0
         ]
 
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the report column by column.
+
+        Returns
+        -------
+        dict of str to list
+            Columns ``rule``, ``estimate``, ``low``, ``high``, ``may_be_best``.
+        """
+        low, high = self.intervals.T
+        return {
+            "rule": list(self.compared),
+            "estimate": self.estimates.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "may_be_best": (high > 0).tolist(),
+        }
+
+    def to_frame(self) -> Any:
+        """Return the report as a data frame, indexed by the rule.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        return as_frame(self.to_dict(), ["rule"])
+
+    def to_markdown(self) -> str:
+        """Return the report as a Markdown table."""
+        return as_markdown(self._table())
+
+    def to_latex(self) -> str:
+        """Return the report as a LaTeX ``tabular``; it needs the package booktabs."""
+        return as_latex(self._table())
+
     def __str__(self) -> str:
+        return as_text(self._title(), self._table())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title(), self._table())
+
+    def _title(self) -> str:
+        return f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
+
+    def _table(self) -> list[list[str]]:
         places = decimals(np.where(np.isfinite(self.intervals), self.intervals, 0))
         side = "above" if self.greater_is_better else "below"
         header = ["rule", self.metric, f"{side} the best of the others", "may be best"]
@@ -316,11 +411,7 @@ class BestReport:
                 self.compared, self.estimates, self.intervals, strict=True
             )
         ]
-        title = f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
-        return as_text(title, [header, *rows])
-
-    def __repr__(self) -> str:
-        return str(self)
+        return [header, *rows]
 
 
 def _pvalue_in_words(p: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from scipy import stats
 from skci._estimate import MetricEstimate
 from skci._joint import JointEstimate, Parameter
 from skci._pvalues import Alternative
-from skci._validation import check_alternative
+from skci._validation import check_alternative, in_words
 from skci.report import JointReport
 
 __all__ = ["ProportionTest", "combine_independent", "two_proportion_test"]
@@ -31,20 +31,21 @@ def combine_independent(
     ----------
     reports : mapping of str to, or sequence of, JointReport or MetricEstimate
         By the names of the test sets; those of a sequence are "1", "2", ... An estimate
-        that is one of a report stands alone here.
+        that is one of a report stands alone here. No two of them may be of the same
+        rows: compare those by :meth:`JointReport.differences`.
 
     Returns
     -------
     JointReport
-        A rule is named by its test set and its own name; its confidence level is that
-        of the first.
+        A rule is named by its test set and its own name.
 
     Raises
     ------
     TypeError
         If an entry is neither a report nor an estimate, or is a report of contrasts.
     ValueError
-        If there are none.
+        If there are none, two are of the same rows, their confidence levels differ or
+        a rule has the name of another.
 
     Examples
     --------
@@ -60,12 +61,36 @@ def combine_independent(
     """
     if isinstance(reports, Mapping):
         named = list(reports.items())
-    else:
+    elif isinstance(reports, Iterable):
         named = [(str(k), each) for k, each in enumerate(reports, 1)]
+    else:
+        raise TypeError(
+            "reports must be a mapping or a sequence of reports or estimates, got "
+            f"{type(reports).__name__}"
+        )
     if not named:
         raise ValueError("reports must hold at least one report, got none")
     joints = [_joint_of(each, name) for name, each in named]
-    return JointReport(_stacked(joints, [str(name) for name, _ in named]))
+    levels = {joint.confidence_level for joint in joints}
+    if len(levels) > 1:
+        raise ValueError(
+            f"reports must have one confidence level, got {sorted(levels)}; see their "
+            "method at"
+        )
+    if len({id(joint.counts) for joint in joints}) < len(joints):
+        raise ValueError(
+            "reports must be of different test sets, got two of the same rows; compare "
+            "rules on the same rows by report.differences()"
+        )
+    stacked = _stacked(joints, [str(name) for name, _ in named])
+    labels = [(own.rule, own.metric) for own in stacked.parameters]
+    for rule, metric in labels:
+        if labels.count((rule, metric)) > 1:
+            raise ValueError(
+                f"reports must give rules different names, got {rule!r} twice with "
+                f"{metric}"
+            )
+    return JointReport(stacked)
 
 
 def _joint_of(value: Any, name: Any) -> JointEstimate:
@@ -115,7 +140,11 @@ def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEsti
             inner = np.zeros(len(joint.counts), dtype=int)
         samples = np.append(samples, first + inner)
     return replace(
-        joints[0], parameters=tuple(parameters), counts=counts, samples=samples
+        joints[0],
+        parameters=tuple(parameters),
+        counts=counts,
+        samples=samples,
+        simultaneous=True,
     )
 
 
@@ -143,7 +172,7 @@ def two_proportion_test(
     Parameters
     ----------
     first, second : MetricEstimate
-        Of a proportion, such as accuracy, precision or recall.
+        Of one proportion, such as accuracy, precision or recall, on two test sets.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
         Of the first as compared with the second.
 
@@ -157,7 +186,8 @@ def two_proportion_test(
     TypeError
         If one is not an estimate.
     ValueError
-        If one is not a proportion, or both together have no successes or no failures.
+        If one is not a proportion, they are of different measures or of the same rows,
+        or both together have no successes or no failures.
 
     Examples
     --------
@@ -173,6 +203,18 @@ def two_proportion_test(
         _successes_and_trials(each, name)
         for each, name in ((first, "first"), (second, "second"))
     )
+    names = [
+        each._joint.parameters[each._position].measure.name for each in (first, second)
+    ]
+    if names[0] != names[1]:
+        raise ValueError(
+            f"first and second must be of the same measure, got {in_words(names)}"
+        )
+    if first._joint.counts is second._joint.counts:
+        raise ValueError(
+            "first and second must be of different test sets, got two of the same "
+            "rows; compare rules on the same rows by report.differences()"
+        )
     pooled = (a + b) / (n + m)
     if not 0 < pooled < 1:
         raise ValueError(
@@ -192,6 +234,8 @@ def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     if not isinstance(value, MetricEstimate):
         raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
     own = value._joint.parameters[value._position]
+    if own.measure.proportion is None:
+        raise ValueError(f"{name} must be a proportion, which {own} is not")
     successes, trials = own.measure.successes_and_trials(own.counts)
     if not trials:
         raise ValueError(f"{name} must be defined, got {own.metric} of no rows")

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._contrasts import against, combination, pairs
+from skci._estimate import warn_of_intervals
 from skci._planning import rows_for_width
-from skci._ranking import compact_letters, with_the_best
+from skci._ranking import Worse, compact_letters, in_sentences, with_the_best
 from skci._report import Report
 from skci._validation import (
     check_choice,
@@ -147,58 +148,34 @@ class JointReport(Report):
             is undefined for. Empty for a single rule.
         """
         check_choice(by, ("intervals", "differences"), "by")
-        compare = self._apart if by == "intervals" else self._different
-        worse = compare() if len(self.rules) > 1 else {}
-        sentences = []
-        for metric in self.metrics if len(self.rules) > 1 else ():
-            rows = self._positions(metric)
-            names = [self._joint.parameters[k].rule for k in rows]
-            beaten = [name for name in names if worse[metric, name]]
-            sentences += [
-                f"On {metric}, {name} is worse than {in_words(worse[metric, name])}."
-                for name in beaten
-            ]
-            if not beaten:
-                sentences.append(
-                    f"On {metric}, no rule is shown to differ from another."
-                )
+        if len(self.rules) < 2:
+            return []
+        apart = by == "intervals"
+        worse = self._apart() if apart else self.differences()._worse()
+        said = []
+        for metric in self.metrics:
+            said += in_sentences(metric, worse[metric])
             undefined = [
-                self._joint.parameters[k].rule for k in rows if self._joint.undefined[k]
+                self._joint.parameters[k].rule
+                for k in self._positions(metric)
+                if self._joint.undefined[k]
             ]
             if undefined:
-                sentences.append(f"{metric} is undefined for {in_words(undefined)}.")
-        if not self._joint.simultaneous:
-            sentences = [f"Taken alone: {sentence}" for sentence in sentences]
-        return sentences
+                said.append(f"{metric} is undefined for {in_words(undefined)}.")
+        return self._taken(said)
 
-    def _apart(self) -> dict[tuple[str, str], list[str]]:
-        """By metric and rule, those whose intervals lie wholly on the better side."""
+    def _apart(self) -> Worse:
+        """Find the rules whose intervals lie wholly on the better side."""
         limits = self._limits()
-        worse = {}
+        worse: Worse = {}
         for metric in self.metrics:
             rows = self._positions(metric)
             own = [self._joint.parameters[k] for k in rows]
             low, high = np.sort(own[0].measure.sign * limits[rows], axis=1).T
-            for one, reached in zip(own, high, strict=True):
-                better = [own[j].rule for j in np.flatnonzero(low > reached)]
-                worse[metric, one.rule] = better
-        return worse
-
-    def _different(self) -> dict[tuple[str, str], list[str]]:
-        """By metric and rule, those that are better by their difference."""
-        adjust = "single-step" if self._joint.simultaneous else "none"
-        compared = self.differences(adjust=adjust)
-        worse: dict[tuple[str, str], list[str]] = {
-            (metric, rule): [] for metric in self.metrics for rule in self.rules
-        }
-        limits = compared._limits()
-        for (metric, first, second), own, (low, high) in zip(
-            compared, compared._joint.parameters, limits, strict=True
-        ):
-            if low > 0 or high < 0:
-                first_is_better = (low > 0) == (own.measure.sign > 0)
-                better, other = (first, second) if first_is_better else (second, first)
-                worse[metric, other].append(better)
+            worse[metric] = {
+                one.rule: [own[j].rule for j in np.flatnonzero(low > reached)]
+                for one, reached in zip(own, high, strict=True)
+            }
         return worse
 
     # ----------------------------------------------------------------------------------
@@ -238,8 +215,10 @@ class JointReport(Report):
             cover at once, and a p-value is below alpha exactly if its interval
             excludes no difference. "step-down" has smaller p-values, still with a
             probability of at most alpha that any equal rules are called different,
-            and the intervals of "single-step". "none": each interval and p-value by
-            itself.
+            and the intervals of "single-step", which may hold no difference where
+            such a p-value is below alpha; of a hundred differences it takes a minute.
+            "none", and any differences of :meth:`individual` intervals: each interval
+            and p-value by itself.
 
         Returns
         -------
@@ -309,13 +288,14 @@ class JointReport(Report):
                 )
         if not contrasts:
             raise ValueError(
-                f"differences needs two rules or more on a metric, got {self.rules}"
+                f"differences needs two rules with one metric, got {list(self)}"
             )
+        joint = self._joint.simultaneous and adjust != "none"
         return ContrastReport(
-            self._joint.with_parameters(contrasts, simultaneous=adjust != "none"),
+            self._joint.with_parameters(contrasts, simultaneous=joint),
             labels,
             null=1.0 if ratio else 0.0,
-            stepwise=adjust == "step-down",
+            stepwise=joint and adjust == "step-down",
             subject=f"confidence intervals of {scale}s",
         )
 
@@ -406,10 +386,16 @@ class JointReport(Report):
         sign = own[0].measure.sign
         compared = self._joint.with_parameters(
             [
-                combination(self._joint, {rows[i]: sign, rows[j]: -sign})
+                combination(
+                    self._joint,
+                    {rows[i]: sign, rows[j]: -sign},
+                    rule=f"{own[i].rule} - {own[j].rule}",
+                    metric=metric,
+                )
                 for i, j in pairs(rows)
             ]
         )
+        warn_of_intervals(compared, range(len(compared.parameters)))
         low, high = with_the_best(
             len(rows),
             compared.estimates,
@@ -418,28 +404,51 @@ class JointReport(Report):
             self.confidence_level,
             self._joint.random_state,
         )
+        lowest, highest = own[0].measure.bounds
+        width = highest - lowest
         return BestReport(
             metric,
             tuple(one.rule for one in own),
             self._joint.estimates[rows],
-            np.stack([low, high], axis=1),
+            np.clip(np.stack([low, high], axis=1), -width, width),
             self.confidence_level,
             own[0].measure.greater_is_better,
         )
 
-    def letters(self, metric: str, **options: Any) -> dict[str, str]:
+    def letters(
+        self,
+        metric: str,
+        *,
+        scale: str = "difference",
+        method: str | None = None,
+        adjust: str = "single-step",
+    ) -> dict[str, str]:
         """Give each rule letters: rules that share one are not told apart.
+
+        Two rules are told apart if the p-value of their difference, adjusted for all
+        pairs on this metric, is below 1 - `confidence_level`.
 
         Parameters
         ----------
         metric : str
-        **options
-            Of :meth:`differences`, save `metrics` and `control`.
+        scale, method, adjust
+            See :meth:`differences`.
 
         Returns
         -------
         dict of str to str
             Letters by rule, the best rule first.
+
+        Raises
+        ------
+        KeyError
+            If there is no such metric.
+        ValueError
+            As :meth:`differences`.
+
+        See Also
+        --------
+        best : Rules that may be the best: a narrower question, and a sharper answer.
         """
         check_known(metric, self.metrics, "metric")
         rows = self._positions(metric)
@@ -449,11 +458,14 @@ class JointReport(Report):
         names = [own[k].rule for k in order]
         differ = np.zeros((len(names), len(names)), dtype=bool)
         if len(names) > 1:
-            compared = self.differences(metrics=metric, control=None, **options)
-            alpha = 1 - self.confidence_level
-            for (_, first, second), p in zip(compared, compared.pvalues, strict=True):
-                i, j = names.index(first), names.index(second)
-                differ[i, j] = differ[j, i] = p < alpha
+            compared = self.differences(
+                metrics=metric, scale=scale, method=method, adjust=adjust
+            )
+            worse = compared._worse()[metric]
+            for i, name in enumerate(names):
+                for other in worse[name]:
+                    j = names.index(other)
+                    differ[i, j] = differ[j, i] = True
         return dict(zip(names, compact_letters(differ), strict=True))
 
     def sample_size(self, half_width: float | Mapping[str, float]) -> int:

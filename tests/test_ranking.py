@@ -187,8 +187,8 @@ def test_an_undefined_rule_may_be_the_best(zero_division):
     metric = PrecisionCI(zero_division=zero_division)
     best = joint_report(y, rules, metrics=[metric]).best("precision")
     assert best.rules == ["good", "silent"]
-    assert_array_equal(best.intervals[2], [-np.inf, np.inf])
-    assert "inf" in str(best)
+    assert_array_equal(best.intervals[2], [-1, 1])
+    assert "[-1.00, 1.00]" in str(best)
 
 
 # --------------------------------------------------------------------------------------
@@ -534,7 +534,7 @@ def test_wrong_proportions():
     with pytest.raises(TypeError, match="second must be an estimate"):
         two_proportion_test(fine, 0.8)
     f1 = F1CI().from_confusion_matrix([[40, 10], [30, 40]])
-    with pytest.raises(ValueError, match="f1 is not a proportion"):
+    with pytest.raises(ValueError, match="first must be a proportion, which f1 is not"):
         two_proportion_test(f1, fine)
     with pytest.raises(ValueError, match="successes and failures between them"):
         two_proportion_test(accuracy(10, 10), accuracy(20, 20))
@@ -569,14 +569,15 @@ def test_sets_of_sets(method):
 def test_sets_with_different_metrics():
     y, rules = some_rules(200, A=0.85, B=0.75)
     both = joint_report(y, rules, metrics=["accuracy", "f1"], method="delta")
-    report = combine_independent({"x": both, "y": both.select(metrics="f1")})
+    f1 = joint_report(y, rules, metrics=["f1"], method="delta")
+    report = combine_independent({"x": both, "y": f1})
     assert report.metrics == ["accuracy", "f1"] and len(report) == 6
     compared = report.differences(control="y A")  # of which no accuracy is known
     assert [key[1:] for key in compared] == [
         ("x A", "y A"), ("x B", "y A"), ("y B", "y A"),
     ]  # fmt: skip
     assert len(report.differences()) == 1 + 6
-    with pytest.raises(ValueError, match="two rules or more on a metric"):
+    with pytest.raises(ValueError, match="two rules with one metric"):
         report.differences(control="y A", metrics="accuracy")
 
 
@@ -598,8 +599,27 @@ def test_wrong_sets():
         with pytest.raises(TypeError, match=r"reports of rules or estimates.* at 'b'"):
             combine_independent({"a": report, "b": wrong})
     difference = report.differences()["accuracy", "A", "B"]
-    with pytest.raises(ValueError, match="must be of estimates"):
+    with pytest.raises(TypeError, match="estimates of a rule"):
         combine_independent([difference])
+    other = joint_report(y, rules, metrics=["accuracy"], confidence_level=0.9)
+    again = joint_report(y, rules, metrics=["accuracy"])
+    for wrong, message in [
+        ([report, report], "different test sets"),
+        ([report["A", "accuracy"], report["B", "accuracy"]], "different test sets"),
+        ([report, other], "one confidence level"),
+        ({1: report, "1": again}, "different names, got '1 A' twice"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            combine_independent(wrong)
+    for alone in (report["A", "accuracy"], None):
+        with pytest.raises(TypeError, match="a mapping or a sequence"):
+            combine_independent(alone)
+    first, second = report["A", "accuracy"], report["B", "accuracy"]
+    with pytest.raises(ValueError, match="different test sets"):
+        two_proportion_test(first, second)
+    recall = joint_report(y, rules, metrics=["recall"])["B", "recall"]
+    with pytest.raises(ValueError, match="the same measure, got accuracy and recall"):
+        two_proportion_test(first, recall)
 
 
 def test_a_lower_error_rate_of_another_set():
