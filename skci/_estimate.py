@@ -215,13 +215,20 @@ class MetricEstimate(float):
         return format(float(self), spec) if spec else str(self)
 
 
-def decimals(intervals: Any) -> int:
-    """Digits worth printing: two significant ones of the narrowest half width."""
-    widths = np.diff(np.asarray(intervals, dtype=float), axis=-1)
+def decimals(intervals: Any, null: float | None = None) -> int:
+    """Digits worth printing: two significant ones of the narrowest half width.
+
+    There are a few more where a limit beside the null would look like it.
+    """
+    limits = np.asarray(intervals, dtype=float)
+    widths = np.diff(limits, axis=-1)
     widths = widths[np.isfinite(widths) & (widths > 0)]
     if not len(widths):
         return 3
-    return int(np.clip(1 - np.floor(np.log10(widths.min() / 2)), 2, 8))
+    least = int(np.clip(1 - np.floor(np.log10(widths.min() / 2)), 2, 8))
+    beside = [] if null is None else np.abs(limits[limits != null] - null)
+    nearest = min(beside, default=1.0)
+    return int(np.clip(np.ceil(-np.log10(2 * nearest)), least, least + 3))
 
 
 # --------------------------------------------------------------------------------------

@@ -23,6 +23,9 @@ Array = NDArray[Any]
 class Report(ABC):
     """Joint intervals of labelled estimates; it presents and computes nothing."""
 
+    _null: float | None = None
+    """Value that limits are compared with, if there is one."""
+
     def __init__(self, joint: JointEstimate) -> None:
         self._joint = joint
 
@@ -243,7 +246,9 @@ class Report(ABC):
         """Lines of text cells, the header first."""
         limits = self._limits()
         metrics = np.array([one.metric for one in self._joint.parameters])
-        digits = {name: decimals(limits[metrics == name]) for name in self.metrics}
+        digits = {
+            name: decimals(limits[metrics == name], self._null) for name in self.metrics
+        }
         places = [digits[name] for name in metrics]
         columns = {
             **self._labels,

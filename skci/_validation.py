@@ -335,8 +335,17 @@ def check_known(name: Any, known: list[str], kind: str) -> None:
         raise KeyError(f"{kind} must be one of {known}, got {name!r}")
 
 
-def check_contrasts(matrix: Any, labels: Any, number: int) -> tuple[Array, list[str]]:
-    """Check the coefficients of contrasts of so many estimates, and their names."""
+def check_contrasts(
+    matrix: Any, labels: Any, estimates: Sequence[tuple[str, ...]]
+) -> tuple[Array, list[str]]:
+    """Check the coefficients of contrasts of some estimates, and their names."""
+    number = len(estimates)
+    columns = list(getattr(matrix, "columns", ()))
+    if columns and columns not in (list(range(number)), list(estimates)):
+        raise ValueError(
+            f"matrix must have the columns {list(estimates)} in this order, or be an "
+            f"array, got the columns {columns}"
+        )
     try:
         rows = np.asarray(matrix, dtype=float)
     except (TypeError, ValueError) as error:
@@ -348,7 +357,9 @@ def check_contrasts(matrix: Any, labels: Any, number: int) -> tuple[Array, list[
         )
     if not np.isfinite(rows).all() or not rows.any(axis=1).all():
         raise ValueError(f"matrix must be finite without rows of zeros, got {matrix!r}")
-    names = [labels] if isinstance(labels, str) else list(labels)
+    if not isinstance(labels, Iterable):
+        raise TypeError(f"labels must be names, one a row of matrix, got {labels!r}")
+    names = [labels] if isinstance(labels, str) else [*map(str, labels)]
     if len(names) != len(rows) or len(set(names)) < len(names):
         raise ValueError(
             f"labels must be {len(rows)} different names, one a row of matrix, got "

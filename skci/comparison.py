@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from skci._estimate import decimals
@@ -37,7 +36,7 @@ class ContrastReport(Report):
     >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
     >>> report = joint_report(y, rules, metrics=["accuracy", "f1"]).differences()
     >>> report["f1", "A", "B"]
-    f1 = -0.01 [-0.11, 0.09], joint 95% interval (blurred, n = 100)
+    f1 of A - B = -0.01 [-0.11, 0.09], joint 95% interval (blurred, n = 100)
     >>> report.pvalues.shape
     (2,)
     """
@@ -53,7 +52,7 @@ class ContrastReport(Report):
     ) -> None:
         super().__init__(joint)
         self._given_labels = labels
-        self._null = null
+        self._null: float = null
         self._stepwise = stepwise
         self._subject = subject
 
@@ -397,7 +396,7 @@ class BestReport:
         return f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
 
     def _table(self) -> list[list[str]]:
-        places = decimals(np.where(np.isfinite(self.intervals), self.intervals, 0))
+        places = decimals(self.intervals, null=0)
         side = "above" if self.greater_is_better else "below"
         header = ["rule", self.metric, f"{side} the best of the others", "may be best"]
         rows = [
@@ -415,4 +414,7 @@ class BestReport:
 
 
 def _pvalue_in_words(p: float) -> str:
-    return "< 0.001" if p < 1e-3 else f"{p:.3f}"
+    """Write no more digits than are known."""
+    if p < 1e-3:
+        return "< 0.001"
+    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"

@@ -57,7 +57,7 @@ def combine_independent(
     >>> second = metric.from_confusion_matrix([[74, 26], [26, 74]])
     >>> report = combine_independent({"first": first, "second": second})
     >>> report.differences()["accuracy", "first", "second"]
-    accuracy = 0.080 [-0.023, 0.172], 95% interval (score, n = 300)
+    accuracy of first - second = 0.080 [-0.023, 0.172], 95% interval (score, n = 300)
     """
     if isinstance(reports, Mapping):
         named = list(reports.items())

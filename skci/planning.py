@@ -132,6 +132,11 @@ def _shares_of_rates(rates: Mapping[str, Any]) -> Array:
     for name, rate in rates.items():
         if not (isinstance(rate, Real) and 0 <= float(rate) <= 1):
             raise ValueError(f"expected[{name!r}] must be in [0, 1], got {rate!r}")
+    if rates["prevalence"] in (0, 1):
+        raise ValueError(
+            "expected['prevalence'] must leave rows of both labels, got "
+            f"{rates['prevalence']!r}"
+        )
     positive, recall, specificity = (float(rates[name]) for name in _RATES)
     negative = 1 - positive
     return np.array(

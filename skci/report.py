@@ -307,8 +307,8 @@ class JointReport(Report):
         Parameters
         ----------
         matrix : array-like of shape (C, K)
-            A row for each combination, a column for each estimate in the order of the
-            report.
+            A row for each combination, a column for each estimate in the order of
+            ``list(report)``. The columns of a data frame must be those labels.
         labels : sequence of C str
             Names of the combinations, all different.
         method : {"delta", "blurred", "score"}, optional
@@ -335,9 +335,9 @@ class JointReport(Report):
         <BLANKLINE>
         contrast            estimate  joint interval  p-value
         -----------------------------------------------------
-        precision - recall  0.09      [-0.10, 0.28]   0.326
+        precision - recall  0.09      [-0.10, 0.28]   0.33
         """
-        rows, names = check_contrasts(matrix, labels, len(self))
+        rows, names = check_contrasts(matrix, labels, list(self))
         if method is not None:
             check_method(method)
         contrasts = [
@@ -377,7 +377,8 @@ class JointReport(Report):
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
         >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": y[::-1], "C": y}
-        >>> joint_report(y, rules, metrics=["accuracy"]).best("accuracy").rules
+        >>> report = joint_report(y, rules, metrics=["accuracy"], method="score")
+        >>> report.best("accuracy").rules
         ['A', 'C']
         """
         check_known(metric, self.metrics, "metric")

@@ -265,7 +265,9 @@ def test_published_score_intervals_of_paired_ratios(table, published):
 )
 def test_mcnemar(table):
     """At no difference X2 is McNemar's statistic, and our statistic is X2."""
-    _, b, c, _ = table
+    tables = pytest.importorskip("statsmodels.stats.contingency_tables")
+    a, b, c, d = table
+    known = tables.mcnemar([[a, b], [c, d]], exact=False, correction=False)
     for scale in ("difference", "ratio"):
         report = score_difference(table, scale)
         own = report._joint.parameters[0]
@@ -277,10 +279,8 @@ def test_mcnemar(table):
             np.array([own.measure.bounds]),
             statistic=pearson,
         )
-        assert root[0] == pytest.approx((b - c) / np.sqrt(b + c), abs=1e-5)
-        assert report.pvalues[0] == pytest.approx(
-            2 * norm.sf(abs(b - c) / np.sqrt(b + c)), rel=1e-5
-        )
+        assert root[0] ** 2 == pytest.approx(known.statistic, abs=1e-5)
+        assert report.pvalues[0] == pytest.approx(known.pvalue, rel=1e-5)
 
 
 # --------------------------------------------------------------------------------------
@@ -494,7 +494,7 @@ def test_wrong_options(options, error, message):
 
 
 def test_one_rule_cannot_be_compared():
-    with pytest.raises(ValueError, match=r"needs two rules or more .* got \['A'\]"):
+    with pytest.raises(ValueError, match=r"needs two rules .* got \[\('A', "):
         report_of(["accuracy", "f1"]).select(rules="A").differences()
 
 
@@ -622,7 +622,7 @@ def test_renderings(differences):
             assert word in shown
     assert "<table" in differences._repr_html_()
     assert "ratios" in str(report_of(["f1"]).differences(scale="ratio"))
-    assert repr(differences["f1", "A", "B"]).startswith("f1 = ")
+    assert repr(differences["f1", "A", "B"]).startswith("f1 of A - B = ")
 
 
 def test_plot(differences):
@@ -635,8 +635,49 @@ def test_plot(differences):
 def test_findings_of_contrasts():
     report = report_of(["accuracy", "f1"])
     said = report.differences(metrics="accuracy").findings()
-    assert said == ["On accuracy, A - B is above 0.", "On accuracy, A - C is above 0."]
+    assert said == [
+        "On accuracy, B is worse than A.",
+        "On accuracy, C is worse than A.",
+    ]
     said = report.differences(control="A", metrics="f1", scale="ratio").findings()
-    assert said == ["On f1, B / A is below 1.", "On f1, C / A is below 1."]
-    nothing = report.select(rules=["B", "C"]).differences().findings()
-    assert nothing == ["No contrast is shown to differ from 0."]
+    assert said == ["On f1, B is worse than A.", "On f1, C is worse than A."]
+    nothing = report.select(rules=["B", "C"]).differences(metrics="f1")
+    assert nothing.findings() == ["On f1, no rule is shown to differ from another."]
+    matrix = [[1, 0, -1, 0, 0, 0], [0, 0, 1, 0, -1, 0]]
+    contrasts = report.contrasts(matrix, ["A - B", "B - C"])
+    assert contrasts.findings() == ["A - B is above 0."]
+    none = report.contrasts(matrix[1:], "B - C").findings()
+    assert none == ["No contrast is shown to differ from 0."]
+
+
+def test_findings_follow_the_pvalues_shown():
+    """Those of step-down may be below alpha where an interval holds no difference."""
+    more = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        y = rng.random(150) < 0.5
+        rules = {
+            name: np.where(rng.random(150) < chance, y, ~y)
+            for name, chance in zip("ABC", (0.85, 0.75, 0.7), strict=True)
+        }
+        report = joint_report(y, rules, metrics="accuracy", method="delta")
+        down = report.differences(adjust="step-down")
+        said = sum("worse" in finding for finding in down.findings())
+        beaten = {
+            second if estimate > 0 else first
+            for (_, first, second), estimate, p in zip(
+                down, down.estimates, down.pvalues, strict=True
+            )
+            if p < 0.05
+        }
+        assert said == len(beaten)
+        more += down.findings() != report.differences().findings()
+    assert more
+
+
+def test_individual_reports_have_individual_differences():
+    report = report_of(["accuracy", "f1"]).individual()
+    alone = report.differences(adjust="none")
+    assert str(report.differences()) == str(alone)
+    assert report.differences().findings()[0].startswith("Taken alone: ")
+    assert_allclose(report.differences(adjust="step-down").pvalues, alone.pvalues)

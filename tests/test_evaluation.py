@@ -187,7 +187,8 @@ def test_select(report):
     [
         (("best", "f1"), r"rule must be one of \['good', .*, got 'best'"),
         (("good", "f3"), r"metric must be one of \['accuracy', .*, got 'f3'"),
-        (("f1", "good"), "rule must be one of .*, got 'f1'"),
+        (("f1", "good"), "the other way round, as"),
+        (("f1", "best"), "rule must be one of .*, got 'f1'"),
         ((["good"], "f1"), r"rule must be one of .*, got \['good'\]"),
         ((0, 0), "rule must be one of .*, got 0"),
         ("good", r"indexed by \(rule, metric\), got 'good'"),
