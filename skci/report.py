@@ -376,7 +376,7 @@ class JointReport(Report):
         --------
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
-        >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": y[::-1], "C": y}
+        >>> rules = {"A": [0] * 49 + [1] * 50 + [0], "B": y[::-1], "C": y}
         >>> report = joint_report(y, rules, metrics=["accuracy"], method="score")
         >>> report.best("accuracy").rules
         ['A', 'C']
