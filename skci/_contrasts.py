@@ -94,7 +94,7 @@ def combination(
     nowhere = (cells == [own.size for own in parameters]).all(axis=1)
     if nowhere.any():  # the last one; outcomes of samples in which no part is
         cells = cells[:-1]
-    counts = np.bincount(index, weights=joint.counts, minlength=len(cells))
+    counts = np.bincount(index, weights=joint.design.weights, minlength=len(cells))
     moments = tuple(name for own in parameters for name in own.moments)
     added = np.zeros(len(cells))
     if listed is not None:

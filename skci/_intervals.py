@@ -36,6 +36,8 @@ class Task:
     estimate: float
     standard_error: float
     """Of the estimate; the blurring included where the method blurs."""
+    design_effect: float = 1.0
+    """Rows behind the estimate over rows that they are worth."""
 
 
 def wald(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
@@ -59,7 +61,7 @@ def plus_four(
     """
     limits = []
     for task in tasks:
-        counts = task.counts + z**2 / 4
+        counts = task.counts / task.design_effect + z**2 / 4
         n = counts.sum()
         p = counts / n
         estimate, influence, _ = task.functional(p)
@@ -73,14 +75,17 @@ def plus_four(
 
 
 def score(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
-    """Values that a score test under the multinomial does not reject."""
+    """Values that a score test under the multinomial does not reject.
+
+    A design effect stretches the statistic (Rao and Scott, 1981).
+    """
     limits: list[tuple[float, float]] = [(np.nan, np.nan)] * len(tasks)
     for cells in {len(task.counts) for task in tasks}:
         batch = [k for k, task in enumerate(tasks) if len(task.counts) == cells]
         low, high = score_limits(
             [tasks[k].functional for k in batch],
             np.stack([tasks[k].counts for k in batch]),
-            np.full(len(batch), crit),
+            crit * np.sqrt([tasks[k].design_effect for k in batch]),
             np.array([tasks[k].measure.bounds for k in batch]),
         )
         for position, k in enumerate(batch):
@@ -175,7 +180,7 @@ def score_root(task: Task, null: float, above: bool) -> float:
     (root,) = score_roots(
         [task.functional], task.counts[np.newaxis], np.array([null]), ends[np.newaxis]
     )
-    return float(sign * root)
+    return float(sign * root / np.sqrt(task.design_effect))
 
 
 def clopper_pearson_root(task: Task, null: float, above: bool) -> float:
@@ -237,6 +242,8 @@ class IntervalMethod:
         not alike on both sides.
     blurred : bool
         Whether the covariance gains the blurring term.
+    weighs : bool
+        Whether it serves rows of unequal weight and clusters of rows.
     smooths : bool
         Whether rows are added to the own table before the influence values are taken.
         Then the variance is never zero and never undefined.
@@ -247,6 +254,7 @@ class IntervalMethod:
     need: str = ""
     root: Callable[[Task, float, bool], float] | None = None
     blurred: bool = False
+    weighs: bool = True
     smooths: bool = True
 
 
@@ -259,12 +267,20 @@ METHODS: dict[str, IntervalMethod] = {
     "score": IntervalMethod(
         score, _is_smooth, "a measure with a derivative everywhere", score_root
     ),
-    "wilson": IntervalMethod(wilson, _is_proportion, "a proportion"),
-    "agresti-coull": IntervalMethod(agresti_coull, _is_proportion, "a proportion"),
-    "clopper-pearson": IntervalMethod(
-        clopper_pearson, _is_proportion, "a proportion", clopper_pearson_root
+    "wilson": IntervalMethod(wilson, _is_proportion, "a proportion", weighs=False),
+    "agresti-coull": IntervalMethod(
+        agresti_coull, _is_proportion, "a proportion", weighs=False
     ),
-    "jeffreys": IntervalMethod(jeffreys, _is_proportion, "a proportion", jeffreys_root),
+    "clopper-pearson": IntervalMethod(
+        clopper_pearson,
+        _is_proportion,
+        "a proportion",
+        clopper_pearson_root,
+        weighs=False,
+    ),
+    "jeffreys": IntervalMethod(
+        jeffreys, _is_proportion, "a proportion", jeffreys_root, weighs=False
+    ),
 }
 """Every interval method by its name."""
 

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from skci._covariance import blurring, correlation_from, sampling_covariance
+from skci._covariance import Design, blurring, correlation_from
 from skci._critical import CriticalValue, critical_value
 from skci._functionals import Evaluation, Functional
 from skci._intervals import METHODS, Task
 from skci._measures import Measure
 from skci._outcomes import View
 
-__all__ = ["ENOUGH", "JointEstimate", "Parameter"]
+__all__ = ["ENOUGH", "ENOUGH_GROUPS", "JointEstimate", "Parameter"]
 
 Array = NDArray[Any]
 
@@ -36,6 +36,8 @@ _ROUNDING = 1e-9
 
 ENOUGH = 10
 """Successes and failures that the normal approximation of a proportion asks for."""
+ENOUGH_GROUPS = 30
+"""Groups of rows from which on a variance is well known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,26 +175,32 @@ class JointEstimate:
     Parameters
     ----------
     parameters : tuple of Parameter
-    counts : array of shape (m,)
-        Rows with each joint outcome.
+    design : Design
+        How the rows were drawn.
     confidence_level : float
     simultaneous : bool
         Whether the intervals shall all cover at once, or each for itself.
     random_state : int, optional
         Seed of the quasi-random points of the critical value.
-    samples : int array of shape (m,), optional
-        Which of several independent samples each joint outcome is of.
-    ddof : int
-        1 where the rows were seen, 0 where the counts are those of a population.
     """
 
     parameters: tuple[Parameter, ...]
-    counts: Array
+    design: Design
     confidence_level: float = 0.95
     simultaneous: bool = True
     random_state: int | None = None
-    samples: Array | None = None
-    ddof: int = 1
+
+    def __post_init__(self) -> None:
+        if self.design.simple:
+            return
+        for own in self.parameters:
+            if not METHODS[own.method].weighs:
+                serving = [name for name, method in METHODS.items() if method.weighs]
+                raise ValueError(
+                    f"method={own.method!r} needs rows of equal weight that were drawn "
+                    "by themselves; with sample_weight or groups use one of "
+                    f"{serving}"
+                )
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
@@ -212,10 +220,10 @@ class JointEstimate:
         """Return estimates of other parameters on the same rows."""
         return replace(self, parameters=tuple(parameters), simultaneous=simultaneous)
 
-    @cached_property
+    @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return round(self.counts.sum())
+        return self.design.n_samples
 
     @cached_property
     def estimates(self) -> Array:
@@ -242,8 +250,29 @@ class JointEstimate:
         """Standard errors, whatever the confidence level, shape (K,)."""
         errors = np.sqrt(self._sampling.diagonal())
         blind = ~np.array(self._has_spread, dtype=bool)
-        errors[blind] = 0 if self.n_samples > 1 else np.nan
+        errors[blind] = 0 if self.design.shows_variance else np.nan
         return self._known(errors)
+
+    @cached_property
+    def design_effects(self) -> Array:
+        """Sampling variances over those of as many equal rows by themselves, (K,).
+
+        Both at a table without empty cells; where that has no variance, what the
+        unequal weights add.
+        """
+        effects = np.full(len(self.parameters), self.design.unequal)
+        if self.design.simple:
+            return effects
+        for k, own in enumerate(self.parameters):
+            weights = own.counts + own.smoothing
+            weights = weights / weights.sum()
+            _, influence, _ = own.functional(weights)
+            seen = self._seen(own, influence)
+            variance = self.design.covariance([seen], [own.index])[0, 0]
+            simple = weights @ influence**2 / max(own.n_samples - 1, 1)
+            if np.isfinite(simple) and variance > _NO_SPREAD * simple > 0:
+                effects[k] = variance / simple
+        return effects
 
     @cached_property
     def covariance(self) -> Array:
@@ -261,7 +290,14 @@ class JointEstimate:
 
     @cached_property
     def critical_value(self) -> CriticalValue:
-        """How many standard errors the intervals reach.
+        """How many standard errors the intervals reach."""
+        q = self.normal_quantile
+        wider = self.design.wider(q)
+        return CriticalValue(wider, q.error * wider / q) if wider != q else q
+
+    @cached_property
+    def normal_quantile(self) -> CriticalValue:
+        """Solve for as many normal standard errors, were the variances known.
 
         An estimate without a usable variance has the whole range for an interval, so
         it takes no part.
@@ -327,7 +363,14 @@ class JointEstimate:
 
     def _task(self, k: int, deviation: float) -> Task:
         own = self.parameters[k]
-        return Task(own.measure, own.functional, own.counts, own.estimate, deviation)
+        return Task(
+            own.measure,
+            own.functional,
+            own.counts,
+            own.estimate,
+            deviation,
+            float(self.design_effects[k]),
+        )
 
     @property
     def _z(self) -> float:
@@ -361,7 +404,8 @@ class JointEstimate:
         for own, spread, variance in zip(
             self.parameters, self._has_spread, variances, strict=True
         ):
-            enough = self.n_samples > 1 or own.smoothed
+            alone = own.smoothed and self.design.clusters is None
+            enough = self.design.shows_variance or alone
             blurred = METHODS[own.method].blurred and variance > 0
             usable.append(enough and (spread or blurred))
         return np.array(usable, dtype=bool)
@@ -373,15 +417,13 @@ class JointEstimate:
         if not linear:
             return np.zeros((len(self.parameters),) * 2)
         chosen = [self.parameters[k] for k in linear]
-        covariance = sampling_covariance(
-            [self._influence(own) for own in chosen],
+        covariance = self.design.covariance(
+            [self._seen(own, own.linearised.influence) for own in chosen],
             [own.index for own in chosen],
-            self.counts,
-            self.samples,
-            self.ddof,
         )
         for k, own in enumerate(chosen):
-            covariance[k, k] = max(covariance[k, k], own.least_variance)
+            least = own.least_variance * self.design.unequal
+            covariance[k, k] = max(covariance[k, k], least)
         return self._padded(covariance, linear)
 
     @cached_property
@@ -399,24 +441,23 @@ class JointEstimate:
             [self._gradient(own) for own in chosen],
             [own.moments for own in chosen],
             self._z,
-            self.n_samples,
+            self.n_samples / self.design_effects[blurred],
         )
         return self._sampling + self._padded(noise, blurred)
 
-    def _influence(self, own: Parameter) -> Array:
+    def _seen(self, own: Parameter, influence: Array) -> Array:
         """Influence values on its own cells and, zero, in rows that it does not see.
 
         The fewer rows it sees, the more one of them weighs.
         """
-        influence = own.linearised.influence
-        if self.samples is None:
+        if self.design.strata is None:
             return influence
         return np.append(influence * (self.n_samples / own.n_samples), 0.0)
 
     def _gradient(self, own: Parameter) -> Array:
         """Gradient in moments of all rows."""
         gradient = own.linearised.gradient
-        if self.samples is None:
+        if self.design.strata is None:
             return gradient
         return gradient * (self.n_samples / own.n_samples)
 

@@ -169,10 +169,10 @@ def _distances(
 
 def _planned(joint: JointEstimate, n: float) -> JointEstimate:
     """Multiply all counts, so that there are n rows, and take them for a population."""
-    factor = n / joint.counts.sum()
+    factor = n / joint.design.weights.sum()
     parameters = (replace(own, counts=own.counts * factor) for own in joint.parameters)
     return replace(
-        joint, counts=joint.counts * factor, parameters=tuple(parameters), ddof=0
+        joint, design=joint.design.times(factor), parameters=tuple(parameters)
     )
 
 
@@ -197,14 +197,9 @@ def _one_row(joint: JointEstimate) -> tuple[float, Array]:
     return float(ideal.critical_value), ideal.standard_errors * np.sqrt(_MANY)
 
 
-def _sets(joint: JointEstimate) -> int:
-    """Count the independent samples."""
-    return 1 if joint.samples is None else len(np.unique(joint.samples))
-
-
 def _fewest(joint: JointEstimate, own: Parameter | None = None) -> int:
     """Rows to start from: two in each sample, and enough to expect a trial."""
-    fewest = 2 * _sets(joint)
+    fewest = 2 * joint.design.n_strata
     if own is None or own.measure.proportion is None:
         return fewest
     _, trials = own.measure.successes_and_trials(own.counts)

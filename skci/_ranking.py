@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ def with_the_best(
     correlation: Array,
     confidence_level: float,
     seed: int | None,
+    wider: Callable[[float], float] = float,
 ) -> tuple[Array, Array]:
     """Compare each of several rules, greater being better, with the best.
 
@@ -43,6 +45,8 @@ def with_the_best(
         Correlation of the differences.
     confidence_level : float
     seed : int, optional
+    wider : callable
+        From a critical value to one that few clusters ask for.
 
     Returns
     -------
@@ -64,12 +68,13 @@ def with_the_best(
         others = np.flatnonzero(known[:, j])
         if len(others):
             signs, chosen = sign[others, j], position[others, j]
-            reach[j] = critical_value(
+            q = critical_value(
                 correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
                 confidence_level,
                 alternative="less",
                 random_state=seed,
             )
+            reach[j] = wider(q)
     # One of which nothing is known may be better or worse by any amount.
     upper = np.where(known, above + reach[:, np.newaxis] * error, np.inf)
     high = np.maximum(upper.min(axis=1), 0.0)

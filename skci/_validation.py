@@ -53,6 +53,8 @@ def binary_table(
     pos_label: Any = None,
     any_pos_label: bool = False,
     truth: str = "y_true",
+    sample_weight: Any = None,
+    groups: Any = None,
 ) -> tuple[OutcomeTable, Any, Any]:
     """Check binary labels and count their joint outcomes.
 
@@ -68,6 +70,10 @@ def binary_table(
         chosen when `pos_label` is not given.
     truth : str
         The name of `y_true` in messages.
+    sample_weight : array-like of shape (n,), optional
+        Weights; rows of weight 0 are left out.
+    groups : array-like of shape (n,), optional
+        Which rows were drawn together.
 
     Returns
     -------
@@ -88,6 +94,8 @@ def binary_table(
             )
     if not len(columns[0]):
         raise ValueError(f"{truth} must hold at least one row, got none")
+    weights, clusters, kept = check_rows(sample_weight, groups, len(columns[0]), truth)
+    columns = [column[kept] for column in columns]
     positive = _label_or_1(pos_label)
     # Counting is checking: where each entry is one of two fair labels, nothing is left
     # to be checked, and most data never see the slow road.
@@ -95,7 +103,7 @@ def binary_table(
     if all(column.dtype.kind in kinds for column in columns):
         negative = _first_other(columns, positive)
         if _is_label(negative):
-            table = count_outcomes(columns, positive, negative)
+            table = count_outcomes(columns, positive, negative, weights, clusters)
             if table is not None:
                 return table, positive, negative
     labels = _two_labels(names, columns)
@@ -104,10 +112,75 @@ def binary_table(
         negative = others[0] if others else None
     else:
         positive, negative = _split(labels, positive, given=pos_label is not None)
-    table = count_outcomes(columns, positive, negative)
+    table = count_outcomes(columns, positive, negative, weights, clusters)
     if table is None:
         raise ValueError(f"{in_words(names)} must hold two labels, got {labels}")
     return table, positive, negative
+
+
+def check_rows(
+    sample_weight: Any, groups: Any, n: int, truth: str
+) -> tuple[Array | None, Array | None, Any]:
+    """Check what rows weigh and which belong together.
+
+    Returns
+    -------
+    weights : array or None
+        Of the rows that weigh something, adding up to their number; None if all weigh
+        the same.
+    groups : int array or None
+        A number from 0 on for each group.
+    kept : slice or bool array
+        Which rows weigh something.
+    """
+    kept: Any = slice(None)
+    weights = None
+    if sample_weight is not None:
+        try:
+            weights = np.asarray(sample_weight, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"sample_weight must hold numbers, got {sample_weight!r}"
+            ) from error
+        _check_rows(weights, n, "sample_weight", truth)
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+            raise ValueError(
+                "sample_weight must hold finite numbers, none negative and not all "
+                f"zero, got values from {weights.min()} to {weights.max()}"
+            )
+        kept = weights > 0
+        weights = weights[kept]
+        weights = weights * (len(weights) / weights.sum())
+        if np.ptp(weights) <= _SAME_WEIGHT:
+            weights = None
+        if kept.all():
+            kept = slice(None)
+    if groups is None:
+        return weights, None, kept
+    column = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
+    column = np.asarray(column)
+    _check_rows(column, n, "groups", truth)
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        raise ValueError("groups must name a group in every row, got NaN")
+    if column.dtype.kind == "O" and any(value is None for value in column.tolist()):
+        raise ValueError("groups must name a group in every row, got None")
+    try:
+        _, numbers = np.unique(column[kept], return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"groups must hold names of one type: {error}") from error
+    return weights, numbers.ravel(), kept
+
+
+_SAME_WEIGHT = 1e-12
+"""Relative difference of weights that are equal but for rounding."""
+
+
+def _check_rows(values: Array, n: int, name: str, truth: str) -> None:
+    if values.shape != (n,):
+        raise ValueError(
+            f"{name} must have an entry for each of the {n} rows of {truth}, got shape "
+            f"{values.shape}"
+        )
 
 
 def _column(values: Any, name: str) -> Array:

@@ -279,9 +279,14 @@ class ContrastReport(Report):
         -------
         dict of str to list
             The labels, ``estimate``, ``low``, ``high``, ``standard_error`` and
-            ``pvalue``.
+            ``pvalue``; ``design_effect`` where rows have weights or groups.
         """
-        return self._labels | self._estimated() | {"pvalue": self.pvalues.tolist()}
+        return {
+            **self._labels,
+            **self._estimated(),
+            "pvalue": self.pvalues.tolist(),
+            **self._design_effects(),
+        }
 
     def _drawing(self) -> dict[str, Any]:
         panels = self._labels.get("metric", ["contrasts"] * len(self))

@@ -110,7 +110,9 @@ class JointEvaluator:
         rules = ", ".join(name for name, _ in named)
         return f"JointEvaluator(rules: {rules}; metrics: {metrics})"
 
-    def evaluate(self, X: Any, y: Any) -> JointReport:
+    def evaluate(
+        self, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None
+    ) -> JointReport:
         """Predict the labels of held-out data and report on them jointly.
 
         Parameters
@@ -119,6 +121,8 @@ class JointEvaluator:
             Rows that none of the estimators was fitted on.
         y : array-like of shape (n_samples,)
             Their true labels, two at most.
+        sample_weight, groups : array-like of shape (n_samples,), optional
+            See :func:`joint_report`.
 
         Returns
         -------
@@ -139,11 +143,12 @@ class JointEvaluator:
             self.random_state,
         )
         # Bad labels are told before anything is predicted.
-        options.count(y, {}, truth="y")
+        rows = {"sample_weight": sample_weight, "groups": groups}
+        options.count(y, {}, truth="y", **rows)
         responses = predict_labels(
             estimators, X, n_jobs=self.n_jobs, verbose=self.verbose
         )
-        counted = options.count(y, responses, truth="y")
+        counted = options.count(y, responses, truth="y", **rows)
         return options.report(counted)
 
 
@@ -155,6 +160,8 @@ def joint_report(
     confidence_level: float = 0.95,
     method: str | None = None,
     pos_label: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     random_state: Any = None,
 ) -> JointReport:
     """Report measures of several rules on the same rows by joint intervals.
@@ -174,6 +181,12 @@ def joint_report(
         Interval method of metrics that do not set their own; "blurred" if not given.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows; only their ratios matter. A weight is how much a row shall
+        count, not how many rows it stands for.
+    groups : array-like of shape (n_samples,), optional
+        Names of clusters: rows of one group, such as a patient, may depend on each
+        other. Then the groups count, and not the rows.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-random points behind the critical value.
 
@@ -221,7 +234,12 @@ def joint_report(
     Stump        mcc       0.784     [0.714, 0.838]  [0.726, 0.831]
     """
     options = _Options(metrics, confidence_level, method, pos_label, random_state)
-    counted = options.count(y_true, _named_predictions(y_pred))
+    counted = options.count(
+        y_true,
+        _named_predictions(y_pred),
+        sample_weight=sample_weight,
+        groups=groups,
+    )
     return options.report(counted)
 
 
@@ -292,7 +310,11 @@ class _Options:
             metric._check(self.method)
 
     def count(
-        self, y_true: Any, y_pred: Mapping[str, Any], truth: str = "y_true"
+        self,
+        y_true: Any,
+        y_pred: Mapping[str, Any],
+        truth: str = "y_true",
+        **rows: Any,
     ) -> _Counted:
         """Check labels and count outcomes."""
         wanted = {
@@ -306,6 +328,7 @@ class _Options:
             pos_label=next(iter(wanted.values()), self.pos_label),
             any_pos_label=not wanted,
             truth=truth,
+            **rows,
         )
         exchanged = {
             label: check_pos_label(pos_label, positive, negative)
@@ -330,7 +353,7 @@ class _Options:
         )
         joint = JointEstimate(
             parameters,
-            counted.table.counts,
+            counted.table.design,
             self.confidence_level,
             random_state=self.seed,
         )

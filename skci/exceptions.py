@@ -17,9 +17,10 @@ class DegenerateVarianceWarning(UserWarning):
 
 
 class SmallSampleWarning(UserWarning):
-    """The sample is too small for the normal approximation of a proportion.
+    """The sample is too small for the approximation behind an interval.
 
-    Fewer than ten successes or fewer than ten failures were observed.
+    Fewer than ten successes or fewer than ten failures of a proportion were observed,
+    or there are fewer than thirty groups of rows.
     """
 
 

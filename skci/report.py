@@ -109,7 +109,8 @@ class JointReport(Report):
         -------
         dict of str to list
             Columns ``rule``, ``metric``, ``estimate``, ``low``, ``high``,
-            ``standard_error``, ``individual_low``, ``individual_high``, ``method``.
+            ``standard_error``, ``individual_low``, ``individual_high``, ``method``;
+            ``design_effect`` where rows have weights or groups.
         """
         alone = self._joint.individual().intervals
         return {
@@ -117,6 +118,7 @@ class JointReport(Report):
             **self._estimated(),
             "individual_low": alone[:, 0].tolist(),
             "individual_high": alone[:, 1].tolist(),
+            **self._design_effects(),
             "method": [one.method for one in self._joint.parameters],
         }
 
@@ -404,6 +406,7 @@ class JointReport(Report):
             compared.correlation,
             self.confidence_level,
             self._joint.random_state,
+            self._joint.design.wider,
         )
         lowest, highest = own[0].measure.bounds
         width = highest - lowest

@@ -82,7 +82,14 @@ class MetricCI(BaseEstimator):
         """Range of the measure."""
         return self._measure.bounds
 
-    def __call__(self, y_true: Any, y_pred: Any, *more: Any) -> MetricEstimate:
+    def __call__(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        *more: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> MetricEstimate:
         """Estimate the measure and its interval.
 
         Parameters
@@ -93,6 +100,13 @@ class MetricCI(BaseEstimator):
             Predicted labels.
         *more
             Nothing; scikit-learn passes three to a scorer, which a metric is not.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; only their ratios matter. A weight is how much a row
+            shall count, not how many rows it stands for: heavier rows make no smaller
+            standard error.
+        groups : array-like of shape (n_samples,), optional
+            Names of clusters: rows of one group, such as a patient, may depend on each
+            other. Then the groups count, and not the rows.
 
         Returns
         -------
@@ -121,6 +135,8 @@ class MetricCI(BaseEstimator):
             {"y_pred": y_pred},
             pos_label=self.pos_label,
             any_pos_label=self._measure.symmetric,
+            sample_weight=sample_weight,
+            groups=groups,
         )
         return self._estimate(table, positive)
 
@@ -197,7 +213,7 @@ class MetricCI(BaseEstimator):
 
     def _estimate(self, table: OutcomeTable, positive: Any = None) -> MetricEstimate:
         parameter = self._parameter(table, 0, method=DEFAULT_METHOD, pos_label=positive)
-        joint = JointEstimate((parameter,), table.counts, float(self.confidence_level))
+        joint = JointEstimate((parameter,), table.design, float(self.confidence_level))
         warn_of_undefined(joint)
         return MetricEstimate(joint)
 
