@@ -90,7 +90,7 @@ def _farthest_roots(setting: JointSetting, tables: Array, truths: Array) -> Arra
             [own.functional] * len(tables),
             tables @ (own.index[:, np.newaxis] == np.arange(own.size)),
             np.full(len(tables), truth),
-            np.tile(own.measure.bounds, (len(tables), 1)),
+            np.tile(own.trait.bounds, (len(tables), 1)),
         )
         for own, truth in zip(once._joint.parameters, truths, strict=True)
     ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from skci._functionals import Combination, Part
 from skci._intervals import METHODS, refusal
 from skci._joint import JointEstimate, Parameter
-from skci._measures import IDENTITY, LOG, Measure
+from skci._measures import IDENTITY, LOG, Trait
 from skci._outcomes import View
 
 __all__ = ["against", "combination", "pairs"]
@@ -73,11 +72,11 @@ def combination(
     """
     parameters = [joint.parameters[k] for k in weights]
     coefficients = tuple(float(weight) for weight in weights.values())
-    measure = _measure_of(parameters, coefficients, ratio, metric)
+    trait = _trait_of(parameters, coefficients, ratio, metric)
     if method is None:
-        serving = {own.method for own in parameters if not refusal(own.method, measure)}
+        serving = {own.method for own in parameters if not refusal(own.method, trait)}
         method = serving.pop() if len(serving) == 1 else "score"
-    reason = refusal(method, measure)
+    reason = refusal(method, trait)
     if reason:
         raise ValueError(reason)
     listed, smoothing = _possible(parameters)
@@ -102,7 +101,7 @@ def combination(
     return Parameter(
         rule=rule,
         metric=metric,
-        measure=measure,
+        trait=trait,
         functional=Combination(
             tuple(
                 Part(own.functional, column, own.size)
@@ -165,16 +164,16 @@ def _view(own: Parameter) -> View:
     return own.view
 
 
-def _measure_of(
+def _trait_of(
     parameters: Sequence[Parameter],
     coefficients: Sequence[float],
     ratio: bool,
     name: str,
-) -> Measure:
+) -> Trait:
     """Declare what is known of a contrast."""
-    own = [parameter.measure for parameter in parameters]
+    own = [parameter.trait for parameter in parameters]
     if ratio:
-        if any(measure.bounds[0] < 0 for measure in own):
+        if any(trait.bounds[0] < 0 for trait in own):
             raise ValueError(
                 f"scale='ratio' needs measures that are never negative, which {name!r} "
                 "is not"
@@ -184,17 +183,16 @@ def _measure_of(
         ends = [
             sorted((weight * low, weight * high))
             for weight, (low, high) in zip(
-                coefficients, (measure.bounds for measure in own), strict=True
+                coefficients, (trait.bounds for trait in own), strict=True
             )
         ]
         bounds = (sum(low for low, _ in ends), sum(high for _, high in ends))
-    return replace(
-        own[0],
-        name=name,
+    return Trait(
+        name,
         bounds=bounds,
-        smooth=all(measure.smooth for measure in own),
-        scale_free=all(measure.scale_free for measure in own),
-        proportion=None,
+        greater_is_better=own[0].greater_is_better,
+        smooth=all(trait.smooth for trait in own),
         scale=LOG if ratio else IDENTITY,
-        plus_four=None,
+        blurs=all(trait.blurs for trait in own),
+        scale_free=all(trait.scale_free for trait in own),
     )

@@ -201,7 +201,7 @@ class MetricEstimate(float):
         True
         """
         own = self._joint.parameters[self._position]
-        low, high = own.measure.bounds
+        low, high = own.trait.bounds
         if not (isinstance(null, Real) and low <= null <= high):
             raise ValueError(
                 f"null must be a number in the range [{low:g}, {high:g}] of "
@@ -311,7 +311,7 @@ def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
     """Name a method that rests on no estimated variance and serves all of them."""
     own = [joint.parameters[k] for k in positions]
     for method in ("score", "plus-four"):
-        if not any(refusal(method, one.measure) or one.smoothed for one in own):
+        if not any(refusal(method, one.trait) or one.smoothed for one in own):
             return f"; consider method={method!r}"
     return ""
 

@@ -19,7 +19,7 @@ from skci._covariance import Design, blurring, correlation_from
 from skci._critical import CriticalValue, critical_value
 from skci._functionals import Evaluation, Functional
 from skci._intervals import METHODS, Task
-from skci._measures import Measure
+from skci._measures import Trait
 from skci._outcomes import View
 
 __all__ = ["ENOUGH", "ENOUGH_GROUPS", "JointEstimate", "Parameter"]
@@ -48,7 +48,7 @@ class Parameter:
     ----------
     rule, metric : str
         Its label.
-    measure : Measure
+    trait : Trait
     functional : Functional
     method : str
         Key of ``METHODS``.
@@ -71,7 +71,7 @@ class Parameter:
 
     rule: str
     metric: str
-    measure: Measure
+    trait: Trait
     functional: Functional
     method: str
     counts: Array
@@ -110,12 +110,12 @@ class Parameter:
     @cached_property
     def _value(self) -> float:
         counts = self.counts
-        cells = counts if self.measure.scale_free else counts / counts.sum()
+        cells = counts if self.trait.scale_free else counts / counts.sum()
         value = float(self.functional.estimate(cells))
-        low, high = self.measure.bounds
+        low, high = self.trait.bounds
         if value < low - _ROUNDING or value > high + _ROUNDING:
             raise ValueError(
-                f"bounds of {self.measure.name!r} must hold its values, got "
+                f"bounds of {self.trait.name!r} must hold its values, got "
                 f"{value:g} outside of ({low:g}, {high:g})"
             )
         return min(max(value, low), high)
@@ -149,7 +149,7 @@ class Parameter:
         steepest = float(np.abs(self.linearised.gradient).max())
         if self.smoothed:
             return steepest  # away from the ends, where a scale may have none
-        return steepest * max(float(self.measure.scale.slope(self._value)), 1.0)
+        return steepest * max(float(self.trait.scale.slope(self._value)), 1.0)
 
     @property
     def has_derivative(self) -> bool:
@@ -162,9 +162,9 @@ class Parameter:
     @property
     def is_small(self) -> bool:
         """Whether the normal approximation of this proportion is not to be trusted."""
-        if self.measure.proportion is None or self.smoothed:
+        if self.trait.proportion is None or self.smoothed:
             return False
-        successes, trials = self.measure.successes_and_trials(self.counts)
+        successes, trials = self.trait.successes_and_trials(self.counts)
         return min(successes, trials - successes) < ENOUGH
 
 
@@ -323,7 +323,7 @@ class JointEstimate:
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
-        limits = np.array([own.measure.bounds for own in self.parameters], dtype=float)
+        limits = np.array([own.trait.bounds for own in self.parameters], dtype=float)
         usable = np.flatnonzero(self.usable)
         if len(usable):
             crit = float(self.critical_value)
@@ -364,7 +364,7 @@ class JointEstimate:
     def _task(self, k: int, deviation: float) -> Task:
         own = self.parameters[k]
         return Task(
-            own.measure,
+            own.trait,
             own.functional,
             own.counts,
             own.estimate,

@@ -267,7 +267,7 @@ class ContrastReport(Report):
             self, self._joint.parameters, self._differ(), strict=True
         ):
             if differs:
-                first_is_better = (own.estimate > self._null) == (own.measure.sign > 0)
+                first_is_better = (own.estimate > self._null) == (own.trait.sign > 0)
                 better, other = (first, second) if first_is_better else (second, first)
                 worse[metric][other].append(better)
         return worse

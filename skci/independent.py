@@ -197,7 +197,7 @@ def two_proportion_test(
         for each, name in ((first, "first"), (second, "second"))
     )
     names = [
-        each._joint.parameters[each._position].measure.name for each in (first, second)
+        each._joint.parameters[each._position].trait.name for each in (first, second)
     ]
     if names[0] != names[1]:
         raise ValueError(
@@ -227,9 +227,9 @@ def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     if not isinstance(value, MetricEstimate):
         raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
     own = value._joint.parameters[value._position]
-    if own.measure.proportion is None:
+    if own.trait.proportion is None:
         raise ValueError(f"{name} must be a proportion, which {own} is not")
-    successes, trials = own.measure.successes_and_trials(own.counts)
+    successes, trials = own.trait.successes_and_trials(own.counts)
     if not trials:
         raise ValueError(f"{name} must be defined, got {own.metric} of no rows")
     return successes, trials

@@ -173,7 +173,7 @@ class JointReport(Report):
         for metric in self.metrics:
             rows = self._positions(metric)
             own = [self._joint.parameters[k] for k in rows]
-            low, high = np.sort(own[0].measure.sign * limits[rows], axis=1).T
+            low, high = np.sort(own[0].trait.sign * limits[rows], axis=1).T
             worse[metric] = {
                 one.rule: [own[j].rule for j in np.flatnonzero(low > reached)]
                 for one, reached in zip(own, high, strict=True)
@@ -386,7 +386,7 @@ class JointReport(Report):
         check_known(metric, self.metrics, "metric")
         rows = self._positions(metric)
         own = [self._joint.parameters[k] for k in rows]
-        sign = own[0].measure.sign
+        sign = own[0].trait.sign
         compared = self._joint.with_parameters(
             [
                 combination(
@@ -408,7 +408,7 @@ class JointReport(Report):
             self._joint.random_state,
             self._joint.design.wider,
         )
-        lowest, highest = own[0].measure.bounds
+        lowest, highest = own[0].trait.bounds
         width = highest - lowest
         return BestReport(
             metric,
@@ -416,7 +416,7 @@ class JointReport(Report):
             self._joint.estimates[rows],
             np.clip(np.stack([low, high], axis=1), -width, width),
             self.confidence_level,
-            own[0].measure.greater_is_better,
+            own[0].trait.greater_is_better,
         )
 
     def letters(
@@ -457,7 +457,7 @@ class JointReport(Report):
         check_known(metric, self.metrics, "metric")
         rows = self._positions(metric)
         own = [self._joint.parameters[k] for k in rows]
-        merits = own[0].measure.sign * self._joint.estimates[rows]
+        merits = own[0].trait.sign * self._joint.estimates[rows]
         order = np.argsort(-merits, kind="stable")
         names = [own[k].rule for k in order]
         differ = np.zeros((len(names), len(names)), dtype=bool)

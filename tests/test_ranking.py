@@ -462,7 +462,7 @@ def pearson_limits(report):
             [own.functional],
             own.counts[np.newaxis],
             np.array([norm.isf(0.025)]),
-            np.array([own.measure.bounds]),
+            np.array([own.trait.bounds]),
             statistic=pearson,
         )
     )
@@ -505,7 +505,7 @@ def test_pearson_of_no_difference_is_the_pooled_test(first, second):
             [own.functional],
             own.counts[np.newaxis],
             np.array([null]),
-            np.array([own.measure.bounds]),
+            np.array([own.trait.bounds]),
             statistic=pearson,
         )
         assert root[0] == pytest.approx(z, abs=1e-5)
@@ -681,7 +681,7 @@ def roots_at_the_truth(chances, n, draws):
             [own.functional] * draws,
             counts @ (own.index[:, np.newaxis] == np.arange(own.size)),
             np.full(draws, own.estimate),
-            np.tile(own.measure.bounds, (draws, 1)),
+            np.tile(own.trait.bounds, (draws, 1)),
         )
         for own in truth._joint.parameters
     ]

@@ -252,7 +252,7 @@ class MetricCI(BaseEstimator):
         return Parameter(
             rule=rule,
             metric=self.name if metric is None else metric,
-            measure=measure,
+            trait=measure,
             functional=functional,
             method=self._resolve_method(method),
             counts=table.own(index),
