@@ -75,7 +75,7 @@ def combination(
     trait = _trait_of(parameters, coefficients, ratio, metric)
     if method is None:
         serving = {own.method for own in parameters if not refusal(own.method, trait)}
-        method = serving.pop() if len(serving) == 1 else "score"
+        method = serving.pop() if len(serving) == 1 else _fallback(trait)
     reason = refusal(method, trait)
     if reason:
         raise ValueError(reason)
@@ -88,7 +88,10 @@ def combination(
         )
     observed = np.stack([own.index for own in parameters], axis=1)
     rows = observed if listed is None else np.concatenate([listed, observed])
-    cells, found = np.unique(rows, axis=0, return_inverse=True)
+    if listed is None and max(own.size for own in parameters) == len(observed):
+        cells, found = observed, np.arange(len(observed))  # each row is a cell
+    else:
+        cells, found = np.unique(rows, axis=0, return_inverse=True)
     index = found.ravel()[len(rows) - len(observed) :]
     nowhere = (cells == [own.size for own in parameters]).all(axis=1)
     if nowhere.any():  # the last one; outcomes of samples in which no part is
@@ -120,6 +123,11 @@ def combination(
     )
 
 
+def _fallback(trait: Trait) -> str:
+    """Name the method of contrasts of parameters that have none for them in common."""
+    return "delta" if refusal("score", trait) else "score"
+
+
 def _possible(parameters: Sequence[Parameter]) -> tuple[Array | None, Array]:
     """List the own cells that the parameters can be in together.
 
@@ -134,6 +142,8 @@ def _possible(parameters: Sequence[Parameter]) -> tuple[Array | None, Array]:
     listed, smoothing = [], []
     total = 0
     views = [_view(own) for own in parameters]
+    if not all(view.listable for view in views):
+        return None, np.zeros(0)
     for sample in dict.fromkeys(view.sample for view in views):
         sizes: dict[int, int] = {}
         for view in views:

@@ -305,8 +305,9 @@ def blurring(
 
 
 def correlation_from(covariance: Array) -> Array:
-    """Scale a covariance of positive diagonal to a correlation."""
+    """Scale a covariance to a correlation; without variance there is none."""
     scale = np.sqrt(np.diag(covariance))
+    scale = np.where(scale > 0, scale, np.inf)
     correlation = covariance / np.outer(scale, scale)
     correlation = np.clip(correlation, -1, 1)
     np.fill_diagonal(correlation, 1.0)

@@ -286,6 +286,13 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
             "a variance well; intervals may be too short",
             SmallSampleWarning,
         )
+    few = [k for k in positions if own[k].defined and own[k].has_few]
+    if few:
+        _warn(
+            f"{_labels(joint, few)}: fewer than {ENOUGH_GROUPS} rows of one label, too "
+            "few to know the variance of an area well",
+            SmallSampleWarning,
+        )
     small = [k for k in positions if own[k].defined and own[k].is_small]
     if small:
         _warn(

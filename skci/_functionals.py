@@ -203,14 +203,21 @@ class Part:
     def _partial(self) -> bool:
         return bool((self.cells == self.size).any())
 
+    def _own(self, p: Array) -> Array:
+        """Weights of its own cells; many weights at once are of few cells only."""
+        if p.ndim > 1:
+            own: Array = p @ self._seen
+            return own
+        return np.bincount(self.cells, p, minlength=self.size + 1)[: self.size]
+
     def estimate(self, p: Array) -> Array:
-        own = p @ self._seen
+        own = self._own(p)
         if self._partial:
             own = own / own.sum(-1, keepdims=True)
         return self.functional.estimate(own)
 
     def __call__(self, p: Array) -> Evaluation:
-        own = p @ self._seen
+        own = self._own(p)
         if not self._partial:
             estimate, influence, gradient = self.functional(own)
             return Evaluation(estimate, influence[..., self.cells], gradient)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from skci._functionals import Functional
-from skci._measures import Trait
+from skci._measures import LOGIT, Trait
 from skci._score import score_limits, score_roots
 from skci._statistic import EDGE
 
-__all__ = ["METHODS", "IntervalMethod", "Task", "refusal"]
+__all__ = ["METHODS", "IntervalMethod", "Task", "rarest", "refusal"]
 
 Array = NDArray[Any]
 
@@ -50,6 +50,33 @@ def wald(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, floa
         low, high = link.backward(centre - half), link.backward(centre + half)
         limits.append(_clip(task, low, high))
     return limits
+
+
+def logit(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Estimate plus and minus crit standard errors, on the logit scale.
+
+    At an end of the range, where the logit is infinite, an area under a curve of which
+    the rarer class has k rows reaches as far from it as Wilson's interval of k
+    successes in k trials.
+    """
+    limits = []
+    for task in tasks:
+        rows = rarest(task.functional)
+        if task.estimate in (0, 1):
+            reach = crit**2 / (rows / task.design_effect + crit**2)
+            ends = (1 - reach, 1.0) if task.estimate == 1 else (0.0, reach)
+            limits.append(ends)
+            continue
+        half = crit * task.standard_error * LOGIT.slope(task.estimate)
+        centre = LOGIT.forward(task.estimate)
+        low, high = LOGIT.backward(centre - half), LOGIT.backward(centre + half)
+        limits.append(_clip(task, low, high))
+    return limits
+
+
+def rarest(functional: Functional) -> int:
+    """Rows of the rarer class of an area under a curve; 0 for other functionals."""
+    return int(getattr(functional, "rarest", 0))
 
 
 def plus_four(
@@ -210,6 +237,10 @@ def _any(trait: Trait) -> bool:
     return True
 
 
+def _is_share(trait: Trait) -> bool:
+    return trait.bounds == (0, 1)
+
+
 def _blurs(trait: Trait) -> bool:
     return trait.blurs
 
@@ -264,6 +295,7 @@ class IntervalMethod:
 
 METHODS: dict[str, IntervalMethod] = {
     "delta": IntervalMethod(wald, smooths=False),
+    "logit": IntervalMethod(logit, _is_share, "a range from 0 to 1", smooths=False),
     "blurred": IntervalMethod(
         wald, _blurs, "a measure of labels", blurred=True, smooths=False
     ),

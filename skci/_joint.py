@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from skci._covariance import Design, blurring, correlation_from
 from skci._critical import CriticalValue, critical_value
 from skci._functionals import Evaluation, Functional
-from skci._intervals import METHODS, Task
+from skci._intervals import METHODS, Task, rarest
 from skci._measures import Trait
 from skci._outcomes import View
 
@@ -37,7 +37,7 @@ _ROUNDING = 1e-9
 ENOUGH = 10
 """Successes and failures that the normal approximation of a proportion asks for."""
 ENOUGH_GROUPS = 30
-"""Groups of rows from which on a variance is well known."""
+"""Groups of rows, or rows of a label, from which on a variance is well known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +160,22 @@ class Parameter:
         return finite and self.steepness < _NO_DERIVATIVE
 
     @property
+    def ends(self) -> bool:
+        """Whether it is an area under a curve at an end of its range.
+
+        Its variance is zero there, and "logit" does without.
+        """
+        rows = rarest(self.functional) if self.method == "logit" else 0
+        return rows > 1 and self._value in self.trait.bounds
+
+    @property
+    def has_few(self) -> bool:
+        """Whether it is an area under a curve with few rows of one label."""
+        return 0 < rarest(self.functional) < ENOUGH_GROUPS
+
+    @property
     def is_small(self) -> bool:
-        """Whether the normal approximation of this proportion is not to be trusted."""
+        """Whether the normal approximation of a proportion is not to be trusted."""
         if self.trait.proportion is None or self.smoothed:
             return False
         successes, trials = self.trait.successes_and_trials(self.counts)
@@ -243,7 +257,9 @@ class JointEstimate:
         that take the variance at a table with pseudo-counts always have one.
         """
         pairs = zip(self.parameters, self._has_spread, strict=True)
-        return np.array([own.defined and not spread for own, spread in pairs])
+        return np.array(
+            [own.defined and not spread and not own.ends for own, spread in pairs]
+        )
 
     @cached_property
     def standard_errors(self) -> Array:
@@ -407,7 +423,7 @@ class JointEstimate:
             alone = own.smoothed and self.design.clusters is None
             enough = self.design.shows_variance or alone
             blurred = METHODS[own.method].blurred and variance > 0
-            usable.append(enough and (spread or blurred))
+            usable.append(enough and (spread or blurred or own.ends))
         return np.array(usable, dtype=bool)
 
     @cached_property

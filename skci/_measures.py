@@ -184,7 +184,23 @@ class Link:
     backward: Callable[[Any], Any]
 
 
+def _logit(x: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.log(x) - np.log1p(-x)
+
+
+def _logit_slope(x: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.reciprocal(x * (1 - x))
+
+
+def _expit(x: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
 IDENTITY = Link(_same, _one, _same)
+LOGIT = Link(_logit, _logit_slope, _expit)
 LOG = Link(np.log, _reciprocal, np.exp)
 DICE = Link(_dice, _dice_slope, _undice)
 
@@ -455,5 +471,9 @@ ALIASES: dict[str, str] = {
     "correlation": "matthews_corrcoef",
     "kappa": "cohen_kappa",
     "youden": "informedness",
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "ap": "average_precision",
+    "brier": "brier_score",
 }
 """Other names of the field for the same thing."""

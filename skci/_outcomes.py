@@ -43,11 +43,14 @@ class View:
         Own cell for each combination of their values.
     sample : int
         Of which of several independent samples the table is.
+    listable : bool
+        Whether all possible outcomes can be listed; not those of a score.
     """
 
     columns: tuple[int, ...]
     cells: Array
     sample: int = 0
+    listable: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +133,7 @@ def count_outcomes(
     negative: Any,
     weights: Array | None = None,
     groups: Array | None = None,
+    merged: bool = True,
 ) -> OutcomeTable | None:
     """Count the joint outcomes of columns that hold two labels.
 
@@ -143,6 +147,8 @@ def count_outcomes(
         Positive weights of the rows, which add up to n.
     groups : int array of shape (n,), optional
         The cluster of each row, from 0 on.
+    merged : bool
+        Whether equal outcomes are counted together; else each row is one.
 
     Returns
     -------
@@ -151,7 +157,7 @@ def count_outcomes(
     """
     if {positive, negative} == {0, 1}:
         columns = [_unsigned(column) for column in columns]
-    plain = weights is None and groups is None
+    plain = weights is None and groups is None and merged
     dense = plain and len(columns) <= _DENSE_COLUMNS
     n = len(columns[0])
     positives = np.empty((len(columns), min(n, _BLOCK)), dtype=bool)
@@ -168,7 +174,9 @@ def count_outcomes(
         else:
             words[start : start + _BLOCK] = _pack(block)
     if not plain:
-        return _weigh(words, len(columns), weights, groups)
+        if merged:
+            return _weigh(words, len(columns), weights, groups)
+        return _listed(_unpack(words, len(columns)), weights, groups)
     if not dense:
         words, counts = _merge(words)
         return OutcomeTable(_unpack(words, len(columns)), counts)
@@ -194,6 +202,20 @@ def _weigh(
         number, position = np.divmod(found, len(distinct))
         clusters = Clusters(number, position, np.bincount(pair.ravel(), weights))
     return OutcomeTable(_unpack(distinct, columns), counts, squares, clusters)
+
+
+def _listed(
+    outcomes: Array, weights: Array | None, groups: Array | None
+) -> OutcomeTable:
+    """Take each row for an outcome of its own."""
+    counts = np.ones(len(outcomes)) if weights is None else weights
+    squares = clusters = None
+    if weights is not None:
+        squares = weights**2
+    if groups is not None:
+        order = np.argsort(groups, kind="stable")
+        clusters = Clusters(groups[order], order, counts[order])
+    return OutcomeTable(outcomes, counts, squares, clusters)
 
 
 @lru_cache

@@ -30,6 +30,9 @@ __all__ = [
     "check_no_pos_label",
     "check_pos_label",
     "check_positive_number",
+    "check_probabilities",
+    "check_rows",
+    "check_scores",
     "check_zero_division",
     "in_words",
     "named_pairs",
@@ -55,6 +58,7 @@ def binary_table(
     truth: str = "y_true",
     sample_weight: Any = None,
     groups: Any = None,
+    merged: bool = True,
 ) -> tuple[OutcomeTable, Any, Any]:
     """Check binary labels and count their joint outcomes.
 
@@ -74,6 +78,9 @@ def binary_table(
         Weights; rows of weight 0 are left out.
     groups : array-like of shape (n,), optional
         Which rows were drawn together.
+    merged : bool
+        Whether equal outcomes are counted together; else each row that weighs
+        something is one.
 
     Returns
     -------
@@ -103,7 +110,9 @@ def binary_table(
     if all(column.dtype.kind in kinds for column in columns):
         negative = _first_other(columns, positive)
         if _is_label(negative):
-            table = count_outcomes(columns, positive, negative, weights, clusters)
+            table = count_outcomes(
+                columns, positive, negative, weights, clusters, merged
+            )
             if table is not None:
                 return table, positive, negative
     labels = _two_labels(names, columns)
@@ -112,10 +121,35 @@ def binary_table(
         negative = others[0] if others else None
     else:
         positive, negative = _split(labels, positive, given=pos_label is not None)
-    table = count_outcomes(columns, positive, negative, weights, clusters)
+    table = count_outcomes(columns, positive, negative, weights, clusters, merged)
     if table is None:
         raise ValueError(f"{in_words(names)} must hold two labels, got {labels}")
     return table, positive, negative
+
+
+def check_scores(values: Any, name: str, n: int, truth: str = "y_true") -> Array:
+    """Check scores: finite numbers, one a row."""
+    try:
+        scores = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must hold numbers, got {values!r}") from error
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
+    _check_rows(scores, n, name, truth)
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            f"{name} must hold finite numbers, got missing or infinite ones"
+        )
+    return scores
+
+
+def check_probabilities(scores: Array, name: str, metric: str) -> None:
+    """Check that scores are probabilities."""
+    if scores.min() < 0 or scores.max() > 1:
+        raise ValueError(
+            f"{name} must hold probabilities of the positive label for {metric!r}, got "
+            f"values from {scores.min():g} to {scores.max():g}"
+        )
 
 
 def check_rows(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from skci._critical import fixed_seed
 from skci._estimate import warn_of_undefined
-from skci._joint import JointEstimate
+from skci._joint import JointEstimate, Parameter
 from skci._outcomes import OutcomeTable
-from skci._responses import predict_labels
+from skci._responses import respond
 from skci._validation import (
     binary_table,
     check_confidence_level,
@@ -19,10 +19,12 @@ from skci._validation import (
     check_method,
     check_no_pos_label,
     check_pos_label,
+    in_words,
     named_pairs,
 )
-from skci.metrics._base import DEFAULT_METHOD, MetricCI
+from skci.metrics._base import LabelMetricCI, MetricCI
 from skci.metrics._names import resolve_metric
+from skci.metrics._scores import ScoreMetricCI, kept_scores
 from skci.report import JointReport
 
 __all__ = ["JointEvaluator", "confusion_matrix_report", "joint_report"]
@@ -144,18 +146,24 @@ class JointEvaluator:
         )
         # Bad labels are told before anything is predicted.
         rows = {"sample_weight": sample_weight, "groups": groups}
-        options.count(y, {}, truth="y", **rows)
-        responses = predict_labels(
-            estimators, X, n_jobs=self.n_jobs, verbose=self.verbose
+        positive, _ = options.count(y, {}, truth="y", **rows).labels
+        labels, scores = respond(
+            estimators,
+            X,
+            options.reads,
+            pos_label=positive,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
         )
-        counted = options.count(y, responses, truth="y", **rows)
+        counted = options.count(y, labels, scores, truth="y", **rows)
         return options.report(counted)
 
 
 def joint_report(
     y_true: Any,
-    y_pred: Any,
+    y_pred: Any = None,
     *,
+    y_score: Any = None,
     metrics: Any,
     confidence_level: float = 0.95,
     method: str | None = None,
@@ -171,7 +179,11 @@ def joint_report(
     y_true : array-like of shape (n_samples,)
         True labels, two at most.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
-        Predicted labels of each rule, by name; or of one rule.
+        Predicted labels of each rule, by name; or of one rule. Metrics of labels need
+        them.
+    y_score : mapping, list of (str, array-like), data frame, or array-like
+        Scores of each rule, by the same names, such as probabilities of the positive
+        label. Metrics of scores need them.
     metrics : str, metric object, list of them, or mapping of str to them
         Names such as "accuracy" or "f0.5" or objects such as ``F05CI()``; a mapping
         names them in the report.
@@ -234,9 +246,19 @@ def joint_report(
     Stump        mcc       0.784     [0.714, 0.838]  [0.726, 0.831]
     """
     options = _Options(metrics, confidence_level, method, pos_label, random_state)
+    for kind, given, parameter in (
+        ("labels", y_pred, "y_pred"),
+        ("scores", y_score, "y_score"),
+    ):
+        needy = [name for name, own in options.metrics.items() if own._reads == kind]
+        if needy and given is None:
+            raise ValueError(
+                f"{parameter} must be given for metrics of {kind}: {in_words(needy)}"
+            )
     counted = options.count(
         y_true,
-        _named_predictions(y_pred),
+        {} if y_pred is None else _named_predictions(y_pred),
+        {} if y_score is None else _named_predictions(y_score, "y_score"),
         sample_weight=sample_weight,
         groups=groups,
     )
@@ -283,10 +305,15 @@ def confusion_matrix_report(
     y_pred  recall     0.62      [0.43, 0.82]    [0.45, 0.80]
     """
     options = _Options(metrics, confidence_level, method, None, random_state)
-    for metric in options.metrics.values():
+    for label, metric in options.metrics.items():
         check_no_pos_label(metric.pos_label)
+        if metric._reads != "labels":
+            raise ValueError(
+                f"metrics of a confusion matrix must be of labels, which {label!r} is "
+                "not"
+            )
     table = OutcomeTable.from_cells(check_confusion_matrix(matrix))
-    return options.report(_Counted(table, [_ONE_RULE], {}))
+    return options.report(_Counted(table, [_ONE_RULE], {}, {}))
 
 
 class _Options:
@@ -301,7 +328,7 @@ class _Options:
         random_state: Any,
     ) -> None:
         self.confidence_level = check_confidence_level(confidence_level)
-        self.method = check_method(DEFAULT_METHOD if method is None else method)
+        self.method = None if method is None else check_method(method)
         self.metrics = _named_metrics(metrics)
         self.pos_label = pos_label
         # A report answers the same whatever is looked at first.
@@ -309,56 +336,78 @@ class _Options:
         for metric in self.metrics.values():
             metric._check(self.method)
 
+    @property
+    def reads(self) -> set[str]:
+        """What the metrics are computed from: "labels", "scores"."""
+        return {metric._reads for metric in self.metrics.values()}
+
     def count(
         self,
         y_true: Any,
         y_pred: Mapping[str, Any],
+        y_score: Mapping[str, Any] | None = None,
         truth: str = "y_true",
-        **rows: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
     ) -> _Counted:
-        """Check labels and count outcomes."""
+        """Check labels and scores, and count outcomes."""
         wanted = {
             label: self.pos_label if metric.pos_label is None else metric.pos_label
             for label, metric in self.metrics.items()
-            if not metric._measure.symmetric
+            if not getattr(metric._measure, "symmetric", False)
         }
+        scored = "scores" in self.reads
         table, positive, negative = binary_table(
             y_true,
             {_in_messages(rule): labels for rule, labels in y_pred.items()},
             pos_label=next(iter(wanted.values()), self.pos_label),
             any_pos_label=not wanted,
             truth=truth,
-            **rows,
+            sample_weight=sample_weight,
+            groups=groups,
+            merged=not scored,
         )
+        scores = {
+            rule: kept_scores(values, f"y_score[{rule!r}]", len(y_true), sample_weight)
+            for rule, values in (y_score or {}).items()
+        }
         exchanged = {
             label: check_pos_label(pos_label, positive, negative)
             for label, pos_label in wanted.items()
         }
-        return _Counted(table, list(y_pred), exchanged, (positive, negative))
+        return _Counted(table, list(y_pred), scores, exchanged, (positive, negative))
 
     def report(self, counted: _Counted) -> JointReport:
         """Make the report of counted outcomes."""
-        parameters = tuple(
-            metric._parameter(
-                counted.table,
-                position,
-                method=self.method,
-                rule=rule,
-                metric=label,
-                pos_label=counted.pos_label(label),
-                exchanged=counted.exchanged.get(label, False),
-            )
-            for position, rule in enumerate(counted.rules)
-            for label, metric in self.metrics.items()
-        )
         joint = JointEstimate(
-            parameters,
+            tuple(self._parameters(counted)),
             counted.table.design,
             self.confidence_level,
             random_state=self.seed,
         )
         warn_of_undefined(joint)
         return JointReport(joint)
+
+    def _parameters(self, counted: _Counted) -> Iterator[Parameter]:
+        """Bind each metric to each rule that has what it is computed from."""
+        for rule in dict.fromkeys([*counted.rules, *counted.scores]):
+            for label, metric in self.metrics.items():
+                options = {
+                    "method": self.method,
+                    "rule": rule,
+                    "metric": label,
+                    "pos_label": counted.pos_label(label),
+                    "exchanged": counted.exchanged.get(label, False),
+                }
+                if isinstance(metric, ScoreMetricCI):
+                    if rule in counted.scores:
+                        name = f"y_score[{rule!r}]"
+                        yield metric._parameter(
+                            counted.table, counted.scores[rule], name=name, **options
+                        )
+                elif isinstance(metric, LabelMetricCI) and rule in counted.rules:
+                    position = counted.rules.index(rule)
+                    yield metric._parameter(counted.table, position, **options)
 
 
 @dataclass(frozen=True)
@@ -367,6 +416,9 @@ class _Counted:
 
     table: OutcomeTable
     rules: list[str]
+    """Rules that have labels."""
+    scores: Mapping[str, Any]
+    """Scores of rules that have them, row by row of the table."""
     exchanged: Mapping[str, bool]
     """For which metrics the negative label of the table is the positive one."""
     labels: tuple[Any, Any] = (None, None)
@@ -393,16 +445,16 @@ def _named_metrics(metrics: Any) -> dict[str, MetricCI]:
     return _named_metrics(dict(named_pairs(labelled, "metrics")))
 
 
-def _named_predictions(y_pred: Any) -> dict[str, Any]:
-    """Columns of predicted labels by the name of their rule."""
+def _named_predictions(y_pred: Any, parameter: str = "y_pred") -> dict[str, Any]:
+    """Columns of labels or scores by the name of their rule."""
     if hasattr(y_pred, "columns"):  # a data frame
         y_pred = [(name, y_pred[name]) for name in y_pred.columns]
-        return dict(named_pairs(y_pred, "y_pred"))
+        return dict(named_pairs(y_pred, parameter))
     are_pairs = isinstance(y_pred, list | tuple) and any(
         isinstance(entry, tuple) for entry in y_pred[:1]
     )
     if isinstance(y_pred, Mapping) or are_pairs:
-        return dict(named_pairs(y_pred, "y_pred"))
+        return dict(named_pairs(y_pred, parameter))
     return {_ONE_RULE: y_pred}
 
 

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
+from skci._covariance import Design
 from skci._estimate import MetricEstimate, warn_of_undefined
 from skci._functionals import CellFunctional
 from skci._intervals import refusal
 from skci._joint import JointEstimate, Parameter
-from skci._measures import CELLS, Measure
+from skci._measures import CELLS, Measure, Trait
 from skci._outcomes import OutcomeTable
 from skci._validation import (
     binary_table,
@@ -24,7 +25,7 @@ from skci._validation import (
     check_zero_division,
 )
 
-__all__ = ["DEFAULT_METHOD", "MetricCI"]
+__all__ = ["DEFAULT_METHOD", "LabelMetricCI", "MetricCI"]
 
 DEFAULT_METHOD = "blurred"
 
@@ -54,7 +55,10 @@ class MetricCI(BaseEstimator):
         function has this option. The interval is the whole range in any case.
     """
 
-    _measure: Measure
+    _measure: Trait
+    _reads: str
+    """What it is computed from: "labels", "scores" or "values"."""
+    _default_method = DEFAULT_METHOD
 
     # Options that only some metrics have.
     pos_label: Any = None
@@ -81,6 +85,71 @@ class MetricCI(BaseEstimator):
     def bounds(self) -> tuple[float, float]:
         """Range of the measure."""
         return self._measure.bounds
+
+    def __call__(self, *data: Any, **rows: Any) -> MetricEstimate:
+        """Estimate the measure and its interval."""
+        raise NotImplementedError
+
+    def scorer(self, *, bound: str | None = None) -> Any:
+        """Make a scorer for scikit-learn's model selection.
+
+        Parameters
+        ----------
+        bound : {"low", "high"}, optional
+            Score by a limit of the interval instead of the estimate. A search averages
+            it over folds; the mean is a cautious score, not itself a limit.
+
+        Returns
+        -------
+        callable
+            ``scorer(estimator, X, y)``; negated where a lower value is better, as
+            scikit-learn does.
+
+        Raises
+        ------
+        ValueError
+            If `bound` is neither "low" nor "high".
+        """
+        if bound not in (None, "low", "high"):
+            raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
+        return make_scorer(
+            self if bound is None else _BoundOf(self, bound),
+            greater_is_better=self.greater_is_better,
+        )
+
+    def _repr_html_(self) -> str:
+        # A metric is never fitted; the page of an estimator would say it is not.
+        return f"<pre>{escape(repr(self))}</pre>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _check(self, method: str | None = None) -> None:
+        """Check the options; `method` is for a metric that has none of its own."""
+        check_confidence_level(self.confidence_level)
+        self._resolve_method(method)
+        check_zero_division(self.zero_division)
+
+    def _resolve_method(self, method: str | None = None) -> str:
+        """Return the method of the metric, else the one given, else its default."""
+        given = method if self.method is None else self.method
+        method = check_method(self._default_method if given is None else given)
+        reason = refusal(method, self._measure)
+        if reason:
+            raise ValueError(reason)
+        return method
+
+    def _of_one(self, parameter: Parameter, design: Design) -> MetricEstimate:
+        joint = JointEstimate((parameter,), design, float(self.confidence_level))
+        warn_of_undefined(joint)
+        return MetricEstimate(joint)
+
+
+class LabelMetricCI(MetricCI):
+    """A metric of two labels."""
+
+    _measure: Measure
+    _reads = "labels"
 
     def __call__(
         self,
@@ -163,66 +232,16 @@ class MetricCI(BaseEstimator):
         check_no_pos_label(self.pos_label)
         return self._estimate(OutcomeTable.from_cells(check_confusion_matrix(matrix)))
 
-    def scorer(self, *, bound: str | None = None) -> Any:
-        """Make a scorer for scikit-learn's model selection.
-
-        Parameters
-        ----------
-        bound : {"low", "high"}, optional
-            Score by a limit of the interval instead of the estimate. A search averages
-            it over folds; the mean is a cautious score, not itself a limit.
-
-        Returns
-        -------
-        callable
-            ``scorer(estimator, X, y)``; negated where a lower value is better, as
-            scikit-learn does.
-
-        Raises
-        ------
-        ValueError
-            If `bound` is neither "low" nor "high".
-        """
-        if bound not in (None, "low", "high"):
-            raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
-        return make_scorer(
-            self if bound is None else _BoundOf(self, bound),
-            greater_is_better=self.greater_is_better,
-        )
-
-    def _repr_html_(self) -> str:
-        # A metric is never fitted; the page of an estimator would say it is not.
-        return f"<pre>{escape(repr(self))}</pre>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-    def _check(self, method: str = DEFAULT_METHOD) -> None:
-        """Check the options; `method` is for a metric that has none of its own."""
-        check_confidence_level(self.confidence_level)
-        self._resolve_method(method)
-        check_zero_division(self.zero_division)
-
-    def _resolve_method(self, default: str) -> str:
-        """Return the method of the metric, or a default where it has none."""
-        method = check_method(default if self.method is None else self.method)
-        reason = refusal(method, self._measure)
-        if reason:
-            raise ValueError(reason)
-        return method
-
     def _estimate(self, table: OutcomeTable, positive: Any = None) -> MetricEstimate:
-        parameter = self._parameter(table, 0, method=DEFAULT_METHOD, pos_label=positive)
-        joint = JointEstimate((parameter,), table.design, float(self.confidence_level))
-        warn_of_undefined(joint)
-        return MetricEstimate(joint)
+        parameter = self._parameter(table, 0, pos_label=positive)
+        return self._of_one(parameter, table.design)
 
     def _parameter(
         self,
         table: OutcomeTable,
         position: int,
         *,
-        method: str,
+        method: str | None = None,
         rule: str = "",
         metric: str | None = None,
         pos_label: Any = None,
@@ -235,7 +254,7 @@ class MetricCI(BaseEstimator):
         table : OutcomeTable
         position : int
             Which rule of the table.
-        method : str
+        method : str, optional
             Interval method of a metric that has none of its own.
         rule, metric : str
             Label of the parameter.
