@@ -44,20 +44,22 @@ class DecisionPart:
         differences = _differences(truths)
         best = _best(self.setting, truths)
         tables = rng.multinomial(self.setting.n, p, size=self.draws)
-        roots = np.full(self.draws, np.nan)
+        roots = nulls = np.full((len(differences), self.draws), np.nan)
         if "score" in self.methods:
-            roots = _farthest_roots(self.setting, tables, differences)
+            roots = _roots(self.setting, tables, differences)
+            nulls = _roots(self.setting, tables, np.zeros(len(differences)))
         held = dict.fromkeys(self.methods, 0)
         kept = {method: np.zeros(len(self.setting.metrics)) for method in self.methods}
-        for counts, root in zip(tables, roots, strict=True):
+        for counts, root, null in zip(tables, roots.T, nulls.T, strict=True):
             rows = np.repeat(outcomes, counts, axis=0)
             for method in self.methods:
                 report = report_of(self.setting, rows, method)
-                kept[method] += _shares_kept(report, best)
-                if method == "score" and not np.isnan(root):
-                    held[method] += _accepts(report, root)
+                if method == "score" and not np.isnan(root + null).any():
+                    held[method] += _accepts(report, np.abs(root).max())
+                    kept[method] += _shares_above(report, best, null)
                 else:
                     held[method] += holds(report.differences(), differences)
+                    kept[method] += _shares_kept(report, best)
         return [
             {
                 "chapter": self.chapter,
@@ -77,11 +79,11 @@ class DecisionPart:
         ]
 
 
-def _farthest_roots(setting: JointSetting, tables: Array, truths: Array) -> Array:
-    """Greatest root of the score statistics of all differences at the truth.
+def _roots(setting: JointSetting, tables: Array, nulls: Array) -> Array:
+    """Signed roots of the score statistics of all differences, (differences, draws).
 
-    A score interval holds the truth exactly if the root is not beyond the critical
-    value. NaN where one was not found.
+    A score interval holds a null exactly if the root is not beyond the critical value.
+    NaN where it was not found.
     """
     outcomes, _ = setting.outcomes()
     once = report_of(setting, outcomes, "score").differences()
@@ -89,13 +91,12 @@ def _farthest_roots(setting: JointSetting, tables: Array, truths: Array) -> Arra
         score_roots(
             [own.functional] * len(tables),
             tables @ (own.index[:, np.newaxis] == np.arange(own.size)),
-            np.full(len(tables), truth),
+            np.full(len(tables), null),
             np.tile(own.trait.bounds, (len(tables), 1)),
         )
-        for own, truth in zip(once._joint.parameters, truths, strict=True)
+        for own, null in zip(once._joint.parameters, nulls, strict=True)
     ]
-    farthest: Array = np.abs(roots).max(axis=0)
-    return farthest
+    return np.array(roots)
 
 
 def _accepts(report: skci.JointReport, root: float) -> bool:
@@ -120,6 +121,37 @@ def _best(setting: JointSetting, truths: Array) -> Array:
     merits = truths * signs
     best: Array = merits >= merits.max(axis=0) - 1e-12
     return best
+
+
+def _shares_above(report: skci.JointReport, best: Array, nulls: Array) -> Array:
+    """Share of the best rules that are possibly the best, from roots at no difference.
+
+    A rule is kept if no difference to another one is so far below zero as its one-sided
+    critical value, which is at least the normal one.
+    """
+    rules, metrics = best.shape
+    pairs = list(combinations(range(rules), 2))
+    shares = np.zeros(metrics)
+    for m, metric in enumerate(report.metrics):
+        own = nulls[m * len(pairs) : (m + 1) * len(pairs)]
+        correlation = None
+        for rule in np.flatnonzero(best[:, m]):
+            mine = [k for k, pair in enumerate(pairs) if rule in pair]
+            signs = np.array([1 if pairs[k][0] == rule else -1 for k in mine])
+            lowest = (signs * own[mine]).min()
+            if lowest > -norm.isf(1 - JOINT_LEVEL):
+                shares[m] += 1
+                continue
+            if correlation is None:
+                correlation = report.differences(metrics=metric).correlation
+            reach = skci.critical_value(
+                correlation[np.ix_(mine, mine)] * np.outer(signs, signs),
+                JOINT_LEVEL,
+                alternative="less",
+            )
+            shares[m] += lowest > -reach
+    above: Array = shares / best.sum(axis=0)
+    return above
 
 
 def _shares_kept(report: skci.JointReport, best: Array) -> Array:

@@ -91,7 +91,9 @@ class RocAuc(_Scored):
                 grown * of_positive[self._rank],
                 shrunk * of_negative[self._rank],
             )
-        return Evaluation(value, influence, np.ones(1))
+        # One row of a class tells nothing of a variance within it.
+        slope = 1.0 if self.rarest > 1 else np.inf
+        return Evaluation(value, influence, np.array([slope]))
 
     def _growth(self, size: int) -> float:
         """From a variance over all rows to one within a class."""

@@ -61,11 +61,10 @@ def logit(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, flo
     """
     limits = []
     for task in tasks:
-        rows = rarest(task.functional)
-        if task.estimate in (0, 1):
-            reach = crit**2 / (rows / task.design_effect + crit**2)
-            ends = (1 - reach, 1.0) if task.estimate == 1 else (0.0, reach)
-            limits.append(ends)
+        if min(task.estimate, 1 - task.estimate) <= EDGE:
+            rows = rarest(task.functional) / task.design_effect
+            reach = crit**2 / (rows + crit**2)
+            limits.append((1 - reach, 1.0) if task.estimate > 0.5 else (0.0, reach))
             continue
         half = crit * task.standard_error * LOGIT.slope(task.estimate)
         centre = LOGIT.forward(task.estimate)

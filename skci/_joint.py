@@ -21,6 +21,7 @@ from skci._functionals import Evaluation, Functional
 from skci._intervals import METHODS, Task, rarest
 from skci._measures import Trait
 from skci._outcomes import View
+from skci._statistic import EDGE
 
 __all__ = ["ENOUGH", "ENOUGH_GROUPS", "JointEstimate", "Parameter"]
 
@@ -166,7 +167,7 @@ class Parameter:
         Its variance is zero there, and "logit" does without.
         """
         rows = rarest(self.functional) if self.method == "logit" else 0
-        return rows > 1 and self._value in self.trait.bounds
+        return rows > 1 and min(self._value, 1 - self._value) <= EDGE
 
     @property
     def has_few(self) -> bool:

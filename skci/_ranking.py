@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from skci._contrasts import pairs
 from skci._critical import critical_value
+from skci._joint import JointEstimate
 from skci._validation import in_words
 
 __all__ = ["Worse", "compact_letters", "in_sentences", "with_the_best"]
@@ -19,68 +19,51 @@ Worse = dict[str, dict[str, list[str]]]
 """By metric and rule, the rules that it is worse than."""
 
 
-def with_the_best(
-    size: int,
-    estimates: Array,
-    errors: Array,
-    correlation: Array,
-    confidence_level: float,
-    seed: int | None,
-    wider: Callable[[float], float] = float,
-) -> tuple[Array, Array]:
+def with_the_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
     """Compare each of several rules, greater being better, with the best.
 
-    Multiple comparisons with the best for any covariance (Edwards and Hsu, 1983;
-    Hsu, 1996, section 4.2), from the differences of all pairs, as `pairs` lists them.
+    Multiple comparisons with the best for any covariance (Edwards and Hsu, 1983; Hsu,
+    1996, section 4.2), with limits of the differences by their own interval method.
 
     Parameters
     ----------
     size : int
         Number of rules R.
-    estimates : array of shape (R (R - 1) / 2,)
-        Differences, the first less the second.
-    errors : array of the same shape
-        Their standard errors; NaN for one that tells nothing.
-    correlation : square array
-        Correlation of the differences.
-    confidence_level : float
-    seed : int, optional
-    wider : callable
-        From a critical value to one that few clusters ask for.
+    compared : JointEstimate
+        The differences of all pairs, the first less the second, as `pairs` lists them.
 
     Returns
     -------
     low, high : arrays of shape (R,)
         Limits of how far each is above the best of the others, cut off at 0: `high`
         is 0 for one that is not the best, `low` is 0 for the only one that may be.
+        Of one without a usable difference nothing is known.
     """
-    above, sign = np.zeros((2, size, size))
-    error = np.full((size, size), np.nan)
-    position = np.zeros((size, size), dtype=int)
-    for k, (i, j) in enumerate(pairs(range(size))):
-        above[i, j], above[j, i] = estimates[k], -estimates[k]
-        sign[i, j], sign[j, i] = 1, -1
-        error[i, j] = error[j, i] = errors[k]
-        position[i, j] = position[j, i] = k
-    known = np.isfinite(error)
-    reach = np.zeros(size)
+    upper = np.full((size, size), np.inf)  # of the first less the second
     for j in range(size):
-        others = np.flatnonzero(known[:, j])
-        if len(others):
-            signs, chosen = sign[others, j], position[others, j]
-            q = critical_value(
-                correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
-                confidence_level,
-                alternative="less",
-                random_state=seed,
-            )
-            reach[j] = wider(q)
+        mine = [
+            (k, own[own[0] == j], own[0] == j)
+            for k, own in enumerate(pairs(range(size)))
+            if j in own and compared.usable[k]
+        ]
+        if not mine:
+            continue
+        chosen = [k for k, *_ in mine]
+        signs = np.array([1 if first else -1 for *_, first in mine])
+        q = critical_value(
+            compared.correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
+            compared.confidence_level,
+            alternative="less",
+            random_state=compared.random_state,
+        )
+        limits = compared.limits(chosen, compared.design.wider(q), float(q))
+        for (_, other, first), (low, high) in zip(mine, limits, strict=True):
+            upper[j, other] = high if first else -low
     # One of which nothing is known may be better or worse by any amount.
-    upper = np.where(known, above + reach[:, np.newaxis] * error, np.inf)
+    np.fill_diagonal(upper, np.inf)
     high = np.maximum(upper.min(axis=1), 0.0)
-    lower = np.where(known, above - reach * error, -np.inf)
     rivals = (high > 0) & ~np.eye(size, dtype=bool)
-    low = np.where(rivals, lower, 0.0).min(axis=1)
+    low = np.where(rivals, -upper.T, 0.0).min(axis=1)
     return low, high
 
 

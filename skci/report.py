@@ -399,15 +399,7 @@ class JointReport(Report):
             ]
         )
         warn_of_intervals(compared, range(len(compared.parameters)))
-        low, high = with_the_best(
-            len(rows),
-            compared.estimates,
-            np.where(compared.usable, np.sqrt(compared.covariance.diagonal()), np.nan),
-            compared.correlation,
-            self.confidence_level,
-            self._joint.random_state,
-            self._joint.design.wider,
-        )
+        low, high = with_the_best(len(rows), compared)
         lowest, highest = own[0].trait.bounds
         width = highest - lowest
         return BestReport(

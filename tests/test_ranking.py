@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -47,14 +48,23 @@ def best_of(theta, covariance, level=0.95):
     errors = np.sqrt(np.diag(squares))
     unknown = [np.isnan(covariance[i, i] + covariance[j, j]) for i, j in both]
     errors[np.array(unknown, dtype=bool) | (errors == 0)] = np.nan
-    return with_the_best(
-        rules,
-        np.array([theta[i] - theta[j] for i, j in both]),
-        errors,
-        squares / np.outer(errors, errors),
-        level,
-        None,
+    differences = np.array([theta[i] - theta[j] for i, j in both])
+
+    def limits(positions, crit, z):
+        half = crit * errors[positions]
+        return np.stack(
+            [differences[positions] - half, differences[positions] + half], 1
+        )
+
+    compared = SimpleNamespace(
+        usable=np.isfinite(errors),
+        correlation=squares / np.outer(errors, errors),
+        confidence_level=level,
+        random_state=None,
+        design=SimpleNamespace(wider=float),
+        limits=limits,
     )
+    return with_the_best(rules, compared)
 
 
 @pytest.mark.parametrize("rules", [2, 3, 4, 6])

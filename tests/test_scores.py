@@ -207,18 +207,18 @@ def test_influence_values_have_mean_zero(functional):
 @pytest.mark.parametrize("name", AREAS)
 def test_a_perfect_order(name):
     metric, _ = METRICS[name]
-    y = np.repeat([0, 1], [50, 20])
+    y = np.repeat([0, 1], [50, 40])
     for level in (0.9, 0.95):
-        found = metric(confidence_level=level)(y, np.arange(70))
+        found = metric(confidence_level=level)(y, np.arange(90))
         z = norm.isf((1 - level) / 2)
-        assert_allclose(found.confidence_interval(), [20 / (20 + z**2), 1])
+        assert_allclose(found.confidence_interval(), [40 / (40 + z**2), 1])
         assert found == 1
     if name == "roc_auc":
-        worst = metric()(y, -np.arange(70.0)).confidence_interval()
-        assert_allclose(worst, [0, z**2 / (20 + z**2)])
+        worst = metric()(y, -np.arange(90.0)).confidence_interval()
+        assert_allclose(worst, [0, z**2 / (40 + z**2)])
     assert found.pvalue(0.5) < 1e-3
     with pytest.warns(DegenerateVarianceWarning, match="whole range"):
-        assert metric(method="delta")(y, np.arange(70)).confidence_interval() == (0, 1)
+        assert metric(method="delta")(y, np.arange(90)).confidence_interval() == (0, 1)
 
 
 def test_a_perfect_order_is_independent_of_the_others():
@@ -343,7 +343,7 @@ def test_an_evaluator_asks_for_scores():
         assert report[rule, "roc_auc"] == pytest.approx(sk.roc_auc_score(Y, score))
     with pytest.raises(ValueError, match="must hold probabilities"):
         JointEvaluator(rules, "log_loss", pos_label="a").evaluate(X, words)
-    with pytest.raises(ValueError, match="ridge: scores need .* two classes"):
+    with pytest.raises(ValueError, match=r"ridge: scores need .* two classes"):
         three = RidgeClassifier().fit(X, np.arange(N) % 3)
         JointEvaluator({"ridge": three}, "auc", pos_label="a").evaluate(X, words)
 
@@ -392,14 +392,14 @@ def test_wrong_scores(score, error, message):
 
 def test_wrong_requests():
     with pytest.raises(
-        ValueError, match="y_score must be given for .* scores: roc_auc"
+        ValueError, match=r"y_score must be given for .* scores: roc_auc"
     ):
         joint_report(Y, LABELS, metrics=MIXED[:2])
     with pytest.raises(
-        ValueError, match="y_pred must be given for .* labels: accuracy"
+        ValueError, match=r"y_pred must be given for .* labels: accuracy"
     ):
         joint_report(Y, y_score=SCORES, metrics=MIXED[:2])
-    with pytest.raises(ValueError, match="must hold probabilities .* 'brier_score'"):
+    with pytest.raises(ValueError, match=r"must hold probabilities .* 'brier_score'"):
         BrierScoreCI()(Y, SCORES["A"] + 1)
     with pytest.raises(ValueError, match="of labels, which 'roc_auc' is not"):
         confusion_matrix_report([[5, 5], [5, 5]], metrics="roc_auc")

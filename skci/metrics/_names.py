@@ -38,7 +38,7 @@ def available_metrics() -> list[str]:
     --------
     >>> import skci
     >>> skci.available_metrics()[:3]
-    ['accuracy', 'balanced_accuracy', 'cohen_kappa']
+    ['accuracy', 'average_precision', 'balanced_accuracy']
     """
     return sorted(_BY_NAME)
 

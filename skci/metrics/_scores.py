@@ -152,10 +152,10 @@ class RocAucCI(ScoreMetricCI):
     >>> y = [0] * 40 + [1] * 40
     >>> scores = [*range(40), *range(20, 60)]
     >>> RocAucCI()(y, scores)
-    roc_auc = 0.88 [0.79, 0.93], 95% interval (logit, n = 80)
+    roc_auc = 0.875 [0.784, 0.931], 95% interval (logit, n = 80)
     """
 
-    _measure = Trait("roc_auc", smooth=False, blurs=False, scale_free=False)
+    _measure = Trait("roc_auc", smooth=False, blurs=False)
     _default_method = "logit"
 
     def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
@@ -175,10 +175,10 @@ class AveragePrecisionCI(ScoreMetricCI):
     >>> y = [0] * 40 + [1] * 40
     >>> scores = [*range(40), *range(20, 60)]
     >>> AveragePrecisionCI()(y, scores)
-    average_precision = 0.90 [0.82, 0.94], 95% interval (logit, n = 80)
+    average_precision = 0.883 [0.787, 0.939], 95% interval (logit, n = 80)
     """
 
-    _measure = Trait("average_precision", smooth=False, blurs=False, scale_free=False)
+    _measure = Trait("average_precision", smooth=False, blurs=False)
     _default_method = "logit"
 
     def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
@@ -196,7 +196,7 @@ class BrierScoreCI(ScoreMetricCI):
     >>> from skci import BrierScoreCI
     >>> y = [0] * 40 + [1] * 40
     >>> BrierScoreCI()(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    brier_score = 0.113 [0.084, 0.143], 95% interval (delta, n = 80)
+    brier_score = 0.084 [0.059, 0.109], 95% interval (delta, n = 80)
     """
 
     _measure = Trait(
@@ -226,7 +226,7 @@ class LogLossCI(ScoreMetricCI):
     >>> from skci import LogLossCI
     >>> y = [0] * 40 + [1] * 40
     >>> LogLossCI()(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    log_loss = 0.37 [0.30, 0.43], 95% interval (delta, n = 80)
+    log_loss = 0.302 [0.243, 0.360], 95% interval (delta, n = 80)
     """
 
     _measure = Trait(
