@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from skci._covariance import Clusters, Design
 
-__all__ = ["OutcomeTable", "View", "count_outcomes"]
+__all__ = ["UNLISTED", "OutcomeTable", "View", "count_outcomes", "list_rows"]
 
 Array = NDArray[Any]
 
@@ -51,6 +51,10 @@ class View:
     cells: Array
     sample: int = 0
     listable: bool = True
+
+
+UNLISTED = View((), np.zeros(0, dtype=int), listable=False)
+"""Of a parameter that sees more than labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +180,7 @@ def count_outcomes(
     if not plain:
         if merged:
             return _weigh(words, len(columns), weights, groups)
-        return _listed(_unpack(words, len(columns)), weights, groups)
+        return list_rows(_unpack(words, len(columns)), weights, groups)
     if not dense:
         words, counts = _merge(words)
         return OutcomeTable(_unpack(words, len(columns)), counts)
@@ -204,7 +208,7 @@ def _weigh(
     return OutcomeTable(_unpack(distinct, columns), counts, squares, clusters)
 
 
-def _listed(
+def list_rows(
     outcomes: Array, weights: Array | None, groups: Array | None
 ) -> OutcomeTable:
     """Take each row for an outcome of its own."""

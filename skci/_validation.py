@@ -28,11 +28,12 @@ __all__ = [
     "check_method",
     "check_names",
     "check_no_pos_label",
+    "check_numbers",
     "check_pos_label",
     "check_positive_number",
     "check_probabilities",
     "check_rows",
-    "check_scores",
+    "check_share",
     "check_zero_division",
     "in_words",
     "named_pairs",
@@ -127,15 +128,22 @@ def binary_table(
     return table, positive, negative
 
 
-def check_scores(values: Any, name: str, n: int, truth: str = "y_true") -> Array:
-    """Check scores: finite numbers, one a row."""
+def check_numbers(
+    values: Any, name: str, n: int | None = None, truth: str = "y_true"
+) -> Array:
+    """Check finite numbers, one a row."""
     try:
         scores = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must hold numbers, got {values!r}") from error
     if scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
-    _check_rows(scores, n, name, truth)
+    if n is None and (scores.ndim != 1 or not len(scores)):
+        raise ValueError(
+            f"{name} must hold at least one number and have one dimension, got shape "
+            f"{scores.shape}"
+        )
+    _check_rows(scores, len(scores) if n is None else n, name, truth)
     if not np.isfinite(scores).all():
         raise ValueError(
             f"{name} must hold finite numbers, got missing or infinite ones"
@@ -150,6 +158,13 @@ def check_probabilities(scores: Array, name: str, metric: str) -> None:
             f"{name} must hold probabilities of the positive label for {metric!r}, got "
             f"values from {scores.min():g} to {scores.max():g}"
         )
+
+
+def check_share(value: Any, name: str) -> float:
+    """Check a number between 0 and 1."""
+    if isinstance(value, Real) and 0 <= float(value) <= 1:
+        return float(value)
+    raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
 
 
 def check_rows(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skci._covariance import Design
 from skci._critical import fixed_seed
 from skci._estimate import warn_of_undefined
 from skci._joint import JointEstimate, Parameter
@@ -24,6 +25,7 @@ from skci._validation import (
 )
 from skci.metrics._base import LabelMetricCI, MetricCI
 from skci.metrics._names import resolve_metric
+from skci.metrics._regression import RegressionMetricCI, numbers_table
 from skci.metrics._scores import ScoreMetricCI, kept_scores
 from skci.report import JointReport
 
@@ -144,16 +146,19 @@ class JointEvaluator:
             self.pos_label,
             self.random_state,
         )
-        # Bad labels are told before anything is predicted.
         rows = {"sample_weight": sample_weight, "groups": groups}
+        asked: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        if "values" in options.reads:
+            values, _ = respond(estimators, X, {"labels"}, pos_label=None, **asked)
+            return options.compare(y, values, truth="y", **rows)
+        # Bad labels are told before anything is predicted.
         positive, _ = options.count(y, {}, truth="y", **rows).labels
         labels, scores = respond(
             estimators,
             X,
             options.reads,
             pos_label=positive,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
+            **asked,
         )
         counted = options.count(y, labels, scores, truth="y", **rows)
         return options.report(counted)
@@ -248,6 +253,7 @@ def joint_report(
     options = _Options(metrics, confidence_level, method, pos_label, random_state)
     for kind, given, parameter in (
         ("labels", y_pred, "y_pred"),
+        ("values", y_pred, "y_pred"),
         ("scores", y_score, "y_score"),
     ):
         needy = [name for name, own in options.metrics.items() if own._reads == kind]
@@ -255,6 +261,13 @@ def joint_report(
             raise ValueError(
                 f"{parameter} must be given for metrics of {kind}: {in_words(needy)}"
             )
+    if "values" in options.reads:
+        return options.compare(
+            y_true,
+            _named_predictions(y_pred),
+            sample_weight=sample_weight,
+            groups=groups,
+        )
     counted = options.count(
         y_true,
         {} if y_pred is None else _named_predictions(y_pred),
@@ -335,6 +348,12 @@ class _Options:
         self.seed = fixed_seed(random_state)
         for metric in self.metrics.values():
             metric._check(self.method)
+        if "values" in self.reads and len(self.reads) > 1:
+            kinds = {name: own._reads for name, own in self.metrics.items()}
+            raise ValueError(
+                "metrics must be all of numbers or all of labels and scores, for they "
+                f"have one truth, got {kinds}"
+            )
 
     @property
     def reads(self) -> set[str]:
@@ -377,11 +396,40 @@ class _Options:
         }
         return _Counted(table, list(y_pred), scores, exchanged, (positive, negative))
 
+    def compare(
+        self,
+        y_true: Any,
+        y_pred: Mapping[str, Any],
+        truth: str = "y_true",
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> JointReport:
+        """Make the report of predicted numbers."""
+        table, y, columns = numbers_table(
+            y_true,
+            {_in_messages(rule): values for rule, values in y_pred.items()},
+            truth=truth,
+            sample_weight=sample_weight,
+            groups=groups,
+        )
+        parameters = [
+            metric._parameter(
+                table, y, values, method=self.method, rule=rule, metric=label
+            )
+            for rule, values in zip(y_pred, columns, strict=True)
+            for label, metric in self.metrics.items()
+            if isinstance(metric, RegressionMetricCI)
+        ]
+        return self._report(parameters, table.design)
+
     def report(self, counted: _Counted) -> JointReport:
         """Make the report of counted outcomes."""
+        return self._report(self._parameters(counted), counted.table.design)
+
+    def _report(self, parameters: Iterable[Parameter], design: Design) -> JointReport:
         joint = JointEstimate(
-            tuple(self._parameters(counted)),
-            counted.table.design,
+            tuple(parameters),
+            design,
             self.confidence_level,
             random_state=self.seed,
         )

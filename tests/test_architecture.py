@@ -39,6 +39,7 @@ LAYERS = [
     ("metrics._base", {"numpy", "sklearn"}),
     ("metrics._binary", {"numpy"}),
     ("metrics._custom", {"numpy"}),
+    ("metrics._regression", {"numpy"}),
     ("metrics._scores", {"numpy"}),
     ("metrics._names", set()),
     ("metrics", set()),

@@ -7,14 +7,13 @@ import re
 from typing import Any
 
 from skci._measures import ALIASES
-from skci.metrics import _binary, _scores
+from skci.metrics import _binary, _regression, _scores
 from skci.metrics._base import MetricCI
 
 __all__ = ["available_metrics", "resolve_metric"]
 
-_CLASSES = [
-    getattr(module, name) for module in (_binary, _scores) for name in module.__all__
-]
+_MODULES = (_binary, _regression, _scores)
+_CLASSES = [getattr(module, name) for module in _MODULES for name in module.__all__]
 _BY_NAME = {
     metric.name: type(metric)
     for metric in (cls() for cls in _CLASSES if cls is not _binary.FBetaCI)

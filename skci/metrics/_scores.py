@@ -13,20 +13,18 @@ from skci._functionals import Functional
 from skci._joint import Parameter
 from skci._means import FunctionOfMeans, first
 from skci._measures import Trait
-from skci._outcomes import OutcomeTable, View
+from skci._outcomes import UNLISTED, OutcomeTable
 from skci._validation import (
     binary_table,
+    check_numbers,
     check_probabilities,
     check_rows,
-    check_scores,
 )
 from skci.metrics._base import MetricCI
 
 __all__ = ["AveragePrecisionCI", "BrierScoreCI", "LogLossCI", "RocAucCI"]
 
 Array = NDArray[Any]
-
-_ANY_SCORE = View((), np.zeros(0, dtype=int), listable=False)
 
 
 class ScoreMetricCI(MetricCI):
@@ -119,7 +117,7 @@ class ScoreMetricCI(MetricCI):
             counts=table.counts,
             index=np.arange(rows),
             moments=((rule, label),),
-            view=_ANY_SCORE,
+            view=UNLISTED,
             smoothing=np.zeros(rows),
             pos_label=pos_label,
         )
@@ -130,7 +128,7 @@ class ScoreMetricCI(MetricCI):
 
 def kept_scores(values: Any, name: str, n: int, sample_weight: Any) -> Array:
     """Scores of the rows that weigh something."""
-    scores = check_scores(values, name, n)
+    scores = check_numbers(values, name, n)
     *_, kept = check_rows(sample_weight, None, n, "y_true")
     own: Array = scores[kept]
     return own
