@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from skci._covariance import Design
 from skci._critical import fixed_seed
 from skci._estimate import warn_of_undefined
@@ -19,6 +21,7 @@ from skci._validation import (
     check_estimators,
     check_method,
     check_no_pos_label,
+    check_numbers,
     check_pos_label,
     in_words,
     named_pairs,
@@ -29,7 +32,12 @@ from skci.metrics._regression import RegressionMetricCI, numbers_table
 from skci.metrics._scores import ScoreMetricCI, kept_scores
 from skci.report import JointReport
 
-__all__ = ["JointEvaluator", "confusion_matrix_report", "joint_report"]
+__all__ = [
+    "JointEvaluator",
+    "confusion_matrix_report",
+    "joint_report",
+    "threshold_report",
+]
 
 _ONE_RULE = "y_pred"
 
@@ -276,6 +284,78 @@ def joint_report(
         groups=groups,
     )
     return options.report(counted)
+
+
+def threshold_report(
+    y_true: Any,
+    y_score: Any,
+    *,
+    metrics: Any,
+    thresholds: Any,
+    confidence_level: float = 0.95,
+    method: str | None = None,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+) -> JointReport:
+    """Report measures at several thresholds of one score by joint intervals.
+
+    The intervals are a simultaneous band: all thresholds may be looked at, and the best
+    one chosen, and the interval there still holds with the others.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, two at most.
+    y_score : array-like of shape (n_samples,)
+        Scores, such as the probability of the positive label.
+    metrics : str, metric object, list of them, or mapping of str to them
+        Metrics of labels.
+    thresholds : array-like of float
+        A row is predicted positive if its score is at a threshold or above it. They are
+        the rules of the report, named by their values.
+    confidence_level, method, pos_label, sample_weight, groups, random_state
+        See :func:`joint_report`.
+
+    Returns
+    -------
+    JointReport
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option, the labels or the scores are not what they must be.
+
+    Examples
+    --------
+    >>> from skci import threshold_report
+    >>> y = [0] * 40 + [1] * 40
+    >>> scores = [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+    >>> report = threshold_report(
+    ...     y, scores, metrics=["precision", "recall"], thresholds=[0.5, 0.7]
+    ... )
+    >>> report["0.7", "recall"]
+    recall = 0.75 [0.55, 0.95], joint 95% interval (blurred, n = 80)
+    """
+    values = check_numbers(thresholds, "thresholds")
+    names = [f"{value:g}" for value in values]
+    if len(set(names)) < len(names):
+        raise ValueError(f"thresholds must differ in six digits, got {names}")
+    scores = check_numbers(y_score, "y_score", len(y_true))
+    options = _Options(metrics, confidence_level, method, pos_label, random_state)
+    if options.reads != {"labels"}:
+        kinds = {name: own._reads for name, own in options.metrics.items()}
+        raise ValueError(f"metrics must be of labels, got {kinds}")
+    rows = {"sample_weight": sample_weight, "groups": groups}
+    positive, negative = options.count(y_true, {}, **rows).labels
+    if negative is None:
+        raise ValueError(f"y_true must hold two labels, got {positive!r} only")
+    predicted = {
+        name: np.where(scores >= value, positive, negative)
+        for name, value in zip(names, values, strict=True)
+    }
+    return options.report(options.count(y_true, predicted, **rows))
 
 
 def confusion_matrix_report(

@@ -47,7 +47,7 @@ LAYERS = [
     ("_report", {"numpy"}),
     ("comparison", {"numpy"}),
     ("report", {"numpy"}),
-    ("evaluation", set()),
+    ("evaluation", {"numpy"}),
     ("independent", {"numpy", "scipy"}),
     ("display", {"numpy", "matplotlib"}),
 ]

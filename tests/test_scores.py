@@ -20,6 +20,7 @@ from skci import (
     RocAucCI,
     confusion_matrix_report,
     joint_report,
+    threshold_report,
 )
 from skci._auc import AveragePrecision, RocAuc
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
@@ -346,6 +347,64 @@ def test_an_evaluator_asks_for_scores():
     with pytest.raises(ValueError, match=r"ridge: scores need .* two classes"):
         three = RidgeClassifier().fit(X, np.arange(N) % 3)
         JointEvaluator({"ridge": three}, "auc", pos_label="a").evaluate(X, words)
+
+
+# --------------------------------------------------------------------------------------
+# Thresholds
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
+def test_thresholds_are_rules(groups):
+    words = np.where(Y == 1, "yes", "no")
+    rows = {"sample_weight": WEIGHTS, "groups": groups, "method": "score"}
+    report = threshold_report(
+        words,
+        SCORES["A"],
+        metrics=["precision", "recall"],
+        thresholds=[0.3, 0.5, 0.7],
+        pos_label="yes",
+        **rows,
+    )
+    rules = {f"{at:g}": (SCORES["A"] >= at).astype(int) for at in (0.3, 0.5, 0.7)}
+    expected = joint_report(Y, rules, metrics=["precision", "recall"], **rows)
+    assert list(report) == list(expected)
+    for key in report:
+        assert report[key].confidence_interval() == expected[key].confidence_interval()
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.CriticalValueWarning")
+def test_a_band_over_many_thresholds_covers():
+    """Recall and specificity at 40 thresholds; the Monte Carlo error is .015."""
+    thresholds = np.linspace(-0.5, 1.5, 40)
+    truth = np.stack([norm.sf(thresholds - 1), norm.cdf(thresholds)], axis=1)
+    rng = np.random.default_rng(4)
+    held = 0
+    for _ in range(200):
+        y = rng.random(600) < 0.5
+        report = threshold_report(
+            y,
+            rng.normal(size=600) + y,
+            metrics=["recall", "specificity"],
+            thresholds=thresholds,
+            method="plus-four",
+        )
+        low, high = report._joint.intervals.T
+        held += ((low <= truth.ravel()) & (truth.ravel() <= high)).all()
+    assert 0.95 - 0.045 <= held / 200
+
+
+def test_wrong_thresholds():
+    for options, message in [
+        ({"thresholds": []}, "thresholds must hold at least one number"),
+        ({"thresholds": [0.5, 0.5]}, "thresholds must differ"),
+        ({"thresholds": [np.nan]}, "thresholds must hold finite numbers"),
+        ({"thresholds": [0.5], "metrics": "auc"}, "metrics must be of labels"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            threshold_report(Y, SCORES["A"], **{"metrics": "f1"} | options)
+    with pytest.raises(ValueError, match="y_true must hold two labels, got 1 only"):
+        threshold_report(Y**0, SCORES["A"], metrics="f1", thresholds=[0.5])
 
 
 # --------------------------------------------------------------------------------------
