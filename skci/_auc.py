@@ -129,7 +129,9 @@ class AveragePrecision(_Scored):
             raises = precision - value + np.cumsum(share)
             of_row = np.where(self.positive, raises[self._rank], 0)
             influence = (of_row - lowers[self._rank]) / positive.sum()
-        return Evaluation(value, influence, np.ones(1))
+        # One positive row tells nothing of how others vary.
+        slope = 1.0 if self.rarest > 1 else np.inf
+        return Evaluation(value, influence, np.array([slope]))
 
 
 def _below(mass: Array) -> Array:

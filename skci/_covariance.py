@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 __all__ = ["Clusters", "Design", "blurring", "correlation_from"]
 
@@ -103,34 +102,37 @@ class Design:
         return self.n_samples if self.clusters is None else len(self.clusters)
 
     @property
-    def degrees(self) -> float:
-        """Degrees of freedom of a variance; infinite where rows were drawn."""
-        return np.inf if self.clusters is None else len(self.clusters) - self.n_strata
+    def fewest_clusters(self) -> int:
+        """Number of clusters of the sample that has fewest."""
+        if self.clusters is None:
+            return self.n_samples
+        if self.strata is None:
+            return len(self.clusters)
+        every = (self.strata == stratum for stratum in np.unique(self.strata))
+        return min(self.n_clusters(own) for own in every)
 
     @property
     def shows_variance(self) -> bool:
         """Whether there is more than one unit in some sample."""
         return self.n_units > self.n_strata
 
-    def wider(self, q: float) -> float:
-        """From a normal quantile to that of t, where few clusters tell the variance."""
-        if np.isinf(self.degrees):
-            return q
-        return float(stats.t.isf(stats.norm.sf(q), self.degrees))
+    def worst(self, outcomes: Array) -> float:
+        """Design effect of some outcomes if the rows of a cluster were all alike.
 
-    def narrower(self, q: float) -> float:
-        """Undo `wider`."""
-        if np.isinf(self.degrees):
-            return q
-        return float(stats.norm.isf(stats.t.sf(q, self.degrees)))
+        Without clusters it is what unequal weights add (Kish).
+        """
+        total = float(self.weights[outcomes].sum())
+        if self.clusters is not None:
+            sizes = self.clusters.totals(outcomes.astype(float))
+            return float((sizes**2).sum()) / total
+        squares = self.weights if self.squares is None else self.squares
+        return float(squares[outcomes].sum()) / total
 
-    @property
-    def unequal(self) -> float:
-        """How much unequal weights add to a variance (Kish), at least 1."""
-        if self.squares is None:
-            return 1.0
-        n = float(self.weights.sum())
-        return float(n * self.squares.sum() / n**2)
+    def n_clusters(self, outcomes: Array) -> int:
+        """Count the clusters, or rows, that have some of the outcomes."""
+        if self.clusters is not None:
+            return int((self.clusters.totals(outcomes.astype(float)) > 0).sum())
+        return round(self.weights[outcomes].sum())
 
     def covariance(
         self, influences: Sequence[Array], indices: Sequence[Array]
@@ -242,6 +244,8 @@ class Design:
             raise ValueError(
                 "reports must all have groups or none, got some of either kind"
             )
+        if any(own.clusters is not None and not own.shows_variance for own in designs):
+            raise ValueError("reports must have two groups or more each, got one")
         strata, first = [], 0
         for own in designs:
             inner = np.zeros(len(own.weights), dtype=int)

@@ -233,7 +233,8 @@ class MetricEstimate(float):
 def rows_in_words(joint: JointEstimate) -> str:
     """Say how many rows there are, and in how many groups."""
     clusters = joint.design.clusters
-    groups = "" if clusters is None else f" in {len(clusters)} groups"
+    number = 0 if clusters is None else len(clusters)
+    groups = f" in {number} group{'s' if number > 1 else ''}" if number else ""
     return f"n = {joint.n_samples}{groups}"
 
 
@@ -279,13 +280,15 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
         blurred = [k for k in degenerate if joint.usable[k]]
         _warn_degenerate(joint, blurred, "the interval rests on the blurring alone")
     own = joint.parameters
-    clusters = joint.design.clusters
-    if clusters is not None and len(clusters) < ENOUGH_GROUPS:
-        _warn(
-            f"groups: {len(clusters)} are fewer than {ENOUGH_GROUPS}, too few to know "
-            "a variance well; intervals may be too short",
-            SmallSampleWarning,
-        )
+    if joint.design.clusters is not None:
+        told = joint.n_informative.tolist()
+        lone = [k for k in positions if own[k].defined and told[k] < ENOUGH_GROUPS]
+        if lone:
+            _warn(
+                f"{_labels(joint, lone)}: fewer than {ENOUGH_GROUPS} groups tell "
+                "anything, too few to know a variance well; intervals may be too short",
+                SmallSampleWarning,
+            )
     few = [k for k in positions if own[k].defined and own[k].has_few]
     if few:
         _warn(

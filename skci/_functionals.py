@@ -27,6 +27,9 @@ __all__ = [
     "Functional",
     "Part",
     "Ratio",
+    "blind",
+    "classes",
+    "rarest",
 ]
 
 Array = NDArray[Any]
@@ -65,6 +68,45 @@ class Functional(Protocol):
     def __call__(self, p: Array) -> Evaluation:
         """Value, influence values and gradient at weights p."""
         ...
+
+
+def classes(functional: Any) -> list[Array]:
+    """Which cells are of each class, for all areas under curves in a functional."""
+    if isinstance(functional, Combination):
+        return [
+            np.append(own, False)[part.cells]
+            for part in functional.parts
+            for own in classes(part.functional)
+        ]
+    positive = getattr(functional, "positive", None)
+    return [] if positive is None else [positive, ~positive]
+
+
+def rarest(functional: Any) -> int:
+    """Rows of the rarer class of areas under curves; 0 for other functionals."""
+    if isinstance(functional, Combination):
+        each = [rarest(part.functional) for part in functional.parts]
+        return min(filter(None, each), default=0)
+    return int(getattr(functional, "rarest", 0))
+
+
+def blind(functional: Any, counts: Array) -> bool:
+    """Whether a combination has an area under a curve at an end of its range.
+
+    Then its variance leaves out that of the area, which is not known.
+    """
+    if not isinstance(functional, Combination):
+        return False
+    for part in functional.parts:
+        if rarest(part.functional):
+            value = float(part.estimate(np.asarray(counts, dtype=float)))
+            if not _END < value < 1 - _END:
+                return True
+    return False
+
+
+_END = 1e-12
+"""How near to an end of its range an area is at that end."""
 
 
 # Cells are (tp, fp, fn, tn); the moments of the paper are za = E[ZA] = tp,

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from skci._functionals import Functional
+from skci._functionals import Functional, rarest
 from skci._measures import LOGIT, Trait
 from skci._score import score_limits, score_roots
 from skci._statistic import EDGE
 
-__all__ = ["METHODS", "IntervalMethod", "Task", "rarest", "refusal"]
+__all__ = ["METHODS", "IntervalMethod", "Task", "refusal"]
 
 Array = NDArray[Any]
 
@@ -71,11 +71,6 @@ def logit(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, flo
         low, high = LOGIT.backward(centre - half), LOGIT.backward(centre + half)
         limits.append(_clip(task, low, high))
     return limits
-
-
-def rarest(functional: Functional) -> int:
-    """Rows of the rarer class of an area under a curve; 0 for other functionals."""
-    return int(getattr(functional, "rarest", 0))
 
 
 def plus_four(
@@ -302,7 +297,10 @@ METHODS: dict[str, IntervalMethod] = {
         plus_four, _has_plus_four, "a measure that shrinking does not distort"
     ),
     "score": IntervalMethod(
-        score, _is_smooth, "a measure with a derivative everywhere", score_root
+        score,
+        _is_smooth,
+        "a measure of labels with a derivative everywhere",
+        score_root,
     ),
     "wilson": IntervalMethod(wilson, _is_proportion, "a proportion", weighs=False),
     "agresti-coull": IntervalMethod(

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 from scipy.special import ndtri
 
 from skci._covariance import Design, blurring, correlation_from
 from skci._critical import CriticalValue, critical_value
-from skci._functionals import Evaluation, Functional
-from skci._intervals import METHODS, Task, rarest
+from skci._functionals import Evaluation, Functional, blind, classes, rarest
+from skci._intervals import METHODS, Task
 from skci._measures import Trait
 from skci._outcomes import View
 from skci._statistic import EDGE
@@ -31,6 +32,8 @@ Array = NDArray[Any]
 # derivative beyond the second is one that does not exist.
 _NO_SPREAD = 1e-10
 _NO_DERIVATIVE = 1e20
+_SHOWN = 0.02
+"""Share of a smoothed variance that rows must show to tell a design effect."""
 
 _ROUNDING = 1e-9
 """How far rounding may take an estimate out of its range."""
@@ -254,12 +257,17 @@ class JointEstimate:
     def degenerate(self) -> Array:
         """Which defined estimates have no estimate of their variance, shape (K,).
 
-        It is zero, or the measure has no derivative, or there is a single row. Methods
-        that take the variance at a table with pseudo-counts always have one.
+        It is zero, or the measure has no derivative, or there is a single row or group
+        to tell it. Methods that take the variance at a table with pseudo-counts have
+        one of rows, and an area under a curve at an end does without.
         """
-        pairs = zip(self.parameters, self._has_spread, strict=True)
+        states = zip(self.parameters, self._has_spread, self.usable, strict=True)
         return np.array(
-            [own.defined and not spread and not own.ends for own, spread in pairs]
+            [
+                own.defined and not (usable and (spread or own.ends))
+                for own, spread, usable in states
+            ],
+            dtype=bool,
         )
 
     @cached_property
@@ -274,22 +282,79 @@ class JointEstimate:
     def design_effects(self) -> Array:
         """Sampling variances over those of as many equal rows by themselves, (K,).
 
-        Both at a table without empty cells; where that has no variance, what the
-        unequal weights add.
+        Influence values are those at a table without empty cells. Where the rows show
+        next to no variance, it is as if the rows of a cluster were all alike.
         """
-        effects = np.full(len(self.parameters), self.design.unequal)
+        effects = np.ones(len(self.parameters))
         if self.design.simple:
             return effects
         for k, own in enumerate(self.parameters):
-            weights = own.counts + own.smoothing
-            weights = weights / weights.sum()
-            _, influence, _ = own.functional(weights)
-            seen = self._seen(own, influence)
-            variance = self.design.covariance([seen], [own.index])[0, 0]
-            simple = weights @ influence**2 / max(own.n_samples - 1, 1)
-            if np.isfinite(simple) and variance > _NO_SPREAD * simple > 0:
-                effects[k] = variance / simple
+            p = own.counts / own.counts.sum()
+            influence, reference = self._smoothed_influence(own)
+            spread = p @ (influence - p @ influence) ** 2
+            if spread > max(_SHOWN * reference, _NO_SPREAD**2):
+                seen = self._seen(own, influence)
+                variance = self.design.covariance([seen], [own.index])[0, 0]
+                effects[k] = variance * max(own.n_samples - 1, 1) / spread
+            else:
+                effects[k] = self.design.worst(own.index < own.size)
         return effects
+
+    @cached_property
+    def n_informative(self) -> Array:
+        """Number of clusters, or rows, that tell something of each parameter, (K,)."""
+        if self.design.clusters is None:
+            return np.array([own.n_samples for own in self.parameters])
+        return np.array([self._informative(own) for own in self.parameters], dtype=int)
+
+    def _informative(self, own: Parameter) -> int:
+        influence, _ = self._smoothed_influence(own)
+        cells = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]
+        return min(
+            self.design.n_clusters(np.append(part, False)[own.index]) for part in cells
+        )
+
+    def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
+        """Influence values at a table without empty cells, and their mean square."""
+        weights = own.counts + own.smoothing
+        weights = weights / weights.sum()
+        _, influence, _ = own.functional(weights)
+        influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
+        return influence, float(weights @ influence**2)
+
+    @cached_property
+    def degrees(self) -> Array:
+        """Degrees of freedom of each variance, (K,); infinite where rows were drawn.
+
+        They are the clusters less one; or, where only few of them tell anything, those.
+        """
+        told = self.n_informative
+        if self.design.clusters is None:
+            return np.full(len(told), np.inf)
+        number = self.design.fewest_clusters
+        return np.where(told < ENOUGH_GROUPS, told, number) - 1.0
+
+    def wider(self, q: float, k: int | None = None) -> float:
+        """From a normal quantile to that of t, where few clusters tell the variance.
+
+        For an individual interval it is that of parameter k, else the widest.
+        """
+        degrees = self._degrees(k)
+        if np.isinf(degrees):
+            return q
+        return float(stats.t.isf(stats.norm.sf(q), degrees))
+
+    def narrower(self, q: float, k: int | None = None) -> float:
+        """Undo `wider`."""
+        degrees = self._degrees(k)
+        if np.isinf(degrees):
+            return q
+        return float(stats.norm.isf(stats.t.sf(q, degrees)))
+
+    def _degrees(self, k: int | None) -> float:
+        if k is not None and self.alone:
+            return float(self.degrees[k])
+        return float(min(self.degrees[self.usable], default=np.inf))
 
     @cached_property
     def covariance(self) -> Array:
@@ -309,7 +374,7 @@ class JointEstimate:
     def critical_value(self) -> CriticalValue:
         """How many standard errors the intervals reach."""
         q = self.normal_quantile
-        wider = self.design.wider(q)
+        wider = self.wider(q)
         return CriticalValue(wider, q.error * wider / q) if wider != q else q
 
     @cached_property
@@ -342,9 +407,14 @@ class JointEstimate:
         """Lower and upper limits, shape (K, 2)."""
         limits = np.array([own.trait.bounds for own in self.parameters], dtype=float)
         usable = np.flatnonzero(self.usable)
-        if len(usable):
+        if not len(usable):
+            return limits
+        if not self.alone or self.design.clusters is None:
             crit = float(self.critical_value)
             limits[usable] = self.limits(usable, crit, self._z)
+        else:
+            for k in usable.tolist():
+                limits[k] = self.limits([k], self.wider(self._z, k), self._z)[0]
         return limits
 
     def limits(self, positions: Iterable[int], crit: float, z: float) -> Array:
@@ -418,11 +488,18 @@ class JointEstimate:
         """
         variances = self._covariance.diagonal().tolist()
         usable = []
-        for own, spread, variance in zip(
-            self.parameters, self._has_spread, variances, strict=True
+        for own, spread, variance, informative in zip(
+            self.parameters,
+            self._has_spread,
+            variances,
+            self.n_informative.tolist(),
+            strict=True,
         ):
             alone = own.smoothed and self.design.clusters is None
             enough = self.design.shows_variance or alone
+            enough &= not blind(own.functional, own.counts)
+            if self.design.clusters is not None:
+                enough &= informative > 1
             blurred = METHODS[own.method].blurred and variance > 0
             usable.append(enough and (spread or blurred or own.ends))
         return np.array(usable, dtype=bool)
@@ -439,8 +516,10 @@ class JointEstimate:
             [own.index for own in chosen],
         )
         for k, own in enumerate(chosen):
-            least = own.least_variance * self.design.unequal
+            least = own.least_variance * self.design_effects[linear[k]]
             covariance[k, k] = max(covariance[k, k], least)
+            if own.ends:  # what is left is rounding
+                covariance[k] = covariance[:, k] = 0
         return self._padded(covariance, linear)
 
     @cached_property

@@ -15,6 +15,7 @@ from skci import (
     AccuracyCI,
     JointEvaluator,
     PrecisionCI,
+    RecallCI,
     combine_independent,
     joint_report,
 )
@@ -246,6 +247,81 @@ def test_weighted_sets_are_combined():
 
 
 # --------------------------------------------------------------------------------------
+# Few errors
+# --------------------------------------------------------------------------------------
+
+RIGHT = np.repeat([1, 0], 500)
+
+
+@pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
+def test_a_perfect_rule_is_not_better_known_for_its_weights(method):
+    metric = AccuracyCI(method=method)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = metric(RIGHT, RIGHT).low
+        weighted = metric(RIGHT, RIGHT, sample_weight=np.arange(1000) % 2 + 1.0).low
+        single = metric(RIGHT, RIGHT, groups=np.arange(1000)).low
+        grouped = metric(RIGHT, RIGHT, groups=np.arange(1000) // 10).low
+        tens = metric(RIGHT[::10], RIGHT[::10]).low
+    assert weighted < alone
+    assert single == pytest.approx(alone, abs=1e-4)
+    # without errors the rows of a group may all be alike
+    assert grouped == pytest.approx(tens, abs=0.02) and grouped < alone
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["accuracy", "precision", "f1", "matthews_corrcoef"])
+def test_nearly_equal_weights_and_groups_of_one_change_next_to_nothing(name, method):
+    y = np.repeat([1, 0, 1, 0], [50, 2, 1, 49])
+    p = np.repeat([1, 1, 0, 0], [50, 2, 1, 49])
+    metric = type(METRICS[name])(method=method)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = metric(y, p).confidence_interval()
+        nearly = 1 + 1e-6 * (np.arange(len(y)) % 2)
+        weighted = metric(y, p, sample_weight=nearly).confidence_interval()
+        single = metric(y, p, groups=np.arange(len(y))).confidence_interval()
+    assert_allclose(weighted, expected, atol=1e-5)
+    assert_allclose(single, expected, atol=0.02)
+
+
+def test_a_label_of_one_group():
+    """All positive rows are one patient's: that is one observation of the recall."""
+    y = np.repeat([1, 0], [40, 180])
+    p = np.repeat([1, 0, 0, 1], [35, 5, 170, 10])
+    groups = np.append(np.zeros(40), 1 + np.arange(180) // 3)
+    for method in METHODS:
+        metric = RecallCI(method=method)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert metric(y, p, groups=groups).confidence_interval() == (0, 1)
+            few = metric(y, p, groups=np.append(-np.arange(40) // 10, groups[40:]))
+            assert few.low < 0.76
+        with pytest.warns(SmallSampleWarning) as told:
+            few.confidence_interval()
+        assert "fewer than 30 groups tell" in str(told[0].message)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_sets_with_different_numbers_of_groups():
+    few = joint_report(Y, {"A": P}, metrics="f1", groups=GROUPS % 8, method="delta")
+    many = joint_report(Y, {"A": REPORT["B"]}, metrics="f1", groups=GROUPS)
+    both = combine_independent([few, many])
+    assert both.individual()["1 A", "f1"].low <= few["A", "f1"].low + 1e-9
+    one = joint_report(Y, {"A": P}, metrics="f1", groups=0 * GROUPS)
+    with pytest.raises(ValueError, match="two groups or more each, got one"):
+        combine_independent([one, many])
+    # weights of one set are no matter of the other
+    plain = joint_report(Y, {"A": P}, metrics="f1", method="score")
+    weighted = joint_report(Y, {"A": P}, metrics="f1", sample_weight=WEIGHTS)
+    stacked = combine_independent([plain, weighted]).individual()
+    assert stacked["1 A", "f1"].design_effect == pytest.approx(1)
+    assert stacked["1 A", "f1"].confidence_interval() == pytest.approx(
+        plain["A", "f1"].confidence_interval()
+    )
+
+
+# --------------------------------------------------------------------------------------
 # Coverage
 # --------------------------------------------------------------------------------------
 
@@ -282,6 +358,34 @@ def test_intervals_of_clustered_rows_cover(method, correlation):
         assert unaware / draws < 0.85
 
 
+@pytest.mark.parametrize("name", ["f1", "precision"])
+@pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
+def test_intervals_of_a_good_rule_on_clustered_rows_cover(method, name):
+    """Few errors, in 40 groups of 5 to 40 rows with correlation .1."""
+    rng = np.random.default_rng(7)
+    metric = type(METRICS[name])(method=method)
+    y, p, _ = error_free(rng, np.full(2000, 100), 0.1)
+    truth = float(metric(y, p))
+    held = 0
+    for _ in range(300):
+        y, p, groups = error_free(rng, rng.integers(5, 41, 40), 0.1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            low, high = metric(y, p, groups=groups).confidence_interval()
+        held += low <= truth <= high
+    assert held / 300 >= 0.95 - 0.02 - 2 * 0.013
+
+
+def error_free(rng, sizes, correlation):
+    """Rows of groups of some sizes, of which one in a hundred is wrong."""
+    groups = np.repeat(range(len(sizes)), sizes)
+    shared = rng.normal(size=len(sizes))[groups]
+    own = rng.normal(size=len(groups))
+    latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    y = rng.random(len(groups)) < 0.5
+    return y, np.where(latent > norm.isf(0.01), ~y, y), groups
+
+
 @pytest.mark.parametrize("method", ["delta", "score"])
 def test_intervals_of_weighted_rows_cover(method):
     """The weights undo that hard rows are drawn twice as often as in the population."""
@@ -309,7 +413,7 @@ def test_intervals_of_weighted_rows_cover(method):
 
 def test_few_groups():
     few = GROUPS % 29
-    with pytest.warns(SmallSampleWarning, match="groups: 29 are fewer than 30"):
+    with pytest.warns(SmallSampleWarning, match="f1: fewer than 30 groups tell"):
         F1CI()(Y, P, groups=few).confidence_interval()
     for method in METHODS:
         with warnings.catch_warnings():
