@@ -6,9 +6,10 @@ import time
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-__all__ = ["respond"]
+__all__ = ["positive_scores", "respond"]
 
 
 def respond(
@@ -17,6 +18,7 @@ def respond(
     reads: Collection[str],
     *,
     pos_label: Any,
+    probabilities: bool,
     n_jobs: int | None,
     verbose: int,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -33,6 +35,8 @@ def respond(
         "labels", "scores" or both.
     pos_label : label
         What scores are of.
+    probabilities : bool
+        Whether scores must be probabilities.
     n_jobs, verbose : int
         As in joblib.
 
@@ -42,7 +46,7 @@ def respond(
         By the name of the estimator; empty where they are not asked for.
     """
     tasks = (
-        delayed(_respond)(name, estimator, X, reads, pos_label, verbose)
+        delayed(_respond)(name, estimator, X, reads, pos_label, probabilities, verbose)
         for name, estimator in estimators
     )
     responses = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
@@ -60,12 +64,15 @@ def _respond(
     X: Any,
     reads: Collection[str],
     pos_label: Any,
+    probabilities: bool,
     verbose: int,
 ) -> tuple[Any, Any]:
     start = time.perf_counter()
     try:
         labels = estimator.predict(X) if "labels" in reads else None
-        scores = _scores(estimator, X, pos_label) if "scores" in reads else None
+        scores = None
+        if "scores" in reads:
+            scores = positive_scores(estimator, X, pos_label, probabilities)
     except Exception as error:
         raise _named(error, name) from error
     if verbose:
@@ -73,24 +80,29 @@ def _respond(
     return labels, scores
 
 
-def _scores(estimator: Any, X: Any, pos_label: Any) -> Any:
-    """Probabilities of the positive label, or else a decision function for it."""
-    classes = list(getattr(estimator, "classes_", ()))
-    if len(classes) != 2 or pos_label not in classes:
+def positive_scores(
+    estimator: Any, X: Any, pos_label: Any, probabilities: bool = False
+) -> Any:
+    """Score rows for the positive label: its probability, or a decision function."""
+    if hasattr(estimator, "predict_proba"):
+        response = estimator.predict_proba(X)
+    elif hasattr(estimator, "decision_function") and not probabilities:
+        response = estimator.decision_function(X)
+    else:
+        wanted = "predict_proba" if probabilities else "predict_proba or "
+        wanted += "" if probabilities else "decision_function"
+        raise TypeError(f"the metrics need an estimator with {wanted}")
+    known = list(getattr(estimator, "classes_", ()))
+    if len(known) != 2 or pos_label not in known:
         raise ValueError(
             f"scores need an estimator of two classes, {pos_label!r} one of them, got "
-            f"classes_ {classes}"
+            f"classes_ {known}"
         )
-    position = classes.index(pos_label)
-    if hasattr(estimator, "predict_proba"):
-        return estimator.predict_proba(X)[:, position]
-    if hasattr(estimator, "decision_function"):
-        decision = estimator.decision_function(X)
-        return decision if position == 1 else -decision
-    raise TypeError(
-        "scores need an estimator with predict_proba or decision_function, got "
-        f"{estimator!r}"
-    )
+    position = known.index(pos_label)
+    response = np.asarray(response)
+    if response.ndim == 2:
+        return response[:, position]
+    return response if position == 1 else -response
 
 
 def _named(error: Exception, name: str) -> Exception:

@@ -135,12 +135,17 @@ def check_numbers(
     try:
         scores = np.asarray(values, dtype=float)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} must hold numbers, got {values!r}") from error
+        raise type(error)(f"{name} must hold numbers: {error}") from error
     if scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
     if n is None and (scores.ndim != 1 or not len(scores)):
         raise ValueError(
             f"{name} must hold at least one number and have one dimension, got shape "
+            f"{scores.shape}"
+        )
+    if scores.ndim == 2 and len(scores) == n:
+        raise ValueError(
+            f"{name} must be one column, such as predict_proba(X)[:, 1], got shape "
             f"{scores.shape}"
         )
     _check_rows(scores, len(scores) if n is None else n, name, truth)
@@ -211,8 +216,10 @@ def check_rows(
     _check_rows(column, n, "groups", truth)
     if column.dtype.kind == "f" and np.isnan(column).any():
         raise ValueError("groups must name a group in every row, got NaN")
-    if column.dtype.kind == "O" and any(value is None for value in column.tolist()):
-        raise ValueError("groups must name a group in every row, got None")
+    if column.dtype.kind == "O":
+        missing = [value for value in column.tolist() if _is_missing(value)]
+        if missing:
+            raise ValueError(f"groups must name a group in every row, got {missing[0]}")
     try:
         _, numbers = np.unique(column[kept], return_inverse=True)
     except TypeError as error:

@@ -58,7 +58,8 @@ class JointEvaluator:
     confidence_level : float, default=0.95
         Probability that all intervals cover at once, between 0 and 1.
     method : str, optional
-        Interval method of metrics that do not set their own; "blurred" if not given.
+        Interval method of metrics that do not set their own. If not given, "blurred"
+        for metrics of labels, "logit" for areas under curves and "delta" for others.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
     n_jobs : int, optional
@@ -157,15 +158,18 @@ class JointEvaluator:
         rows = {"sample_weight": sample_weight, "groups": groups}
         asked: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
         if "values" in options.reads:
-            values, _ = respond(estimators, X, {"labels"}, pos_label=None, **asked)
+            values, _ = respond(
+                estimators, X, {"labels"}, pos_label=None, probabilities=False, **asked
+            )
             return options.compare(y, values, truth="y", **rows)
         # Bad labels are told before anything is predicted.
-        positive, _ = options.count(y, {}, truth="y", **rows).labels
+        checked = options.count(y, {}, truth="y", **rows)
         labels, scores = respond(
             estimators,
             X,
             options.reads,
-            pos_label=positive,
+            pos_label=options.scored_label(checked),
+            probabilities=options.wants_probabilities,
             **asked,
         )
         counted = options.count(y, labels, scores, truth="y", **rows)
@@ -203,7 +207,8 @@ def joint_report(
     confidence_level : float, default=0.95
         Probability that all intervals cover at once, between 0 and 1.
     method : str, optional
-        Interval method of metrics that do not set their own; "blurred" if not given.
+        Interval method of metrics that do not set their own. If not given, "blurred"
+        for metrics of labels, "logit" for areas under curves and "delta" for others.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
     sample_weight : array-like of shape (n_samples,), optional
@@ -267,19 +272,23 @@ def joint_report(
         needy = [name for name, own in options.metrics.items() if own._reads == kind]
         if needy and given is None:
             raise ValueError(
-                f"{parameter} must be given for metrics of {kind}: {in_words(needy)}"
+                f"{parameter}= must be given for metrics of {kind}: {in_words(needy)}"
             )
+    named = None if y_pred is None else _named_predictions(y_pred)
+    scored = None if y_score is None else _named_predictions(y_score, "y_score")
+    if {"labels", "scores"} <= options.reads and set(named or ()) != set(scored or ()):
+        raise ValueError(
+            f"y_score must name the rules of y_pred, {list(named or ())}, got "
+            f"{list(scored or ())}"
+        )
     if "values" in options.reads:
         return options.compare(
-            y_true,
-            _named_predictions(y_pred),
-            sample_weight=sample_weight,
-            groups=groups,
+            y_true, named or {}, sample_weight=sample_weight, groups=groups
         )
     counted = options.count(
         y_true,
-        {} if y_pred is None else _named_predictions(y_pred),
-        {} if y_score is None else _named_predictions(y_score, "y_score"),
+        named or {},
+        scored or {},
         sample_weight=sample_weight,
         groups=groups,
     )
@@ -440,6 +449,28 @@ class _Options:
         """What the metrics are computed from: "labels", "scores"."""
         return {metric._reads for metric in self.metrics.values()}
 
+    @property
+    def wants_probabilities(self) -> bool:
+        """Whether some metric needs probabilities."""
+        return any(
+            isinstance(metric, ScoreMetricCI) and metric._probabilities
+            for metric in self.metrics.values()
+        )
+
+    def scored_label(self, counted: _Counted) -> Any:
+        """Find the label that all scores are of; the positive one without scores."""
+        labels = {
+            label: counted.pos_label(label)
+            for label, metric in self.metrics.items()
+            if isinstance(metric, ScoreMetricCI)
+        }
+        if len(set(labels.values())) > 1:
+            raise ValueError(
+                "pos_label must be the same for all metrics of scores, which are of "
+                f"one label, got {labels}"
+            )
+        return next(iter(labels.values()), counted.labels[0])
+
     def count(
         self,
         y_true: Any,
@@ -504,6 +535,7 @@ class _Options:
 
     def report(self, counted: _Counted) -> JointReport:
         """Make the report of counted outcomes."""
+        self.scored_label(counted)
         return self._report(self._parameters(counted), counted.table.design)
 
     def _report(self, parameters: Iterable[Parameter], design: Design) -> JointReport:

@@ -20,7 +20,8 @@ class SmallSampleWarning(UserWarning):
     """The sample is too small for the approximation behind an interval.
 
     Fewer than ten successes or fewer than ten failures of a proportion were observed,
-    or there are fewer than thirty groups of rows.
+    fewer than thirty groups of rows tell anything of an estimate, or an area under a
+    curve has fewer than thirty rows of one label.
     """
 
 

@@ -156,7 +156,7 @@ class JointReport(Report):
         worse = self._apart() if apart else self.differences()._worse()
         said = []
         for metric in self.metrics:
-            said += in_sentences(metric, worse[metric])
+            said += in_sentences(metric, worse.get(metric, {}))
             undefined = [
                 self._joint.parameters[k].rule
                 for k in self._positions(metric)

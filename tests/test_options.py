@@ -263,7 +263,7 @@ def test_rules_of_one_name(rules):
             r"y_pred must be .*, got an array of shape \(400, 2\)",
         ),
         ([["a", P]], ValueError, "y_pred must be .*, got nested sequences"),
-        (None, ValueError, "y_pred must be given for metrics of labels: "),
+        (None, ValueError, "y_pred= must be given for metrics of labels: "),
         ({"a": P, "b": P[1:]}, ValueError, r"y_pred\['b'\] must .* 399 and 400"),
     ],
 )

@@ -1,6 +1,7 @@
 """Metrics of scores: areas under curves, losses of probabilities, beside labels."""
 
 import csv
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,9 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 from scipy.stats import norm
 from sklearn import metrics as sk
-from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import cross_val_score
 
 from skci import (
     AveragePrecisionCI,
@@ -341,11 +343,51 @@ def test_covariance_of_labels_and_scores():
     assert_allclose(found, jackknife / np.outer(scale, scale), atol=0.02)
 
 
-def test_rules_with_one_kind_of_response():
-    report = joint_report(
-        Y, {"A": LABELS["A"]}, y_score={"B": SCORES["B"]}, metrics=["f1", "roc_auc"]
-    )
-    assert list(report) == [("A", "f1"), ("B", "roc_auc")]
+def test_names_of_labels_and_scores_agree():
+    for scores in ({"a": SCORES["A"]}, SCORES, SCORES["A"]):
+        with pytest.raises(
+            ValueError, match=r"y_score must name the rules of y_pred, \["
+        ):
+            joint_report(Y, {"A": LABELS["A"]}, y_score=scores, metrics=["f1", "auc"])
+    report = joint_report(Y, LABELS["A"], y_score=SCORES["A"], metrics=["f1", "auc"])
+    assert list(report) == [("y_pred", "f1"), ("y_pred", "auc")]
+
+
+def test_scorers_are_those_of_sklearn():
+    X = np.stack([SCORES["A"], SCORES["B"]], axis=1)
+    logistic, ridge = LogisticRegression(), RidgeClassifier()
+    for metric, reference in [
+        (RocAucCI, "roc_auc"), (AveragePrecisionCI, "average_precision"),
+        (BrierScoreCI, "neg_brier_score"), (LogLossCI, "neg_log_loss"),
+    ]:  # fmt: skip
+        found = cross_val_score(logistic, X, Y, scoring=metric().scorer())
+        assert_allclose(found, cross_val_score(logistic, X, Y, scoring=reference))
+    found = cross_val_score(ridge, X, Y, scoring=RocAucCI().scorer())
+    assert_allclose(found, cross_val_score(ridge, X, Y, scoring="roc_auc"))
+    logistic.fit(X, Y)
+    scorer = LogLossCI(confidence_level=0.9).scorer(bound="high")
+    probability = logistic.predict_proba(X)[:, 1]
+    expected = -LogLossCI(confidence_level=0.9)(Y, probability).high
+    assert pickle.loads(pickle.dumps(scorer))(logistic, X, Y) == expected
+    with pytest.raises(ValueError, match="bound must be"):
+        RocAucCI().scorer(bound="middle")
+    with pytest.raises(TypeError, match="need an estimator with predict_proba"):
+        LogLossCI().scorer()(ridge.fit(X, Y), X, Y)
+    with pytest.raises(NotFittedError):
+        RocAucCI().scorer()(LogisticRegression(), X, Y)
+
+
+def test_scores_are_of_one_label():
+    X = SCORES["A"][:, np.newaxis]
+    rules = {"A": LogisticRegression().fit(X, Y)}
+    zero = JointEvaluator(rules, ["f1", RocAucCI(pos_label=0)]).evaluate(X, Y)
+    expected = sk.roc_auc_score(1 - Y, 1 - rules["A"].predict_proba(X)[:, 1])
+    assert zero["A", "roc_auc"] == pytest.approx(expected)
+    both = {"one": RocAucCI(pos_label=1), "zero": BrierScoreCI(pos_label=0)}
+    with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
+        JointEvaluator(rules, both).evaluate(X, Y)
+    with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
+        joint_report(Y, y_score=SCORES, metrics=both)
 
 
 def test_an_evaluator_asks_for_scores():
@@ -370,7 +412,7 @@ def test_an_evaluator_asks_for_scores():
     decision = -rules["ridge"].decision_function(X)
     for rule, score in (("logistic", probability), ("ridge", decision)):
         assert report[rule, "roc_auc"] == pytest.approx(sk.roc_auc_score(Y, score))
-    with pytest.raises(ValueError, match="must hold probabilities"):
+    with pytest.raises(TypeError, match="ridge: the metrics need an"):
         JointEvaluator(rules, "log_loss", pos_label="a").evaluate(X, words)
     with pytest.raises(ValueError, match=r"ridge: scores need .* two classes"):
         three = RidgeClassifier().fit(X, np.arange(N) % 3)
@@ -469,7 +511,11 @@ def test_intervals_of_the_area_cover(gain, positives):
         ),
         (["a"] * N, ValueError, "y_score must hold numbers"),
         (SCORES["A"] * np.nan, ValueError, "y_score must hold finite numbers"),
-        (np.stack([SCORES["A"]] * 2, axis=1), ValueError, "an entry for each"),
+        (
+            np.stack([SCORES["A"]] * 2, axis=1),
+            ValueError,
+            "must be one column, such as",
+        ),
     ],
 )
 def test_wrong_scores(score, error, message):
@@ -479,11 +525,11 @@ def test_wrong_scores(score, error, message):
 
 def test_wrong_requests():
     with pytest.raises(
-        ValueError, match=r"y_score must be given for .* scores: roc_auc"
+        ValueError, match=r"y_score= must be given for .* scores: roc_auc"
     ):
         joint_report(Y, LABELS, metrics=MIXED[:2])
     with pytest.raises(
-        ValueError, match=r"y_pred must be given for .* labels: accuracy"
+        ValueError, match=r"y_pred= must be given for .* labels: accuracy"
     ):
         joint_report(Y, y_score=SCORES, metrics=MIXED[:2])
     with pytest.raises(ValueError, match=r"must hold probabilities .* 'brier_score'"):

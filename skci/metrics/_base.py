@@ -25,7 +25,7 @@ from skci._validation import (
     check_zero_division,
 )
 
-__all__ = ["DEFAULT_METHOD", "LabelMetricCI", "MetricCI"]
+__all__ = ["DEFAULT_METHOD", "LabelMetricCI", "MetricCI", "check_bound"]
 
 DEFAULT_METHOD = "blurred"
 
@@ -45,8 +45,9 @@ class MetricCI(BaseEstimator):
     method : str, optional
         Interval method: "delta" (the paper's Choice I), "blurred" (its Choice II),
         "plus-four" or "score"; for proportions also "wilson", "agresti-coull",
-        "clopper-pearson" or "jeffreys". If not given, "blurred", or that of the
-        report.
+        "clopper-pearson" or "jeffreys"; for measures between 0 and 1 "logit". If not
+        given, that of the report; or "blurred" for metrics of labels, "logit" for
+        areas under curves and "delta" for others.
     pos_label : int, float, bool or str, optional
         The positive label, for measures that single one out. If not given, 1, or that
         of the report. Labels that are strings need it.
@@ -110,8 +111,7 @@ class MetricCI(BaseEstimator):
         ValueError
             If `bound` is neither "low" nor "high".
         """
-        if bound not in (None, "low", "high"):
-            raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
+        check_bound(bound)
         return make_scorer(
             self if bound is None else _BoundOf(self, bound),
             greater_is_better=self.greater_is_better,
@@ -129,6 +129,13 @@ class MetricCI(BaseEstimator):
         check_confidence_level(self.confidence_level)
         self._resolve_method(method)
         check_zero_division(self.zero_division)
+
+    def _check_arguments(self, more: tuple[Any, ...]) -> None:
+        if more:
+            raise TypeError(
+                f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
+                "arguments; for a scorer, use its method scorer()"
+            )
 
     def _resolve_method(self, method: str | None = None) -> str:
         """Return the method of the metric, else the one given, else its default."""
@@ -193,11 +200,7 @@ class LabelMetricCI(MetricCI):
         UndefinedMetricWarning
             If the measure is not defined at the table.
         """
-        if more:
-            raise TypeError(
-                f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
-                "arguments; for a scorer, use its method scorer()"
-            )
+        self._check_arguments(more)
         self._check()
         table, positive, _ = binary_table(
             y_true,
@@ -289,6 +292,12 @@ class LabelMetricCI(MetricCI):
 
 
 _HALF_A_ROW = np.full(len(CELLS), 0.5)
+
+
+def check_bound(bound: Any) -> None:
+    """Check which limit of an interval to score by."""
+    if bound not in (None, "low", "high"):
+        raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
 
 
 class _BoundOf:

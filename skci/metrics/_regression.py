@@ -46,7 +46,7 @@ class RegressionMetricCI(MetricCI):
         self,
         y_true: Any,
         y_pred: Any,
-        *,
+        *more: Any,
         sample_weight: Any = None,
         groups: Any = None,
     ) -> MetricEstimate:
@@ -56,6 +56,8 @@ class RegressionMetricCI(MetricCI):
         ----------
         y_true, y_pred : array-like of shape (n_samples,)
             True and predicted numbers.
+        *more
+            Nothing; scikit-learn passes three to a scorer, which a metric is not.
         sample_weight, groups : array-like of shape (n_samples,), optional
             See :func:`skci.joint_report`.
 
@@ -73,6 +75,7 @@ class RegressionMetricCI(MetricCI):
         UndefinedMetricWarning
             If the measure is not defined, as R2 of a constant.
         """
+        self._check_arguments(more)
         self._check()
         table, y, (values,) = numbers_table(
             y_true, {"y_pred": y_pred}, sample_weight=sample_weight, groups=groups

@@ -14,13 +14,14 @@ from skci._joint import Parameter
 from skci._means import FunctionOfMeans, first
 from skci._measures import Trait
 from skci._outcomes import UNLISTED, OutcomeTable
+from skci._responses import positive_scores
 from skci._validation import (
     binary_table,
     check_numbers,
     check_probabilities,
     check_rows,
 )
-from skci.metrics._base import MetricCI
+from skci.metrics._base import MetricCI, check_bound
 
 __all__ = ["AveragePrecisionCI", "BrierScoreCI", "LogLossCI", "RocAucCI"]
 
@@ -48,7 +49,7 @@ class ScoreMetricCI(MetricCI):
         self,
         y_true: Any,
         y_score: Any,
-        *,
+        *more: Any,
         sample_weight: Any = None,
         groups: Any = None,
     ) -> MetricEstimate:
@@ -59,7 +60,10 @@ class ScoreMetricCI(MetricCI):
         y_true : array-like of shape (n_samples,)
             True labels, two at most.
         y_score : array-like of shape (n_samples,)
-            Scores, such as the probability of the positive label.
+            Scores, such as the probability of the positive label; that is `pos_label`,
+            or 1.
+        *more
+            Nothing; scikit-learn passes three to a scorer, which a metric is not.
         sample_weight, groups : array-like of shape (n_samples,), optional
             See :func:`skci.joint_report`.
 
@@ -77,6 +81,7 @@ class ScoreMetricCI(MetricCI):
         UndefinedMetricWarning
             If there are no rows of one of the labels.
         """
+        self._check_arguments(more)
         self._check()
         table, positive, _ = binary_table(
             y_true,
@@ -89,6 +94,30 @@ class ScoreMetricCI(MetricCI):
         scores = kept_scores(y_score, "y_score", len(y_true), sample_weight)
         parameter = self._parameter(table, scores, pos_label=positive)
         return self._of_one(parameter, table.design)
+
+    def scorer(self, *, bound: str | None = None) -> Any:
+        """Make a scorer for scikit-learn's model selection.
+
+        Parameters
+        ----------
+        bound : {"low", "high"}, optional
+            Score by a limit of the interval instead of the estimate. A search averages
+            it over folds; the mean is a cautious score, not itself a limit.
+
+        Returns
+        -------
+        callable
+            ``scorer(estimator, X, y)``, which asks for probabilities, or for a decision
+            function where the metric does not need them and there are none; negated
+            where a lower value is better, as scikit-learn does.
+
+        Raises
+        ------
+        ValueError
+            If `bound` is neither "low" nor "high".
+        """
+        check_bound(bound)
+        return _Scorer(self, bound)
 
     def _parameter(
         self,
@@ -124,6 +153,26 @@ class ScoreMetricCI(MetricCI):
 
     def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
         raise NotImplementedError
+
+
+class _Scorer:
+    """Scores an estimator by a metric of its scores."""
+
+    def __init__(self, metric: ScoreMetricCI, bound: str | None) -> None:
+        self.metric = metric
+        self.bound = bound
+
+    def __call__(self, estimator: Any, X: Any, y: Any, **rows: Any) -> float:
+        metric = self.metric
+        positive = 1 if metric.pos_label is None else metric.pos_label
+        scores = positive_scores(estimator, X, positive, metric._probabilities)
+        found = metric(y, scores, **rows)
+        value = float(found) if self.bound is None else getattr(found, self.bound)
+        return float(value if metric.greater_is_better else -value)
+
+    def __repr__(self) -> str:
+        bound = "" if self.bound is None else f"bound={self.bound!r}"
+        return f"{self.metric!r}.scorer({bound})"
 
 
 def kept_scores(values: Any, name: str, n: int, sample_weight: Any) -> Array:
