@@ -35,7 +35,7 @@ LAYERS = [
     ("_ranking", {"numpy"}),
     ("_planning", {"numpy", "scipy"}),
     ("_estimate", {"numpy", "sklearn"}),
-    ("_responses", {"sklearn"}),
+    ("_responses", {"numpy", "sklearn"}),
     ("metrics._base", {"numpy", "sklearn"}),
     ("metrics._binary", {"numpy"}),
     ("metrics._custom", {"numpy"}),

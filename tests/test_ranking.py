@@ -61,7 +61,7 @@ def best_of(theta, covariance, level=0.95):
         correlation=squares / np.outer(errors, errors),
         confidence_level=level,
         random_state=None,
-        design=SimpleNamespace(wider=float),
+        wider=float,
         limits=limits,
     )
     return with_the_best(rules, compared)
