@@ -102,31 +102,27 @@ class Design:
         return self.n_samples if self.clusters is None else len(self.clusters)
 
     @property
-    def fewest_clusters(self) -> int:
-        """Number of clusters of the sample that has fewest."""
-        if self.clusters is None:
-            return self.n_samples
-        if self.strata is None:
-            return len(self.clusters)
-        every = (self.strata == stratum for stratum in np.unique(self.strata))
-        return min(self.n_clusters(own) for own in every)
-
-    @property
     def shows_variance(self) -> bool:
         """Whether there is more than one unit in some sample."""
         return self.n_units > self.n_strata
 
-    def worst(self, outcomes: Array) -> float:
-        """Design effect of some outcomes if the rows of a cluster were all alike.
+    def worth(self, outcomes: Array) -> float:
+        """How many rows some outcomes are worth if those of a cluster are all alike.
 
-        Without clusters it is what unequal weights add (Kish).
+        Without clusters it is what unequal weights leave (Kish).
         """
         total = float(self.weights[outcomes].sum())
         if self.clusters is not None:
             sizes = self.clusters.totals(outcomes.astype(float))
-            return float((sizes**2).sum()) / total
+            return total**2 / float((sizes**2).sum())
         squares = self.weights if self.squares is None else self.squares
-        return float(squares[outcomes].sum()) / total
+        return total**2 / float(squares[outcomes].sum())
+
+    def each_stratum(self) -> list[Array]:
+        """Which outcomes are of each of the independent samples."""
+        if self.strata is None:
+            return [np.ones(len(self.weights), dtype=bool)]
+        return [self.strata == stratum for stratum in np.unique(self.strata)]
 
     def n_clusters(self, outcomes: Array) -> int:
         """Count the clusters, or rows, that have some of the outcomes."""

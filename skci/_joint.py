@@ -297,22 +297,49 @@ class JointEstimate:
                 variance = self.design.covariance([seen], [own.index])[0, 0]
                 effects[k] = variance * max(own.n_samples - 1, 1) / spread
             else:
-                effects[k] = self.design.worst(own.index < own.size)
+                effects[k] = self._alike(own, influence)
         return effects
+
+    def _alike(self, own: Parameter, influence: Array) -> float:
+        """Design effect of a parameter if the rows of a cluster were all alike."""
+        parts = [self._outcomes(own, part) for part in classes(own.functional)]
+        if parts:  # an area knows as much as of the class that less is known of
+            return rarest(own.functional) / min(map(self.design.worth, parts))
+        seen = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
+        return float(self.design.weights[seen].sum()) / self.design.worth(seen)
+
+    def _outcomes(self, own: Parameter, cells: Array) -> Array:
+        """Which joint outcomes are in some of its own cells."""
+        chosen: Array = np.append(cells, False)[own.index]
+        return chosen
 
     @cached_property
     def n_informative(self) -> Array:
-        """Number of clusters, or rows, that tell something of each parameter, (K,)."""
+        """Number of clusters that tell something of each parameter, (K,).
+
+        Of the sample that tells least, and all of its clusters where that is enough of
+        them; rows where there are no clusters.
+        """
         if self.design.clusters is None:
             return np.array([own.n_samples for own in self.parameters])
         return np.array([self._informative(own) for own in self.parameters], dtype=int)
 
     def _informative(self, own: Parameter) -> int:
         influence, _ = self._smoothed_influence(own)
-        cells = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]
-        return min(
-            self.design.n_clusters(np.append(part, False)[own.index]) for part in cells
-        )
+        parts = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]
+        seen = own.index < own.size
+        numbers = []
+        for stratum in self.design.each_stratum():
+            if not (stratum & seen).any():
+                continue
+            told = min(
+                self.design.n_clusters(stratum & self._outcomes(own, part))
+                for part in parts
+                if (stratum & self._outcomes(own, part)).any() or len(parts) < 3
+            )
+            enough = told >= ENOUGH_GROUPS
+            numbers.append(self.design.n_clusters(stratum) if enough else told)
+        return min(numbers)
 
     def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
         """Influence values at a table without empty cells, and their mean square."""
@@ -324,37 +351,22 @@ class JointEstimate:
 
     @cached_property
     def degrees(self) -> Array:
-        """Degrees of freedom of each variance, (K,); infinite where rows were drawn.
-
-        They are the clusters less one; or, where only few of them tell anything, those.
-        """
-        told = self.n_informative
+        """Degrees of freedom of each variance, (K,); infinite where rows were drawn."""
         if self.design.clusters is None:
-            return np.full(len(told), np.inf)
-        number = self.design.fewest_clusters
-        return np.where(told < ENOUGH_GROUPS, told, number) - 1.0
+            return np.full(len(self.parameters), np.inf)
+        return self.n_informative - 1.0
 
-    def wider(self, q: float, k: int | None = None) -> float:
-        """From a normal quantile to that of t, where few clusters tell the variance.
-
-        For an individual interval it is that of parameter k, else the widest.
-        """
-        degrees = self._degrees(k)
-        if np.isinf(degrees):
+    def wider(self, q: float, k: int) -> float:
+        """From a normal quantile to that of t, where few clusters tell a variance."""
+        if self.design.clusters is None:
             return q
-        return float(stats.t.isf(stats.norm.sf(q), degrees))
+        return float(stats.t.isf(stats.norm.sf(q), self.degrees[k]))
 
-    def narrower(self, q: float, k: int | None = None) -> float:
+    def narrower(self, q: float, k: int) -> float:
         """Undo `wider`."""
-        degrees = self._degrees(k)
-        if np.isinf(degrees):
+        if self.design.clusters is None:
             return q
-        return float(stats.norm.isf(stats.t.sf(q, degrees)))
-
-    def _degrees(self, k: int | None) -> float:
-        if k is not None and self.alone:
-            return float(self.degrees[k])
-        return float(min(self.degrees[self.usable], default=np.inf))
+        return float(stats.norm.isf(stats.t.sf(q, self.degrees[k])))
 
     @cached_property
     def covariance(self) -> Array:
@@ -372,10 +384,16 @@ class JointEstimate:
 
     @cached_property
     def critical_value(self) -> CriticalValue:
-        """How many standard errors the intervals reach."""
+        """How many standard errors the intervals reach.
+
+        Where there are clusters, those of the parameter that most of them tell of.
+        """
         q = self.normal_quantile
-        wider = self.wider(q)
-        return CriticalValue(wider, q.error * wider / q) if wider != q else q
+        if self.design.clusters is None or not self.usable.any():
+            return q
+        best = np.where(self.usable, self.n_informative, -1).argmax()
+        wider = self.wider(q, int(best))
+        return CriticalValue(wider, q.error * wider / q)
 
     @cached_property
     def normal_quantile(self) -> CriticalValue:
@@ -407,14 +425,19 @@ class JointEstimate:
         """Lower and upper limits, shape (K, 2)."""
         limits = np.array([own.trait.bounds for own in self.parameters], dtype=float)
         usable = np.flatnonzero(self.usable)
-        if not len(usable):
-            return limits
-        if not self.alone or self.design.clusters is None:
-            crit = float(self.critical_value)
-            limits[usable] = self.limits(usable, crit, self._z)
-        else:
-            for k in usable.tolist():
-                limits[k] = self.limits([k], self.wider(self._z, k), self._z)[0]
+        if len(usable):
+            q = float(self.normal_quantile)
+            limits[usable] = self.reached(usable, q, self._z)
+        return limits
+
+    def reached(self, positions: Array, q: float, z: float) -> Array:
+        """Limits for a normal quantile, widened where few clusters tell a variance."""
+        limits = np.empty((len(positions), 2))
+        degrees = self.degrees[positions]
+        for own in np.unique(degrees):
+            rows = np.flatnonzero(degrees == own)
+            crit = self.wider(q, int(positions[rows[0]]))
+            limits[rows] = self.limits(positions[rows], crit, z)
         return limits
 
     def limits(self, positions: Iterable[int], crit: float, z: float) -> Array:

@@ -227,6 +227,11 @@ def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     if not isinstance(value, MetricEstimate):
         raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
     own = value._joint.parameters[value._position]
+    if not value._joint.design.simple:
+        raise ValueError(
+            f"{name} must be of equal rows by themselves, got sample_weight or groups; "
+            "compare by combine_independent"
+        )
     if own.trait.proportion is None:
         raise ValueError(f"{name} must be a proportion, which {own} is not")
     successes, trials = own.trait.successes_and_trials(own.counts)

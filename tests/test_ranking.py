@@ -50,7 +50,7 @@ def best_of(theta, covariance, level=0.95):
     errors[np.array(unknown, dtype=bool) | (errors == 0)] = np.nan
     differences = np.array([theta[i] - theta[j] for i, j in both])
 
-    def limits(positions, crit, z):
+    def reached(positions, crit, z):
         half = crit * errors[positions]
         return np.stack(
             [differences[positions] - half, differences[positions] + half], 1
@@ -61,8 +61,7 @@ def best_of(theta, covariance, level=0.95):
         correlation=squares / np.outer(errors, errors),
         confidence_level=level,
         random_state=None,
-        wider=float,
-        limits=limits,
+        reached=reached,
     )
     return with_the_best(rules, compared)
 

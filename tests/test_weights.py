@@ -18,6 +18,7 @@ from skci import (
     RecallCI,
     combine_independent,
     joint_report,
+    two_proportion_test,
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
@@ -302,6 +303,38 @@ def test_a_label_of_one_group():
         assert "fewer than 30 groups tell" in str(told[0].message)
 
 
+@pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_rows_that_a_measure_does_not_see_are_no_matter(method):
+    """Negative rows tell nothing of the recall, however they are grouped."""
+    positive, negative = np.ones(100, dtype=int), np.zeros(900, dtype=int)
+    y = np.append(positive, negative)
+    recall = RecallCI(method=method)
+    groups = np.repeat(range(10), 10)
+    alone = recall(positive, positive, groups=groups)
+    for others in (np.arange(10, 910), np.arange(900) % 10, np.full(900, 99)):
+        found = recall(y, y, groups=np.append(groups, others))
+        assert found.design_effect == pytest.approx(alone.design_effect) == 10
+        assert found.low == pytest.approx(alone.low, abs=0.1)
+    weights = np.append(np.full(100, 50.0), np.ones(900))
+    weighted = recall(y, y, sample_weight=weights)
+    assert weighted.low == pytest.approx(recall(y, y).low, abs=0.01)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_degrees_of_freedom():
+    """Each parameter has its own: of the sample that tells least of it."""
+    few = joint_report(Y, {"A": P}, metrics="accuracy", groups=GROUPS % 5)
+    many = joint_report(Y, {"A": REPORT["B"]}, metrics="accuracy", groups=GROUPS)
+    both = combine_independent({"few": few, "many": many})
+    assert both._joint.degrees.tolist() == [4, 59]
+    assert both.differences()._joint.degrees.tolist() == [4]
+    for name, own in (("few A", few), ("many A", many)):
+        alone = both.individual()[name, "accuracy"].confidence_interval()
+        assert_allclose(alone, own["A", "accuracy"].confidence_interval())
+
+
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_sets_with_different_numbers_of_groups():
     few = joint_report(Y, {"A": P}, metrics="f1", groups=GROUPS % 8, method="delta")
@@ -437,6 +470,13 @@ def test_methods_of_equal_rows(name):
             ValueError, match=f"'{name}' needs rows of equal .* 'score'"
         ):
             metric(Y, P, **rows)
+
+
+def test_the_test_of_two_proportions_is_of_equal_rows():
+    plain = AccuracyCI()(Y, P)
+    for rows in ({"sample_weight": WEIGHTS}, {"groups": GROUPS}):
+        with pytest.raises(ValueError, match="second must be of equal rows by"):
+            two_proportion_test(plain, AccuracyCI()(Y, P, **rows))
 
 
 @pytest.mark.parametrize(
