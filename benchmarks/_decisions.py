@@ -92,7 +92,7 @@ def _roots(setting: JointSetting, tables: Array, nulls: Array) -> Array:
             [own.functional] * len(tables),
             tables @ (own.index[:, np.newaxis] == np.arange(own.size)),
             np.full(len(tables), null),
-            np.tile(own.measure.bounds, (len(tables), 1)),
+            np.tile(own.trait.bounds, (len(tables), 1)),
         )
         for own, null in zip(once._joint.parameters, nulls, strict=True)
     ]

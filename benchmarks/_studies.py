@@ -26,6 +26,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from skci import critical_value
+from skci._covariance import Design
 from skci._intervals import refusal
 from skci._joint import JointEstimate
 from skci._outcomes import OutcomeTable, count_outcomes
@@ -132,7 +133,7 @@ class Study:
             for (r, rule), metric in product(enumerate(self.rules), self.metrics)
             if refusal(method, metric._measure) is None
         )
-        return JointEstimate(tuple(parameters), counts)
+        return JointEstimate(tuple(parameters), Design(counts))
 
     def draw(self, draws: int, seed: list[int]) -> dict[str, Draws]:
         """Draw test sets and see what each method makes of them."""

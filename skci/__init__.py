@@ -13,7 +13,12 @@ from skci._critical import CriticalValue, critical_value
 from skci._estimate import ConfidenceInterval, MetricEstimate
 from skci.comparison import BestReport, ContrastReport
 from skci.display import ConfidenceIntervalDisplay
-from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
+from skci.evaluation import (
+    JointEvaluator,
+    confusion_matrix_report,
+    joint_report,
+    threshold_report,
+)
 from skci.independent import combine_independent, two_proportion_test
 from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size
@@ -37,6 +42,7 @@ __all__ = [
     "joint_report",
     "metrics",
     "sample_size",
+    "threshold_report",
     "two_proportion_test",
 ]
 __all__ += metrics.__all__

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from skci._functionals import Combination, Part
 from skci._intervals import METHODS, refusal
 from skci._joint import JointEstimate, Parameter
-from skci._measures import IDENTITY, LOG, Measure
+from skci._measures import IDENTITY, LOG, Trait
 from skci._outcomes import View
 
 __all__ = ["against", "combination", "pairs"]
@@ -73,11 +72,11 @@ def combination(
     """
     parameters = [joint.parameters[k] for k in weights]
     coefficients = tuple(float(weight) for weight in weights.values())
-    measure = _measure_of(parameters, coefficients, ratio, metric)
+    trait = _trait_of(parameters, coefficients, ratio, metric)
     if method is None:
-        serving = {own.method for own in parameters if not refusal(own.method, measure)}
-        method = serving.pop() if len(serving) == 1 else "score"
-    reason = refusal(method, measure)
+        serving = {own.method for own in parameters if not refusal(own.method, trait)}
+        method = serving.pop() if len(serving) == 1 else _fallback(trait)
+    reason = refusal(method, trait)
     if reason:
         raise ValueError(reason)
     listed, smoothing = _possible(parameters)
@@ -89,12 +88,15 @@ def combination(
         )
     observed = np.stack([own.index for own in parameters], axis=1)
     rows = observed if listed is None else np.concatenate([listed, observed])
-    cells, found = np.unique(rows, axis=0, return_inverse=True)
+    if listed is None and max(own.size for own in parameters) == len(observed):
+        cells, found = observed, np.arange(len(observed))  # each row is a cell
+    else:
+        cells, found = np.unique(rows, axis=0, return_inverse=True)
     index = found.ravel()[len(rows) - len(observed) :]
     nowhere = (cells == [own.size for own in parameters]).all(axis=1)
     if nowhere.any():  # the last one; outcomes of samples in which no part is
         cells = cells[:-1]
-    counts = np.bincount(index, weights=joint.counts, minlength=len(cells))
+    counts = np.bincount(index, weights=joint.design.weights, minlength=len(cells))
     moments = tuple(name for own in parameters for name in own.moments)
     added = np.zeros(len(cells))
     if listed is not None:
@@ -102,7 +104,7 @@ def combination(
     return Parameter(
         rule=rule,
         metric=metric,
-        measure=measure,
+        trait=trait,
         functional=Combination(
             tuple(
                 Part(own.functional, column, own.size)
@@ -121,6 +123,11 @@ def combination(
     )
 
 
+def _fallback(trait: Trait) -> str:
+    """Name the method of contrasts of parameters that have none for them in common."""
+    return "delta" if refusal("score", trait) else "score"
+
+
 def _possible(parameters: Sequence[Parameter]) -> tuple[Array | None, Array]:
     """List the own cells that the parameters can be in together.
 
@@ -135,6 +142,8 @@ def _possible(parameters: Sequence[Parameter]) -> tuple[Array | None, Array]:
     listed, smoothing = [], []
     total = 0
     views = [_view(own) for own in parameters]
+    if not all(view.listable for view in views):
+        return None, np.zeros(0)
     for sample in dict.fromkeys(view.sample for view in views):
         sizes: dict[int, int] = {}
         for view in views:
@@ -165,16 +174,16 @@ def _view(own: Parameter) -> View:
     return own.view
 
 
-def _measure_of(
+def _trait_of(
     parameters: Sequence[Parameter],
     coefficients: Sequence[float],
     ratio: bool,
     name: str,
-) -> Measure:
+) -> Trait:
     """Declare what is known of a contrast."""
-    own = [parameter.measure for parameter in parameters]
+    own = [parameter.trait for parameter in parameters]
     if ratio:
-        if any(measure.bounds[0] < 0 for measure in own):
+        if any(trait.bounds[0] < 0 for trait in own):
             raise ValueError(
                 f"scale='ratio' needs measures that are never negative, which {name!r} "
                 "is not"
@@ -184,17 +193,16 @@ def _measure_of(
         ends = [
             sorted((weight * low, weight * high))
             for weight, (low, high) in zip(
-                coefficients, (measure.bounds for measure in own), strict=True
+                coefficients, (trait.bounds for trait in own), strict=True
             )
         ]
         bounds = (sum(low for low, _ in ends), sum(high for _, high in ends))
-    return replace(
-        own[0],
-        name=name,
+    return Trait(
+        name,
         bounds=bounds,
-        smooth=all(measure.smooth for measure in own),
-        scale_free=all(measure.scale_free for measure in own),
-        proportion=None,
+        greater_is_better=own[0].greater_is_better,
+        smooth=all(trait.smooth for trait in own),
         scale=LOG if ratio else IDENTITY,
-        plus_four=None,
+        blurs=all(trait.blurs for trait in own),
+        scale_free=all(trait.scale_free for trait in own),
     )

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skci._intervals import refusal
-from skci._joint import ENOUGH, JointEstimate
+from skci._joint import ENOUGH, ENOUGH_GROUPS, JointEstimate
 from skci._pvalues import Alternative, pvalue
 from skci._validation import check_alternative, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
@@ -50,6 +50,10 @@ class MetricEstimate(float):
         Interval method.
     n_samples : int
         Number of rows.
+    n_groups : int or None
+        Number of groups of rows, if they have groups.
+    design_effect : float
+        How much weights and groups add to the variance, as a factor; 1 without.
     metric : str
         Name of the measure.
     rule : str
@@ -62,7 +66,8 @@ class MetricEstimate(float):
         usable variance.
     SmallSampleWarning
         When the interval is looked at and a proportion has too few successes or
-        failures for the normal approximation of its method.
+        failures for the normal approximation of its method, or there are fewer than 30
+        groups.
 
     Examples
     --------
@@ -124,6 +129,15 @@ class MetricEstimate(float):
     @property
     def n_samples(self) -> int:
         return self._joint.n_samples
+
+    @property
+    def n_groups(self) -> int | None:
+        clusters = self._joint.design.clusters
+        return None if clusters is None else len(clusters)
+
+    @property
+    def design_effect(self) -> float:
+        return float(self._joint.design_effects[self._position])
 
     def confidence_interval(
         self, confidence_level: float | None = None
@@ -187,7 +201,7 @@ class MetricEstimate(float):
         True
         """
         own = self._joint.parameters[self._position]
-        low, high = own.measure.bounds
+        low, high = own.trait.bounds
         if not (isinstance(null, Real) and low <= null <= high):
             raise ValueError(
                 f"null must be a number in the range [{low:g}, {high:g}] of "
@@ -209,10 +223,19 @@ class MetricEstimate(float):
             kind = level
         own = self._joint.parameters[self._position]
         name = own if own.view is None else self.metric  # a contrast is of something
-        return f"{name} = {self}, {kind} interval ({self.method}, n = {self.n_samples})"
+        rows = rows_in_words(self._joint)
+        return f"{name} = {self}, {kind} interval ({self.method}, {rows})"
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)
+
+
+def rows_in_words(joint: JointEstimate) -> str:
+    """Say how many rows there are, and in how many groups."""
+    clusters = joint.design.clusters
+    number = 0 if clusters is None else len(clusters)
+    groups = f" in {number} group{'s' if number > 1 else ''}" if number else ""
+    return f"n = {joint.n_samples}{groups}"
 
 
 def decimals(intervals: Any, null: float | None = None) -> int:
@@ -257,6 +280,22 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
         blurred = [k for k in degenerate if joint.usable[k]]
         _warn_degenerate(joint, blurred, "the interval rests on the blurring alone")
     own = joint.parameters
+    if joint.design.clusters is not None:
+        told = joint.n_informative.tolist()
+        lone = [k for k in positions if own[k].defined and told[k] < ENOUGH_GROUPS]
+        if lone:
+            _warn(
+                f"{_labels(joint, lone)}: fewer than {ENOUGH_GROUPS} groups tell "
+                "anything, too few to know a variance well; intervals may be too short",
+                SmallSampleWarning,
+            )
+    few = [k for k in positions if own[k].defined and own[k].has_few]
+    if few:
+        _warn(
+            f"{_labels(joint, few)}: fewer than {ENOUGH_GROUPS} rows of one label, too "
+            "few to know the variance of an area well",
+            SmallSampleWarning,
+        )
     small = [k for k in positions if own[k].defined and own[k].is_small]
     if small:
         _warn(
@@ -282,7 +321,7 @@ def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
     """Name a method that rests on no estimated variance and serves all of them."""
     own = [joint.parameters[k] for k in positions]
     for method in ("score", "plus-four"):
-        if not any(refusal(method, one.measure) or one.smoothed for one in own):
+        if not any(refusal(method, one.trait) or one.smoothed for one in own):
             return f"; consider method={method!r}"
     return ""
 

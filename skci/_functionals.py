@@ -27,6 +27,9 @@ __all__ = [
     "Functional",
     "Part",
     "Ratio",
+    "blind",
+    "classes",
+    "rarest",
 ]
 
 Array = NDArray[Any]
@@ -65,6 +68,45 @@ class Functional(Protocol):
     def __call__(self, p: Array) -> Evaluation:
         """Value, influence values and gradient at weights p."""
         ...
+
+
+def classes(functional: Any) -> list[Array]:
+    """Which cells are of each class, for all areas under curves in a functional."""
+    if isinstance(functional, Combination):
+        return [
+            np.append(own, False)[part.cells]
+            for part in functional.parts
+            for own in classes(part.functional)
+        ]
+    positive = getattr(functional, "positive", None)
+    return [] if positive is None else [positive, ~positive]
+
+
+def rarest(functional: Any) -> int:
+    """Rows of the rarer class of areas under curves; 0 for other functionals."""
+    if isinstance(functional, Combination):
+        each = [rarest(part.functional) for part in functional.parts]
+        return min(filter(None, each), default=0)
+    return int(getattr(functional, "rarest", 0))
+
+
+def blind(functional: Any, counts: Array) -> bool:
+    """Whether a combination has an area under a curve at an end of its range.
+
+    Then its variance leaves out that of the area, which is not known.
+    """
+    if not isinstance(functional, Combination):
+        return False
+    for part in functional.parts:
+        if rarest(part.functional):
+            value = float(part.estimate(np.asarray(counts, dtype=float)))
+            if not _END < value < 1 - _END:
+                return True
+    return False
+
+
+_END = 1e-12
+"""How near to an end of its range an area is at that end."""
 
 
 # Cells are (tp, fp, fn, tn); the moments of the paper are za = E[ZA] = tp,
@@ -203,14 +245,21 @@ class Part:
     def _partial(self) -> bool:
         return bool((self.cells == self.size).any())
 
+    def _own(self, p: Array) -> Array:
+        """Weights of its own cells; many weights at once are of few cells only."""
+        if p.ndim > 1:
+            own: Array = p @ self._seen
+            return own
+        return np.bincount(self.cells, p, minlength=self.size + 1)[: self.size]
+
     def estimate(self, p: Array) -> Array:
-        own = p @ self._seen
+        own = self._own(p)
         if self._partial:
             own = own / own.sum(-1, keepdims=True)
         return self.functional.estimate(own)
 
     def __call__(self, p: Array) -> Evaluation:
-        own = p @ self._seen
+        own = self._own(p)
         if not self._partial:
             estimate, influence, gradient = self.functional(own)
             return Evaluation(estimate, influence[..., self.cells], gradient)

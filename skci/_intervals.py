@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from skci._functionals import Functional
-from skci._measures import Measure
+from skci._functionals import Functional, rarest
+from skci._measures import LOGIT, Trait
 from skci._score import score_limits, score_roots
 from skci._statistic import EDGE
 
@@ -29,23 +29,46 @@ Array = NDArray[Any]
 class Task:
     """One interval to compute."""
 
-    measure: Measure
+    trait: Trait
     functional: Functional
     counts: Array
     """Counts of the cells of the own table, shape (m,)."""
     estimate: float
     standard_error: float
     """Of the estimate; the blurring included where the method blurs."""
+    design_effect: float = 1.0
+    """Rows behind the estimate over rows that they are worth."""
 
 
 def wald(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
     """Estimate plus and minus crit standard errors, on the scale of the measure."""
     limits = []
     for task in tasks:
-        link = task.measure.scale
+        link = task.trait.scale
         half = crit * task.standard_error * link.slope(task.estimate)
         centre = link.forward(task.estimate)
         low, high = link.backward(centre - half), link.backward(centre + half)
+        limits.append(_clip(task, low, high))
+    return limits
+
+
+def logit(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Estimate plus and minus crit standard errors, on the logit scale.
+
+    At an end of the range, where the logit is infinite, an area under a curve of which
+    the rarer class has k rows reaches as far from it as Wilson's interval of k
+    successes in k trials.
+    """
+    limits = []
+    for task in tasks:
+        if min(task.estimate, 1 - task.estimate) <= EDGE:
+            rows = rarest(task.functional) / task.design_effect
+            reach = crit**2 / (rows + crit**2)
+            limits.append((1 - reach, 1.0) if task.estimate > 0.5 else (0.0, reach))
+            continue
+        half = crit * task.standard_error * LOGIT.slope(task.estimate)
+        centre = LOGIT.forward(task.estimate)
+        low, high = LOGIT.backward(centre - half), LOGIT.backward(centre + half)
         limits.append(_clip(task, low, high))
     return limits
 
@@ -59,11 +82,11 @@ def plus_four(
     """
     limits = []
     for task in tasks:
-        counts = task.counts + z**2 / 4
+        counts = task.counts / task.design_effect + z**2 / 4
         n = counts.sum()
         p = counts / n
         estimate, influence, _ = task.functional(p)
-        link = task.measure.plus_four
+        link = task.trait.plus_four
         assert link is not None  # refusal() came first
         half = crit * np.sqrt(p @ influence**2 / n) * link.slope(estimate)
         centre = link.forward(estimate)
@@ -73,15 +96,18 @@ def plus_four(
 
 
 def score(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
-    """Values that a score test under the multinomial does not reject."""
+    """Values that a score test under the multinomial does not reject.
+
+    A design effect stretches the statistic (Rao and Scott, 1981).
+    """
     limits: list[tuple[float, float]] = [(np.nan, np.nan)] * len(tasks)
     for cells in {len(task.counts) for task in tasks}:
         batch = [k for k, task in enumerate(tasks) if len(task.counts) == cells]
         low, high = score_limits(
             [tasks[k].functional for k in batch],
             np.stack([tasks[k].counts for k in batch]),
-            np.full(len(batch), crit),
-            np.array([tasks[k].measure.bounds for k in batch]),
+            crit * np.sqrt([tasks[k].design_effect for k in batch]),
+            np.array([tasks[k].trait.bounds for k in batch]),
         )
         for position, k in enumerate(batch):
             limits[k] = _clip(tasks[k], low[position], high[position])
@@ -92,7 +118,7 @@ def wilson(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, fl
     """Wilson's (1927) score interval of a proportion."""
     limits = []
     for task in tasks:
-        successes, trials = task.measure.successes_and_trials(task.counts)
+        successes, trials = task.trait.successes_and_trials(task.counts)
         n = trials + crit**2
         centre = (successes + crit**2 / 2) / n
         spread = successes * (trials - successes) / trials + crit**2 / 4
@@ -107,7 +133,7 @@ def clopper_pearson(
     """Clopper and Pearson's (1934) exact interval of a proportion."""
     limits = []
     for task in tasks:
-        successes, trials = task.measure.successes_and_trials(task.counts)
+        successes, trials = task.trait.successes_and_trials(task.counts)
         failures, tail = trials - successes, stats.norm.sf(crit)
         # Without successes (failures) the distribution is none and the limit an end.
         low = stats.beta.ppf(tail, successes, failures + 1)
@@ -122,7 +148,7 @@ def agresti_coull(
     """Agresti and Coull's (1998) interval: z^2/2 successes and failures added."""
     limits = []
     for task in tasks:
-        successes, trials = task.measure.successes_and_trials(task.counts)
+        successes, trials = task.trait.successes_and_trials(task.counts)
         n = trials + z**2
         p = (successes + z**2 / 2) / n
         half = crit * np.sqrt(p * (1 - p) / n)
@@ -138,7 +164,7 @@ def jeffreys(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, 
     """
     limits = []
     for task in tasks:
-        successes, trials = task.measure.successes_and_trials(task.counts)
+        successes, trials = task.trait.successes_and_trials(task.counts)
         tail = stats.norm.sf(crit)
         posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
         limits.append(_clip(task, posterior.ppf(tail), posterior.isf(tail)))
@@ -150,7 +176,7 @@ def _clip(task: Task, low: float, high: float) -> tuple[float, float]:
 
     An estimate at an end of the range has that limit.
     """
-    lowest, highest = task.measure.bounds
+    lowest, highest = task.trait.bounds
     low = max(min(low, task.estimate), lowest)
     high = min(max(high, task.estimate), highest)
     if task.estimate <= lowest + EDGE:
@@ -168,19 +194,19 @@ def _clip(task: Task, low: float, high: float) -> tuple[float, float]:
 def score_root(task: Task, null: float, above: bool) -> float:
     """Signed root of the score statistic of a null; NaN if it was not found."""
     sign = 1 if above else -1
-    ends = np.array(task.measure.bounds)
+    ends = np.array(task.trait.bounds)
     if null in ends:
         at_end = abs(task.estimate - null) <= EDGE
         return np.inf if not at_end and null == ends[::sign][0] else -np.inf
     (root,) = score_roots(
         [task.functional], task.counts[np.newaxis], np.array([null]), ends[np.newaxis]
     )
-    return float(sign * root)
+    return float(sign * root / np.sqrt(task.design_effect))
 
 
 def clopper_pearson_root(task: Task, null: float, above: bool) -> float:
     """Take the normal quantile of a tail of the binomial distribution."""
-    successes, trials = task.measure.successes_and_trials(task.counts)
+    successes, trials = task.trait.successes_and_trials(task.counts)
     if above:
         return float(stats.norm.isf(stats.binom.sf(successes - 1, trials, null)))
     return float(stats.norm.isf(stats.binom.cdf(successes, trials, null)))
@@ -188,8 +214,8 @@ def clopper_pearson_root(task: Task, null: float, above: bool) -> float:
 
 def jeffreys_root(task: Task, null: float, above: bool) -> float:
     """Take the normal quantile of a tail of the posterior."""
-    successes, trials = task.measure.successes_and_trials(task.counts)
-    if task.estimate == task.measure.bounds[0 if above else 1]:
+    successes, trials = task.trait.successes_and_trials(task.counts)
+    if task.estimate == task.trait.bounds[0 if above else 1]:
         return -np.inf  # that limit is the end
     posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
     tail = posterior.cdf(null) if above else posterior.sf(null)
@@ -201,20 +227,28 @@ def jeffreys_root(task: Task, null: float, above: bool) -> float:
 # --------------------------------------------------------------------------------------
 
 
-def _any(measure: Measure) -> bool:
+def _any(trait: Trait) -> bool:
     return True
 
 
-def _has_plus_four(measure: Measure) -> bool:
-    return measure.plus_four is not None
+def _is_share(trait: Trait) -> bool:
+    return trait.bounds == (0, 1)
 
 
-def _is_smooth(measure: Measure) -> bool:
-    return measure.smooth
+def _blurs(trait: Trait) -> bool:
+    return trait.blurs
 
 
-def _is_proportion(measure: Measure) -> bool:
-    return measure.proportion is not None
+def _has_plus_four(trait: Trait) -> bool:
+    return trait.plus_four is not None
+
+
+def _is_smooth(trait: Trait) -> bool:
+    return trait.smooth
+
+
+def _is_proportion(trait: Trait) -> bool:
+    return trait.proportion is not None
 
 
 @dataclass(frozen=True)
@@ -237,44 +271,61 @@ class IntervalMethod:
         not alike on both sides.
     blurred : bool
         Whether the covariance gains the blurring term.
+    weighs : bool
+        Whether it serves rows of unequal weight and clusters of rows.
     smooths : bool
         Whether rows are added to the own table before the influence values are taken.
         Then the variance is never zero and never undefined.
     """
 
     limits: Callable[[Sequence[Task], float, float], list[tuple[float, float]]]
-    applies: Callable[[Measure], bool] = _any
+    applies: Callable[[Trait], bool] = _any
     need: str = ""
     root: Callable[[Task, float, bool], float] | None = None
     blurred: bool = False
+    weighs: bool = True
     smooths: bool = True
 
 
 METHODS: dict[str, IntervalMethod] = {
     "delta": IntervalMethod(wald, smooths=False),
-    "blurred": IntervalMethod(wald, blurred=True, smooths=False),
+    "logit": IntervalMethod(logit, _is_share, "a range from 0 to 1", smooths=False),
+    "blurred": IntervalMethod(
+        wald, _blurs, "a measure of labels", blurred=True, smooths=False
+    ),
     "plus-four": IntervalMethod(
         plus_four, _has_plus_four, "a measure that shrinking does not distort"
     ),
     "score": IntervalMethod(
-        score, _is_smooth, "a measure with a derivative everywhere", score_root
+        score,
+        _is_smooth,
+        "a measure of labels with a derivative everywhere",
+        score_root,
     ),
-    "wilson": IntervalMethod(wilson, _is_proportion, "a proportion"),
-    "agresti-coull": IntervalMethod(agresti_coull, _is_proportion, "a proportion"),
+    "wilson": IntervalMethod(wilson, _is_proportion, "a proportion", weighs=False),
+    "agresti-coull": IntervalMethod(
+        agresti_coull, _is_proportion, "a proportion", weighs=False
+    ),
     "clopper-pearson": IntervalMethod(
-        clopper_pearson, _is_proportion, "a proportion", clopper_pearson_root
+        clopper_pearson,
+        _is_proportion,
+        "a proportion",
+        clopper_pearson_root,
+        weighs=False,
     ),
-    "jeffreys": IntervalMethod(jeffreys, _is_proportion, "a proportion", jeffreys_root),
+    "jeffreys": IntervalMethod(
+        jeffreys, _is_proportion, "a proportion", jeffreys_root, weighs=False
+    ),
 }
 """Every interval method by its name."""
 
 
-def refusal(method: str, measure: Measure) -> str | None:
+def refusal(method: str, trait: Trait) -> str | None:
     """Say why a method cannot serve a measure, and which can; None if it can."""
-    if METHODS[method].applies(measure):
+    if METHODS[method].applies(trait):
         return None
-    others = [name for name, other in METHODS.items() if other.applies(measure)]
+    others = [name for name, other in METHODS.items() if other.applies(trait)]
     return (
-        f"method={method!r} needs {METHODS[method].need}, which {measure.name!r} is "
+        f"method={method!r} needs {METHODS[method].need}, which {trait.name!r} is "
         f"not; use one of {others}"
     )

@@ -13,16 +13,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 from scipy.special import ndtri
 
-from skci._covariance import blurring, correlation_from, sampling_covariance
+from skci._covariance import Design, blurring, correlation_from
 from skci._critical import CriticalValue, critical_value
-from skci._functionals import Evaluation, Functional
+from skci._functionals import Evaluation, Functional, blind, classes, rarest
 from skci._intervals import METHODS, Task
-from skci._measures import Measure
+from skci._measures import Trait
 from skci._outcomes import View
+from skci._statistic import EDGE
 
-__all__ = ["ENOUGH", "JointEstimate", "Parameter"]
+__all__ = ["ENOUGH", "ENOUGH_GROUPS", "JointEstimate", "Parameter"]
 
 Array = NDArray[Any]
 
@@ -30,12 +32,16 @@ Array = NDArray[Any]
 # derivative beyond the second is one that does not exist.
 _NO_SPREAD = 1e-10
 _NO_DERIVATIVE = 1e20
+_SHOWN = 0.02
+"""Share of a smoothed variance that rows must show to tell a design effect."""
 
 _ROUNDING = 1e-9
 """How far rounding may take an estimate out of its range."""
 
 ENOUGH = 10
 """Successes and failures that the normal approximation of a proportion asks for."""
+ENOUGH_GROUPS = 30
+"""Groups of rows, or rows of a label, from which on a variance is well known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +52,7 @@ class Parameter:
     ----------
     rule, metric : str
         Its label.
-    measure : Measure
+    trait : Trait
     functional : Functional
     method : str
         Key of ``METHODS``.
@@ -69,7 +75,7 @@ class Parameter:
 
     rule: str
     metric: str
-    measure: Measure
+    trait: Trait
     functional: Functional
     method: str
     counts: Array
@@ -108,12 +114,12 @@ class Parameter:
     @cached_property
     def _value(self) -> float:
         counts = self.counts
-        cells = counts if self.measure.scale_free else counts / counts.sum()
+        cells = counts if self.trait.scale_free else counts / counts.sum()
         value = float(self.functional.estimate(cells))
-        low, high = self.measure.bounds
+        low, high = self.trait.bounds
         if value < low - _ROUNDING or value > high + _ROUNDING:
             raise ValueError(
-                f"bounds of {self.measure.name!r} must hold its values, got "
+                f"bounds of {self.trait.name!r} must hold its values, got "
                 f"{value:g} outside of ({low:g}, {high:g})"
             )
         return min(max(value, low), high)
@@ -147,7 +153,7 @@ class Parameter:
         steepest = float(np.abs(self.linearised.gradient).max())
         if self.smoothed:
             return steepest  # away from the ends, where a scale may have none
-        return steepest * max(float(self.measure.scale.slope(self._value)), 1.0)
+        return steepest * max(float(self.trait.scale.slope(self._value)), 1.0)
 
     @property
     def has_derivative(self) -> bool:
@@ -158,11 +164,25 @@ class Parameter:
         return finite and self.steepness < _NO_DERIVATIVE
 
     @property
+    def ends(self) -> bool:
+        """Whether it is an area under a curve at an end of its range.
+
+        Its variance is zero there, and "logit" does without.
+        """
+        rows = rarest(self.functional) if self.method == "logit" else 0
+        return rows > 1 and min(self._value, 1 - self._value) <= EDGE
+
+    @property
+    def has_few(self) -> bool:
+        """Whether it is an area under a curve with few rows of one label."""
+        return 0 < rarest(self.functional) < ENOUGH_GROUPS
+
+    @property
     def is_small(self) -> bool:
-        """Whether the normal approximation of this proportion is not to be trusted."""
-        if self.measure.proportion is None or self.smoothed:
+        """Whether the normal approximation of a proportion is not to be trusted."""
+        if self.trait.proportion is None or self.smoothed:
             return False
-        successes, trials = self.measure.successes_and_trials(self.counts)
+        successes, trials = self.trait.successes_and_trials(self.counts)
         return min(successes, trials - successes) < ENOUGH
 
 
@@ -173,26 +193,32 @@ class JointEstimate:
     Parameters
     ----------
     parameters : tuple of Parameter
-    counts : array of shape (m,)
-        Rows with each joint outcome.
+    design : Design
+        How the rows were drawn.
     confidence_level : float
     simultaneous : bool
         Whether the intervals shall all cover at once, or each for itself.
     random_state : int, optional
         Seed of the quasi-random points of the critical value.
-    samples : int array of shape (m,), optional
-        Which of several independent samples each joint outcome is of.
-    ddof : int
-        1 where the rows were seen, 0 where the counts are those of a population.
     """
 
     parameters: tuple[Parameter, ...]
-    counts: Array
+    design: Design
     confidence_level: float = 0.95
     simultaneous: bool = True
     random_state: int | None = None
-    samples: Array | None = None
-    ddof: int = 1
+
+    def __post_init__(self) -> None:
+        if self.design.simple:
+            return
+        for own in self.parameters:
+            if not METHODS[own.method].weighs:
+                serving = [name for name, method in METHODS.items() if method.weighs]
+                raise ValueError(
+                    f"method={own.method!r} needs rows of equal weight that were drawn "
+                    "by themselves; with sample_weight or groups use one of "
+                    f"{serving}"
+                )
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
@@ -212,10 +238,10 @@ class JointEstimate:
         """Return estimates of other parameters on the same rows."""
         return replace(self, parameters=tuple(parameters), simultaneous=simultaneous)
 
-    @cached_property
+    @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return round(self.counts.sum())
+        return self.design.n_samples
 
     @cached_property
     def estimates(self) -> Array:
@@ -231,19 +257,116 @@ class JointEstimate:
     def degenerate(self) -> Array:
         """Which defined estimates have no estimate of their variance, shape (K,).
 
-        It is zero, or the measure has no derivative, or there is a single row. Methods
-        that take the variance at a table with pseudo-counts always have one.
+        It is zero, or the measure has no derivative, or there is a single row or group
+        to tell it. Methods that take the variance at a table with pseudo-counts have
+        one of rows, and an area under a curve at an end does without.
         """
-        pairs = zip(self.parameters, self._has_spread, strict=True)
-        return np.array([own.defined and not spread for own, spread in pairs])
+        states = zip(self.parameters, self._has_spread, self.usable, strict=True)
+        return np.array(
+            [
+                own.defined and not (usable and (spread or own.ends))
+                for own, spread, usable in states
+            ],
+            dtype=bool,
+        )
 
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors, whatever the confidence level, shape (K,)."""
         errors = np.sqrt(self._sampling.diagonal())
         blind = ~np.array(self._has_spread, dtype=bool)
-        errors[blind] = 0 if self.n_samples > 1 else np.nan
+        errors[blind] = 0 if self.design.shows_variance else np.nan
         return self._known(errors)
+
+    @cached_property
+    def design_effects(self) -> Array:
+        """Sampling variances over those of as many equal rows by themselves, (K,).
+
+        Influence values are those at a table without empty cells. Where the rows show
+        next to no variance, it is as if the rows of a cluster were all alike.
+        """
+        effects = np.ones(len(self.parameters))
+        if self.design.simple:
+            return effects
+        for k, own in enumerate(self.parameters):
+            p = own.counts / own.counts.sum()
+            influence, reference = self._smoothed_influence(own)
+            spread = p @ (influence - p @ influence) ** 2
+            if spread > max(_SHOWN * reference, _NO_SPREAD**2):
+                seen = self._seen(own, influence)
+                variance = self.design.covariance([seen], [own.index])[0, 0]
+                effects[k] = variance * max(own.n_samples - 1, 1) / spread
+            else:
+                effects[k] = self._alike(own, influence)
+        return effects
+
+    def _alike(self, own: Parameter, influence: Array) -> float:
+        """Design effect of a parameter if the rows of a cluster were all alike."""
+        parts = [self._outcomes(own, part) for part in classes(own.functional)]
+        if parts:  # an area knows as much as of the class that less is known of
+            return rarest(own.functional) / min(map(self.design.worth, parts))
+        seen = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
+        return float(self.design.weights[seen].sum()) / self.design.worth(seen)
+
+    def _outcomes(self, own: Parameter, cells: Array) -> Array:
+        """Which joint outcomes are in some of its own cells."""
+        chosen: Array = np.append(cells, False)[own.index]
+        return chosen
+
+    @cached_property
+    def n_informative(self) -> Array:
+        """Number of clusters that tell something of each parameter, (K,).
+
+        Of the sample that tells least, and all of its clusters where that is enough of
+        them; rows where there are no clusters.
+        """
+        if self.design.clusters is None:
+            return np.array([own.n_samples for own in self.parameters])
+        return np.array([self._informative(own) for own in self.parameters], dtype=int)
+
+    def _informative(self, own: Parameter) -> int:
+        influence, _ = self._smoothed_influence(own)
+        parts = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]
+        seen = own.index < own.size
+        numbers = []
+        for stratum in self.design.each_stratum():
+            if not (stratum & seen).any():
+                continue
+            told = min(
+                self.design.n_clusters(stratum & self._outcomes(own, part))
+                for part in parts
+                if (stratum & self._outcomes(own, part)).any() or len(parts) < 3
+            )
+            enough = told >= ENOUGH_GROUPS
+            numbers.append(self.design.n_clusters(stratum) if enough else told)
+        return min(numbers)
+
+    def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
+        """Influence values at a table without empty cells, and their mean square."""
+        weights = own.counts + own.smoothing
+        weights = weights / weights.sum()
+        _, influence, _ = own.functional(weights)
+        influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
+        return influence, float(weights @ influence**2)
+
+    @cached_property
+    def degrees(self) -> Array:
+        """Degrees of freedom of each variance, (K,); infinite where rows were drawn."""
+        if self.design.clusters is None:
+            return np.full(len(self.parameters), np.inf)
+        return self.n_informative - 1.0
+
+    def wider(self, q: float, k: int) -> float:
+        """From a normal quantile to that of t, where few clusters tell a variance."""
+        if self.design.clusters is None:
+            return q
+        return float(stats.t.isf(stats.norm.sf(q), self.degrees[k]))
+
+    def narrower(self, q: float, k: int) -> float:
+        """Undo `wider`."""
+        if self.design.clusters is None:
+            return q
+        return float(stats.norm.isf(stats.t.sf(q, self.degrees[k])))
 
     @cached_property
     def covariance(self) -> Array:
@@ -262,6 +385,19 @@ class JointEstimate:
     @cached_property
     def critical_value(self) -> CriticalValue:
         """How many standard errors the intervals reach.
+
+        Where there are clusters, those of the parameter that most of them tell of.
+        """
+        q = self.normal_quantile
+        if self.design.clusters is None or not self.usable.any():
+            return q
+        best = np.where(self.usable, self.n_informative, -1).argmax()
+        wider = self.wider(q, int(best))
+        return CriticalValue(wider, q.error * wider / q)
+
+    @cached_property
+    def normal_quantile(self) -> CriticalValue:
+        """Solve for as many normal standard errors, were the variances known.
 
         An estimate without a usable variance has the whole range for an interval, so
         it takes no part.
@@ -287,11 +423,21 @@ class JointEstimate:
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
-        limits = np.array([own.measure.bounds for own in self.parameters], dtype=float)
+        limits = np.array([own.trait.bounds for own in self.parameters], dtype=float)
         usable = np.flatnonzero(self.usable)
         if len(usable):
-            crit = float(self.critical_value)
-            limits[usable] = self.limits(usable, crit, self._z)
+            q = float(self.normal_quantile)
+            limits[usable] = self.reached(usable, q, self._z)
+        return limits
+
+    def reached(self, positions: Array, q: float, z: float) -> Array:
+        """Limits for a normal quantile, widened where few clusters tell a variance."""
+        limits = np.empty((len(positions), 2))
+        degrees = self.degrees[positions]
+        for own in np.unique(degrees):
+            rows = np.flatnonzero(degrees == own)
+            crit = self.wider(q, int(positions[rows[0]]))
+            limits[rows] = self.limits(positions[rows], crit, z)
         return limits
 
     def limits(self, positions: Iterable[int], crit: float, z: float) -> Array:
@@ -327,7 +473,14 @@ class JointEstimate:
 
     def _task(self, k: int, deviation: float) -> Task:
         own = self.parameters[k]
-        return Task(own.measure, own.functional, own.counts, own.estimate, deviation)
+        return Task(
+            own.trait,
+            own.functional,
+            own.counts,
+            own.estimate,
+            deviation,
+            float(self.design_effects[k]),
+        )
 
     @property
     def _z(self) -> float:
@@ -358,12 +511,20 @@ class JointEstimate:
         """
         variances = self._covariance.diagonal().tolist()
         usable = []
-        for own, spread, variance in zip(
-            self.parameters, self._has_spread, variances, strict=True
+        for own, spread, variance, informative in zip(
+            self.parameters,
+            self._has_spread,
+            variances,
+            self.n_informative.tolist(),
+            strict=True,
         ):
-            enough = self.n_samples > 1 or own.smoothed
+            alone = own.smoothed and self.design.clusters is None
+            enough = self.design.shows_variance or alone
+            enough &= not blind(own.functional, own.counts)
+            if self.design.clusters is not None:
+                enough &= informative > 1
             blurred = METHODS[own.method].blurred and variance > 0
-            usable.append(enough and (spread or blurred))
+            usable.append(enough and (spread or blurred or own.ends))
         return np.array(usable, dtype=bool)
 
     @cached_property
@@ -373,15 +534,15 @@ class JointEstimate:
         if not linear:
             return np.zeros((len(self.parameters),) * 2)
         chosen = [self.parameters[k] for k in linear]
-        covariance = sampling_covariance(
-            [self._influence(own) for own in chosen],
+        covariance = self.design.covariance(
+            [self._seen(own, own.linearised.influence) for own in chosen],
             [own.index for own in chosen],
-            self.counts,
-            self.samples,
-            self.ddof,
         )
         for k, own in enumerate(chosen):
-            covariance[k, k] = max(covariance[k, k], own.least_variance)
+            least = own.least_variance * self.design_effects[linear[k]]
+            covariance[k, k] = max(covariance[k, k], least)
+            if own.ends:  # what is left is rounding
+                covariance[k] = covariance[:, k] = 0
         return self._padded(covariance, linear)
 
     @cached_property
@@ -399,24 +560,23 @@ class JointEstimate:
             [self._gradient(own) for own in chosen],
             [own.moments for own in chosen],
             self._z,
-            self.n_samples,
+            self.n_samples / self.design_effects[blurred],
         )
         return self._sampling + self._padded(noise, blurred)
 
-    def _influence(self, own: Parameter) -> Array:
+    def _seen(self, own: Parameter, influence: Array) -> Array:
         """Influence values on its own cells and, zero, in rows that it does not see.
 
         The fewer rows it sees, the more one of them weighs.
         """
-        influence = own.linearised.influence
-        if self.samples is None:
+        if self.design.strata is None:
             return influence
         return np.append(influence * (self.n_samples / own.n_samples), 0.0)
 
     def _gradient(self, own: Parameter) -> Array:
         """Gradient in moments of all rows."""
         gradient = own.linearised.gradient
-        if self.samples is None:
+        if self.design.strata is None:
             return gradient
         return gradient * (self.n_samples / own.n_samples)
 

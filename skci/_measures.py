@@ -13,7 +13,7 @@ To add a measure, write its function and declare it in ``_DECLARED``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -184,54 +184,65 @@ class Link:
     backward: Callable[[Any], Any]
 
 
+def _logit(x: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.log(x) - np.log1p(-x)
+
+
+def _logit_slope(x: Any) -> Any:
+    with np.errstate(divide="ignore"):
+        return np.reciprocal(x * (1 - x))
+
+
+def _expit(x: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
 IDENTITY = Link(_same, _one, _same)
+LOGIT = Link(_logit, _logit_slope, _expit)
 LOG = Link(np.log, _reciprocal, np.exp)
 DICE = Link(_dice, _dice_slope, _undice)
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One measure and what the machinery needs to know of it.
+class Trait:
+    """What inference needs to know of a parameter: nothing of how it is computed.
 
     Parameters
     ----------
     name : str
         Its string name.
-    function : callable
-        ``g(tp, fp, fn, tn)``, safe for complex arrays.
-    formula : str
-        LaTeX, for the documentation.
     bounds : (float, float)
-        Range of the measure.
+        Its range.
     greater_is_better : bool
-    proportion : (str, str) or None
-        For a measure that is a proportion of a count: the cells that are successes
-        and the cells that are trials, as in ``("tp", "tp fp")`` for the precision.
-    symmetric : bool
-        Whether exchanging positive and negative leaves it as it is; such a measure
-        has no ``pos_label``.
     smooth : bool
-        False where the derivative jumps inside the range.
-    scale_free : bool
-        Whether counts give the same value as proportions. The estimate is then taken
-        from counts, which are exact.
+        Whether it has a derivative everywhere in the range, and a table of possible
+        outcomes.
     scale : Link
         Scale of the delta and blurred intervals.
     plus_four : Link or None
         Scale of the plus-four interval; None where that interval is unreliable.
+    blurs : bool
+        Whether it is a function of the moments that blurring perturbs.
+    proportion : (str, str) or None
+        For a proportion of a count: the cells that are successes and the cells that are
+        trials, as in ``("tp", "tp fp")`` for the precision.
+    scale_free : bool
+        Whether counts give the same value as proportions. The estimate is then taken
+        from counts, which are exact.
     """
 
     name: str
-    function: Callable[..., Array]
-    formula: str = ""
+    _: KW_ONLY
     bounds: tuple[float, float] = (0.0, 1.0)
     greater_is_better: bool = True
-    proportion: tuple[str, str] | None = None
-    symmetric: bool = False
     smooth: bool = True
-    scale_free: bool = True
     scale: Link = IDENTITY
-    plus_four: Link | None = IDENTITY
+    plus_four: Link | None = None
+    blurs: bool = True
+    proportion: tuple[str, str] | None = None
+    scale_free: bool = True
 
     @property
     def sign(self) -> int:
@@ -247,6 +258,31 @@ class Measure:
             for group in self.proportion
         )
         return successes, trials
+
+
+@dataclass(frozen=True)
+class Measure(Trait):
+    """A measure of labels: a function of the four cells of a rule.
+
+    Parameters
+    ----------
+    name : str
+    function : callable
+        ``g(tp, fp, fn, tn)``, safe for complex arrays.
+    formula : str
+        LaTeX, for the documentation.
+    symmetric : bool
+        Whether exchanging positive and negative leaves it as it is; such a measure
+        has no ``pos_label``.
+    **others
+        See `Trait`.
+    """
+
+    function: Callable[..., Array]
+    formula: str = ""
+    _: KW_ONLY
+    symmetric: bool = False
+    plus_four: Link | None = IDENTITY
 
 
 _ALL = "tp fp fn tn"
@@ -435,5 +471,9 @@ ALIASES: dict[str, str] = {
     "correlation": "matthews_corrcoef",
     "kappa": "cohen_kappa",
     "youden": "informedness",
+    "auc": "roc_auc",
+    "auroc": "roc_auc",
+    "ap": "average_precision",
+    "brier": "brier_score",
 }
 """Other names of the field for the same thing."""

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OutcomeTable", "View", "count_outcomes"]
+from skci._covariance import Clusters, Design
+
+__all__ = ["UNLISTED", "OutcomeTable", "View", "count_outcomes", "list_rows"]
 
 Array = NDArray[Any]
 
@@ -41,11 +43,18 @@ class View:
         Own cell for each combination of their values.
     sample : int
         Of which of several independent samples the table is.
+    listable : bool
+        Whether all possible outcomes can be listed; not those of a score.
     """
 
     columns: tuple[int, ...]
     cells: Array
     sample: int = 0
+    listable: bool = True
+
+
+UNLISTED = View((), np.zeros(0, dtype=int), listable=False)
+"""Of a parameter that sees more than labels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +69,29 @@ class OutcomeTable:
     outcomes : bool array of shape (m, R + 1)
         The distinct outcomes observed: the truth, then each rule; True is positive.
         In lexicographic order.
-    counts : int array of shape (m,)
-        How many rows have each outcome.
+    counts : array of shape (m,)
+        How many rows have each outcome; or their total weight, all weights together
+        being the number of rows.
+    squares : array of shape (m,), optional
+        Total of their squared weights, if they have weights.
+    clusters : Clusters, optional
+        How much each outcome weighs in each group of rows, if there are groups.
     """
 
     outcomes: Array
     counts: Array
+    squares: Array | None = None
+    clusters: Clusters | None = None
 
     @cached_property
     def n_samples(self) -> int:
         """Number of rows counted."""
-        return int(self.counts.sum())
+        return round(self.counts.sum())
+
+    @cached_property
+    def design(self) -> Design:
+        """How the rows were drawn."""
+        return Design(self.counts, self.squares, self.clusters)
 
     def view(self, rule: int, exchanged: bool = False) -> View:
         """How a rule sees outcomes: as tp, fp, fn or tn, 0 .. 3; or tn .. tp."""
@@ -101,6 +122,8 @@ class OutcomeTable:
                 "tables that are added must be of the same rules, got "
                 f"{self.outcomes.shape[1] - 1} and {other.outcomes.shape[1] - 1} rules"
             )
+        if not (self.design.simple and other.design.simple):
+            raise ValueError("tables that are added must be without weights or groups")
         columns = self.outcomes.shape[1]
         outcomes = np.concatenate([self.outcomes, other.outcomes])
         counts = np.concatenate([self.counts, other.counts])
@@ -109,7 +132,12 @@ class OutcomeTable:
 
 
 def count_outcomes(
-    columns: Sequence[Array], positive: Any, negative: Any
+    columns: Sequence[Array],
+    positive: Any,
+    negative: Any,
+    weights: Array | None = None,
+    groups: Array | None = None,
+    merged: bool = True,
 ) -> OutcomeTable | None:
     """Count the joint outcomes of columns that hold two labels.
 
@@ -119,6 +147,12 @@ def count_outcomes(
         The truth, then the response of each rule.
     positive, negative : label
         The two labels.
+    weights : array of shape (n,), optional
+        Positive weights of the rows, which add up to n.
+    groups : int array of shape (n,), optional
+        The cluster of each row, from 0 on.
+    merged : bool
+        Whether equal outcomes are counted together; else each row is one.
 
     Returns
     -------
@@ -127,7 +161,8 @@ def count_outcomes(
     """
     if {positive, negative} == {0, 1}:
         columns = [_unsigned(column) for column in columns]
-    dense = len(columns) <= _DENSE_COLUMNS
+    plain = weights is None and groups is None and merged
+    dense = plain and len(columns) <= _DENSE_COLUMNS
     n = len(columns[0])
     positives = np.empty((len(columns), min(n, _BLOCK)), dtype=bool)
     counts = np.zeros(1 << len(columns) if dense else 0, dtype=np.intp)
@@ -142,6 +177,10 @@ def count_outcomes(
             counts += _dense_counts(block)
         else:
             words[start : start + _BLOCK] = _pack(block)
+    if not plain:
+        if merged:
+            return _weigh(words, len(columns), weights, groups)
+        return list_rows(_unpack(words, len(columns)), weights, groups)
     if not dense:
         words, counts = _merge(words)
         return OutcomeTable(_unpack(words, len(columns)), counts)
@@ -149,6 +188,38 @@ def count_outcomes(
     if np.count_nonzero(counts) == len(counts):
         return OutcomeTable(outcomes, counts)
     return OutcomeTable(outcomes[counts > 0], counts[counts > 0])
+
+
+def _weigh(
+    words: Array, columns: int, weights: Array | None, groups: Array | None
+) -> OutcomeTable:
+    """Count outcomes by the weights of their rows and in each cluster."""
+    distinct, outcome = np.unique(words, axis=0, return_inverse=True)
+    outcome = outcome.ravel()
+    counts = np.bincount(outcome, weights)
+    squares = clusters = None
+    if weights is not None:
+        squares = np.bincount(outcome, weights**2)
+    if groups is not None:
+        pairs = groups.astype(np.int64) * len(distinct) + outcome
+        found, pair = np.unique(pairs, return_inverse=True)
+        number, position = np.divmod(found, len(distinct))
+        clusters = Clusters(number, position, np.bincount(pair.ravel(), weights))
+    return OutcomeTable(_unpack(distinct, columns), counts, squares, clusters)
+
+
+def list_rows(
+    outcomes: Array, weights: Array | None, groups: Array | None
+) -> OutcomeTable:
+    """Take each row for an outcome of its own."""
+    counts = np.ones(len(outcomes)) if weights is None else weights
+    squares = clusters = None
+    if weights is not None:
+        squares = weights**2
+    if groups is not None:
+        order = np.argsort(groups, kind="stable")
+        clusters = Clusters(groups[order], order, counts[order])
+    return OutcomeTable(outcomes, counts, squares, clusters)
 
 
 @lru_cache

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from skci._joint import JointEstimate, Parameter
-from skci._measures import Measure
+from skci._measures import Trait
 from skci._validation import check_positive_number, in_words
 
 __all__ = ["power_at", "rows_for_power", "rows_for_width"]
@@ -42,7 +42,7 @@ def rows_for_width(
     """
     wanted = _by_metric(joint, half_width, "half_width")
     for k, value in wanted.items():
-        _check_half_width(value, joint.parameters[k].measure)
+        _check_half_width(value, joint.parameters[k].trait)
     positions = list(wanted)
     widths = np.array(list(wanted.values()), dtype=float)
     _refuse(joint, [k for k in positions if joint.undefined[k]], "undefined")
@@ -145,7 +145,7 @@ def _distances(
     else:
         wanted = _by_metric(joint, difference, "difference")
         for k, value in wanted.items():
-            _check_difference(value, null, joint.parameters[k].measure)
+            _check_difference(value, null, joint.parameters[k].trait)
     _refuse(joint, [k for k in wanted if joint.undefined[k]], "undefined")
     _, deviations = _one_row(joint)
     _refuse(joint, [k for k in wanted if not deviations[k] > 0], "without variance")
@@ -156,7 +156,7 @@ def _distances(
             raise ValueError(
                 f"difference must be given where the pilot shows none, as for {own}"
             )
-        link = own.measure.scale
+        link = own.trait.scale
         there = abs(link.forward(value) - link.forward(null))
         distances[k] = there / link.slope(own.estimate)
     return distances
@@ -169,10 +169,10 @@ def _distances(
 
 def _planned(joint: JointEstimate, n: float) -> JointEstimate:
     """Multiply all counts, so that there are n rows, and take them for a population."""
-    factor = n / joint.counts.sum()
+    factor = n / joint.design.weights.sum()
     parameters = (replace(own, counts=own.counts * factor) for own in joint.parameters)
     return replace(
-        joint, counts=joint.counts * factor, parameters=tuple(parameters), ddof=0
+        joint, design=joint.design.times(factor), parameters=tuple(parameters)
     )
 
 
@@ -197,17 +197,12 @@ def _one_row(joint: JointEstimate) -> tuple[float, Array]:
     return float(ideal.critical_value), ideal.standard_errors * np.sqrt(_MANY)
 
 
-def _sets(joint: JointEstimate) -> int:
-    """Count the independent samples."""
-    return 1 if joint.samples is None else len(np.unique(joint.samples))
-
-
 def _fewest(joint: JointEstimate, own: Parameter | None = None) -> int:
     """Rows to start from: two in each sample, and enough to expect a trial."""
-    fewest = 2 * _sets(joint)
-    if own is None or own.measure.proportion is None:
+    fewest = 2 * joint.design.n_strata
+    if own is None or own.trait.proportion is None:
         return fewest
-    _, trials = own.measure.successes_and_trials(own.counts)
+    _, trials = own.trait.successes_and_trials(own.counts)
     return max(fewest, _ceil(own.counts.sum() / trials))
 
 
@@ -257,17 +252,17 @@ def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
     }
 
 
-def _check_half_width(value: Any, measure: Measure) -> None:
-    low, high = measure.bounds
+def _check_half_width(value: Any, trait: Trait) -> None:
+    low, high = trait.bounds
     if check_positive_number(value, "half_width") >= (high - low) / 2:
         raise ValueError(
             f"half_width must be less than half of the range [{low:g}, {high:g}] of "
-            f"{measure.name}, got {value!r}"
+            f"{trait.name}, got {value!r}"
         )
 
 
-def _check_difference(value: Any, null: float, measure: Measure) -> None:
-    low, high = measure.bounds
+def _check_difference(value: Any, null: float, trait: Trait) -> None:
+    low, high = trait.bounds
     if not (isinstance(value, Real) and low < float(value) < high and value != null):
         raise ValueError(
             f"difference must be a number between {low:g} and {high:g} other than "

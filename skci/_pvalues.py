@@ -86,7 +86,7 @@ class _Search:
             return 1.0
         root = self.joint.root(k, null, greater)
         if root is not None and not np.isnan(root):
-            return self.alpha(root)
+            return self.alpha(self.joint.narrower(root, k))
         if estimate == null:
             return 0.5
         return 1 - self.alpha(self.quantile(k, null, above))
@@ -103,12 +103,13 @@ class _Search:
         """Find the normal quantile of the level whose limit is at the null."""
         root = self.joint.root(k, null, above)
         if root is not None and not np.isnan(root):
-            return self.at_critical_value(root)
+            return self.at_critical_value(self.joint.narrower(root, k))
 
         def beyond(z: float) -> float:
             level = np.clip(1 - 2 * float(stats.norm.sf(z)), 0.0, _HIGHEST)
             joint = self.joint.at(float(level))
-            low, high = joint.limits([k], self.critical_value(z), z)[0]
+            crit = self.joint.wider(self.critical_value(z), k)
+            low, high = joint.limits([k], crit, z)[0]
             return float(low - null if above else null - high)
 
         near, far = 0.0, 1.0
@@ -188,7 +189,7 @@ class _Search:
 
     def _critical_value(self, z: float) -> float:
         if self.sides == 2 and z == self._own:  # so that they agree with intervals
-            return float(self.joint.critical_value)
+            return float(self.joint.normal_quantile)
         if self.sides == 2 and z == 0:
             return 0.0
         with warnings.catch_warnings():

@@ -56,7 +56,7 @@ def with_the_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
             alternative="less",
             random_state=compared.random_state,
         )
-        limits = compared.limits(chosen, float(q), float(q))
+        limits = compared.reached(np.array(chosen), float(q), float(q))
         for (_, other, first), (low, high) in zip(mine, limits, strict=True):
             upper[j, other] = high if first else -low
     # One of which nothing is known may be better or worse by any amount.

@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._critical import CriticalValue
-from skci._estimate import MetricEstimate, decimals, warn_of_intervals
+from skci._estimate import (
+    MetricEstimate,
+    decimals,
+    rows_in_words,
+    warn_of_intervals,
+)
 from skci._joint import JointEstimate
 from skci._rendering import as_frame, as_html, as_latex, as_markdown, as_text
 from skci._validation import check_confidence_level, check_known, in_words
@@ -77,6 +82,21 @@ class Report(ABC):
     def n_samples(self) -> int:
         """Number of rows."""
         return self._joint.n_samples
+
+    @property
+    def n_groups(self) -> int | None:
+        """Number of groups of rows; None if each row stands for itself."""
+        clusters = self._joint.design.clusters
+        return None if clusters is None else len(clusters)
+
+    @property
+    def design_effects(self) -> Array:
+        """How much weights and groups add to each variance, as a factor, shape (K,).
+
+        The rows are worth as many as `n_samples` over it. It is 1 without weights and
+        groups.
+        """
+        return self._joint.design_effects.copy()
 
     # ----------------------------------------------------------------------------------
     # Other views of the same estimates
@@ -161,6 +181,11 @@ class Report(ABC):
             "standard_error": self._joint.standard_errors.tolist(),
         }
 
+    def _design_effects(self) -> dict[str, list[float]]:
+        if self._joint.design.simple:
+            return {}
+        return {"design_effect": self._joint.design_effects.tolist()}
+
     def to_frame(self) -> Any:
         """Return the report as a data frame.
 
@@ -233,8 +258,12 @@ class Report(ABC):
         kind = "Joint" if self._joint.simultaneous else "Individual"
         parts = [
             f"{kind} {100 * self.confidence_level:g}% {self._subject} ({methods})",
-            f"n = {self.n_samples}",
+            rows_in_words(self._joint),
         ]
+        if not self._joint.design.simple:
+            worth = np.sort(self.n_samples / self._joint.design_effects).round()
+            ends = dict.fromkeys(f"{n:.0f}" for n in (worth[0], worth[-1]))
+            parts.append(f"effective n {' to '.join(ends)}")
         if self._joint.simultaneous:
             parts.append(f"critical value {_believed(self.critical_value)}")
         positive = {one.pos_label for one in own} - {None}

@@ -28,8 +28,12 @@ __all__ = [
     "check_method",
     "check_names",
     "check_no_pos_label",
+    "check_numbers",
     "check_pos_label",
     "check_positive_number",
+    "check_probabilities",
+    "check_rows",
+    "check_share",
     "check_zero_division",
     "in_words",
     "named_pairs",
@@ -53,6 +57,9 @@ def binary_table(
     pos_label: Any = None,
     any_pos_label: bool = False,
     truth: str = "y_true",
+    sample_weight: Any = None,
+    groups: Any = None,
+    merged: bool = True,
 ) -> tuple[OutcomeTable, Any, Any]:
     """Check binary labels and count their joint outcomes.
 
@@ -68,6 +75,13 @@ def binary_table(
         chosen when `pos_label` is not given.
     truth : str
         The name of `y_true` in messages.
+    sample_weight : array-like of shape (n,), optional
+        Weights; rows of weight 0 are left out.
+    groups : array-like of shape (n,), optional
+        Which rows were drawn together.
+    merged : bool
+        Whether equal outcomes are counted together; else each row that weighs
+        something is one.
 
     Returns
     -------
@@ -88,6 +102,8 @@ def binary_table(
             )
     if not len(columns[0]):
         raise ValueError(f"{truth} must hold at least one row, got none")
+    weights, clusters, kept = check_rows(sample_weight, groups, len(columns[0]), truth)
+    columns = [column[kept] for column in columns]
     positive = _label_or_1(pos_label)
     # Counting is checking: where each entry is one of two fair labels, nothing is left
     # to be checked, and most data never see the slow road.
@@ -95,7 +111,9 @@ def binary_table(
     if all(column.dtype.kind in kinds for column in columns):
         negative = _first_other(columns, positive)
         if _is_label(negative):
-            table = count_outcomes(columns, positive, negative)
+            table = count_outcomes(
+                columns, positive, negative, weights, clusters, merged
+            )
             if table is not None:
                 return table, positive, negative
     labels = _two_labels(names, columns)
@@ -104,10 +122,121 @@ def binary_table(
         negative = others[0] if others else None
     else:
         positive, negative = _split(labels, positive, given=pos_label is not None)
-    table = count_outcomes(columns, positive, negative)
+    table = count_outcomes(columns, positive, negative, weights, clusters, merged)
     if table is None:
         raise ValueError(f"{in_words(names)} must hold two labels, got {labels}")
     return table, positive, negative
+
+
+def check_numbers(
+    values: Any, name: str, n: int | None = None, truth: str = "y_true"
+) -> Array:
+    """Check finite numbers, one a row."""
+    try:
+        scores = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must hold numbers: {error}") from error
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
+    if n is None and (scores.ndim != 1 or not len(scores)):
+        raise ValueError(
+            f"{name} must hold at least one number and have one dimension, got shape "
+            f"{scores.shape}"
+        )
+    if scores.ndim == 2 and len(scores) == n:
+        raise ValueError(
+            f"{name} must be one column, such as predict_proba(X)[:, 1], got shape "
+            f"{scores.shape}"
+        )
+    _check_rows(scores, len(scores) if n is None else n, name, truth)
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            f"{name} must hold finite numbers, got missing or infinite ones"
+        )
+    return scores
+
+
+def check_probabilities(scores: Array, name: str, metric: str) -> None:
+    """Check that scores are probabilities."""
+    if scores.min() < 0 or scores.max() > 1:
+        raise ValueError(
+            f"{name} must hold probabilities of the positive label for {metric!r}, got "
+            f"values from {scores.min():g} to {scores.max():g}"
+        )
+
+
+def check_share(value: Any, name: str) -> float:
+    """Check a number between 0 and 1."""
+    if isinstance(value, Real) and 0 <= float(value) <= 1:
+        return float(value)
+    raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
+
+
+def check_rows(
+    sample_weight: Any, groups: Any, n: int, truth: str
+) -> tuple[Array | None, Array | None, Any]:
+    """Check what rows weigh and which belong together.
+
+    Returns
+    -------
+    weights : array or None
+        Of the rows that weigh something, adding up to their number; None if all weigh
+        the same.
+    groups : int array or None
+        A number from 0 on for each group.
+    kept : slice or bool array
+        Which rows weigh something.
+    """
+    kept: Any = slice(None)
+    weights = None
+    if sample_weight is not None:
+        try:
+            weights = np.asarray(sample_weight, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"sample_weight must hold numbers, got {sample_weight!r}"
+            ) from error
+        _check_rows(weights, n, "sample_weight", truth)
+        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+            raise ValueError(
+                "sample_weight must hold finite numbers, none negative and not all "
+                f"zero, got values from {weights.min()} to {weights.max()}"
+            )
+        kept = weights > 0
+        weights = weights[kept]
+        weights = weights * (len(weights) / weights.sum())
+        if np.ptp(weights) <= _SAME_WEIGHT:
+            weights = None
+        if kept.all():
+            kept = slice(None)
+    if groups is None:
+        return weights, None, kept
+    column = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
+    column = np.asarray(column)
+    _check_rows(column, n, "groups", truth)
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        raise ValueError("groups must name a group in every row, got NaN")
+    if column.dtype.kind == "O":
+        missing = [value for value in column.tolist() if _is_missing(value)]
+        if missing:
+            raise ValueError(f"groups must name a group in every row, got {missing[0]}")
+    try:
+        _, numbers = np.unique(column[kept], return_inverse=True)
+    except TypeError as error:
+        raise TypeError(f"groups must hold names of one type: {error}") from error
+    return weights, numbers.ravel(), kept
+
+
+_SAME_WEIGHT = 1e-12
+"""Relative difference of weights that are equal but for rounding."""
+
+
+def _check_rows(values: Array, n: int, name: str, truth: str) -> None:
+    if values.shape != (n,):
+        raise ValueError(
+            f"{name} must have an entry for each of the {n} rows of {truth}, got shape "
+            f"{values.shape}"
+        )
 
 
 def _column(values: Any, name: str) -> Array:

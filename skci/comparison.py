@@ -267,7 +267,7 @@ class ContrastReport(Report):
             self, self._joint.parameters, self._differ(), strict=True
         ):
             if differs:
-                first_is_better = (own.estimate > self._null) == (own.measure.sign > 0)
+                first_is_better = (own.estimate > self._null) == (own.trait.sign > 0)
                 better, other = (first, second) if first_is_better else (second, first)
                 worse[metric][other].append(better)
         return worse
@@ -279,9 +279,14 @@ class ContrastReport(Report):
         -------
         dict of str to list
             The labels, ``estimate``, ``low``, ``high``, ``standard_error`` and
-            ``pvalue``.
+            ``pvalue``; ``design_effect`` where rows have weights or groups.
         """
-        return self._labels | self._estimated() | {"pvalue": self.pvalues.tolist()}
+        return {
+            **self._labels,
+            **self._estimated(),
+            "pvalue": self.pvalues.tolist(),
+            **self._design_effects(),
+        }
 
     def _drawing(self) -> dict[str, Any]:
         panels = self._labels.get("metric", ["contrasts"] * len(self))

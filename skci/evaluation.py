@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from skci._covariance import Design
 from skci._critical import fixed_seed
 from skci._estimate import warn_of_undefined
-from skci._joint import JointEstimate
+from skci._joint import JointEstimate, Parameter
 from skci._outcomes import OutcomeTable
-from skci._responses import predict_labels
+from skci._responses import respond
 from skci._validation import (
     binary_table,
     check_confidence_level,
@@ -18,14 +21,23 @@ from skci._validation import (
     check_estimators,
     check_method,
     check_no_pos_label,
+    check_numbers,
     check_pos_label,
+    in_words,
     named_pairs,
 )
-from skci.metrics._base import DEFAULT_METHOD, MetricCI
+from skci.metrics._base import LabelMetricCI, MetricCI
 from skci.metrics._names import resolve_metric
+from skci.metrics._regression import RegressionMetricCI, numbers_table
+from skci.metrics._scores import ScoreMetricCI, kept_scores
 from skci.report import JointReport
 
-__all__ = ["JointEvaluator", "confusion_matrix_report", "joint_report"]
+__all__ = [
+    "JointEvaluator",
+    "confusion_matrix_report",
+    "joint_report",
+    "threshold_report",
+]
 
 _ONE_RULE = "y_pred"
 
@@ -46,7 +58,8 @@ class JointEvaluator:
     confidence_level : float, default=0.95
         Probability that all intervals cover at once, between 0 and 1.
     method : str, optional
-        Interval method of metrics that do not set their own; "blurred" if not given.
+        Interval method of metrics that do not set their own. If not given, "blurred"
+        for metrics of labels, "logit" for areas under curves and "delta" for others.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
     n_jobs : int, optional
@@ -110,7 +123,9 @@ class JointEvaluator:
         rules = ", ".join(name for name, _ in named)
         return f"JointEvaluator(rules: {rules}; metrics: {metrics})"
 
-    def evaluate(self, X: Any, y: Any) -> JointReport:
+    def evaluate(
+        self, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None
+    ) -> JointReport:
         """Predict the labels of held-out data and report on them jointly.
 
         Parameters
@@ -119,6 +134,8 @@ class JointEvaluator:
             Rows that none of the estimators was fitted on.
         y : array-like of shape (n_samples,)
             Their true labels, two at most.
+        sample_weight, groups : array-like of shape (n_samples,), optional
+            See :func:`joint_report`.
 
         Returns
         -------
@@ -138,23 +155,38 @@ class JointEvaluator:
             self.pos_label,
             self.random_state,
         )
+        rows = {"sample_weight": sample_weight, "groups": groups}
+        asked: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        if "values" in options.reads:
+            values, _ = respond(
+                estimators, X, {"labels"}, pos_label=None, probabilities=False, **asked
+            )
+            return options.compare(y, values, truth="y", **rows)
         # Bad labels are told before anything is predicted.
-        options.count(y, {}, truth="y")
-        responses = predict_labels(
-            estimators, X, n_jobs=self.n_jobs, verbose=self.verbose
+        checked = options.count(y, {}, truth="y", **rows)
+        labels, scores = respond(
+            estimators,
+            X,
+            options.reads,
+            pos_label=options.scored_label(checked),
+            probabilities=options.wants_probabilities,
+            **asked,
         )
-        counted = options.count(y, responses, truth="y")
+        counted = options.count(y, labels, scores, truth="y", **rows)
         return options.report(counted)
 
 
 def joint_report(
     y_true: Any,
-    y_pred: Any,
+    y_pred: Any = None,
     *,
+    y_score: Any = None,
     metrics: Any,
     confidence_level: float = 0.95,
     method: str | None = None,
     pos_label: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
     random_state: Any = None,
 ) -> JointReport:
     """Report measures of several rules on the same rows by joint intervals.
@@ -164,16 +196,27 @@ def joint_report(
     y_true : array-like of shape (n_samples,)
         True labels, two at most.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
-        Predicted labels of each rule, by name; or of one rule.
+        Predicted labels of each rule, by name; or of one rule. Metrics of labels need
+        them.
+    y_score : mapping, list of (str, array-like), data frame, or array-like
+        Scores of each rule, by the same names, such as probabilities of the positive
+        label. Metrics of scores need them.
     metrics : str, metric object, list of them, or mapping of str to them
         Names such as "accuracy" or "f0.5" or objects such as ``F05CI()``; a mapping
         names them in the report.
     confidence_level : float, default=0.95
         Probability that all intervals cover at once, between 0 and 1.
     method : str, optional
-        Interval method of metrics that do not set their own; "blurred" if not given.
+        Interval method of metrics that do not set their own. If not given, "blurred"
+        for metrics of labels, "logit" for areas under curves and "delta" for others.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows; only their ratios matter. A weight is how much a row shall
+        count, not how many rows it stands for.
+    groups : array-like of shape (n_samples,), optional
+        Names of clusters: rows of one group, such as a patient, may depend on each
+        other. Then the groups count, and not the rows.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-random points behind the critical value.
 
@@ -221,8 +264,107 @@ def joint_report(
     Stump        mcc       0.784     [0.714, 0.838]  [0.726, 0.831]
     """
     options = _Options(metrics, confidence_level, method, pos_label, random_state)
-    counted = options.count(y_true, _named_predictions(y_pred))
+    for kind, given, parameter in (
+        ("labels", y_pred, "y_pred"),
+        ("values", y_pred, "y_pred"),
+        ("scores", y_score, "y_score"),
+    ):
+        needy = [name for name, own in options.metrics.items() if own._reads == kind]
+        if needy and given is None:
+            raise ValueError(
+                f"{parameter}= must be given for metrics of {kind}: {in_words(needy)}"
+            )
+    named = None if y_pred is None else _named_predictions(y_pred)
+    scored = None if y_score is None else _named_predictions(y_score, "y_score")
+    if {"labels", "scores"} <= options.reads and set(named or ()) != set(scored or ()):
+        raise ValueError(
+            f"y_score must name the rules of y_pred, {list(named or ())}, got "
+            f"{list(scored or ())}"
+        )
+    if "values" in options.reads:
+        return options.compare(
+            y_true, named or {}, sample_weight=sample_weight, groups=groups
+        )
+    counted = options.count(
+        y_true,
+        named or {},
+        scored or {},
+        sample_weight=sample_weight,
+        groups=groups,
+    )
     return options.report(counted)
+
+
+def threshold_report(
+    y_true: Any,
+    y_score: Any,
+    *,
+    metrics: Any,
+    thresholds: Any,
+    confidence_level: float = 0.95,
+    method: str | None = None,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+) -> JointReport:
+    """Report measures at several thresholds of one score by joint intervals.
+
+    The intervals are a simultaneous band: all thresholds may be looked at, and the best
+    one chosen, and the interval there still holds with the others.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, two at most.
+    y_score : array-like of shape (n_samples,)
+        Scores, such as the probability of the positive label.
+    metrics : str, metric object, list of them, or mapping of str to them
+        Metrics of labels.
+    thresholds : array-like of float
+        A row is predicted positive if its score is at a threshold or above it. They are
+        the rules of the report, named by their values.
+    confidence_level, method, pos_label, sample_weight, groups, random_state
+        See :func:`joint_report`.
+
+    Returns
+    -------
+    JointReport
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option, the labels or the scores are not what they must be.
+
+    Examples
+    --------
+    >>> from skci import threshold_report
+    >>> y = [0] * 40 + [1] * 40
+    >>> scores = [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+    >>> report = threshold_report(
+    ...     y, scores, metrics=["precision", "recall"], thresholds=[0.5, 0.7]
+    ... )
+    >>> report["0.7", "recall"]
+    recall = 0.75 [0.55, 0.95], joint 95% interval (blurred, n = 80)
+    """
+    values = check_numbers(thresholds, "thresholds")
+    names = [f"{value:g}" for value in values]
+    if len(set(names)) < len(names):
+        raise ValueError(f"thresholds must differ in six digits, got {names}")
+    scores = check_numbers(y_score, "y_score", len(y_true))
+    options = _Options(metrics, confidence_level, method, pos_label, random_state)
+    if options.reads != {"labels"}:
+        kinds = {name: own._reads for name, own in options.metrics.items()}
+        raise ValueError(f"metrics must be of labels, got {kinds}")
+    rows = {"sample_weight": sample_weight, "groups": groups}
+    positive, negative = options.count(y_true, {}, **rows).labels
+    if negative is None:
+        raise ValueError(f"y_true must hold two labels, got {positive!r} only")
+    predicted = {
+        name: np.where(scores >= value, positive, negative)
+        for name, value in zip(names, values, strict=True)
+    }
+    return options.report(options.count(y_true, predicted, **rows))
 
 
 def confusion_matrix_report(
@@ -265,10 +407,15 @@ def confusion_matrix_report(
     y_pred  recall     0.62      [0.43, 0.82]    [0.45, 0.80]
     """
     options = _Options(metrics, confidence_level, method, None, random_state)
-    for metric in options.metrics.values():
+    for label, metric in options.metrics.items():
         check_no_pos_label(metric.pos_label)
+        if metric._reads != "labels":
+            raise ValueError(
+                f"metrics of a confusion matrix must be of labels, which {label!r} is "
+                "not"
+            )
     table = OutcomeTable.from_cells(check_confusion_matrix(matrix))
-    return options.report(_Counted(table, [_ONE_RULE], {}))
+    return options.report(_Counted(table, [_ONE_RULE], {}, {}))
 
 
 class _Options:
@@ -283,59 +430,144 @@ class _Options:
         random_state: Any,
     ) -> None:
         self.confidence_level = check_confidence_level(confidence_level)
-        self.method = check_method(DEFAULT_METHOD if method is None else method)
+        self.method = None if method is None else check_method(method)
         self.metrics = _named_metrics(metrics)
         self.pos_label = pos_label
         # A report answers the same whatever is looked at first.
         self.seed = fixed_seed(random_state)
         for metric in self.metrics.values():
             metric._check(self.method)
+        if "values" in self.reads and len(self.reads) > 1:
+            kinds = {name: own._reads for name, own in self.metrics.items()}
+            raise ValueError(
+                "metrics must be all of numbers or all of labels and scores, for they "
+                f"have one truth, got {kinds}"
+            )
+
+    @property
+    def reads(self) -> set[str]:
+        """What the metrics are computed from: "labels", "scores"."""
+        return {metric._reads for metric in self.metrics.values()}
+
+    @property
+    def wants_probabilities(self) -> bool:
+        """Whether some metric needs probabilities."""
+        return any(
+            isinstance(metric, ScoreMetricCI) and metric._probabilities
+            for metric in self.metrics.values()
+        )
+
+    def scored_label(self, counted: _Counted) -> Any:
+        """Find the label that all scores are of; the positive one without scores."""
+        labels = {
+            label: counted.pos_label(label)
+            for label, metric in self.metrics.items()
+            if isinstance(metric, ScoreMetricCI)
+        }
+        if len(set(labels.values())) > 1:
+            raise ValueError(
+                "pos_label must be the same for all metrics of scores, which are of "
+                f"one label, got {labels}"
+            )
+        return next(iter(labels.values()), counted.labels[0])
 
     def count(
-        self, y_true: Any, y_pred: Mapping[str, Any], truth: str = "y_true"
+        self,
+        y_true: Any,
+        y_pred: Mapping[str, Any],
+        y_score: Mapping[str, Any] | None = None,
+        truth: str = "y_true",
+        sample_weight: Any = None,
+        groups: Any = None,
     ) -> _Counted:
-        """Check labels and count outcomes."""
+        """Check labels and scores, and count outcomes."""
         wanted = {
             label: self.pos_label if metric.pos_label is None else metric.pos_label
             for label, metric in self.metrics.items()
-            if not metric._measure.symmetric
+            if not getattr(metric._measure, "symmetric", False)
         }
+        scored = "scores" in self.reads
         table, positive, negative = binary_table(
             y_true,
             {_in_messages(rule): labels for rule, labels in y_pred.items()},
             pos_label=next(iter(wanted.values()), self.pos_label),
             any_pos_label=not wanted,
             truth=truth,
+            sample_weight=sample_weight,
+            groups=groups,
+            merged=not scored,
         )
+        scores = {
+            rule: kept_scores(values, f"y_score[{rule!r}]", len(y_true), sample_weight)
+            for rule, values in (y_score or {}).items()
+        }
         exchanged = {
             label: check_pos_label(pos_label, positive, negative)
             for label, pos_label in wanted.items()
         }
-        return _Counted(table, list(y_pred), exchanged, (positive, negative))
+        return _Counted(table, list(y_pred), scores, exchanged, (positive, negative))
+
+    def compare(
+        self,
+        y_true: Any,
+        y_pred: Mapping[str, Any],
+        truth: str = "y_true",
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> JointReport:
+        """Make the report of predicted numbers."""
+        table, y, columns = numbers_table(
+            y_true,
+            {_in_messages(rule): values for rule, values in y_pred.items()},
+            truth=truth,
+            sample_weight=sample_weight,
+            groups=groups,
+        )
+        parameters = [
+            metric._parameter(
+                table, y, values, method=self.method, rule=rule, metric=label
+            )
+            for rule, values in zip(y_pred, columns, strict=True)
+            for label, metric in self.metrics.items()
+            if isinstance(metric, RegressionMetricCI)
+        ]
+        return self._report(parameters, table.design)
 
     def report(self, counted: _Counted) -> JointReport:
         """Make the report of counted outcomes."""
-        parameters = tuple(
-            metric._parameter(
-                counted.table,
-                position,
-                method=self.method,
-                rule=rule,
-                metric=label,
-                pos_label=counted.pos_label(label),
-                exchanged=counted.exchanged.get(label, False),
-            )
-            for position, rule in enumerate(counted.rules)
-            for label, metric in self.metrics.items()
-        )
+        self.scored_label(counted)
+        return self._report(self._parameters(counted), counted.table.design)
+
+    def _report(self, parameters: Iterable[Parameter], design: Design) -> JointReport:
         joint = JointEstimate(
-            parameters,
-            counted.table.counts,
+            tuple(parameters),
+            design,
             self.confidence_level,
             random_state=self.seed,
         )
         warn_of_undefined(joint)
         return JointReport(joint)
+
+    def _parameters(self, counted: _Counted) -> Iterator[Parameter]:
+        """Bind each metric to each rule that has what it is computed from."""
+        for rule in dict.fromkeys([*counted.rules, *counted.scores]):
+            for label, metric in self.metrics.items():
+                options = {
+                    "method": self.method,
+                    "rule": rule,
+                    "metric": label,
+                    "pos_label": counted.pos_label(label),
+                    "exchanged": counted.exchanged.get(label, False),
+                }
+                if isinstance(metric, ScoreMetricCI):
+                    if rule in counted.scores:
+                        name = f"y_score[{rule!r}]"
+                        yield metric._parameter(
+                            counted.table, counted.scores[rule], name=name, **options
+                        )
+                elif isinstance(metric, LabelMetricCI) and rule in counted.rules:
+                    position = counted.rules.index(rule)
+                    yield metric._parameter(counted.table, position, **options)
 
 
 @dataclass(frozen=True)
@@ -344,6 +576,9 @@ class _Counted:
 
     table: OutcomeTable
     rules: list[str]
+    """Rules that have labels."""
+    scores: Mapping[str, Any]
+    """Scores of rules that have them, row by row of the table."""
     exchanged: Mapping[str, bool]
     """For which metrics the negative label of the table is the positive one."""
     labels: tuple[Any, Any] = (None, None)
@@ -370,16 +605,16 @@ def _named_metrics(metrics: Any) -> dict[str, MetricCI]:
     return _named_metrics(dict(named_pairs(labelled, "metrics")))
 
 
-def _named_predictions(y_pred: Any) -> dict[str, Any]:
-    """Columns of predicted labels by the name of their rule."""
+def _named_predictions(y_pred: Any, parameter: str = "y_pred") -> dict[str, Any]:
+    """Columns of labels or scores by the name of their rule."""
     if hasattr(y_pred, "columns"):  # a data frame
         y_pred = [(name, y_pred[name]) for name in y_pred.columns]
-        return dict(named_pairs(y_pred, "y_pred"))
+        return dict(named_pairs(y_pred, parameter))
     are_pairs = isinstance(y_pred, list | tuple) and any(
         isinstance(entry, tuple) for entry in y_pred[:1]
     )
     if isinstance(y_pred, Mapping) or are_pairs:
-        return dict(named_pairs(y_pred, "y_pred"))
+        return dict(named_pairs(y_pred, parameter))
     return {_ONE_RULE: y_pred}
 
 

@@ -17,9 +17,11 @@ class DegenerateVarianceWarning(UserWarning):
 
 
 class SmallSampleWarning(UserWarning):
-    """The sample is too small for the normal approximation of a proportion.
+    """The sample is too small for the approximation behind an interval.
 
-    Fewer than ten successes or fewer than ten failures were observed.
+    Fewer than ten successes or fewer than ten failures of a proportion were observed,
+    fewer than thirty groups of rows tell anything of an estimate, or an area under a
+    curve has fewer than thirty rows of one label.
     """
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
+from skci._covariance import Design
 from skci._estimate import MetricEstimate
 from skci._joint import JointEstimate, Parameter
 from skci._pvalues import Alternative
@@ -77,7 +78,7 @@ def combine_independent(
             f"reports must have one confidence level, got {sorted(levels)}; see their "
             "method at"
         )
-    if len({id(joint.counts) for joint in joints}) < len(joints):
+    if len({id(joint.design) for joint in joints}) < len(joints):
         raise ValueError(
             "reports must be of different test sets, got two of the same rows; compare "
             "rules on the same rows by report.differences()"
@@ -115,15 +116,14 @@ def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEsti
     names : sequence of str
         What to put before the names of their rules.
     """
-    counts = np.concatenate([joint.counts for joint in joints])
+    design = Design.stacked([joint.design for joint in joints])
     parameters: list[Parameter] = []
-    samples = np.zeros(0, dtype=int)
+    stratum = start = 0
     for joint, name in zip(joints, names, strict=True):
-        first = samples.max(initial=-1) + 1  # a joint may hold several samples itself
-        rows = slice(len(samples), len(samples) + len(joint.counts))
+        stop = start + len(joint.design.weights)
         for own in joint.parameters:
-            index = np.full(len(counts), own.size)
-            index[rows] = own.index
+            index = np.full(len(design.weights), own.size)
+            index[start:stop] = own.index
             view = own.view
             assert view is not None  # _joint_of has seen to that
             parameters.append(
@@ -131,20 +131,13 @@ def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEsti
                     own,
                     rule=f"{name} {own.rule}".strip(),
                     index=index,
-                    moments=tuple((first, moment) for moment in own.moments),
-                    view=replace(view, sample=int(first + view.sample)),
+                    moments=tuple((stratum, moment) for moment in own.moments),
+                    view=replace(view, sample=stratum + view.sample),
                 )
             )
-        inner = joint.samples
-        if inner is None:
-            inner = np.zeros(len(joint.counts), dtype=int)
-        samples = np.append(samples, first + inner)
+        start, stratum = stop, stratum + joint.design.n_strata
     return replace(
-        joints[0],
-        parameters=tuple(parameters),
-        counts=counts,
-        samples=samples,
-        simultaneous=True,
+        joints[0], parameters=tuple(parameters), design=design, simultaneous=True
     )
 
 
@@ -204,13 +197,13 @@ def two_proportion_test(
         for each, name in ((first, "first"), (second, "second"))
     )
     names = [
-        each._joint.parameters[each._position].measure.name for each in (first, second)
+        each._joint.parameters[each._position].trait.name for each in (first, second)
     ]
     if names[0] != names[1]:
         raise ValueError(
             f"first and second must be of the same measure, got {in_words(names)}"
         )
-    if first._joint.counts is second._joint.counts:
+    if first._joint.design is second._joint.design:
         raise ValueError(
             "first and second must be of different test sets, got two of the same "
             "rows; compare rules on the same rows by report.differences()"
@@ -234,9 +227,14 @@ def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     if not isinstance(value, MetricEstimate):
         raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
     own = value._joint.parameters[value._position]
-    if own.measure.proportion is None:
+    if not value._joint.design.simple:
+        raise ValueError(
+            f"{name} must be of equal rows by themselves, got sample_weight or groups; "
+            "compare by combine_independent"
+        )
+    if own.trait.proportion is None:
         raise ValueError(f"{name} must be a proportion, which {own} is not")
-    successes, trials = own.measure.successes_and_trials(own.counts)
+    successes, trials = own.trait.successes_and_trials(own.counts)
     if not trials:
         raise ValueError(f"{name} must be defined, got {own.metric} of no rows")
     return successes, trials

@@ -104,7 +104,7 @@ def sample_size(
     metric._check(method)
     table = OutcomeTable.from_cells(_shares(expected, metric._measure))
     own = metric._parameter(table, 0, method=method)
-    return rows_for_width(JointEstimate((own,), table.counts, level), half_width)
+    return rows_for_width(JointEstimate((own,), table.design, level), half_width)
 
 
 # --------------------------------------------------------------------------------------

@@ -109,7 +109,8 @@ class JointReport(Report):
         -------
         dict of str to list
             Columns ``rule``, ``metric``, ``estimate``, ``low``, ``high``,
-            ``standard_error``, ``individual_low``, ``individual_high``, ``method``.
+            ``standard_error``, ``individual_low``, ``individual_high``, ``method``;
+            ``design_effect`` where rows have weights or groups.
         """
         alone = self._joint.individual().intervals
         return {
@@ -117,6 +118,7 @@ class JointReport(Report):
             **self._estimated(),
             "individual_low": alone[:, 0].tolist(),
             "individual_high": alone[:, 1].tolist(),
+            **self._design_effects(),
             "method": [one.method for one in self._joint.parameters],
         }
 
@@ -154,7 +156,7 @@ class JointReport(Report):
         worse = self._apart() if apart else self.differences()._worse()
         said = []
         for metric in self.metrics:
-            said += in_sentences(metric, worse[metric])
+            said += in_sentences(metric, worse.get(metric, {}))
             undefined = [
                 self._joint.parameters[k].rule
                 for k in self._positions(metric)
@@ -171,7 +173,7 @@ class JointReport(Report):
         for metric in self.metrics:
             rows = self._positions(metric)
             own = [self._joint.parameters[k] for k in rows]
-            low, high = np.sort(own[0].measure.sign * limits[rows], axis=1).T
+            low, high = np.sort(own[0].trait.sign * limits[rows], axis=1).T
             worse[metric] = {
                 one.rule: [own[j].rule for j in np.flatnonzero(low > reached)]
                 for one, reached in zip(own, high, strict=True)
@@ -384,7 +386,7 @@ class JointReport(Report):
         check_known(metric, self.metrics, "metric")
         rows = self._positions(metric)
         own = [self._joint.parameters[k] for k in rows]
-        sign = own[0].measure.sign
+        sign = own[0].trait.sign
         compared = self._joint.with_parameters(
             [
                 combination(
@@ -398,7 +400,7 @@ class JointReport(Report):
         )
         warn_of_intervals(compared, range(len(compared.parameters)))
         low, high = with_the_best(len(rows), compared)
-        lowest, highest = own[0].measure.bounds
+        lowest, highest = own[0].trait.bounds
         width = highest - lowest
         return BestReport(
             metric,
@@ -406,7 +408,7 @@ class JointReport(Report):
             self._joint.estimates[rows],
             np.clip(np.stack([low, high], axis=1), -width, width),
             self.confidence_level,
-            own[0].measure.greater_is_better,
+            own[0].trait.greater_is_better,
         )
 
     def letters(
@@ -447,7 +449,7 @@ class JointReport(Report):
         check_known(metric, self.metrics, "metric")
         rows = self._positions(metric)
         own = [self._joint.parameters[k] for k in rows]
-        merits = own[0].measure.sign * self._joint.estimates[rows]
+        merits = own[0].trait.sign * self._joint.estimates[rows]
         order = np.argsort(-merits, kind="stable")
         names = [own[k].rule for k in order]
         differ = np.zeros((len(names), len(names)), dtype=bool)

@@ -11,7 +11,11 @@ from sklearn import metrics as sk
 from skci import FBetaCI, TverskyCI, available_metrics
 from skci.metrics._names import resolve_metric
 
-METRICS = {name: resolve_metric(name) for name in available_metrics()}
+METRICS = {
+    name: metric
+    for name, metric in ((name, resolve_metric(name)) for name in available_metrics())
+    if metric._reads == "labels"
+}
 METRICS["f0.7"] = FBetaCI(0.7)
 METRICS["tversky(.3, .9)"] = TverskyCI(0.3, 0.9)
 

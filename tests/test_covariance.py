@@ -5,7 +5,7 @@ import pytest
 from metrics_battery import METRICS, REFERENCES, labels
 
 from skci import joint_report
-from skci._covariance import sampling_covariance
+from skci._covariance import Design
 from skci._functionals import CellFunctional
 
 SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
@@ -75,11 +75,9 @@ def test_blocks_do_not_matter(monkeypatch):
         rng.integers(0, 4, (2, 100)),
     )
     counts = rng.integers(1, 10, 100)
-    whole = sampling_covariance(influences, list(indices), counts)
+    whole = Design(counts).covariance(influences, list(indices))
     monkeypatch.setattr("skci._covariance._BLOCK", 7)
-    assert sampling_covariance(influences, list(indices), counts) == pytest.approx(
-        whole
-    )
+    assert Design(counts).covariance(influences, list(indices)) == pytest.approx(whole)
     rows = np.repeat(
         [own[index] for own, index in zip(influences, indices, strict=True)],
         counts,

@@ -214,7 +214,7 @@ def pearson_limits(report, level):
             [own.functional],
             own.counts[np.newaxis],
             np.array([norm.isf((1 - level) / 2)]),
-            np.array([own.measure.bounds]),
+            np.array([own.trait.bounds]),
             statistic=pearson,
         )
     )
@@ -276,7 +276,7 @@ def test_mcnemar(table):
             [own.functional],
             own.counts[np.newaxis],
             np.array([null]),
-            np.array([own.measure.bounds]),
+            np.array([own.trait.bounds]),
             statistic=pearson,
         )
         assert root[0] ** 2 == pytest.approx(known.statistic, abs=1e-5)

@@ -50,7 +50,7 @@ def best_of(theta, covariance, level=0.95):
     errors[np.array(unknown, dtype=bool) | (errors == 0)] = np.nan
     differences = np.array([theta[i] - theta[j] for i, j in both])
 
-    def limits(positions, crit, z):
+    def reached(positions, crit, z):
         half = crit * errors[positions]
         return np.stack(
             [differences[positions] - half, differences[positions] + half], 1
@@ -61,7 +61,7 @@ def best_of(theta, covariance, level=0.95):
         correlation=squares / np.outer(errors, errors),
         confidence_level=level,
         random_state=None,
-        limits=limits,
+        reached=reached,
     )
     return with_the_best(rules, compared)
 
@@ -471,7 +471,7 @@ def pearson_limits(report):
             [own.functional],
             own.counts[np.newaxis],
             np.array([norm.isf(0.025)]),
-            np.array([own.measure.bounds]),
+            np.array([own.trait.bounds]),
             statistic=pearson,
         )
     )
@@ -514,7 +514,7 @@ def test_pearson_of_no_difference_is_the_pooled_test(first, second):
             [own.functional],
             own.counts[np.newaxis],
             np.array([null]),
-            np.array([own.measure.bounds]),
+            np.array([own.trait.bounds]),
             statistic=pearson,
         )
         assert root[0] == pytest.approx(z, abs=1e-5)
@@ -690,7 +690,7 @@ def roots_at_the_truth(chances, n, draws):
             [own.functional] * draws,
             counts @ (own.index[:, np.newaxis] == np.arange(own.size)),
             np.full(draws, own.estimate),
-            np.tile(own.measure.bounds, (draws, 1)),
+            np.tile(own.trait.bounds, (draws, 1)),
         )
         for own in truth._joint.parameters
     ]

@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
+from skci._covariance import Design
 from skci._estimate import MetricEstimate, warn_of_undefined
 from skci._functionals import CellFunctional
 from skci._intervals import refusal
 from skci._joint import JointEstimate, Parameter
-from skci._measures import CELLS, Measure
+from skci._measures import CELLS, Measure, Trait
 from skci._outcomes import OutcomeTable
 from skci._validation import (
     binary_table,
@@ -24,7 +25,7 @@ from skci._validation import (
     check_zero_division,
 )
 
-__all__ = ["DEFAULT_METHOD", "MetricCI"]
+__all__ = ["DEFAULT_METHOD", "LabelMetricCI", "MetricCI", "check_bound"]
 
 DEFAULT_METHOD = "blurred"
 
@@ -44,8 +45,9 @@ class MetricCI(BaseEstimator):
     method : str, optional
         Interval method: "delta" (the paper's Choice I), "blurred" (its Choice II),
         "plus-four" or "score"; for proportions also "wilson", "agresti-coull",
-        "clopper-pearson" or "jeffreys". If not given, "blurred", or that of the
-        report.
+        "clopper-pearson" or "jeffreys"; for measures between 0 and 1 "logit". If not
+        given, that of the report; or "blurred" for metrics of labels, "logit" for
+        areas under curves and "delta" for others.
     pos_label : int, float, bool or str, optional
         The positive label, for measures that single one out. If not given, 1, or that
         of the report. Labels that are strings need it.
@@ -54,7 +56,10 @@ class MetricCI(BaseEstimator):
         function has this option. The interval is the whole range in any case.
     """
 
-    _measure: Measure
+    _measure: Trait
+    _reads: str
+    """What it is computed from: "labels", "scores" or "values"."""
+    _default_method = DEFAULT_METHOD
 
     # Options that only some metrics have.
     pos_label: Any = None
@@ -82,7 +87,85 @@ class MetricCI(BaseEstimator):
         """Range of the measure."""
         return self._measure.bounds
 
-    def __call__(self, y_true: Any, y_pred: Any, *more: Any) -> MetricEstimate:
+    def __call__(self, *data: Any, **rows: Any) -> MetricEstimate:
+        """Estimate the measure and its interval."""
+        raise NotImplementedError
+
+    def scorer(self, *, bound: str | None = None) -> Any:
+        """Make a scorer for scikit-learn's model selection.
+
+        Parameters
+        ----------
+        bound : {"low", "high"}, optional
+            Score by a limit of the interval instead of the estimate. A search averages
+            it over folds; the mean is a cautious score, not itself a limit.
+
+        Returns
+        -------
+        callable
+            ``scorer(estimator, X, y)``; negated where a lower value is better, as
+            scikit-learn does.
+
+        Raises
+        ------
+        ValueError
+            If `bound` is neither "low" nor "high".
+        """
+        check_bound(bound)
+        return make_scorer(
+            self if bound is None else _BoundOf(self, bound),
+            greater_is_better=self.greater_is_better,
+        )
+
+    def _repr_html_(self) -> str:
+        # A metric is never fitted; the page of an estimator would say it is not.
+        return f"<pre>{escape(repr(self))}</pre>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    def _check(self, method: str | None = None) -> None:
+        """Check the options; `method` is for a metric that has none of its own."""
+        check_confidence_level(self.confidence_level)
+        self._resolve_method(method)
+        check_zero_division(self.zero_division)
+
+    def _check_arguments(self, more: tuple[Any, ...]) -> None:
+        if more:
+            raise TypeError(
+                f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
+                "arguments; for a scorer, use its method scorer()"
+            )
+
+    def _resolve_method(self, method: str | None = None) -> str:
+        """Return the method of the metric, else the one given, else its default."""
+        given = method if self.method is None else self.method
+        method = check_method(self._default_method if given is None else given)
+        reason = refusal(method, self._measure)
+        if reason:
+            raise ValueError(reason)
+        return method
+
+    def _of_one(self, parameter: Parameter, design: Design) -> MetricEstimate:
+        joint = JointEstimate((parameter,), design, float(self.confidence_level))
+        warn_of_undefined(joint)
+        return MetricEstimate(joint)
+
+
+class LabelMetricCI(MetricCI):
+    """A metric of two labels."""
+
+    _measure: Measure
+    _reads = "labels"
+
+    def __call__(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        *more: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> MetricEstimate:
         """Estimate the measure and its interval.
 
         Parameters
@@ -93,6 +176,13 @@ class MetricCI(BaseEstimator):
             Predicted labels.
         *more
             Nothing; scikit-learn passes three to a scorer, which a metric is not.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; only their ratios matter. A weight is how much a row
+            shall count, not how many rows it stands for: heavier rows make no smaller
+            standard error.
+        groups : array-like of shape (n_samples,), optional
+            Names of clusters: rows of one group, such as a patient, may depend on each
+            other. Then the groups count, and not the rows.
 
         Returns
         -------
@@ -110,17 +200,15 @@ class MetricCI(BaseEstimator):
         UndefinedMetricWarning
             If the measure is not defined at the table.
         """
-        if more:
-            raise TypeError(
-                f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
-                "arguments; for a scorer, use its method scorer()"
-            )
+        self._check_arguments(more)
         self._check()
         table, positive, _ = binary_table(
             y_true,
             {"y_pred": y_pred},
             pos_label=self.pos_label,
             any_pos_label=self._measure.symmetric,
+            sample_weight=sample_weight,
+            groups=groups,
         )
         return self._estimate(table, positive)
 
@@ -147,66 +235,16 @@ class MetricCI(BaseEstimator):
         check_no_pos_label(self.pos_label)
         return self._estimate(OutcomeTable.from_cells(check_confusion_matrix(matrix)))
 
-    def scorer(self, *, bound: str | None = None) -> Any:
-        """Make a scorer for scikit-learn's model selection.
-
-        Parameters
-        ----------
-        bound : {"low", "high"}, optional
-            Score by a limit of the interval instead of the estimate. A search averages
-            it over folds; the mean is a cautious score, not itself a limit.
-
-        Returns
-        -------
-        callable
-            ``scorer(estimator, X, y)``; negated where a lower value is better, as
-            scikit-learn does.
-
-        Raises
-        ------
-        ValueError
-            If `bound` is neither "low" nor "high".
-        """
-        if bound not in (None, "low", "high"):
-            raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
-        return make_scorer(
-            self if bound is None else _BoundOf(self, bound),
-            greater_is_better=self.greater_is_better,
-        )
-
-    def _repr_html_(self) -> str:
-        # A metric is never fitted; the page of an estimator would say it is not.
-        return f"<pre>{escape(repr(self))}</pre>"
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-    def _check(self, method: str = DEFAULT_METHOD) -> None:
-        """Check the options; `method` is for a metric that has none of its own."""
-        check_confidence_level(self.confidence_level)
-        self._resolve_method(method)
-        check_zero_division(self.zero_division)
-
-    def _resolve_method(self, default: str) -> str:
-        """Return the method of the metric, or a default where it has none."""
-        method = check_method(default if self.method is None else self.method)
-        reason = refusal(method, self._measure)
-        if reason:
-            raise ValueError(reason)
-        return method
-
     def _estimate(self, table: OutcomeTable, positive: Any = None) -> MetricEstimate:
-        parameter = self._parameter(table, 0, method=DEFAULT_METHOD, pos_label=positive)
-        joint = JointEstimate((parameter,), table.counts, float(self.confidence_level))
-        warn_of_undefined(joint)
-        return MetricEstimate(joint)
+        parameter = self._parameter(table, 0, pos_label=positive)
+        return self._of_one(parameter, table.design)
 
     def _parameter(
         self,
         table: OutcomeTable,
         position: int,
         *,
-        method: str,
+        method: str | None = None,
         rule: str = "",
         metric: str | None = None,
         pos_label: Any = None,
@@ -219,7 +257,7 @@ class MetricCI(BaseEstimator):
         table : OutcomeTable
         position : int
             Which rule of the table.
-        method : str
+        method : str, optional
             Interval method of a metric that has none of its own.
         rule, metric : str
             Label of the parameter.
@@ -236,7 +274,7 @@ class MetricCI(BaseEstimator):
         return Parameter(
             rule=rule,
             metric=self.name if metric is None else metric,
-            measure=measure,
+            trait=measure,
             functional=functional,
             method=self._resolve_method(method),
             counts=table.own(index),
@@ -254,6 +292,12 @@ class MetricCI(BaseEstimator):
 
 
 _HALF_A_ROW = np.full(len(CELLS), 0.5)
+
+
+def check_bound(bound: Any) -> None:
+    """Check which limit of an interval to score by."""
+    if bound not in (None, "low", "high"):
+        raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
 
 
 class _BoundOf:

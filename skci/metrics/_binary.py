@@ -12,7 +12,7 @@ import numpy as np
 
 from skci._measures import MEASURES, Measure, f_beta_measure, tversky_measure
 from skci._validation import check_positive_number
-from skci.metrics._base import MetricCI
+from skci.metrics._base import LabelMetricCI
 
 __all__ = [
     "F05CI",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-class _SymmetricCI(MetricCI):
+class _SymmetricCI(LabelMetricCI):
     """A metric that treats both labels alike."""
 
     def __init__(
@@ -54,7 +54,7 @@ class _SymmetricCI(MetricCI):
         self.method = method
 
 
-class _PositiveCI(MetricCI):
+class _PositiveCI(LabelMetricCI):
     """A metric of one positive label."""
 
     def __init__(
@@ -69,7 +69,7 @@ class _PositiveCI(MetricCI):
         self.pos_label = pos_label
 
 
-class _ZeroDivisionCI(MetricCI):
+class _ZeroDivisionCI(LabelMetricCI):
     """A metric of one positive label with scikit-learn's ``zero_division``."""
 
     def __init__(
@@ -226,7 +226,7 @@ class FalseNegativeRateCI(_PositiveCI):
     _measure = MEASURES["false_negative_rate"]
 
 
-class FBetaCI(MetricCI):
+class FBetaCI(LabelMetricCI):
     r"""F-beta, a harmonic mean of precision and recall.
 
     It is :math:`(1 + \beta^2) TP / ((1 + \beta^2) TP + \beta^2 FN + FP)`. The point
@@ -338,7 +338,7 @@ class JaccardCI(_ZeroDivisionCI):
     _measure = MEASURES["jaccard"]
 
 
-class TverskyCI(MetricCI):
+class TverskyCI(LabelMetricCI):
     r"""Tversky's index, a Jaccard index with weights for the two errors.
 
     It is :math:`TP / (TP + \alpha FP + \beta FN)`: F1 at weights of 0.5, Jaccard's

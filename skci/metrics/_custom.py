@@ -9,7 +9,7 @@ import numpy as np
 
 from skci._functionals import CellFunctional
 from skci._measures import CELLS, Measure
-from skci.metrics._base import MetricCI
+from skci.metrics._base import LabelMetricCI
 
 __all__ = ["CustomCI", "make_metric_ci"]
 
@@ -17,7 +17,7 @@ _DIFFERENCE_STEP = 1e-6
 _TOLERANCE = 1e-5
 
 
-class CustomCI(MetricCI):
+class CustomCI(LabelMetricCI):
     """Metric object of a user's function; made by :func:`make_metric_ci`.
 
     Parameters

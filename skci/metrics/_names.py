@@ -7,19 +7,19 @@ import re
 from typing import Any
 
 from skci._measures import ALIASES
-from skci.metrics import _binary
+from skci.metrics import _binary, _regression, _scores
 from skci.metrics._base import MetricCI
 
 __all__ = ["available_metrics", "resolve_metric"]
 
-_CLASSES = [getattr(_binary, name) for name in _binary.__all__]
+_MODULES = (_binary, _regression, _scores)
+_CLASSES = [getattr(module, name) for module in _MODULES for name in module.__all__]
 _BY_NAME = {
     metric.name: type(metric)
     for metric in (cls() for cls in _CLASSES if cls is not _binary.FBetaCI)
 }
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
-_OF_SCORES = {"average_precision", "roc_auc", "log_loss", "brier_score"}
 _AVERAGE = re.compile("_(macro|micro|weighted|samples)$")
 # scikit-learn's fowlkes_mallows_score compares clusterings.
 _NOT_OF_LABELS = {"fowlkes_mallows_score": "cosine"}
@@ -37,7 +37,7 @@ def available_metrics() -> list[str]:
     --------
     >>> import skci
     >>> skci.available_metrics()[:3]
-    ['accuracy', 'balanced_accuracy', 'cohen_kappa']
+    ['accuracy', 'average_precision', 'balanced_accuracy']
     """
     return sorted(_BY_NAME)
 
@@ -76,8 +76,6 @@ def _unknown(metric: str) -> str:
         return f"unknown metric {metric!r}; available are {available_metrics()}"
     if _AVERAGE.search(metric):
         return f"{metric!r} averages over several classes; metrics here are of two"
-    if metric in _OF_SCORES:
-        return f"{metric!r} is a metric of scores; metrics here are of labels"
     # Short names differ by a letter and mean the opposite: tpr and fpr.
     name = metric.lower().removesuffix("_score").removesuffix("_loss")
     known_names = [known for known in (*_BY_NAME, *ALIASES) if len(known) > 4]

@@ -1,0 +1,391 @@
+"""The metric objects of regression: functions of means over rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skci._estimate import MetricEstimate
+from skci._joint import Parameter
+from skci._means import FunctionOfMeans, first
+from skci._measures import Trait
+from skci._outcomes import UNLISTED, OutcomeTable, list_rows
+from skci._validation import check_numbers, check_rows, check_share
+from skci.metrics._base import MetricCI
+
+__all__ = [
+    "R2CI",
+    "D2AbsoluteErrorCI",
+    "ExplainedVarianceCI",
+    "MeanAbsoluteErrorCI",
+    "MeanAbsolutePercentageErrorCI",
+    "MeanPinballLossCI",
+    "MeanSquaredErrorCI",
+    "PearsonCorrelationCI",
+    "RootMeanSquaredErrorCI",
+]
+
+Array = NDArray[Any]
+
+
+class RegressionMetricCI(MetricCI):
+    """A metric of predicted numbers."""
+
+    _reads = "values"
+    _default_method = "delta"
+
+    def __init__(
+        self, *, confidence_level: float = 0.95, method: str | None = None
+    ) -> None:
+        self.confidence_level = confidence_level
+        self.method = method
+
+    def __call__(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        *more: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> MetricEstimate:
+        """Estimate the measure and its interval.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like of shape (n_samples,)
+            True and predicted numbers.
+        *more
+            Nothing; scikit-learn passes three to a scorer, which a metric is not.
+        sample_weight, groups : array-like of shape (n_samples,), optional
+            See :func:`skci.joint_report`.
+
+        Returns
+        -------
+        MetricEstimate
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an option or the numbers are not what they must be.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If the measure is not defined, as R2 of a constant.
+        """
+        self._check_arguments(more)
+        self._check()
+        table, y, (values,) = numbers_table(
+            y_true, {"y_pred": y_pred}, sample_weight=sample_weight, groups=groups
+        )
+        return self._of_one(self._parameter(table, y, values), table.design)
+
+    def _parameter(
+        self,
+        table: OutcomeTable,
+        y: Array,
+        values: Array,
+        *,
+        method: str | None = None,
+        rule: str = "",
+        metric: str | None = None,
+    ) -> Parameter:
+        """Bind the measure to the numbers of one rule, row by row."""
+        label = self.name if metric is None else metric
+        features = np.stack(self._features(y, values, table.counts), axis=1)
+        functional = FunctionOfMeans(self._function, features, (rule, label))
+        return Parameter(
+            rule=rule,
+            metric=label,
+            trait=self._measure,
+            functional=functional,
+            method=self._resolve_method(method),
+            counts=table.counts,
+            index=np.arange(len(y)),
+            moments=functional.moments,
+            view=UNLISTED,
+            smoothing=np.zeros(len(y)),
+        )
+
+    @staticmethod
+    def _function(*means: Any) -> Any:
+        return first(*means)
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        raise NotImplementedError
+
+
+def numbers_table(
+    y_true: Any,
+    y_pred: dict[str, Any],
+    *,
+    truth: str = "y_true",
+    sample_weight: Any = None,
+    groups: Any = None,
+) -> tuple[OutcomeTable, Array, list[Array]]:
+    """Check true and predicted numbers; list the rows that weigh something."""
+    y = check_numbers(y_true, truth)
+    columns = [
+        check_numbers(values, name, len(y), truth) for name, values in y_pred.items()
+    ]
+    weights, clusters, kept = check_rows(sample_weight, groups, len(y), truth)
+    y = y[kept]
+    table = list_rows(np.zeros((len(y), 0), dtype=bool), weights, clusters)
+    return table, y, [column[kept] for column in columns]
+
+
+def _error(name: str) -> Trait:
+    return Trait(
+        name,
+        bounds=(0.0, np.inf),
+        greater_is_better=False,
+        smooth=False,
+        blurs=False,
+        scale_free=False,
+    )
+
+
+def _explained(name: str, low: float = -np.inf) -> Trait:
+    return Trait(name, bounds=(low, 1.0), smooth=False, blurs=False, scale_free=False)
+
+
+class MeanSquaredErrorCI(RegressionMetricCI):
+    r"""Mean squared error.
+
+    The point estimate is that of :func:`sklearn.metrics.mean_squared_error`. Less is
+    better. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import MeanSquaredErrorCI
+    >>> MeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_squared_error = 1.25 [0.74, 1.76], 95% interval (delta, n = 40)
+    """
+
+    _measure = _error("mean_squared_error")
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        return [(y - values) ** 2]
+
+
+class RootMeanSquaredErrorCI(MeanSquaredErrorCI):
+    r"""Root of the mean squared error.
+
+    The point estimate is that of :func:`sklearn.metrics.root_mean_squared_error`. Less
+    is better. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import RootMeanSquaredErrorCI
+    >>> RootMeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    root_mean_squared_error = 1.12 [0.89, 1.35], 95% interval (delta, n = 40)
+    """
+
+    _measure = _error("root_mean_squared_error")
+
+    @staticmethod
+    def _function(*means: Any) -> Any:
+        return np.sqrt(means[0])
+
+
+class MeanAbsoluteErrorCI(RegressionMetricCI):
+    r"""Mean absolute error.
+
+    The point estimate is that of :func:`sklearn.metrics.mean_absolute_error`. Less is
+    better. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import MeanAbsoluteErrorCI
+    >>> MeanAbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_absolute_error = 0.75 [0.49, 1.01], 95% interval (delta, n = 40)
+    """
+
+    _measure = _error("mean_absolute_error")
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        return [np.abs(y - values)]
+
+
+class MeanAbsolutePercentageErrorCI(RegressionMetricCI):
+    r"""Mean absolute error relative to the truth.
+
+    The point estimate is that of
+    :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent.
+    Less is better. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import MeanAbsolutePercentageErrorCI
+    >>> MeanAbsolutePercentageErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_absolute_percentage_error = 0.208 [0.140, 0.276], 95% interval (delta, n = 40)
+    """
+
+    _measure = _error("mean_absolute_percentage_error")
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        least = np.finfo(float).eps
+        return [np.abs(y - values) / np.maximum(np.abs(y), least)]
+
+
+class MeanPinballLossCI(RegressionMetricCI):
+    r"""Mean pinball loss, of predicted quantiles.
+
+    The point estimate is that of :func:`sklearn.metrics.mean_pinball_loss`. Less is
+    better.
+
+    Parameters
+    ----------
+    alpha : float, default=0.5
+        Level of the quantile, between 0 and 1.
+    confidence_level, method
+        See :class:`MetricCI`.
+
+    Examples
+    --------
+    >>> from skci import MeanPinballLossCI
+    >>> MeanPinballLossCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_pinball_loss = 0.075 [0.049, 0.101], 95% interval (delta, n = 40)
+    """
+
+    _measure = _error("mean_pinball_loss")
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.5,
+        confidence_level: float = 0.95,
+        method: str | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.confidence_level = confidence_level
+        self.method = method
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_share(self.alpha, "alpha")
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        over = y - values
+        return [np.maximum(self.alpha * over, (self.alpha - 1) * over)]
+
+
+class R2CI(RegressionMetricCI):
+    r"""Coefficient of determination.
+
+    It is :math:`1 - E(y - \hat y)^2 / \operatorname{Var} y`.
+    The point estimate is that of
+    :func:`sklearn.metrics.r2_score`, but undefined where all truths are
+    equal. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import R2CI
+    >>> R2CI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    r2 = 0.800 [0.710, 0.890], 95% interval (delta, n = 40)
+    """
+
+    _measure = _explained("r2")
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        centred = y - np.average(y, weights=weights)
+        return [(y - values) ** 2, centred, centred**2]
+
+    @staticmethod
+    def _function(*means: Any) -> Any:
+        error, mean, square = means
+        return 1 - error / _spread(square - mean * mean)
+
+
+class ExplainedVarianceCI(RegressionMetricCI):
+    r"""Explained variance.
+
+    It is :math:`1 - \operatorname{Var}(y - \hat y) / \operatorname{Var} y`.
+    The point estimate is that of
+    :func:`sklearn.metrics.explained_variance_score`, but undefined where all
+    truths are equal. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import ExplainedVarianceCI
+    >>> ExplainedVarianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    explained_variance = 0.850 [0.805, 0.895], 95% interval (delta, n = 40)
+    """
+
+    _measure = _explained("explained_variance")
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        centred = y - np.average(y, weights=weights)
+        errors = y - values
+        errors = errors - np.average(errors, weights=weights)
+        return [errors, errors**2, centred, centred**2]
+
+    @staticmethod
+    def _function(*means: Any) -> Any:
+        bias, error, mean, square = means
+        return 1 - (error - bias * bias) / _spread(square - mean * mean)
+
+
+class D2AbsoluteErrorCI(RegressionMetricCI):
+    r"""Share of the absolute error of the median that predictions save.
+
+    The point estimate is that of :func:`sklearn.metrics.d2_absolute_error_score`. The
+    median minimises the error that it is compared with, so that its own uncertainty
+    does not matter to first order. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import D2AbsoluteErrorCI
+    >>> D2AbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_absolute_error = 0.75 [0.63, 0.87], 95% interval (delta, n = 40)
+    """
+
+    _measure = _explained("d2_absolute_error")
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        return [np.abs(y - values), np.abs(y - _median(y, weights))]
+
+    @staticmethod
+    def _function(*means: Any) -> Any:
+        error, without = means
+        return 1 - error / _spread(without)
+
+
+class PearsonCorrelationCI(RegressionMetricCI):
+    r"""Pearson's correlation of truths and predictions.
+
+    The point estimate is that of :func:`scipy.stats.pearsonr`. See :class:`MetricCI`
+    for the options.
+
+    Examples
+    --------
+    >>> from skci import PearsonCorrelationCI
+    >>> PearsonCorrelationCI()([1, 2, 3, 4] * 10, [1, 3, 2, 4] * 10)
+    pearson_correlation = 0.80 [0.69, 0.91], 95% interval (delta, n = 40)
+    """
+
+    _measure = _explained("pearson_correlation", low=-1.0)
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        y, values = (own - np.average(own, weights=weights) for own in (y, values))
+        return [y, values, y * y, values * values, y * values]
+
+    @staticmethod
+    def _function(*means: Any) -> Any:
+        y, p, yy, pp, yp = means
+        return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
+
+
+def _spread(value: Any) -> Any:
+    """Return what is divided by; NaN where there is no spread to compare with."""
+    return value if np.real(value) > 0 else np.nan
+
+
+def _median(y: Array, weights: Array) -> float:
+    """Weighted median: the middle of the values that may be one."""
+    order = np.argsort(y, kind="stable")
+    share = np.cumsum(weights[order]) / weights.sum()
+    lowest, highest = np.searchsorted(share, [0.5 - 1e-12, 0.5 + 1e-12])
+    return float(y[order[lowest]] + y[order[highest]]) / 2

@@ -1,0 +1,294 @@
+"""The metric objects of scores: areas under curves, and losses of probabilities."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skci._auc import AveragePrecision, RocAuc
+from skci._estimate import MetricEstimate
+from skci._functionals import Functional
+from skci._joint import Parameter
+from skci._means import FunctionOfMeans, first
+from skci._measures import Trait
+from skci._outcomes import UNLISTED, OutcomeTable
+from skci._responses import positive_scores
+from skci._validation import (
+    binary_table,
+    check_numbers,
+    check_probabilities,
+    check_rows,
+)
+from skci.metrics._base import MetricCI, check_bound
+
+__all__ = ["AveragePrecisionCI", "BrierScoreCI", "LogLossCI", "RocAucCI"]
+
+Array = NDArray[Any]
+
+
+class ScoreMetricCI(MetricCI):
+    """A metric of a score, which is the greater the rather a row is positive."""
+
+    _reads = "scores"
+    _probabilities = False
+
+    def __init__(
+        self,
+        *,
+        confidence_level: float = 0.95,
+        method: str | None = None,
+        pos_label: Any = None,
+    ) -> None:
+        self.confidence_level = confidence_level
+        self.method = method
+        self.pos_label = pos_label
+
+    def __call__(
+        self,
+        y_true: Any,
+        y_score: Any,
+        *more: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> MetricEstimate:
+        """Estimate the measure and its interval.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            True labels, two at most.
+        y_score : array-like of shape (n_samples,)
+            Scores, such as the probability of the positive label; that is `pos_label`,
+            or 1.
+        *more
+            Nothing; scikit-learn passes three to a scorer, which a metric is not.
+        sample_weight, groups : array-like of shape (n_samples,), optional
+            See :func:`skci.joint_report`.
+
+        Returns
+        -------
+        MetricEstimate
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an option, the labels or the scores are not what they must be.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If there are no rows of one of the labels.
+        """
+        self._check_arguments(more)
+        self._check()
+        table, positive, _ = binary_table(
+            y_true,
+            {},
+            pos_label=self.pos_label,
+            sample_weight=sample_weight,
+            groups=groups,
+            merged=False,
+        )
+        scores = kept_scores(y_score, "y_score", len(y_true), sample_weight)
+        parameter = self._parameter(table, scores, pos_label=positive)
+        return self._of_one(parameter, table.design)
+
+    def scorer(self, *, bound: str | None = None) -> Any:
+        """Make a scorer for scikit-learn's model selection.
+
+        Parameters
+        ----------
+        bound : {"low", "high"}, optional
+            Score by a limit of the interval instead of the estimate. A search averages
+            it over folds; the mean is a cautious score, not itself a limit.
+
+        Returns
+        -------
+        callable
+            ``scorer(estimator, X, y)``, which asks for probabilities, or for a decision
+            function where the metric does not need them and there are none; negated
+            where a lower value is better, as scikit-learn does.
+
+        Raises
+        ------
+        ValueError
+            If `bound` is neither "low" nor "high".
+        """
+        check_bound(bound)
+        return _Scorer(self, bound)
+
+    def _parameter(
+        self,
+        table: OutcomeTable,
+        scores: Array,
+        *,
+        method: str | None = None,
+        rule: str = "",
+        metric: str | None = None,
+        pos_label: Any = None,
+        exchanged: bool = False,
+        name: str = "y_score",
+    ) -> Parameter:
+        """Bind the measure to the scores of one rule, row by row."""
+        label = self.name if metric is None else metric
+        if self._probabilities:
+            check_probabilities(scores, name, label)
+        positive = table.outcomes[:, 0] != exchanged
+        rows = len(scores)
+        return Parameter(
+            rule=rule,
+            metric=label,
+            trait=self._measure,
+            functional=self._functional(positive, scores, (rule, label)),
+            method=self._resolve_method(method),
+            counts=table.counts,
+            index=np.arange(rows),
+            moments=((rule, label),),
+            view=UNLISTED,
+            smoothing=np.zeros(rows),
+            pos_label=pos_label,
+        )
+
+    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
+        raise NotImplementedError
+
+
+class _Scorer:
+    """Scores an estimator by a metric of its scores."""
+
+    def __init__(self, metric: ScoreMetricCI, bound: str | None) -> None:
+        self.metric = metric
+        self.bound = bound
+
+    def __call__(self, estimator: Any, X: Any, y: Any, **rows: Any) -> float:
+        metric = self.metric
+        positive = 1 if metric.pos_label is None else metric.pos_label
+        scores = positive_scores(estimator, X, positive, metric._probabilities)
+        found = metric(y, scores, **rows)
+        value = float(found) if self.bound is None else getattr(found, self.bound)
+        return float(value if metric.greater_is_better else -value)
+
+    def __repr__(self) -> str:
+        bound = "" if self.bound is None else f"bound={self.bound!r}"
+        return f"{self.metric!r}.scorer({bound})"
+
+
+def kept_scores(values: Any, name: str, n: int, sample_weight: Any) -> Array:
+    """Scores of the rows that weigh something."""
+    scores = check_numbers(values, name, n)
+    *_, kept = check_rows(sample_weight, None, n, "y_true")
+    own: Array = scores[kept]
+    return own
+
+
+class RocAucCI(ScoreMetricCI):
+    r"""Area under the ROC curve.
+
+    The probability that a positive row has a greater score than a negative one, ties
+    counting half. The point estimate is that of :func:`sklearn.metrics.roc_auc_score`,
+    the standard error that of DeLong, DeLong and Clarke-Pearson (1988). Intervals are
+    formed on the logit scale, or by "delta" if asked for. Where all positive rows are
+    above all negative ones, the interval is :math:`[k / (k + z^2), 1]`, k the number of
+    rows of the rarer label. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import RocAucCI
+    >>> y = [0] * 40 + [1] * 40
+    >>> scores = [*range(40), *range(20, 60)]
+    >>> RocAucCI()(y, scores)
+    roc_auc = 0.875 [0.784, 0.931], 95% interval (logit, n = 80)
+    """
+
+    _measure = Trait("roc_auc", smooth=False, blurs=False)
+    _default_method = "logit"
+
+    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
+        return RocAuc(positive, scores, name)
+
+
+class AveragePrecisionCI(ScoreMetricCI):
+    r"""Average precision, a summary of the precision-recall curve.
+
+    The mean over the positive rows of the precision at their scores. The point estimate
+    is that of :func:`sklearn.metrics.average_precision_score`. Intervals are formed on
+    the logit scale, or by "delta" if asked for. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import AveragePrecisionCI
+    >>> y = [0] * 40 + [1] * 40
+    >>> scores = [*range(40), *range(20, 60)]
+    >>> AveragePrecisionCI()(y, scores)
+    average_precision = 0.883 [0.787, 0.939], 95% interval (logit, n = 80)
+    """
+
+    _measure = Trait("average_precision", smooth=False, blurs=False)
+    _default_method = "logit"
+
+    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
+        return AveragePrecision(positive, scores, name)
+
+
+class BrierScoreCI(ScoreMetricCI):
+    r"""Brier score, the mean squared error of a probability.
+
+    The point estimate is that of :func:`sklearn.metrics.brier_score_loss`. Less is
+    better. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import BrierScoreCI
+    >>> y = [0] * 40 + [1] * 40
+    >>> BrierScoreCI()(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    brier_score = 0.084 [0.059, 0.109], 95% interval (delta, n = 80)
+    """
+
+    _measure = Trait(
+        "brier_score",
+        greater_is_better=False,
+        smooth=False,
+        blurs=False,
+        scale_free=False,
+    )
+    _default_method = "delta"
+    _probabilities = True
+
+    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
+        losses = (scores - positive) ** 2
+        return FunctionOfMeans(first, losses[:, np.newaxis], name)
+
+
+class LogLossCI(ScoreMetricCI):
+    r"""Log loss, the mean of minus the logarithm of the probability of the truth.
+
+    The point estimate is that of :func:`sklearn.metrics.log_loss`; as there,
+    probabilities are kept away from 0 and 1 by the rounding of their type. Less is
+    better. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import LogLossCI
+    >>> y = [0] * 40 + [1] * 40
+    >>> LogLossCI()(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    log_loss = 0.302 [0.243, 0.360], 95% interval (delta, n = 80)
+    """
+
+    _measure = Trait(
+        "log_loss",
+        bounds=(0.0, np.inf),
+        greater_is_better=False,
+        smooth=False,
+        blurs=False,
+        scale_free=False,
+    )
+    _default_method = "delta"
+    _probabilities = True
+
+    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
+        least = np.finfo(float).eps
+        of_truth = np.where(positive, scores, 1 - scores)
+        losses = -np.log(np.clip(of_truth, least, 1 - least))
+        return FunctionOfMeans(first, losses[:, np.newaxis], name)

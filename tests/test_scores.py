@@ -1,0 +1,547 @@
+"""Metrics of scores: areas under curves, losses of probabilities, beside labels."""
+
+import csv
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit, logit
+from scipy.stats import norm
+from sklearn import metrics as sk
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import cross_val_score
+
+from skci import (
+    AveragePrecisionCI,
+    BrierScoreCI,
+    JointEvaluator,
+    LogLossCI,
+    RocAucCI,
+    confusion_matrix_report,
+    joint_report,
+    threshold_report,
+)
+from skci._auc import AveragePrecision, RocAuc
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+
+REFERENCE = Path(__file__).parent / "reference"
+
+METRICS = {
+    "roc_auc": (RocAucCI, sk.roc_auc_score),
+    "average_precision": (AveragePrecisionCI, sk.average_precision_score),
+    "brier_score": (BrierScoreCI, sk.brier_score_loss),
+    "log_loss": (LogLossCI, sk.log_loss),
+}
+AREAS = ["roc_auc", "average_precision"]
+
+RNG = np.random.default_rng(0)
+N = 300
+Y = (RNG.random(N) < 0.3).astype(int)
+SCORES = {  # some of them equal
+    name: np.round(expit(RNG.normal(size=N) + gain * (Y - 0.5)), 2)
+    for name, gain in (("A", 2.0), ("B", 1.5), ("C", 1.4))
+}
+WEIGHTS = RNG.uniform(0.2, 3, N)
+WEIGHTS[:20] = 0
+GROUPS = RNG.integers(0, 60, N)
+
+
+def standard_error(metric, weights, groups, score=SCORES["A"]):
+    """The infinitesimal jackknife, by small changes of the weights."""
+    step = 1e-5
+    changes = []
+    for g in np.unique(groups[weights > 0]):
+        there, back = (
+            metric(Y, score, sample_weight=weights * np.where(groups == g, 1 + h, 1))
+            for h in (step, -step)
+        )
+        changes.append((there - back) / (2 * step))
+    number = len(changes)
+    return np.sqrt(number / (number - 1) * np.sum(np.square(changes)))
+
+
+# --------------------------------------------------------------------------------------
+# One metric
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS, np.arange(N) % 3])
+@pytest.mark.parametrize("name", METRICS)
+def test_estimates_are_those_of_sklearn(name, weights):
+    metric, reference = METRICS[name]
+    for score in SCORES.values():
+        found = metric()(Y, score, sample_weight=weights)
+        expected = reference(Y, score, sample_weight=weights)
+        assert found == pytest.approx(expected, rel=1e-12)
+        assert found.low < found < found.high
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("groups", [np.arange(N), GROUPS], ids=["rows", "groups"])
+def test_standard_errors_are_those_of_the_infinitesimal_jackknife(name, groups):
+    metric, _ = METRICS[name]
+    for weights in (np.ones(N), WEIGHTS):
+        found = metric()(
+            Y,
+            SCORES["A"],
+            sample_weight=weights,
+            groups=None if groups is not GROUPS else GROUPS,
+        )
+        expected = standard_error(metric(), weights, groups)
+        # within the classes the area divides by their sizes less one
+        rel = 0.01 if name == "roc_auc" else 1e-4
+        assert found.standard_error == pytest.approx(expected, rel=rel)
+
+
+@pytest.mark.parametrize("name", ["brier_score", "log_loss"])
+def test_a_loss_is_a_mean(name):
+    metric, reference = METRICS[name]
+    losses = [
+        reference([y], [s], labels=[0, 1]) for y, s in zip(Y, SCORES["A"], strict=True)
+    ]
+    found = metric()(Y, SCORES["A"])
+    assert found.standard_error == pytest.approx(np.std(losses, ddof=1) / np.sqrt(N))
+    reach = norm.isf(0.025) * found.standard_error
+    assert_allclose(found.confidence_interval(), [found - reach, found + reach])
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_areas_are_on_the_logit_scale(name):
+    metric, _ = METRICS[name]
+    found, plain = metric()(Y, SCORES["A"]), metric(method="delta")(Y, SCORES["A"])
+    assert (found.method, plain.method) == ("logit", "delta")
+    assert found.standard_error == plain.standard_error
+    reach = norm.isf(0.025) * found.standard_error
+    assert_allclose(plain.confidence_interval(), [found - reach, found + reach])
+    reach /= found * (1 - found)
+    expected = expit(logit(float(found)) + np.array([-reach, reach]))
+    assert_allclose(found.confidence_interval(), expected)
+
+
+def delong(y, scores):
+    """Covariance of areas by all pairs of rows, from the definition."""
+    y = np.asarray(y, dtype=bool)
+    wins = [
+        (s[y][:, np.newaxis] > s[~y]) + 0.5 * (s[y][:, np.newaxis] == s[~y])
+        for s in map(np.asarray, scores)
+    ]
+    of_positive = np.cov([own.mean(axis=1) for own in wins])
+    of_negative = np.cov([own.mean(axis=0) for own in wins])
+    return of_positive / y.sum() + of_negative / (~y).sum()
+
+
+def test_covariances_of_areas_are_those_of_delong():
+    report = joint_report(Y, y_score=SCORES, metrics="roc_auc")
+    expected = delong(Y, SCORES.values())
+    assert_allclose(report.covariance, expected, rtol=1e-12, atol=1e-16)
+
+
+def test_published_example_of_proc():
+    with (REFERENCE / "auc_rows.csv").open() as stream:
+        rows = [
+            {name: float(value or "nan") for name, value in row.items()}
+            for row in csv.DictReader(stream)
+        ]
+    with (REFERENCE / "auc.csv").open() as stream:
+        known = {row["name"]: float(row["value"]) for row in csv.DictReader(stream)}
+    columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    scores = {"first": columns["s100b"], "second": columns["ndka"]}
+    report = joint_report(
+        columns["poor"], y_score=scores, metrics="roc_auc", method="delta"
+    )
+    for rule in scores:
+        own = report.individual()[rule, "roc_auc"]
+        limits = [known[f"low_{rule}"], known[f"high_{rule}"]]
+        assert own == pytest.approx(known[f"auc_{rule}"], rel=1e-12)
+        assert_allclose(own.confidence_interval(), limits, rtol=1e-10)
+    assert report.covariance[0, 1] == pytest.approx(known["covariance"], rel=1e-10)
+    compared = report.differences()
+    z = compared.estimates[0] / np.sqrt(compared.covariance[0, 0])
+    assert z == pytest.approx(known["z"], rel=1e-10)
+    assert compared.pvalues[0] == pytest.approx(known["pvalue"], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_rows_in_any_order_and_monotone_scores(name):
+    metric, _ = METRICS[name]
+    expected = metric()(Y, SCORES["A"], sample_weight=WEIGHTS, groups=GROUPS)
+    order = np.random.default_rng(1).permutation(N)
+    found = metric()(
+        Y[order],
+        SCORES["A"][order],
+        sample_weight=WEIGHTS[order],
+        groups=GROUPS[order],
+    )
+    assert_allclose(found.confidence_interval(), expected.confidence_interval())
+    if name in AREAS:
+        again = metric()(Y, SCORES["A"] ** 3 - 7, sample_weight=WEIGHTS, groups=GROUPS)
+        assert again.confidence_interval() == expected.confidence_interval()
+    words = np.where(Y == 1, "yes", "no")
+    named = metric(pos_label="yes")(words, SCORES["A"])
+    assert named.confidence_interval() == metric()(Y, SCORES["A"]).confidence_interval()
+
+
+def test_the_other_label_mirrors_the_area():
+    found = RocAucCI()(Y, SCORES["A"])
+    other = RocAucCI(pos_label=0)(Y, SCORES["A"])
+    assert other == pytest.approx(1 - found)
+    assert_allclose(
+        other.confidence_interval(), 1 - np.array(found.confidence_interval())[::-1]
+    )
+
+
+@pytest.mark.parametrize("functional", [RocAuc, AveragePrecision])
+def test_influence_values_have_mean_zero(functional):
+    p = WEIGHTS / WEIGHTS.sum()
+    _, influence, _ = functional(Y == 1, SCORES["A"], "")(p)
+    assert p @ influence == pytest.approx(
+        0, abs=1e-3 if functional is RocAuc else 1e-15
+    )
+
+
+# --------------------------------------------------------------------------------------
+# At the ends
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_a_perfect_order(name):
+    metric, _ = METRICS[name]
+    y = np.repeat([0, 1], [50, 40])
+    for level in (0.9, 0.95):
+        found = metric(confidence_level=level)(y, np.arange(90))
+        z = norm.isf((1 - level) / 2)
+        assert_allclose(found.confidence_interval(), [40 / (40 + z**2), 1])
+        assert found == 1
+    if name == "roc_auc":
+        worst = metric()(y, -np.arange(90.0)).confidence_interval()
+        assert_allclose(worst, [0, z**2 / (40 + z**2)])
+    assert found.pvalue(0.5) < 1e-3
+    with pytest.warns(DegenerateVarianceWarning, match="whole range"):
+        assert metric(method="delta")(y, np.arange(90)).confidence_interval() == (0, 1)
+
+
+def test_a_perfect_order_is_independent_of_the_others():
+    scores = SCORES | {"perfect": Y + 0.0}
+    report = joint_report(Y, y_score=scores, metrics="roc_auc")
+    assert_allclose(report.correlation[3], [0, 0, 0, 1])
+    low, high = report["perfect", "roc_auc"].confidence_interval()
+    k = Y.sum()
+    assert low == pytest.approx(k / (k + report.critical_value**2)) and high == 1
+
+
+@pytest.mark.parametrize("name", AREAS)
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_one_positive_row(name):
+    metric, _ = METRICS[name]
+    y = np.zeros(40, dtype=int)
+    y[17] = 1
+    with pytest.warns(DegenerateVarianceWarning):
+        assert metric()(y, np.arange(40)).confidence_interval() == (0, 1)
+    report = joint_report(y, y_score={"A": np.arange(40), "B": -Y[:40]}, metrics=[name])
+    with pytest.warns(DegenerateVarianceWarning):
+        assert report.differences()[name, "A", "B"].confidence_interval() == (-1, 1)
+
+
+@pytest.mark.parametrize("name", AREAS)
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_perfect_order_of_weighted_and_grouped_rows(name):
+    metric, _ = METRICS[name]
+    y = np.repeat([0, 1], 40)
+    plain = metric()(y, np.arange(80)).low
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        weighted = metric()(y, np.arange(80), sample_weight=rng.uniform(0.5, 2, 80)).low
+        assert 0.85 < weighted < plain
+        grouped = metric()(y, np.arange(80), groups=np.arange(80) // 2).low
+        assert grouped == pytest.approx(20 / (20 + 3.84), abs=0.02)
+    one = metric()(y, np.arange(80), groups=np.where(y == 1, -1, np.arange(80)))
+    with pytest.warns(DegenerateVarianceWarning):
+        assert one.confidence_interval() == (0, 1)  # all positives in one group
+
+
+def test_a_difference_from_a_perfect_order_is_not_known():
+    y = np.repeat([0, 1], 40)
+    good = np.arange(80.0)
+    good[39:41] = good[41:38:-1][:2]
+    report = joint_report(y, y_score={"A": np.arange(80), "B": good}, metrics="auc")
+    with pytest.warns(DegenerateVarianceWarning):
+        found = report.differences()["auc", "A", "B"].confidence_interval()
+    assert found == (-1, 1)
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_no_positive_row(name):
+    metric, _ = METRICS[name]
+    with pytest.warns(UndefinedMetricWarning):
+        found = metric()(np.zeros(40, dtype=int), np.arange(40))
+    assert np.isnan(found) and found.confidence_interval() == (0, 1)
+
+
+def test_few_rows_of_a_label_warn():
+    with pytest.warns(SmallSampleWarning, match="roc_auc: fewer than 30 rows of"):
+        RocAucCI()(Y[:60], SCORES["A"][:60]).confidence_interval()
+
+
+def test_identical_scores_do_not_differ():
+    report = joint_report(
+        Y, y_score={"A": SCORES["A"], "B": SCORES["A"]}, metrics=["roc_auc", "log_loss"]
+    )
+    compared = report.differences()
+    with pytest.warns(DegenerateVarianceWarning):
+        assert compared["roc_auc", "A", "B"].confidence_interval() == (-1, 1)
+    assert (compared.estimates == 0).all() and (compared.pvalues == 1).all()
+
+
+# --------------------------------------------------------------------------------------
+# Beside labels
+# --------------------------------------------------------------------------------------
+
+LABELS = {name: (score > 0.5).astype(int) for name, score in SCORES.items()}
+MIXED = ["accuracy", "roc_auc", "log_loss", "f1"]
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
+def test_a_mixed_report(groups):
+    rows = {"sample_weight": WEIGHTS, "groups": groups}
+    report = joint_report(Y, LABELS, y_score=SCORES, metrics=MIXED, **rows)
+    assert list(report)[:4] == [("A", name) for name in MIXED]
+    assert {own.method for own in report._joint.parameters} == {
+        "blurred", "logit", "delta",
+    }  # fmt: skip
+    labels = joint_report(Y, LABELS, metrics=["accuracy", "f1"], **rows)
+    scores = joint_report(Y, y_score=SCORES, metrics=["roc_auc", "log_loss"], **rows)
+    for rule, metric in report:
+        own = (labels if metric in ("accuracy", "f1") else scores).individual()
+        assert_allclose(
+            report.individual()[rule, metric].confidence_interval(),
+            own[rule, metric].confidence_interval(),
+            rtol=1e-9,
+        )
+
+
+def test_covariance_of_labels_and_scores():
+    """Held to the jackknife that deletes one row."""
+    report = joint_report(Y, LABELS, y_score=SCORES, metrics=MIXED, method="delta")
+    values = []
+    for k in range(N):
+        y, label, score = (np.delete(own, k) for own in (Y, LABELS["A"], SCORES["A"]))
+        values.append(
+            [
+                sk.accuracy_score(y, label),
+                sk.roc_auc_score(y, score),
+                sk.log_loss(y, score),
+                sk.f1_score(y, label),
+            ]
+        )
+    jackknife = (N - 1) ** 2 / N * np.cov(np.transpose(values))
+    scale = np.sqrt(np.diag(jackknife))
+    found = report.covariance[:4, :4] / np.outer(scale, scale)
+    assert_allclose(found, jackknife / np.outer(scale, scale), atol=0.02)
+
+
+def test_names_of_labels_and_scores_agree():
+    for scores in ({"a": SCORES["A"]}, SCORES, SCORES["A"]):
+        with pytest.raises(
+            ValueError, match=r"y_score must name the rules of y_pred, \["
+        ):
+            joint_report(Y, {"A": LABELS["A"]}, y_score=scores, metrics=["f1", "auc"])
+    report = joint_report(Y, LABELS["A"], y_score=SCORES["A"], metrics=["f1", "auc"])
+    assert list(report) == [("y_pred", "f1"), ("y_pred", "auc")]
+
+
+def test_scorers_are_those_of_sklearn():
+    X = np.stack([SCORES["A"], SCORES["B"]], axis=1)
+    logistic, ridge = LogisticRegression(), RidgeClassifier()
+    for metric, reference in [
+        (RocAucCI, "roc_auc"), (AveragePrecisionCI, "average_precision"),
+        (BrierScoreCI, "neg_brier_score"), (LogLossCI, "neg_log_loss"),
+    ]:  # fmt: skip
+        found = cross_val_score(logistic, X, Y, scoring=metric().scorer())
+        assert_allclose(found, cross_val_score(logistic, X, Y, scoring=reference))
+    found = cross_val_score(ridge, X, Y, scoring=RocAucCI().scorer())
+    assert_allclose(found, cross_val_score(ridge, X, Y, scoring="roc_auc"))
+    logistic.fit(X, Y)
+    scorer = LogLossCI(confidence_level=0.9).scorer(bound="high")
+    probability = logistic.predict_proba(X)[:, 1]
+    expected = -LogLossCI(confidence_level=0.9)(Y, probability).high
+    assert pickle.loads(pickle.dumps(scorer))(logistic, X, Y) == expected
+    with pytest.raises(ValueError, match="bound must be"):
+        RocAucCI().scorer(bound="middle")
+    with pytest.raises(TypeError, match="need an estimator with predict_proba"):
+        LogLossCI().scorer()(ridge.fit(X, Y), X, Y)
+    with pytest.raises(NotFittedError):
+        RocAucCI().scorer()(LogisticRegression(), X, Y)
+
+
+def test_scores_are_of_one_label():
+    X = SCORES["A"][:, np.newaxis]
+    rules = {"A": LogisticRegression().fit(X, Y)}
+    zero = JointEvaluator(rules, ["f1", RocAucCI(pos_label=0)]).evaluate(X, Y)
+    expected = sk.roc_auc_score(1 - Y, 1 - rules["A"].predict_proba(X)[:, 1])
+    assert zero["A", "roc_auc"] == pytest.approx(expected)
+    both = {"one": RocAucCI(pos_label=1), "zero": BrierScoreCI(pos_label=0)}
+    with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
+        JointEvaluator(rules, both).evaluate(X, Y)
+    with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
+        joint_report(Y, y_score=SCORES, metrics=both)
+
+
+def test_an_evaluator_asks_for_scores():
+    X = np.stack([SCORES["A"], SCORES["B"]], axis=1)
+    words = np.where(Y == 1, "a", "b")  # the positive label comes first
+    rules = {
+        "logistic": LogisticRegression().fit(X, words),
+        "ridge": RidgeClassifier().fit(X, words),
+    }
+    asked = []
+
+    class Once(LogisticRegression):
+        def predict_proba(self, X):
+            asked.append("scores")
+            return super().predict_proba(X)
+
+    rules["once"] = Once().fit(X, words)
+    evaluator = JointEvaluator(rules, ["roc_auc", "accuracy", "ap"], pos_label="a")
+    report = evaluator.evaluate(X, words)
+    assert asked == ["scores"]
+    probability = rules["logistic"].predict_proba(X)[:, 0]
+    decision = -rules["ridge"].decision_function(X)
+    for rule, score in (("logistic", probability), ("ridge", decision)):
+        assert report[rule, "roc_auc"] == pytest.approx(sk.roc_auc_score(Y, score))
+    with pytest.raises(TypeError, match="ridge: the metrics need an"):
+        JointEvaluator(rules, "log_loss", pos_label="a").evaluate(X, words)
+    with pytest.raises(ValueError, match=r"ridge: scores need .* two classes"):
+        three = RidgeClassifier().fit(X, np.arange(N) % 3)
+        JointEvaluator({"ridge": three}, "auc", pos_label="a").evaluate(X, words)
+
+
+# --------------------------------------------------------------------------------------
+# Thresholds
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
+def test_thresholds_are_rules(groups):
+    words = np.where(Y == 1, "yes", "no")
+    rows = {"sample_weight": WEIGHTS, "groups": groups, "method": "score"}
+    report = threshold_report(
+        words,
+        SCORES["A"],
+        metrics=["precision", "recall"],
+        thresholds=[0.3, 0.5, 0.7],
+        pos_label="yes",
+        **rows,
+    )
+    rules = {f"{at:g}": (SCORES["A"] >= at).astype(int) for at in (0.3, 0.5, 0.7)}
+    expected = joint_report(Y, rules, metrics=["precision", "recall"], **rows)
+    assert list(report) == list(expected)
+    for key in report:
+        assert report[key].confidence_interval() == expected[key].confidence_interval()
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.CriticalValueWarning")
+def test_a_band_over_many_thresholds_covers():
+    """Recall and specificity at 8 thresholds; the Monte Carlo error is .015."""
+    thresholds = np.linspace(-0.5, 1.5, 8)
+    truth = np.stack([norm.sf(thresholds - 1), norm.cdf(thresholds)], axis=1)
+    rng = np.random.default_rng(4)
+    held = 0
+    for _ in range(200):
+        y = rng.random(600) < 0.5
+        report = threshold_report(
+            y,
+            rng.normal(size=600) + y,
+            metrics=["recall", "specificity"],
+            thresholds=thresholds,
+            method="plus-four",
+        )
+        low, high = report._joint.intervals.T
+        held += ((low <= truth.ravel()) & (truth.ravel() <= high)).all()
+    assert held / 200 >= 0.95 - 0.045
+
+
+def test_wrong_thresholds():
+    for options, message in [
+        ({"thresholds": []}, "thresholds must hold at least one number"),
+        ({"thresholds": [0.5, 0.5]}, "thresholds must differ"),
+        ({"thresholds": [np.nan]}, "thresholds must hold finite numbers"),
+        ({"thresholds": [0.5], "metrics": "auc"}, "metrics must be of labels"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            threshold_report(Y, SCORES["A"], **{"metrics": "f1"} | options)
+    with pytest.raises(ValueError, match="y_true must hold two labels, got 1 only"):
+        threshold_report(Y**0, SCORES["A"], metrics="f1", thresholds=[0.5])
+
+
+# --------------------------------------------------------------------------------------
+# Coverage
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("gain", "positives"), [(1.0, 40), (2.5, 40), (4.4, 20)])
+def test_intervals_of_the_area_cover(gain, positives):
+    """Normal scores, whose area is known; the Monte Carlo error is .007."""
+    truth = norm.cdf(gain / np.sqrt(2))
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], positives)
+    held = 0
+    for _ in range(1000):
+        found = RocAucCI()(y, rng.normal(size=len(y)) + gain * y)
+        low, high = found._joint.intervals[0]
+        held += low <= truth <= high
+    assert held / 1000 >= 0.93
+
+
+# --------------------------------------------------------------------------------------
+# What cannot be
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("score", "error", "message"),
+    [
+        (
+            SCORES["A"][:-1],
+            ValueError,
+            "y_score must have an entry for each of the 300",
+        ),
+        (["a"] * N, ValueError, "y_score must hold numbers"),
+        (SCORES["A"] * np.nan, ValueError, "y_score must hold finite numbers"),
+        (
+            np.stack([SCORES["A"]] * 2, axis=1),
+            ValueError,
+            "must be one column, such as",
+        ),
+    ],
+)
+def test_wrong_scores(score, error, message):
+    with pytest.raises(error, match=message):
+        RocAucCI()(Y, score)
+
+
+def test_wrong_requests():
+    with pytest.raises(
+        ValueError, match=r"y_score= must be given for .* scores: roc_auc"
+    ):
+        joint_report(Y, LABELS, metrics=MIXED[:2])
+    with pytest.raises(
+        ValueError, match=r"y_pred= must be given for .* labels: accuracy"
+    ):
+        joint_report(Y, y_score=SCORES, metrics=MIXED[:2])
+    with pytest.raises(ValueError, match=r"must hold probabilities .* 'brier_score'"):
+        BrierScoreCI()(Y, SCORES["A"] + 1)
+    with pytest.raises(ValueError, match="of labels, which 'roc_auc' is not"):
+        confusion_matrix_report([[5, 5], [5, 5]], metrics="roc_auc")
+    for method in ("score", "blurred", "wilson", "plus-four"):
+        with pytest.raises(
+            ValueError, match=f"'{method}' needs .* use one of .*'logit'"
+        ):
+            RocAucCI(method=method)(Y, SCORES["A"])
+        with pytest.raises(ValueError, match=f"method='{method}' needs"):
+            joint_report(Y, y_score=SCORES, metrics="auc", method=method)
+    with pytest.raises(ValueError, match="'logit' needs a range from 0 to 1"):
+        LogLossCI(method="logit")(Y, SCORES["A"])

@@ -1,0 +1,504 @@
+"""Rows of unequal weight, and rows that belong together."""
+
+import warnings
+
+import numpy as np
+import pytest
+from metrics_battery import METRICS, labels
+from numpy.testing import assert_allclose
+from scipy.stats import norm, t
+from sklearn.metrics import f1_score, make_scorer
+from sklearn.tree import DecisionTreeClassifier
+
+from skci import (
+    F1CI,
+    AccuracyCI,
+    JointEvaluator,
+    PrecisionCI,
+    RecallCI,
+    combine_independent,
+    joint_report,
+    two_proportion_test,
+)
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+
+METHODS = ["delta", "blurred", "plus-four", "score"]
+SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
+
+Y, P = labels(seed=3)
+N = len(Y)
+RNG = np.random.default_rng(0)
+WHOLE = RNG.integers(0, 4, N)
+WEIGHTS = RNG.uniform(0.2, 3, N)
+GROUPS = RNG.integers(0, 60, N)
+REPORT = {
+    "A": P,
+    "B": labels(sensitivity=0.7, seed=3)[1],
+    "C": labels(specificity=0.7, seed=3)[1],
+}
+
+
+def standard_error(metric, y, p, weights, groups):
+    """The infinitesimal jackknife: how much a little more of each group changes."""
+    estimate = float(metric(y, p, sample_weight=weights))
+    step = 1e-6
+    changes = [
+        float(metric(y, p, sample_weight=np.where(groups == g, 1 + step, 1) * weights))
+        - estimate
+        for g in np.unique(groups[weights > 0])
+    ]
+    number = len(changes)
+    return np.sqrt(number / (number - 1) * np.sum(np.square(changes))) / step
+
+
+# --------------------------------------------------------------------------------------
+# For every metric
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_whole_weights_give_the_estimate_of_repeated_rows(name):
+    weighted = METRICS[name](Y, P, sample_weight=WHOLE)
+    repeated = METRICS[name](np.repeat(Y, WHOLE), np.repeat(P, WHOLE))
+    assert weighted == pytest.approx(repeated, rel=1e-12)
+    assert weighted.n_samples == np.count_nonzero(WHOLE)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", SMOOTH)
+def test_only_ratios_of_weights_matter(name, method):
+    metric = METRICS[name]
+    try:
+        metric = type(metric)(**metric.get_params() | {"method": method})
+        once = metric(Y, P, sample_weight=WEIGHTS)
+    except ValueError:
+        pytest.skip(f"{method} does not serve it")
+    again = metric(Y, P, sample_weight=1e6 * WEIGHTS)
+    assert_allclose(again.confidence_interval(), once.confidence_interval(), rtol=1e-9)
+    equal = metric(Y, P, sample_weight=np.full(N, 2.0))
+    assert equal.confidence_interval() == metric(Y, P).confidence_interval()
+    assert equal.design_effect == 1
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("name", SMOOTH)
+def test_rows_without_weight_are_not_there(name, grouped):
+    kept = WHOLE > 0
+    groups = GROUPS if grouped else None
+    there = METRICS[name](Y, P, sample_weight=WHOLE, groups=groups)
+    gone = METRICS[name](
+        Y[kept],
+        P[kept],
+        sample_weight=WHOLE[kept],
+        groups=groups[kept] if grouped else None,
+    )
+    assert there.confidence_interval() == gone.confidence_interval()
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_standard_errors_are_those_of_the_infinitesimal_jackknife(name):
+    metric = METRICS[name]
+    rows = np.arange(N)
+    for weights, groups in [
+        (WEIGHTS, None),
+        (np.ones(N), GROUPS),
+        (WEIGHTS, GROUPS),
+        (WHOLE, GROUPS),
+    ]:
+        found = metric(Y, P, sample_weight=weights, groups=groups)
+        expected = standard_error(
+            metric, Y, P, weights, rows if groups is None else groups
+        )
+        assert found.standard_error == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["accuracy", "f1", "matthews_corrcoef", "cosine"])
+def test_groups_of_one_row_are_rows_but_for_the_t(name, method):
+    metric = type(METRICS[name])(method=method)
+    level = 0.95
+    single = metric(Y, P, groups=np.arange(N))
+    assert single.standard_error == pytest.approx(
+        metric(Y, P).standard_error, rel=1e-12
+    )
+    # the normal level whose quantile is that of t
+    equal = 1 - 2 * norm.sf(t.isf((1 - level) / 2, N - 1))
+    if method == "delta":
+        expected = metric(Y, P).confidence_interval(equal)
+        assert_allclose(single.confidence_interval(level), expected, rtol=1e-12)
+    else:
+        expected = metric(Y, P).confidence_interval(level)
+        assert_allclose(single.confidence_interval(level), expected, rtol=0.01)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "f1", "matthews_corrcoef", "cosine"])
+def test_a_copy_of_each_row_tells_nothing(name):
+    """Rows that are there twice, together, are worth as much as once."""
+    metric = type(METRICS[name])(method="score")
+    once = metric(Y, P, groups=np.arange(N))
+    twice = metric(np.repeat(Y, 2), np.repeat(P, 2), groups=np.repeat(np.arange(N), 2))
+    assert twice.design_effect == pytest.approx(2, rel=0.02)
+    assert twice.standard_error == pytest.approx(once.standard_error, rel=0.02)
+    assert_allclose(twice.confidence_interval(), once.confidence_interval(), atol=2e-3)
+
+
+def test_order_and_names_of_groups_do_not_matter():
+    order = np.random.default_rng(1).permutation(N)
+    expected = F1CI()(Y, P, sample_weight=WEIGHTS, groups=GROUPS)
+    named = np.array([f"patient {99 - g}" for g in GROUPS], dtype=object)
+    found = F1CI()(
+        Y[order], P[order], sample_weight=WEIGHTS[order], groups=named[order]
+    )
+    assert_allclose(found.confidence_interval(), expected.confidence_interval())
+
+
+# --------------------------------------------------------------------------------------
+# Many at once
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_report_has_the_estimates_of_its_metrics(method):
+    rows = {"sample_weight": WEIGHTS, "groups": GROUPS}
+    report = joint_report(Y, REPORT, metrics=["accuracy", "f1"], method=method, **rows)
+    for rule, metric in report:
+        own = {"accuracy": AccuracyCI, "f1": F1CI}[metric](method=method)
+        alone = own(Y, REPORT[rule], **rows)
+        found = report.individual()[rule, metric]
+        assert_allclose(found.confidence_interval(), alone.confidence_interval())
+        assert found.design_effect == pytest.approx(alone.design_effect)
+    assert report.n_groups == 60 and report.n_samples == N
+    assert "in 60 groups, effective n " in str(report)
+    assert report.to_dict()["design_effect"] == report.design_effects.tolist()
+    assert report["A", "f1"].low < report.individual()["A", "f1"].low
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
+def test_differences_know_weights_and_groups(groups):
+    def difference(y, p, sample_weight):
+        second = F1CI()(y, REPORT["B"], sample_weight=sample_weight)
+        return F1CI()(y, p, sample_weight=sample_weight) - second
+
+    report = joint_report(
+        Y, REPORT, metrics="f1", method="delta", sample_weight=WEIGHTS, groups=groups
+    )
+    compared = report.differences()
+    expected = standard_error(
+        difference, Y, P, WEIGHTS, np.arange(N) if groups is None else groups
+    )
+    assert compared["f1", "A", "B"].standard_error == pytest.approx(expected, rel=1e-4)
+    contrasts = np.array([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
+    assert_allclose(compared.covariance, contrasts @ report.covariance @ contrasts.T)
+    # the critical value is that of t where there are groups
+    if groups is not None:
+        normal = compared._joint.normal_quantile
+        widened = t.isf(norm.sf(normal), compared.n_groups - 1)
+        assert compared.critical_value == pytest.approx(widened)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+def test_pvalues_and_intervals_agree(method):
+    report = joint_report(
+        Y, REPORT, metrics="f1", method=method, sample_weight=WEIGHTS, groups=GROUPS
+    )
+    estimate = report.individual()["A", "f1"]
+    for level in (0.5, 0.95, 0.999):
+        low, high = estimate.confidence_interval(level)
+        assert estimate.pvalue(low) == pytest.approx(1 - level, rel=1e-3)
+        assert estimate.pvalue(high) == pytest.approx(1 - level, rel=1e-3)
+    compared = report.differences()
+    limits = np.array([compared[key].confidence_interval() for key in compared])
+    excluded = (limits > 0).all(axis=1) | (limits < 0).all(axis=1)
+    assert (excluded == (compared.pvalues < 0.05)).all()
+    assert report.best("f1").rules and report.letters("f1")
+
+
+def test_an_evaluator_passes_them_on():
+    X = P[:, np.newaxis].astype(float)
+    rule = DecisionTreeClassifier(max_depth=1).fit(X, Y)
+    evaluator = JointEvaluator({"A": rule}, "f1", pos_label=True)
+    found = evaluator.evaluate(X, Y, sample_weight=WEIGHTS, groups=GROUPS)
+    expected = F1CI()(Y, rule.predict(X), sample_weight=WEIGHTS, groups=GROUPS)
+    assert_allclose(
+        found["A", "f1"].confidence_interval(), expected.confidence_interval()
+    )
+    score = make_scorer(F1CI())(rule, X, Y, sample_weight=WEIGHTS)
+    assert score == pytest.approx(
+        f1_score(Y, rule.predict(X), sample_weight=WEIGHTS), rel=1e-12
+    )
+
+
+def test_weighted_sets_are_combined():
+    first = joint_report(Y, {"A": P}, metrics="f1", sample_weight=WEIGHTS)
+    second = joint_report(Y, {"A": REPORT["B"]}, metrics="f1")
+    both = combine_independent({"x": first, "y": second})
+    for name, own in (("x", first), ("y", second)):
+        assert both[f"{name} A", "f1"].standard_error == pytest.approx(
+            own["A", "f1"].standard_error
+        )
+    grouped = joint_report(Y, {"A": P}, metrics="f1", groups=GROUPS)
+    again = joint_report(Y, {"A": REPORT["B"]}, metrics="f1", groups=GROUPS)
+    both = combine_independent([grouped, again])
+    assert both.n_groups == 120
+    variances = [own["A", "f1"].standard_error ** 2 for own in (grouped, again)]
+    compared = both.differences(method="delta")
+    assert compared.covariance[0, 0] == pytest.approx(sum(variances))
+    with pytest.raises(ValueError, match="all have groups or none"):
+        combine_independent([grouped, second])
+
+
+# --------------------------------------------------------------------------------------
+# Few errors
+# --------------------------------------------------------------------------------------
+
+RIGHT = np.repeat([1, 0], 500)
+
+
+@pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
+def test_a_perfect_rule_is_not_better_known_for_its_weights(method):
+    metric = AccuracyCI(method=method)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = metric(RIGHT, RIGHT).low
+        weighted = metric(RIGHT, RIGHT, sample_weight=np.arange(1000) % 2 + 1.0).low
+        single = metric(RIGHT, RIGHT, groups=np.arange(1000)).low
+        grouped = metric(RIGHT, RIGHT, groups=np.arange(1000) // 10).low
+        tens = metric(RIGHT[::10], RIGHT[::10]).low
+    assert weighted < alone
+    assert single == pytest.approx(alone, abs=1e-4)
+    # without errors the rows of a group may all be alike
+    assert grouped == pytest.approx(tens, abs=0.02) and grouped < alone
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["accuracy", "precision", "f1", "matthews_corrcoef"])
+def test_nearly_equal_weights_and_groups_of_one_change_next_to_nothing(name, method):
+    y = np.repeat([1, 0, 1, 0], [50, 2, 1, 49])
+    p = np.repeat([1, 1, 0, 0], [50, 2, 1, 49])
+    metric = type(METRICS[name])(method=method)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = metric(y, p).confidence_interval()
+        nearly = 1 + 1e-6 * (np.arange(len(y)) % 2)
+        weighted = metric(y, p, sample_weight=nearly).confidence_interval()
+        single = metric(y, p, groups=np.arange(len(y))).confidence_interval()
+    assert_allclose(weighted, expected, atol=1e-5)
+    assert_allclose(single, expected, atol=0.02)
+
+
+def test_a_label_of_one_group():
+    """All positive rows are one patient's: that is one observation of the recall."""
+    y = np.repeat([1, 0], [40, 180])
+    p = np.repeat([1, 0, 0, 1], [35, 5, 170, 10])
+    groups = np.append(np.zeros(40), 1 + np.arange(180) // 3)
+    for method in METHODS:
+        metric = RecallCI(method=method)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert metric(y, p, groups=groups).confidence_interval() == (0, 1)
+            few = metric(y, p, groups=np.append(-np.arange(40) // 10, groups[40:]))
+            assert few.low < 0.76
+        with pytest.warns(SmallSampleWarning) as told:
+            few.confidence_interval()
+        assert "fewer than 30 groups tell" in str(told[0].message)
+
+
+@pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_rows_that_a_measure_does_not_see_are_no_matter(method):
+    """Negative rows tell nothing of the recall, however they are grouped."""
+    positive, negative = np.ones(100, dtype=int), np.zeros(900, dtype=int)
+    y = np.append(positive, negative)
+    recall = RecallCI(method=method)
+    groups = np.repeat(range(10), 10)
+    alone = recall(positive, positive, groups=groups)
+    for others in (np.arange(10, 910), np.arange(900) % 10, np.full(900, 99)):
+        found = recall(y, y, groups=np.append(groups, others))
+        assert found.design_effect == pytest.approx(alone.design_effect) == 10
+        assert found.low == pytest.approx(alone.low, abs=0.1)
+    weights = np.append(np.full(100, 50.0), np.ones(900))
+    weighted = recall(y, y, sample_weight=weights)
+    assert weighted.low == pytest.approx(recall(y, y).low, abs=0.01)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_degrees_of_freedom():
+    """Each parameter has its own: of the sample that tells least of it."""
+    few = joint_report(Y, {"A": P}, metrics="accuracy", groups=GROUPS % 5)
+    many = joint_report(Y, {"A": REPORT["B"]}, metrics="accuracy", groups=GROUPS)
+    both = combine_independent({"few": few, "many": many})
+    assert both._joint.degrees.tolist() == [4, 59]
+    assert both.differences()._joint.degrees.tolist() == [4]
+    for name, own in (("few A", few), ("many A", many)):
+        alone = both.individual()[name, "accuracy"].confidence_interval()
+        assert_allclose(alone, own["A", "accuracy"].confidence_interval())
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_sets_with_different_numbers_of_groups():
+    few = joint_report(Y, {"A": P}, metrics="f1", groups=GROUPS % 8, method="delta")
+    many = joint_report(Y, {"A": REPORT["B"]}, metrics="f1", groups=GROUPS)
+    both = combine_independent([few, many])
+    assert both.individual()["1 A", "f1"].low <= few["A", "f1"].low + 1e-9
+    one = joint_report(Y, {"A": P}, metrics="f1", groups=0 * GROUPS)
+    with pytest.raises(ValueError, match="two groups or more each, got one"):
+        combine_independent([one, many])
+    # weights of one set are no matter of the other
+    plain = joint_report(Y, {"A": P}, metrics="f1", method="score")
+    weighted = joint_report(Y, {"A": P}, metrics="f1", sample_weight=WEIGHTS)
+    stacked = combine_independent([plain, weighted]).individual()
+    assert stacked["1 A", "f1"].design_effect == pytest.approx(1)
+    assert stacked["1 A", "f1"].confidence_interval() == pytest.approx(
+        plain["A", "f1"].confidence_interval()
+    )
+
+
+# --------------------------------------------------------------------------------------
+# Coverage
+# --------------------------------------------------------------------------------------
+
+
+def clustered(rng, clusters, size, correlation):
+    """Rows whose errors go together within groups; the accuracy is .8, and its truth.
+
+    A row is wrong where a latent normal is beyond a threshold.
+    """
+    shared = np.repeat(rng.normal(size=clusters), size)
+    own = rng.normal(size=clusters * size)
+    latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    y = rng.random(clusters * size) < 0.5
+    return y, np.where(latent > norm.isf(0.2), ~y, y), np.repeat(range(clusters), size)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("correlation", [0.0, 0.5])
+def test_intervals_of_clustered_rows_cover(method, correlation):
+    """.95 within .02 and two Monte Carlo errors of .01; ignoring groups it is .7."""
+    rng = np.random.default_rng(5)
+    held = unaware = 0
+    draws = 500
+    for _ in range(draws):
+        y, p, groups = clustered(rng, 50, 12, correlation)
+        low, high = AccuracyCI(method=method)(y, p, groups=groups).confidence_interval()
+        held += low <= 0.8 <= high
+        low, high = AccuracyCI(method=method)(y, p).confidence_interval()
+        unaware += low <= 0.8 <= high
+    assert held / draws >= 0.95 - 0.02
+    if method != "blurred":
+        assert held / draws <= 0.95 + 0.02 + 0.02
+    if correlation:
+        assert unaware / draws < 0.85
+
+
+@pytest.mark.parametrize("name", ["f1", "precision"])
+@pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
+def test_intervals_of_a_good_rule_on_clustered_rows_cover(method, name):
+    """Few errors, in 40 groups of 5 to 40 rows with correlation .1."""
+    rng = np.random.default_rng(7)
+    metric = type(METRICS[name])(method=method)
+    y, p, _ = error_free(rng, np.full(2000, 100), 0.1)
+    truth = float(metric(y, p))
+    held = 0
+    for _ in range(300):
+        y, p, groups = error_free(rng, rng.integers(5, 41, 40), 0.1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            low, high = metric(y, p, groups=groups).confidence_interval()
+        held += low <= truth <= high
+    assert held / 300 >= 0.95 - 0.02 - 2 * 0.013
+
+
+def error_free(rng, sizes, correlation):
+    """Rows of groups of some sizes, of which one in a hundred is wrong."""
+    groups = np.repeat(range(len(sizes)), sizes)
+    shared = rng.normal(size=len(sizes))[groups]
+    own = rng.normal(size=len(groups))
+    latent = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
+    y = rng.random(len(groups)) < 0.5
+    return y, np.where(latent > norm.isf(0.01), ~y, y), groups
+
+
+@pytest.mark.parametrize("method", ["delta", "score"])
+def test_intervals_of_weighted_rows_cover(method):
+    """The weights undo that hard rows are drawn twice as often as in the population."""
+    rng = np.random.default_rng(6)
+    held = unaware = 0
+    draws = 500
+    for _ in range(draws):
+        hard = rng.random(600) < 2 / 3  # half of the population is hard
+        y = rng.random(600) < 0.5
+        p = np.where(rng.random(600) < np.where(hard, 0.4, 0.1), ~y, y)
+        metric = AccuracyCI(method=method)
+        weights = np.where(hard, 0.5, 1.0)
+        low, high = metric(y, p, sample_weight=weights).confidence_interval()
+        held += low <= 0.75 <= high
+        low, high = metric(y, p).confidence_interval()
+        unaware += low <= 0.75 <= high
+    assert 0.93 <= held / draws <= 0.975
+    assert unaware / draws < 0.6
+
+
+# --------------------------------------------------------------------------------------
+# What cannot be
+# --------------------------------------------------------------------------------------
+
+
+def test_few_groups():
+    few = GROUPS % 29
+    with pytest.warns(SmallSampleWarning, match="f1: fewer than 30 groups tell"):
+        F1CI()(Y, P, groups=few).confidence_interval()
+    for method in METHODS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one = F1CI(method=method)(Y, P, groups=np.zeros(N))
+            assert one.confidence_interval() == (0, 1)
+            two = F1CI(method=method)(Y, P, groups=GROUPS % 2).confidence_interval()
+            assert two.low < one < two.high
+    delta = F1CI(method="delta")(Y, P, groups=np.zeros(N))
+    with pytest.warns(DegenerateVarianceWarning), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallSampleWarning)
+        assert np.isnan(delta.standard_error)
+
+
+@pytest.mark.parametrize("name", ["wilson", "clopper-pearson", "jeffreys"])
+def test_methods_of_equal_rows(name):
+    metric = PrecisionCI(method=name)
+    assert metric(Y, P, sample_weight=np.full(N, 3)) == metric(Y, P)
+    for rows in ({"sample_weight": WEIGHTS}, {"groups": GROUPS}):
+        with pytest.raises(
+            ValueError, match=f"'{name}' needs rows of equal .* 'score'"
+        ):
+            metric(Y, P, **rows)
+
+
+def test_the_test_of_two_proportions_is_of_equal_rows():
+    plain = AccuracyCI()(Y, P)
+    for rows in ({"sample_weight": WEIGHTS}, {"groups": GROUPS}):
+        with pytest.raises(ValueError, match="second must be of equal rows by"):
+            two_proportion_test(plain, AccuracyCI()(Y, P, **rows))
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        ({"sample_weight": WEIGHTS[:-1]}, ValueError, "sample_weight must have an ent"),
+        ({"sample_weight": -WEIGHTS}, ValueError, "none negative"),
+        ({"sample_weight": 0 * WEIGHTS}, ValueError, "not all zero"),
+        ({"sample_weight": WEIGHTS * np.nan}, ValueError, "finite"),
+        ({"sample_weight": ["a"] * N}, ValueError, "sample_weight must hold numbers"),
+        ({"sample_weight": 1.0}, ValueError, r"got shape \(\)"),
+        ({"groups": GROUPS[:-1]}, ValueError, "groups must have an entry for each"),
+        ({"groups": GROUPS * np.nan}, ValueError, "groups must name a group .* NaN"),
+        ({"groups": [None, *GROUPS[1:]]}, ValueError, "groups must name a .* None"),
+    ],
+)
+def test_wrong_rows(rows, error, message):
+    with pytest.raises(error, match=message):
+        F1CI()(Y, P, **rows)
+
+
+def test_plans_ask_for_rows_by_themselves():
+    report = joint_report(Y, REPORT, metrics="f1", groups=GROUPS)
+    with pytest.raises(ValueError, match="from a pilot with sample_weight or groups"):
+        report.sample_size(half_width=0.05)
