@@ -81,7 +81,7 @@ def score_metrics() -> list[Any]:
         try:
             metric = getattr(skci, name)(method="score")
             metric.from_confusion_matrix(table)
-        except (TypeError, ValueError):  # not a metric, needs more, or has none
+        except (AttributeError, TypeError, ValueError):  # has no score interval
             continue
         found.append(metric)
     return found
