@@ -191,11 +191,16 @@ class Design:
             values = np.array([own[index[block]] for own, index in pairs])
             weighted = values * squares[block]
             total += weighted @ values.T
-            crossed += weighted.sum(axis=1)
+            if self.squares is not None:
+                crossed += weighted.sum(axis=1)
             mean += values @ self.weights[block]
-        mean /= self.weights.sum()
-        outer = np.outer(crossed, mean)
-        total += squares.sum() * np.outer(mean, mean) - outer - outer.T
+        n = self.weights.sum()
+        mean /= n
+        if self.squares is None:
+            total -= n * mean * mean[:, np.newaxis]
+        else:
+            outer = np.outer(crossed, mean)
+            total += squares.sum() * np.outer(mean, mean) - outer - outer.T
         return total
 
     def _of_clusters(

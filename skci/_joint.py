@@ -136,9 +136,7 @@ class Parameter:
 
     @property
     def least_variance(self) -> float:
-        """Variance below which the method does not believe the rows."""
-        if not self.smoothed:
-            return 0.0
+        """Variance below which a method that smooths does not believe the rows."""
         return float(self._weights @ self.linearised.influence**2 / self.counts.sum())
 
     @property
@@ -432,6 +430,8 @@ class JointEstimate:
 
     def reached(self, positions: Array, q: float, z: float) -> Array:
         """Limits for a normal quantile, widened where few clusters tell a variance."""
+        if self.design.clusters is None:
+            return self.limits(positions, q, z)
         limits = np.empty((len(positions), 2))
         degrees = self.degrees[positions]
         for own in np.unique(degrees):
@@ -479,7 +479,7 @@ class JointEstimate:
             own.counts,
             own.estimate,
             deviation,
-            float(self.design_effects[k]),
+            1.0 if self.design.simple else float(self.design_effects[k]),
         )
 
     @property
@@ -510,21 +510,16 @@ class JointEstimate:
         makes up for the latter.
         """
         variances = self._covariance.diagonal().tolist()
+        single = self.design.clusters is None
+        several = self.design.shows_variance
         usable = []
-        for own, spread, variance, informative in zip(
-            self.parameters,
-            self._has_spread,
-            variances,
-            self.n_informative.tolist(),
-            strict=True,
-        ):
-            alone = own.smoothed and self.design.clusters is None
-            enough = self.design.shows_variance or alone
-            enough &= not blind(own.functional, own.counts)
-            if self.design.clusters is not None:
-                enough &= informative > 1
-            blurred = METHODS[own.method].blurred and variance > 0
-            usable.append(enough and (spread or blurred or own.ends))
+        for k, own in enumerate(self.parameters):
+            enough = several or (own.smoothed and single)
+            if not single:
+                enough = enough and int(self.n_informative[k]) > 1
+            blurred = METHODS[own.method].blurred and variances[k] > 0
+            shown = self._has_spread[k] or blurred or own.ends
+            usable.append(enough and shown and not blind(own.functional, own.counts))
         return np.array(usable, dtype=bool)
 
     @cached_property
@@ -539,8 +534,9 @@ class JointEstimate:
             [own.index for own in chosen],
         )
         for k, own in enumerate(chosen):
-            least = own.least_variance * self.design_effects[linear[k]]
-            covariance[k, k] = max(covariance[k, k], least)
+            if own.smoothed:
+                least = own.least_variance * self.design_effects[linear[k]]
+                covariance[k, k] = max(covariance[k, k], least)
             if own.ends:  # what is left is rounding
                 covariance[k] = covariance[:, k] = 0
         return self._padded(covariance, linear)
