@@ -599,7 +599,7 @@ def line(measure: Measure, values: Any) -> Any:
 
 _WAY = (0.4, 0.8, 1)
 """Where the statistic is looked at, on the way from the estimate to a limit."""
-_STARTS = (0.02, 0.5, 3, 1e3)
+_STARTS = (0.02, 0.1, 0.5, 3, 30, 1e3)
 """Rows added to each cell of a table to start from: there may be several maxima."""
 _STEP = 1e-100j
 
