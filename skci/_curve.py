@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from skci._functionals import Functional
-from skci._statistic import EDGE, Samples, normalised
+from skci._measures import EDGE
+from skci._statistic import Samples, normalised
 
 __all__ = [
     "Array",

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from skci._measures import EDGE
+
 __all__ = [
     "CellFunctional",
     "Combination",
@@ -100,13 +102,9 @@ def blind(functional: Any, counts: Array) -> bool:
     for part in functional.parts:
         if rarest(part.functional):
             value = float(part.estimate(np.asarray(counts, dtype=float)))
-            if not _END < value < 1 - _END:
+            if not EDGE < value < 1 - EDGE:
                 return True
     return False
-
-
-_END = 1e-12
-"""How near to an end of its range an area is at that end."""
 
 
 # Cells are (tp, fp, fn, tn); the moments of the paper are za = E[ZA] = tp,

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from skci._functionals import Functional, rarest
-from skci._measures import LOGIT, Trait
+from skci._measures import EDGE, LOGIT, Trait
 from skci._score import score_limits, score_roots
-from skci._statistic import EDGE
 
 __all__ = ["METHODS", "IntervalMethod", "Task", "refusal"]
 

@@ -20,9 +20,8 @@ from skci._covariance import Design, blurring, correlation_from
 from skci._critical import CriticalValue, critical_value
 from skci._functionals import Evaluation, Functional, blind, classes, rarest
 from skci._intervals import METHODS, Task
-from skci._measures import Trait
+from skci._measures import EDGE, Trait
 from skci._outcomes import View
-from skci._statistic import EDGE
 
 __all__ = ["ENOUGH", "ENOUGH_GROUPS", "JointEstimate", "Parameter"]
 
@@ -272,8 +271,8 @@ class JointEstimate:
     def standard_errors(self) -> Array:
         """Standard errors, whatever the confidence level, shape (K,)."""
         errors = np.sqrt(self._sampling.diagonal())
-        blind = ~np.array(self._has_spread, dtype=bool)
-        errors[blind] = 0 if self.design.shows_variance else np.nan
+        flat = ~np.array(self._has_spread, dtype=bool)
+        errors[flat] = 0 if self.design.shows_variance else np.nan
         return self._known(errors)
 
     @cached_property
@@ -324,17 +323,14 @@ class JointEstimate:
 
     def _informative(self, own: Parameter) -> int:
         influence, _ = self._smoothed_influence(own)
-        parts = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]
-        seen = own.index < own.size
+        cells = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]
+        parts = [self._outcomes(own, part) for part in cells]
         numbers = []
         for stratum in self.design.each_stratum():
-            if not (stratum & seen).any():
+            if not (stratum & (own.index < own.size)).any():
                 continue
-            told = min(
-                self.design.n_clusters(stratum & self._outcomes(own, part))
-                for part in parts
-                if (stratum & self._outcomes(own, part)).any() or len(parts) < 3
-            )
+            each = [self.design.n_clusters(stratum & part) for part in parts]
+            told = min(filter(None, each), default=0)  # an area may be of another
             enough = told >= ENOUGH_GROUPS
             numbers.append(self.design.n_clusters(stratum) if enough else told)
         return min(numbers)

@@ -24,6 +24,7 @@ __all__ = [
     "ALIASES",
     "CELLS",
     "DICE",
+    "EDGE",
     "IDENTITY",
     "LOG",
     "MEASURES",
@@ -36,6 +37,9 @@ __all__ = [
 CELLS = ("tp", "fp", "fn", "tn")
 """The order of the cells everywhere. Read backwards it is the order of the
 table with positive and negative exchanged."""
+
+EDGE = 1e-12
+"""Estimates this near to an end of the range are at that end."""
 
 Array = NDArray[Any]
 

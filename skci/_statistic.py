@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy.special import rel_entr
 
 __all__ = [
-    "EDGE",
     "Samples",
     "Statistic",
     "filled",
@@ -23,9 +22,6 @@ Array = NDArray[Any]
 
 Statistic = Callable[[Array, Array, Array, Array], Array]
 """``statistic(p_hat, p, influence, n)``: how far p_hat is from the null p."""
-
-EDGE = 1e-12
-"""Estimates this near to an end of the range are at that end."""
 
 _FILL = 1e-7  # rows added to every cell, so that an empty one can gain probability
 
