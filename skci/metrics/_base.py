@@ -11,11 +11,11 @@ from sklearn.metrics import make_scorer
 
 from skci._covariance import Design
 from skci._estimate import MetricEstimate, warn_of_undefined
-from skci._functionals import CellFunctional
+from skci._functionals import CellFunctional, Functional
 from skci._intervals import refusal
 from skci._joint import JointEstimate, Parameter
 from skci._measures import CELLS, Measure, Trait
-from skci._outcomes import OutcomeTable
+from skci._outcomes import UNLISTED, OutcomeTable
 from skci._validation import (
     binary_table,
     check_confidence_level,
@@ -25,7 +25,7 @@ from skci._validation import (
     check_zero_division,
 )
 
-__all__ = ["DEFAULT_METHOD", "LabelMetricCI", "MetricCI", "check_bound"]
+__all__ = ["DEFAULT_METHOD", "LabelMetricCI", "MetricCI"]
 
 DEFAULT_METHOD = "blurred"
 
@@ -104,14 +104,19 @@ class MetricCI(BaseEstimator):
         -------
         callable
             ``scorer(estimator, X, y)``; negated where a lower value is better, as
-            scikit-learn does.
+            scikit-learn does. A metric of scores asks for probabilities, or for a
+            decision function where it does not need them and there are none.
 
         Raises
         ------
         ValueError
             If `bound` is neither "low" nor "high".
         """
-        check_bound(bound)
+        if bound not in (None, "low", "high"):
+            raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
+        return self._scorer(bound)
+
+    def _scorer(self, bound: str | None) -> Any:
         return make_scorer(
             self if bound is None else _BoundOf(self, bound),
             greater_is_better=self.greater_is_better,
@@ -150,6 +155,31 @@ class MetricCI(BaseEstimator):
         joint = JointEstimate((parameter,), design, float(self.confidence_level))
         warn_of_undefined(joint)
         return MetricEstimate(joint)
+
+    def _row_by_row(
+        self,
+        table: OutcomeTable,
+        functional: Functional,
+        rule: str,
+        metric: str,
+        method: str | None,
+        pos_label: Any = None,
+    ) -> Parameter:
+        """Make the parameter of a functional that sees each row by itself."""
+        rows = len(table.counts)
+        return Parameter(
+            rule=rule,
+            metric=metric,
+            trait=self._measure,
+            functional=functional,
+            method=self._resolve_method(method),
+            counts=table.counts,
+            index=np.arange(rows),
+            moments=functional.moments,
+            view=UNLISTED,
+            smoothing=np.zeros(rows),
+            pos_label=pos_label,
+        )
 
 
 class LabelMetricCI(MetricCI):
@@ -292,12 +322,6 @@ class LabelMetricCI(MetricCI):
 
 
 _HALF_A_ROW = np.full(len(CELLS), 0.5)
-
-
-def check_bound(bound: Any) -> None:
-    """Check which limit of an interval to score by."""
-    if bound not in (None, "low", "high"):
-        raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
 
 
 class _BoundOf:

@@ -11,7 +11,7 @@ from skci._estimate import MetricEstimate
 from skci._joint import Parameter
 from skci._means import FunctionOfMeans, first
 from skci._measures import Trait
-from skci._outcomes import UNLISTED, OutcomeTable, list_rows
+from skci._outcomes import OutcomeTable, list_rows
 from skci._validation import check_numbers, check_rows, check_share
 from skci.metrics._base import MetricCI
 
@@ -96,18 +96,7 @@ class RegressionMetricCI(MetricCI):
         label = self.name if metric is None else metric
         features = np.stack(self._features(y, values, table.counts), axis=1)
         functional = FunctionOfMeans(self._function, features, (rule, label))
-        return Parameter(
-            rule=rule,
-            metric=label,
-            trait=self._measure,
-            functional=functional,
-            method=self._resolve_method(method),
-            counts=table.counts,
-            index=np.arange(len(y)),
-            moments=functional.moments,
-            view=UNLISTED,
-            smoothing=np.zeros(len(y)),
-        )
+        return self._row_by_row(table, functional, rule, label, method)
 
     @staticmethod
     def _function(*means: Any) -> Any:

@@ -13,15 +13,14 @@ from skci._functionals import Functional
 from skci._joint import Parameter
 from skci._means import FunctionOfMeans, first
 from skci._measures import Trait
-from skci._outcomes import UNLISTED, OutcomeTable
+from skci._outcomes import OutcomeTable
 from skci._responses import positive_scores
 from skci._validation import (
     binary_table,
     check_numbers,
     check_probabilities,
-    check_rows,
 )
-from skci.metrics._base import MetricCI, check_bound
+from skci.metrics._base import MetricCI
 
 __all__ = ["AveragePrecisionCI", "BrierScoreCI", "LogLossCI", "RocAucCI"]
 
@@ -95,28 +94,7 @@ class ScoreMetricCI(MetricCI):
         parameter = self._parameter(table, scores, pos_label=positive)
         return self._of_one(parameter, table.design)
 
-    def scorer(self, *, bound: str | None = None) -> Any:
-        """Make a scorer for scikit-learn's model selection.
-
-        Parameters
-        ----------
-        bound : {"low", "high"}, optional
-            Score by a limit of the interval instead of the estimate. A search averages
-            it over folds; the mean is a cautious score, not itself a limit.
-
-        Returns
-        -------
-        callable
-            ``scorer(estimator, X, y)``, which asks for probabilities, or for a decision
-            function where the metric does not need them and there are none; negated
-            where a lower value is better, as scikit-learn does.
-
-        Raises
-        ------
-        ValueError
-            If `bound` is neither "low" nor "high".
-        """
-        check_bound(bound)
+    def _scorer(self, bound: str | None) -> Any:
         return _Scorer(self, bound)
 
     def _parameter(
@@ -136,20 +114,8 @@ class ScoreMetricCI(MetricCI):
         if self._probabilities:
             check_probabilities(scores, name, label)
         positive = table.outcomes[:, 0] != exchanged
-        rows = len(scores)
-        return Parameter(
-            rule=rule,
-            metric=label,
-            trait=self._measure,
-            functional=self._functional(positive, scores, (rule, label)),
-            method=self._resolve_method(method),
-            counts=table.counts,
-            index=np.arange(rows),
-            moments=((rule, label),),
-            view=UNLISTED,
-            smoothing=np.zeros(rows),
-            pos_label=pos_label,
-        )
+        functional = self._functional(positive, scores, (rule, label))
+        return self._row_by_row(table, functional, rule, label, method, pos_label)
 
     def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
         raise NotImplementedError
@@ -176,11 +142,12 @@ class _Scorer:
 
 
 def kept_scores(values: Any, name: str, n: int, sample_weight: Any) -> Array:
-    """Scores of the rows that weigh something."""
+    """Check scores, and take those of the rows whose weights, checked, are not 0."""
     scores = check_numbers(values, name, n)
-    *_, kept = check_rows(sample_weight, None, n, "y_true")
-    own: Array = scores[kept]
-    return own
+    if sample_weight is None:
+        return scores
+    kept: Array = scores[np.asarray(sample_weight, dtype=float) > 0]
+    return kept
 
 
 class RocAucCI(ScoreMetricCI):
