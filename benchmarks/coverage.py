@@ -73,7 +73,7 @@ def main() -> None:
     own.add_argument("--work", type=Path, help="folder of what is already done")
     options = own.parse_args()
     effort = QUICK if options.quick else FULL
-    work = options.work or (None if options.quick else HERE / "work" / "coverage")
+    work = options.work or (None if options.quick else HERE / "parts" / "coverage")
     shelf = Shelf(work, options.seed, ("_coverage", "_batch", "_reports", "_settings"))
 
     check_batch(options.seed)

@@ -86,7 +86,7 @@ def main() -> None:
     own.add_argument("--work", type=Path, help="folder of what is already done")
     options = own.parse_args()
     effort = QUICK if options.quick else FULL
-    work = options.work or (None if options.quick else HERE / "work" / "decisions")
+    work = options.work or (None if options.quick else HERE / "parts" / "decisions")
     shelf = Shelf(work, options.seed, ("_decisions", "_reports", "_settings"))
     settings = [*decision_settings()][:: effort.every]
     parts = [DecisionPart("grid", setting, effort.draws) for setting in settings]
