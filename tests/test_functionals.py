@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose
 from skci._functionals import CellFunctional
 from skci._measures import MEASURES
 
+RATIOS = [name for name in MEASURES if CellFunctional(MEASURES[name].function).ratio]
 
-@pytest.mark.parametrize("name", MEASURES)
+
+@pytest.mark.parametrize("name", RATIOS)
 def test_a_function_that_is_recognised_as_a_ratio_is_that_ratio(name):
     functional = CellFunctional(MEASURES[name].function)
-    if functional.ratio is None:
-        return
     p = np.random.default_rng(0).dirichlet(np.ones(4), size=20)
     numerator, denominator = functional.ratio
     assert_allclose(p @ numerator / (p @ denominator), functional.estimate(p))
