@@ -47,6 +47,7 @@ LAYERS = [
     ("_report", {"numpy"}),
     ("comparison", {"numpy"}),
     ("report", {"numpy"}),
+    ("_request", set()),
     ("evaluation", {"numpy"}),
     ("independent", {"numpy", "scipy"}),
     ("display", {"numpy", "matplotlib"}),
