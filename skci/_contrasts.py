@@ -19,14 +19,14 @@ from skci._functionals import Combination, Part
 from skci._intervals import METHODS, refusal
 from skci._joint import JointEstimate, Parameter
 from skci._measures import IDENTITY, LOG, Trait
-from skci._outcomes import View
+from skci._outcomes import MOST_CELLS, View
 
 __all__ = ["against", "combination", "pairs"]
 
 Array = NDArray[Any]
 
-_MOST_CELLS = 256
-"""Cells of a table up to which those that were not observed are listed as well."""
+_MOST_OUTCOMES = 1 << 16
+"""Possible outcomes up to which the cells that they make up are listed."""
 
 
 def pairs(names: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -48,6 +48,7 @@ def combination(
     method: str | None = None,
     rule: str = "",
     metric: str = "",
+    labels: Mapping[str, str] | None = None,
 ) -> Parameter:
     """Combine some of the parameters of a joint estimate into one more.
 
@@ -60,9 +61,11 @@ def combination(
         Whether the coefficients are of the logarithms.
     method : str, optional
         Interval method; that of the parameters if they have one in common that serves
-        contrasts, else "score".
+        contrasts, else "score", or "delta" where that does not.
     rule, metric : str
-        Its label.
+        What it is of.
+    labels : mapping of str to str, optional
+        Its labels in a report.
 
     Raises
     ------
@@ -75,25 +78,29 @@ def combination(
     trait = _trait_of(parameters, coefficients, ratio, metric)
     if method is None:
         serving = {own.method for own in parameters if not refusal(own.method, trait)}
-        method = serving.pop() if len(serving) == 1 else _fallback(trait)
+        method = serving.pop() if len(serving) == 1 else None
+    listed, smoothing = _possible(parameters)
+    if method is None:
+        refused = listed is None or refusal("score", trait)
+        method = "delta" if refused else "score"
     reason = refusal(method, trait)
     if reason:
         raise ValueError(reason)
-    listed, smoothing = _possible(parameters)
     if listed is None and METHODS[method].smooths:
         raise ValueError(
-            f"method={method!r} needs contrasts with at most {_MOST_CELLS} possible "
+            f"method={method!r} needs contrasts with at most {MOST_CELLS} possible "
             f"outcomes, which {metric!r} of {rule!r} has not; use one of "
             "['delta', 'blurred']"
         )
     observed = np.stack([own.index for own in parameters], axis=1)
     rows = observed if listed is None else np.concatenate([listed, observed])
-    if listed is None and max(own.size for own in parameters) == len(observed):
-        cells, found = observed, np.arange(len(observed))  # each row is a cell
+    sizes = [own.size for own in parameters]
+    if listed is None and (observed < sizes).any(axis=1).all():
+        cells, found = observed, np.arange(len(observed))  # each outcome is a cell
     else:
         cells, found = np.unique(rows, axis=0, return_inverse=True)
     index = found.ravel()[len(rows) - len(observed) :]
-    nowhere = (cells == [own.size for own in parameters]).all(axis=1)
+    nowhere = (cells == sizes).all(axis=1)
     if nowhere.any():  # the last one; outcomes of samples in which no part is
         cells = cells[:-1]
     counts = np.bincount(index, weights=joint.design.weights, minlength=len(cells))
@@ -120,12 +127,22 @@ def combination(
         moments=moments,
         view=None,
         smoothing=added,
+        labels={} if labels is None else labels,
+        slack=_slack_of(parameters, coefficients, ratio),
     )
 
 
-def _fallback(trait: Trait) -> str:
-    """Name the method of contrasts of parameters that have none for them in common."""
-    return "delta" if refusal("score", trait) else "score"
+def _slack_of(
+    parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
+) -> tuple[float, float]:
+    """How far a combination may be off for what the rows leave open of its parts."""
+    low = high = 0.0
+    for weight, own in zip(coefficients, parameters, strict=True):
+        below, above = own.slack if weight > 0 else reversed(own.slack)
+        low += abs(weight) * below
+        high += abs(weight) * above
+    # Of a ratio, nothing is known.
+    return (np.inf, np.inf) if ratio and (low or high) else (low, high)
 
 
 def _possible(parameters: Sequence[Parameter]) -> tuple[Array | None, Array]:
@@ -134,7 +151,7 @@ def _possible(parameters: Sequence[Parameter]) -> tuple[Array | None, Array]:
     Returns
     -------
     cells : int array of shape (m, number of parameters) or None
-        None if there are too many. A combination may be listed more than once.
+        None if there are too many.
     smoothing : array of shape (m,)
         Two rows in each sample, spread evenly, so that half a row comes to every cell
         of a single rule.
@@ -144,26 +161,29 @@ def _possible(parameters: Sequence[Parameter]) -> tuple[Array | None, Array]:
     views = [_view(own) for own in parameters]
     if not all(view.listable for view in views):
         return None, np.zeros(0)
-    for sample in dict.fromkeys(view.sample for view in views):
+    for rows in dict.fromkeys(view.rows for view in views):
         sizes: dict[int, int] = {}
         for view in views:
-            if view.sample == sample:
+            if view.rows == rows:
                 sizes |= zip(view.columns, view.cells.shape, strict=True)
         number = math.prod(sizes.values())
         total += number
-        if total > _MOST_CELLS:
+        if total > _MOST_OUTCOMES:
             return None, np.zeros(0)
         grid = np.indices(tuple(sizes.values())).reshape(len(sizes), -1)
         values = dict(zip(sizes, grid, strict=True))
         seen = [
             view.cells[tuple(values[column] for column in view.columns)]
-            if view.sample == sample
+            if view.rows == rows
             else np.full(number, own.size)
             for own, view in zip(parameters, views, strict=True)
         ]
         listed.append(np.stack(seen, axis=1))
         smoothing.append(np.full(number, 2 / number))
-    return np.concatenate(listed), np.concatenate(smoothing)
+    cells, outcome = np.unique(np.concatenate(listed), axis=0, return_inverse=True)
+    if len(cells) > MOST_CELLS:
+        return None, np.zeros(0)
+    return cells, np.bincount(outcome.ravel(), np.concatenate(smoothing))
 
 
 def _view(own: Parameter) -> View:

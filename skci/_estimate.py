@@ -268,6 +268,14 @@ def warn_of_undefined(joint: JointEstimate) -> None:
             "interval is the whole range",
             UndefinedMetricWarning,
         )
+    pairs = enumerate(joint.parameters)
+    partly = [k for k, own in pairs if own.defined and any(own.slack)]
+    if partly:
+        _warn(
+            f"{_labels(joint, partly)}: undefined for some of the classes, a division "
+            "of zero by zero; the interval leaves their values open",
+            UndefinedMetricWarning,
+        )
 
 
 def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:

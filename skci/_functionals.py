@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ __all__ = [
     "Functional",
     "Part",
     "Ratio",
-    "blind",
     "classes",
+    "ended",
     "rarest",
 ]
 
@@ -74,7 +74,7 @@ class Functional(Protocol):
 
 def classes(functional: Any) -> list[Array]:
     """Which cells are of each class, for all areas under curves in a functional."""
-    if isinstance(functional, Combination):
+    if hasattr(functional, "parts"):
         return [
             np.append(own, False)[part.cells]
             for part in functional.parts
@@ -86,25 +86,33 @@ def classes(functional: Any) -> list[Array]:
 
 def rarest(functional: Any) -> int:
     """Rows of the rarer class of areas under curves; 0 for other functionals."""
-    if isinstance(functional, Combination):
+    if hasattr(functional, "parts"):
         each = [rarest(part.functional) for part in functional.parts]
         return min(filter(None, each), default=0)
     return int(getattr(functional, "rarest", 0))
 
 
-def blind(functional: Any, counts: Array) -> bool:
-    """Whether a combination has an area under a curve at an end of its range.
+def ended(functional: Any, p: Array) -> list[tuple[float, int]]:
+    """Areas under curves in a functional that are at an end of their range.
 
-    Then its variance leaves out that of the area, which is not known.
+    The rows show no variance of them.
+
+    Returns
+    -------
+    list of (float, int)
+        The derivative in each such area and the rows of its rarer class.
     """
-    if not isinstance(functional, Combination):
-        return False
-    for part in functional.parts:
-        if rarest(part.functional):
-            value = float(part.estimate(np.asarray(counts, dtype=float)))
-            if not EDGE < value < 1 - EDGE:
-                return True
-    return False
+    if hasattr(functional, "parts"):
+        slopes = functional.slopes(p)
+        return [
+            (float(slope) * own, rows)
+            for slope, part in zip(slopes, functional.parts, strict=True)
+            for own, rows in ended(part.functional, part.own(p))
+        ]
+    rows = rarest(functional)
+    if rows and not EDGE < float(functional.estimate(p)) < 1 - EDGE:
+        return [(1.0, rows)]
+    return []
 
 
 # Cells are (tp, fp, fn, tn); the moments of the paper are za = E[ZA] = tp,
@@ -132,7 +140,7 @@ class CellFunctional:
 
     function: Callable[..., Array]
 
-    moments = _MOMENTS
+    moments: ClassVar[tuple[str, ...]] = _MOMENTS
 
     def estimate(self, p: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -250,11 +258,13 @@ class Part:
             return own
         return np.bincount(self.cells, p, minlength=self.size + 1)[: self.size]
 
-    def estimate(self, p: Array) -> Array:
+    def own(self, p: Array) -> Array:
+        """Weights of its own cells, which add up to 1 if those of all cells do."""
         own = self._own(p)
-        if self._partial:
-            own = own / own.sum(-1, keepdims=True)
-        return self.functional.estimate(own)
+        return own / own.sum(-1, keepdims=True) if self._partial else own
+
+    def estimate(self, p: Array) -> Array:
+        return self.functional.estimate(self.own(p))
 
     def __call__(self, p: Array) -> Evaluation:
         own = self._own(p)
@@ -295,17 +305,26 @@ class Combination:
     def __call__(self, p: Array) -> Evaluation:
         evaluations = [part(p) for part in self.parts]
         values = [each.estimate for each in evaluations]
-        value = self._value(values)
         influence: Array = np.zeros(np.shape(p))
         gradients = []
         with np.errstate(all="ignore"):
-            for each, coefficient in zip(evaluations, self.coefficients, strict=True):
-                slope = np.asarray(coefficient)
-                if self.geometric:
-                    slope = coefficient * value / each.estimate
+            for each, slope in zip(evaluations, self._slopes(values), strict=True):
                 influence = influence + slope[..., np.newaxis] * each.influence
                 gradients.append(slope[..., np.newaxis] * each.gradient)
-        return Evaluation(value, influence, np.concatenate(gradients, axis=-1))
+        gradient = np.concatenate(gradients, axis=-1)
+        return Evaluation(self._value(values), influence, gradient)
+
+    def slopes(self, p: Array) -> list[Array]:
+        """Differentiate in the values of the parts."""
+        with np.errstate(all="ignore"):
+            return self._slopes([part.estimate(p) for part in self.parts])
+
+    def _slopes(self, values: list[Array]) -> list[Array]:
+        if not self.geometric:
+            return [np.asarray(coefficient) for coefficient in self.coefficients]
+        total = self._value(values)
+        pairs = zip(self.coefficients, values, strict=True)
+        return [coefficient * total / value for coefficient, value in pairs]
 
     def _value(self, values: list[Array]) -> Array:
         pairs = zip(values, self.coefficients, strict=True)

@@ -6,8 +6,8 @@ Nothing is computed before it is looked at, and nothing needs the rows again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from skci._covariance import Design, blurring, correlation_from
 from skci._critical import CriticalValue, critical_value
-from skci._functionals import Evaluation, Functional, blind, classes, rarest
+from skci._functionals import Evaluation, Functional, classes, ended, rarest
 from skci._intervals import METHODS, Task
 from skci._measures import EDGE, Trait
 from skci._outcomes import View
@@ -50,7 +50,7 @@ class Parameter:
     Parameters
     ----------
     rule, metric : str
-        Its label.
+        What it is of.
     trait : Trait
     functional : Functional
     method : str
@@ -70,6 +70,10 @@ class Parameter:
         Which label is the positive one; None where it is not known or all the same.
     undefined_as : float
         Estimate to report where the measure is undefined.
+    labels : mapping of str to str
+        Its labels in a report, by their kind; the rule and the metric if not given.
+    slack : (float, float)
+        How far below and above the limits it may be for what the rows leave open.
     """
 
     rule: str
@@ -84,6 +88,13 @@ class Parameter:
     smoothing: Array
     pos_label: Any = None
     undefined_as: float = np.nan
+    labels: Mapping[str, str] = field(default_factory=dict)
+    slack: tuple[float, float] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if not self.labels:
+            labels = {"rule": self.rule, "metric": self.metric}
+            object.__setattr__(self, "labels", labels)
 
     def __str__(self) -> str:
         """Name it in a message, as "f1 of Logistic" or "f1 of Logistic - Stump"."""
@@ -99,6 +110,17 @@ class Parameter:
     def n_samples(self) -> int:
         """Number of rows of its own table."""
         return round(self.counts.sum())
+
+    @cached_property
+    def sees(self) -> Array:
+        """Which joint outcomes are in its own table."""
+        seen: Array = self.index < self.size
+        return seen
+
+    @cached_property
+    def partial(self) -> bool:
+        """Whether it does not see all of the rows."""
+        return not self.sees.all()
 
     @property
     def defined(self) -> bool:
@@ -160,14 +182,21 @@ class Parameter:
         finite = math.isfinite(self._value) and math.isfinite(self.steepness)
         return finite and self.steepness < _NO_DERIVATIVE
 
-    @property
-    def ends(self) -> bool:
-        """Whether it is an area under a curve at an end of its range.
+    @cached_property
+    def ended(self) -> list[tuple[float, int]]:
+        """Areas under curves in it that are at an end of their range.
 
-        Its variance is zero there, and "logit" does without.
+        See `skci._functionals.ended`; with a single row of a class nothing is known.
         """
-        rows = rarest(self.functional) if self.method == "logit" else 0
-        return rows > 1 and min(self._value, 1 - self._value) <= EDGE
+        if self.smoothed or not self.defined:
+            return []
+        found = ended(self.functional, self._weights)
+        return [] if any(rows == 1 for _, rows in found) else found
+
+    @property
+    def at_end(self) -> bool:
+        """Whether it is itself such an area, or a mean of nothing else."""
+        return bool(self.ended) and min(self._value, 1 - self._value) <= EDGE
 
     @property
     def has_few(self) -> bool:
@@ -261,7 +290,7 @@ class JointEstimate:
         states = zip(self.parameters, self._has_spread, self.usable, strict=True)
         return np.array(
             [
-                own.defined and not (usable and (spread or own.ends))
+                own.defined and not (usable and (spread or bool(own.ended)))
                 for own, spread, usable in states
             ],
             dtype=bool,
@@ -327,12 +356,13 @@ class JointEstimate:
         parts = [self._outcomes(own, part) for part in cells]
         numbers = []
         for stratum in self.design.each_stratum():
-            if not (stratum & (own.index < own.size)).any():
+            seen = stratum & own.sees
+            if not seen.any():
                 continue
             each = [self.design.n_clusters(stratum & part) for part in parts]
             told = min(filter(None, each), default=0)  # an area may be of another
             enough = told >= ENOUGH_GROUPS
-            numbers.append(self.design.n_clusters(stratum) if enough else told)
+            numbers.append(self.design.n_clusters(seen) if enough else told)
         return min(numbers)
 
     def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
@@ -455,6 +485,16 @@ class JointEstimate:
             rows = [row for row, method in enumerate(methods) if method == name]
             tasks = [self._task(positions[k], deviations[positions[k]]) for k in rows]
             limits[rows] = METHODS[name].limits(tasks, crit, z)
+        return self._slackened(positions, limits)
+
+    def _slackened(self, positions: Sequence[int], limits: Array) -> Array:
+        """Add what the rows leave open, unless the method has looked at that."""
+        own = [self.parameters[k] for k in positions]
+        slack = np.array([(0, 0) if one.smoothed else one.slack for one in own])
+        if slack.any():
+            ends = np.array([one.trait.bounds for one in own])
+            limits = limits + slack * [-1, 1]
+            limits = np.clip(limits, ends[:, :1], ends[:, 1:])
         return limits
 
     def root(self, k: int, null: float, above: bool) -> float | None:
@@ -510,12 +550,14 @@ class JointEstimate:
         several = self.design.shows_variance
         usable = []
         for k, own in enumerate(self.parameters):
-            enough = several or (own.smoothed and single)
+            enough = (several and not own.partial) or self._units(own) > 1
+            enough = enough or (own.smoothed and single)
             if not single:
                 enough = enough and int(self.n_informative[k]) > 1
             blurred = METHODS[own.method].blurred and variances[k] > 0
-            shown = self._has_spread[k] or blurred or own.ends
-            usable.append(enough and shown and not blind(own.functional, own.counts))
+            usable.append(
+                enough and (self._has_spread[k] or blurred or bool(own.ended))
+            )
         return np.array(usable, dtype=bool)
 
     @cached_property
@@ -533,20 +575,40 @@ class JointEstimate:
             if own.smoothed:
                 least = own.least_variance * self.design_effects[linear[k]]
                 covariance[k, k] = max(covariance[k, k], least)
-            if own.ends:  # what is left is rounding
-                covariance[k] = covariance[:, k] = 0
+            if own.at_end:
+                covariance[k] = covariance[:, k] = 0  # what is left is rounding
         return self._padded(covariance, linear)
 
     @cached_property
     def _covariance(self) -> Array:
-        """Sampling covariance and, where a method asks for it, the blurring."""
+        """Sampling covariance, and what stands for what the rows cannot show."""
+        return self._sampling + np.diag(self._unseen) + self._blurring
+
+    @property
+    def _unseen(self) -> Array:
+        """Variances for areas under curves that are at an end of their range, (K,).
+
+        Such that z standard errors reach as far from there as Wilson's interval of as
+        many successes as the rarer class has rows. They are combined by squaring and
+        adding (Newcombe, 1998).
+        """
+        z, variances = self._z, np.zeros(len(self.parameters))
+        for k, own in enumerate(self.parameters):
+            for slope, rows in own.ended:
+                worth = rows / self.design_effects[k]
+                variances[k] += (slope * z / (worth + z**2)) ** 2
+        return variances
+
+    @property
+    def _blurring(self) -> Array:
+        """Covariance of the blurring, for the methods that ask for it."""
         blurred = [
             k
             for k, own in enumerate(self.parameters)
             if self._linear[k] and METHODS[own.method].blurred
         ]
         if not blurred:
-            return self._sampling
+            return np.zeros((len(self.parameters),) * 2)
         chosen = [self.parameters[k] for k in blurred]
         noise = blurring(
             [self._gradient(own) for own in chosen],
@@ -554,23 +616,31 @@ class JointEstimate:
             self._z,
             self.n_samples / self.design_effects[blurred],
         )
-        return self._sampling + self._padded(noise, blurred)
+        return self._padded(noise, blurred)
 
     def _seen(self, own: Parameter, influence: Array) -> Array:
         """Influence values on its own cells and, zero, in rows that it does not see.
 
-        The fewer rows it sees, the more one of them weighs.
+        The fewer rows it sees, the more one of them weighs; and the variance is that of
+        these rows alone.
         """
-        if self.design.strata is None:
+        if not own.partial:
             return influence
-        return np.append(influence * (self.n_samples / own.n_samples), 0.0)
+        growth = self.n_samples / max(own.n_samples, 1)
+        units, all_units = self._units(own), self.design.n_units
+        if self.design.strata is None and units > 1:
+            growth *= math.sqrt(units / (units - 1) * (all_units - 1) / all_units)
+        return np.append(influence * growth, 0.0)
+
+    def _units(self, own: Parameter) -> int:
+        """Count the rows, or clusters, that a parameter sees."""
+        if self.design.clusters is None:
+            return own.n_samples
+        return self.design.n_clusters(own.sees)
 
     def _gradient(self, own: Parameter) -> Array:
         """Gradient in moments of all rows."""
-        gradient = own.linearised.gradient
-        if self.design.strata is None:
-            return gradient
-        return gradient * (self.n_samples / own.n_samples)
+        return own.linearised.gradient * (self.n_samples / max(own.n_samples, 1))
 
     def _padded(self, values: Array, positions: list[int]) -> Array:
         """Write zeros around the values of some parameters."""

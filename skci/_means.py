@@ -1,4 +1,4 @@
-"""Functions of means over rows: losses, and what regression is measured by."""
+"""Functions of means over rows: losses, measures of regression, agreement."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from skci._functionals import Evaluation
 
-__all__ = ["FunctionOfMeans", "first"]
+__all__ = ["FunctionOfMeans", "divisor", "first", "ratio"]
 
 Array = NDArray[Any]
 
 # With a step this small the complex step is exact to rounding.
 _STEP = 1e-100
+_BLOCK = 256
+"""Derivatives that are taken at once."""
 
 
 class FunctionOfMeans:
@@ -25,35 +28,63 @@ class FunctionOfMeans:
     ----------
     function : callable
         ``g(mean_1, ..., mean_k)``, safe for complex numbers.
-    features : array of shape (n, k)
+    features : array of shape (m, k)
+        Of rows, or of the cells of a table; sparse if there are many cells.
     name : hashable
         What its moments are named by.
     """
 
-    def __init__(
-        self, function: Callable[..., Any], features: Array, name: Any
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], features: Any, name: Any) -> None:
         self._function = function
         self._features = features
         self.moments = tuple((name, k) for k in range(features.shape[1]))
 
     def estimate(self, p: Array) -> Array:
-        """Value at weights p of shape (n,); NaN where it is undefined."""
+        """Value at weights p of shape (..., m); NaN where it is undefined."""
         with np.errstate(all="ignore"):
-            value = self._function(*(p @ self._features / p.sum()))
+            value = self._value(self._means(np.asarray(p, dtype=float)))
         return np.asarray(value, dtype=float)
 
     def __call__(self, p: Array) -> Evaluation:
         """Value, influence values and gradient in the means."""
-        means = p @ self._features / p.sum()
-        shifted = means + 1j * _STEP * np.eye(len(means))
+        means = self._means(p)
+        steps = 1j * _STEP * np.eye(means.shape[-1])
         with np.errstate(all="ignore"):
-            value = self._function(*means)
-            gradient = np.array([self._function(*row) for row in shifted]).imag / _STEP
-            influence = (self._features - means) @ gradient
-        return Evaluation(np.asarray(value), influence, gradient)
+            value = np.asarray(self._value(means))
+            slopes = [
+                self._value(means[..., np.newaxis, :] + steps[k : k + _BLOCK]).imag
+                for k in range(0, len(steps), _BLOCK)
+            ]
+            gradient = np.concatenate(slopes, axis=-1) / _STEP
+            influence = self._influence(means, gradient)
+        return Evaluation(value, influence, gradient)
+
+    def _influence(self, means: Array, gradient: Array) -> Array:
+        if sparse.issparse(self._features):
+            own: Array = self._features @ gradient - means @ gradient
+            return own
+        centred = self._features - means[..., np.newaxis, :]
+        influence: Array = (centred @ gradient[..., np.newaxis])[..., 0]
+        return influence
+
+    def _means(self, p: Array) -> Array:
+        means: Array = p @ self._features / p.sum(axis=-1, keepdims=True)
+        return means
+
+    def _value(self, means: Array) -> Any:
+        return self._function(*np.moveaxis(means, -1, 0))
 
 
 def first(mean: Any) -> Any:
     """Return the mean itself: a loss."""
     return mean
+
+
+def ratio(numerator: Any, denominator: Any) -> Any:
+    """Return the ratio of two means."""
+    return numerator / denominator
+
+
+def divisor(value: Any, least: float = 0.0) -> Any:
+    """Return what is divided by; NaN where there is none but for rounding."""
+    return np.where(np.real(value) > least, value, np.nan)

@@ -329,6 +329,14 @@ _DECLARED = (
         symmetric=True,
     ),
     Measure(
+        "hamming_loss",
+        error_rate,
+        r"FP + FN",
+        greater_is_better=False,
+        proportion=("fp fn", _ALL),
+        symmetric=True,
+    ),
+    Measure(
         "precision",
         precision,
         r"\frac{TP}{TP + FP}",

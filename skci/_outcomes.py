@@ -1,13 +1,13 @@
 """The outcome table: distinct joint outcomes of truth and rules, counted.
 
-The rows of the data are read here, once, in blocks; everything after works on
-distinct outcomes, of which R binary rules have at most 2^(R + 1).
+The rows of the data are read here, once; two labels in blocks. Everything after works
+on distinct outcomes, of which R binary rules have at most 2^(R + 1).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -16,9 +16,20 @@ from numpy.typing import NDArray
 
 from skci._covariance import Clusters, Design
 
-__all__ = ["UNLISTED", "OutcomeTable", "View", "count_outcomes", "list_rows"]
+__all__ = [
+    "MOST_CELLS",
+    "UNLISTED",
+    "OutcomeTable",
+    "View",
+    "count_codes",
+    "count_outcomes",
+    "list_rows",
+]
 
 Array = NDArray[Any]
+
+MOST_CELLS = 256
+"""Cells of a table up to which those that were not observed are looked at as well."""
 
 # Small enough that the few byte-wide temporaries of a block stay in cache.
 _BLOCK = 1 << 16
@@ -27,8 +38,10 @@ _DENSE_COLUMNS = 16
 # More are packed into words, which are sorted.
 _BIG_ENDIAN = np.dtype(">u8")
 
-# Own cell of a rule from (truth, response): tn, fp, fn, tp -> order of CELLS.
-_CELL = np.array([[3, 1], [2, 0]], dtype=np.uint8)
+# Up to this many conceivable outcomes of several labels are counted in a dense table,
+# and up to the other one they can be numbered.
+_DENSE = 1 << 20
+_NUMBERED = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +53,12 @@ class View:
     columns : tuple of int
         Columns of the outcome table.
     cells : int array with an axis for each column
-        Own cell for each combination of their values.
+        Own cell for each combination of their codes; `size` where it sees nothing.
+    size : int
+        Number of own cells.
+    within : (int, int), optional
+        A column of the table and the code that it must have; it sees no other
+        outcomes.
     sample : int
         Of which of several independent samples the table is.
     listable : bool
@@ -49,26 +67,35 @@ class View:
 
     columns: tuple[int, ...]
     cells: Array
+    size: int
+    within: tuple[int, int] | None = None
     sample: int = 0
     listable: bool = True
 
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        """Which rows it sees: those of other views are the same or all others."""
+        return self.sample, self.within
 
-UNLISTED = View((), np.zeros(0, dtype=int), listable=False)
+
+UNLISTED = View((), np.zeros(0, dtype=int), 0, listable=False)
 """Of a parameter that sees more than labels."""
 
 
 @dataclass(frozen=True, eq=False)
 class OutcomeTable:
-    """Counts of the distinct joint outcomes of a truth and R binary rules.
+    """Counts of the distinct joint outcomes of a truth and R rules.
 
     Tables of the same rules add: the table of two data sets read one after the other
     is the sum of their tables.
 
     Parameters
     ----------
-    outcomes : bool array of shape (m, R + 1)
-        The distinct outcomes observed: the truth, then each rule; True is positive.
-        In lexicographic order.
+    outcomes : array of shape (m, columns)
+        The distinct outcomes observed, in lexicographic order: the truth, then each
+        rule, then what parts the rows in subgroups. Of two labels True is positive; of
+        more there are codes. Multilabel data have a column for each target in place of
+        the one.
     counts : array of shape (m,)
         How many rows have each outcome; or their total weight, all weights together
         being the number of rows.
@@ -76,12 +103,22 @@ class OutcomeTable:
         Total of their squared weights, if they have weights.
     clusters : Clusters, optional
         How much each outcome weighs in each group of rows, if there are groups.
+    labels : tuple
+        The label of each code; of two labels the negative one first, and None for one
+        that is not known.
+    targets : tuple
+        The names of the targets of multilabel data; one otherwise.
+    abstains : bool
+        Whether a rule may have one code more, which is no answer.
     """
 
     outcomes: Array
     counts: Array
     squares: Array | None = None
     clusters: Clusters | None = None
+    labels: tuple[Any, ...] = (None, None)
+    targets: tuple[Any, ...] = (None,)
+    abstains: bool = False
 
     @cached_property
     def n_samples(self) -> int:
@@ -93,28 +130,58 @@ class OutcomeTable:
         """How the rows were drawn."""
         return Design(self.counts, self.squares, self.clusters)
 
-    def view(self, rule: int, exchanged: bool = False) -> View:
-        """How a rule sees outcomes: as tp, fp, fn or tn, 0 .. 3; or tn .. tp."""
-        return View((0, 1 + rule), _CELL[::-1, ::-1] if exchanged else _CELL)
+    def view(self, rule: int, code: int = 1, target: int = 0) -> View:
+        """How a rule sees a label against the rest: as tp, fp, fn or tn, 0 .. 3."""
+        return View(self._columns(rule, target), _against_rest(code, *self._codes), 4)
+
+    def view_of_hits(self, rule: int) -> View:
+        """How a rule sees what is right and wrong: as tp and fp."""
+        return View(self._columns(rule), _hits(*self._codes), 4)
+
+    def view_of_pairs(self, rule: int) -> View:
+        """How a rule sees the true and the predicted label: as one of all pairs."""
+        return View(self._columns(rule), _pairs(*self._codes), len(self.labels) ** 2)
+
+    def view_of_answers(self, rule: int) -> View:
+        """How a rule sees whether there is an answer: as fp, and as tp without."""
+        return View(self._columns(rule), _answers(*self._codes), 4)
+
+    def _columns(self, rule: int, target: int = 0) -> tuple[int, int]:
+        return target, (1 + rule) * len(self.targets) + target
+
+    @property
+    def _codes(self) -> tuple[int, int]:
+        """How many codes the truth has, and how many a rule."""
+        return len(self.labels), len(self.labels) + self.abstains
 
     def cells(self, view: View) -> Array:
         """Own cell in each joint outcome."""
-        values = (self.outcomes[:, column].view(np.uint8) for column in view.columns)
-        cells: Array = view.cells[tuple(values)]
+        values = tuple(self._column(column) for column in view.columns)
+        cells: Array = view.cells[values]
+        if view.within is not None:
+            column, code = view.within
+            cells = np.where(self._column(column) == code, cells, view.size)
         return cells
 
-    def own(self, cells: Array) -> Array:
-        """Count the four cells of one rule, those that are zero included."""
-        return np.bincount(cells, weights=self.counts, minlength=4)
+    def _column(self, column: int) -> Array:
+        values: Array = self.outcomes[:, column]
+        return values.view(np.uint8) if values.dtype == bool else values
+
+    def own(self, cells: Array, size: int = 4) -> Array:
+        """Count the cells of one rule, those that are zero included."""
+        return np.bincount(cells, weights=self.counts, minlength=size + 1)[:size]
+
+    @classmethod
+    def from_matrix(cls, matrix: Array) -> OutcomeTable:
+        """Make the table of one rule from counts by truth and prediction."""
+        outcomes = np.indices(matrix.shape).reshape(2, -1).T
+        return cls(outcomes, matrix.ravel(), labels=tuple(range(len(matrix))))
 
     @classmethod
     def from_cells(cls, cells: Array) -> OutcomeTable:
         """Make the table of one rule from its counts tp, fp, fn, tn."""
-        order = _CELL.ravel()
-        outcomes = np.array(
-            [[False, False], [False, True], [True, False], [True, True]]
-        )
-        return cls(outcomes, np.asarray(cells)[order])
+        tp, fp, fn, tn = cells
+        return cls.from_matrix(np.array([[tn, fp], [fn, tp]]))
 
     def __add__(self, other: OutcomeTable) -> OutcomeTable:
         if self.outcomes.shape[1] != other.outcomes.shape[1]:
@@ -124,11 +191,21 @@ class OutcomeTable:
             )
         if not (self.design.simple and other.design.simple):
             raise ValueError("tables that are added must be without weights or groups")
+        if self.labels != other.labels:
+            raise ValueError(
+                f"tables that are added must have the same labels, got {self.labels} "
+                f"and {other.labels}"
+            )
         columns = self.outcomes.shape[1]
         outcomes = np.concatenate([self.outcomes, other.outcomes])
         counts = np.concatenate([self.counts, other.counts])
-        words, counts = _merge(_pack(outcomes.T).astype(np.uint64), counts)
-        return OutcomeTable(_unpack(words, columns), counts)
+        if outcomes.dtype == bool:
+            words, counts = _merge(_pack(outcomes.T).astype(np.uint64), counts)
+            outcomes = _unpack(words, columns)
+        else:
+            outcomes, outcome = _distinct(outcomes)
+            counts = np.bincount(outcome, counts)
+        return replace(self, outcomes=outcomes, counts=counts)
 
 
 def count_outcomes(
@@ -177,25 +254,75 @@ def count_outcomes(
             counts += _dense_counts(block)
         else:
             words[start : start + _BLOCK] = _pack(block)
+    labels = (negative, positive)
     if not plain:
-        if merged:
-            return _weigh(words, len(columns), weights, groups)
-        return list_rows(_unpack(words, len(columns)), weights, groups)
+        if not merged:
+            outcomes = _unpack(words, len(columns))
+            return list_rows(outcomes, weights, groups, labels=labels)
+        words, outcome = np.unique(words, axis=0, return_inverse=True)
+        outcomes = _unpack(words, len(columns))
+        return _weigh(outcomes, outcome.ravel(), weights, groups, labels=labels)
     if not dense:
         words, counts = _merge(words)
-        return OutcomeTable(_unpack(words, len(columns)), counts)
+        return OutcomeTable(_unpack(words, len(columns)), counts, labels=labels)
     outcomes = _all_outcomes(len(columns))
     if np.count_nonzero(counts) == len(counts):
-        return OutcomeTable(outcomes, counts)
-    return OutcomeTable(outcomes[counts > 0], counts[counts > 0])
+        return OutcomeTable(outcomes, counts, labels=labels)
+    return OutcomeTable(outcomes[counts > 0], counts[counts > 0], labels=labels)
+
+
+def count_codes(
+    outcomes: Array,
+    weights: Array | None = None,
+    groups: Array | None = None,
+    merged: bool = True,
+    **kind: Any,
+) -> OutcomeTable:
+    """Count joint outcomes that are given by codes.
+
+    Parameters
+    ----------
+    outcomes : bool or int array of shape (n, columns)
+        Codes from 0 on.
+    weights, groups, merged
+        See `count_outcomes`.
+    **kind
+        Of the labels; see `OutcomeTable`.
+    """
+    if not merged:
+        return list_rows(outcomes, weights, groups, **kind)
+    return _weigh(*_distinct(outcomes), weights, groups, **kind)
+
+
+def _distinct(outcomes: Array) -> tuple[Array, Array]:
+    """Distinct rows of codes in order, and which of them each row is."""
+    number: Array = np.zeros(len(outcomes), dtype=np.int64)
+    size = 1
+    for column in outcomes.T:
+        codes = int(column.max()) + 1
+        if size * codes > _NUMBERED:
+            found, number = np.unique(number, return_inverse=True)
+            size = len(found)
+        number = number * codes + column
+        size *= codes
+    if size <= _DENSE:
+        seen = np.bincount(number, minlength=size) > 0
+        outcome = (np.cumsum(seen) - 1)[number]
+        first = np.empty(np.count_nonzero(seen), dtype=np.intp)
+        first[outcome] = np.arange(len(outcomes))
+    else:
+        _, first, outcome = np.unique(number, return_index=True, return_inverse=True)
+    return outcomes[first], outcome
 
 
 def _weigh(
-    words: Array, columns: int, weights: Array | None, groups: Array | None
+    distinct: Array,
+    outcome: Array,
+    weights: Array | None,
+    groups: Array | None,
+    **kind: Any,
 ) -> OutcomeTable:
     """Count outcomes by the weights of their rows and in each cluster."""
-    distinct, outcome = np.unique(words, axis=0, return_inverse=True)
-    outcome = outcome.ravel()
     counts = np.bincount(outcome, weights)
     squares = clusters = None
     if weights is not None:
@@ -205,11 +332,11 @@ def _weigh(
         found, pair = np.unique(pairs, return_inverse=True)
         number, position = np.divmod(found, len(distinct))
         clusters = Clusters(number, position, np.bincount(pair.ravel(), weights))
-    return OutcomeTable(_unpack(distinct, columns), counts, squares, clusters)
+    return OutcomeTable(distinct, counts, squares, clusters, **kind)
 
 
 def list_rows(
-    outcomes: Array, weights: Array | None, groups: Array | None
+    outcomes: Array, weights: Array | None, groups: Array | None, **kind: Any
 ) -> OutcomeTable:
     """Take each row for an outcome of its own."""
     counts = np.ones(len(outcomes)) if weights is None else weights
@@ -219,7 +346,44 @@ def list_rows(
     if groups is not None:
         order = np.argsort(groups, kind="stable")
         clusters = Clusters(groups[order], order, counts[order])
-    return OutcomeTable(outcomes, counts, squares, clusters)
+    return OutcomeTable(outcomes, counts, squares, clusters, **kind)
+
+
+# --------------------------------------------------------------------------------------
+# Own cells from the codes of the truth and of a rule
+# --------------------------------------------------------------------------------------
+
+
+@lru_cache
+def _against_rest(code: int, labels: int, answers: int) -> Array:
+    """Cells of a label against the rest, in the order of CELLS."""
+    truth = np.arange(labels)[:, np.newaxis] == code
+    answer = np.arange(answers) == code
+    cells = np.where(truth, np.where(answer, 0, 2), np.where(answer, 1, 3))
+    return _with_no_answer(cells, labels, 4)
+
+
+@lru_cache
+def _hits(labels: int, answers: int) -> Array:
+    cells = np.where(np.eye(labels, answers, dtype=bool), 0, 1)
+    return _with_no_answer(cells, labels, 4)
+
+
+@lru_cache
+def _pairs(labels: int, answers: int) -> Array:
+    pairs = np.arange(labels)[:, np.newaxis] * labels + np.arange(answers)
+    return _with_no_answer(pairs, labels, labels**2)
+
+
+@lru_cache
+def _answers(labels: int, answers: int) -> Array:
+    return np.where(np.arange(answers) < labels, 1, 0) + np.zeros((labels, 1), int)
+
+
+def _with_no_answer(cells: Array, labels: int, size: int) -> Array:
+    """Mark what is not seen, where a rule gives no answer."""
+    cells[:, labels:] = size
+    return cells.astype(np.uint8) if size < 256 else cells
 
 
 @lru_cache

@@ -6,17 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skci._covariance import Design
+import numpy as np
+from numpy.typing import NDArray
+
+from skci._binding import ONE_RULE
 from skci._critical import fixed_seed
 from skci._estimate import warn_of_undefined
 from skci._joint import JointEstimate, Parameter
 from skci._outcomes import OutcomeTable
 from skci._validation import (
-    binary_table,
+    Subgroups,
     check_confidence_level,
     check_method,
     check_pos_label,
+    check_subgroups,
+    is_multilabel,
+    labelled_table,
     named_pairs,
+    targets_table,
 )
 from skci.metrics._base import LabelMetricCI, MetricCI
 from skci.metrics._names import resolve_metric
@@ -24,10 +31,9 @@ from skci.metrics._regression import RegressionMetricCI, numbers_table
 from skci.metrics._scores import ScoreMetricCI, kept_scores
 from skci.report import JointReport
 
-__all__ = ["ONE_RULE", "Counted", "Options", "named_metrics", "named_predictions"]
+__all__ = ["Counted", "Options", "named_metrics", "named_predictions"]
 
-ONE_RULE = "y_pred"
-"""Name of a rule that has none."""
+Array = NDArray[Any]
 
 
 class Options:
@@ -58,7 +64,7 @@ class Options:
 
     @property
     def reads(self) -> set[str]:
-        """What the metrics are computed from: "labels", "scores"."""
+        """What the metrics are computed from: "labels", "scores", "values"."""
         return {metric._reads for metric in self.metrics.values()}
 
     @property
@@ -69,10 +75,12 @@ class Options:
             for metric in self.metrics.values()
         )
 
-    def scored_label(self, counted: Counted) -> Any:
-        """Find the label that all scores are of; the positive one without scores."""
+    def scored_labels(self, table: OutcomeTable) -> tuple[Any, ...]:
+        """Find the labels that scores are of: all, or the positive one of two."""
+        if len(table.labels) > 2:
+            return table.labels
         labels = {
-            label: counted.pos_label(label)
+            label: table.labels[check_pos_label(self._pos_label(metric), table.labels)]
             for label, metric in self.metrics.items()
             if isinstance(metric, ScoreMetricCI)
         }
@@ -81,79 +89,103 @@ class Options:
                 "pos_label must be the same for all metrics of scores, which are of "
                 f"one label, got {labels}"
             )
-        return next(iter(labels.values()), counted.labels[0])
+        return (next(iter(labels.values()), table.labels[1]),)
+
+    def known_labels(self, estimators: Iterable[tuple[str, Any]]) -> set[Any]:
+        """Collect the labels that estimators know."""
+        known = [np.ravel(getattr(own, "classes_", ())) for _, own in estimators]
+        return {label for own in known for label in own.tolist()}
+
+    @property
+    def several(self) -> bool:
+        """Whether all metrics are of any number of labels."""
+        return all(
+            own._several
+            for own in self.metrics.values()
+            if isinstance(own, LabelMetricCI | ScoreMetricCI)
+        )
+
+    def _pos_label(self, metric: MetricCI) -> Any:
+        """Positive label that a metric asks for."""
+        return self.pos_label if metric.pos_label is None else metric.pos_label
 
     def count(
         self,
         y_true: Any,
         y_pred: Mapping[str, Any],
         y_score: Mapping[str, Any] | None = None,
+        *,
         truth: str = "y_true",
+        labels: Iterable[Any] = (),
+        abstain: Any = None,
+        by: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
     ) -> Counted:
-        """Check labels and scores, and count outcomes."""
-        wanted = {
-            label: self.pos_label if metric.pos_label is None else metric.pos_label
-            for label, metric in self.metrics.items()
-            if not getattr(metric._measure, "symmetric", False)
+        """Check what the metrics are computed from, and count outcomes."""
+        named = {_in_messages(rule): own for rule, own in y_pred.items()}
+        parts = None if by is None else check_subgroups(by, y_true, truth)
+        rows: dict[str, Any] = {
+            "truth": truth,
+            "sample_weight": sample_weight,
+            "groups": groups,
+            "by": None if parts is None else parts.codes,
         }
-        scored = "scores" in self.reads
-        table, positive, negative = binary_table(
-            y_true,
-            {_in_messages(rule): labels for rule, labels in y_pred.items()},
-            pos_label=next(iter(wanted.values()), self.pos_label),
-            any_pos_label=not wanted,
-            truth=truth,
-            sample_weight=sample_weight,
-            groups=groups,
-            merged=not scored,
-        )
+        if "values" in self.reads:
+            table, y, columns = numbers_table(y_true, named, **rows)
+            numbers = dict(zip(y_pred, columns, strict=True))
+            return Counted(table, [], {}, parts, (y, numbers))
+        if self.several and is_multilabel(y_true):
+            if "scores" in self.reads:
+                raise ValueError(
+                    f"{truth} must be of one target for metrics of scores, got several"
+                )
+            table = targets_table(y_true, named, **rows)
+            return Counted(table, list(y_pred), {}, parts)
+        table = self._label_table(y_true, named, labels, abstain, rows)
+        if len(table.labels) == 2:
+            self.scored_labels(table)
         scores = {
-            rule: kept_scores(values, f"y_score[{rule!r}]", len(y_true), sample_weight)
+            rule: kept_scores(
+                values, f"y_score[{rule!r}]", table, len(y_true), sample_weight
+            )
             for rule, values in (y_score or {}).items()
         }
-        exchanged = {
-            label: check_pos_label(pos_label, positive, negative)
-            for label, pos_label in wanted.items()
-        }
-        return Counted(table, list(y_pred), scores, exchanged, (positive, negative))
+        return Counted(table, list(y_pred), scores, parts)
 
-    def compare(
+    def _label_table(
         self,
         y_true: Any,
-        y_pred: Mapping[str, Any],
-        truth: str = "y_true",
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> JointReport:
-        """Make the report of predicted numbers."""
-        table, y, columns = numbers_table(
-            y_true,
-            {_in_messages(rule): values for rule, values in y_pred.items()},
-            truth=truth,
-            sample_weight=sample_weight,
-            groups=groups,
-        )
-        parameters = [
-            metric._parameter(
-                table, y, values, method=self.method, rule=rule, metric=label
-            )
-            for rule, values in zip(y_pred, columns, strict=True)
-            for label, metric in self.metrics.items()
-            if isinstance(metric, RegressionMetricCI)
+        named: Mapping[str, Any],
+        labels: Iterable[Any],
+        abstain: Any,
+        rows: dict[str, Any],
+    ) -> OutcomeTable:
+        """Count the labels of one target."""
+        of_labels = [
+            metric
+            for metric in self.metrics.values()
+            if isinstance(metric, LabelMetricCI | ScoreMetricCI)
         ]
-        return self._report(parameters, table.design)
+        wanted = [self._pos_label(own) for own in of_labels if not own._symmetric]
+        more = {label for own in of_labels for label in (own.labels or ())}
+        return labelled_table(
+            y_true,
+            named,
+            pos_label=next(iter(wanted), self.pos_label),
+            any_pos_label=not wanted,
+            several=self.several,
+            labels=more | set(labels),
+            abstain=abstain,
+            merged="scores" not in self.reads,
+            **rows,
+        )
 
     def report(self, counted: Counted) -> JointReport:
         """Make the report of counted outcomes."""
-        self.scored_label(counted)
-        return self._report(self._parameters(counted), counted.table.design)
-
-    def _report(self, parameters: Iterable[Parameter], design: Design) -> JointReport:
         joint = JointEstimate(
-            tuple(parameters),
-            design,
+            tuple(self._parameters(counted)),
+            counted.table.design,
             self.confidence_level,
             random_state=self.seed,
         )
@@ -162,24 +194,36 @@ class Options:
 
     def _parameters(self, counted: Counted) -> Iterator[Parameter]:
         """Bind each metric to each rule that has what it is computed from."""
-        for rule in dict.fromkeys([*counted.rules, *counted.scores]):
+        for rule in counted.rules:
             for label, metric in self.metrics.items():
-                options = {
-                    "method": self.method,
-                    "rule": rule,
-                    "metric": label,
-                    "pos_label": counted.pos_label(label),
-                    "exchanged": counted.exchanged.get(label, False),
-                }
-                if isinstance(metric, ScoreMetricCI):
-                    if rule in counted.scores:
-                        name = f"y_score[{rule!r}]"
-                        yield metric._parameter(
-                            counted.table, counted.scores[rule], name=name, **options
-                        )
-                elif isinstance(metric, LabelMetricCI) and rule in counted.rules:
-                    position = counted.rules.index(rule)
-                    yield metric._parameter(counted.table, position, **options)
+                for of in counted.subgroups:
+                    yield from self._bound(counted, rule, label, metric, of)
+
+    def _bound(
+        self,
+        counted: Counted,
+        rule: str,
+        label: str,
+        metric: MetricCI,
+        of: Mapping[str, Any],
+    ) -> list[Parameter]:
+        """Bind a metric to a rule in a subgroup."""
+        names: dict[str, Any]
+        names = {"method": self.method, "rule": rule, "metric": label}
+        table = counted.table
+        if isinstance(metric, RegressionMetricCI):
+            y, columns = counted.numbers
+            return metric._parameters(table, y, columns[rule], **names, **of)
+        names["pos_label"] = self.pos_label
+        if isinstance(metric, ScoreMetricCI):
+            if rule not in counted.scores:
+                return []
+            scores = counted.scores[rule]
+            return metric._parameters(table, scores, **names, **of)
+        if isinstance(metric, LabelMetricCI) and rule in counted.predicted:
+            position = counted.predicted.index(rule)
+            return metric._parameters(table, position, **names, **of)
+        return []
 
 
 @dataclass(frozen=True)
@@ -187,18 +231,30 @@ class Counted:
     """Outcomes counted, ready for a report."""
 
     table: OutcomeTable
-    rules: list[str]
+    predicted: list[str]
     """Rules that have labels."""
     scores: Mapping[str, Any]
     """Scores of rules that have them, row by row of the table."""
-    exchanged: Mapping[str, bool]
-    """For which metrics the negative label of the table is the positive one."""
-    labels: tuple[Any, Any] = (None, None)
-    """The positive and the negative label of the table; None if not known."""
+    parts: Subgroups | None = None
+    """Subgroups of the rows, whose codes are in the last column of the table."""
+    numbers: tuple[Array, dict[str, Array]] = (np.zeros(0), {})
+    """True and predicted numbers, row by row of the table."""
 
-    def pos_label(self, metric: str) -> Any:
-        """Positive label of a metric."""
-        return self.labels[self.exchanged.get(metric, False)]
+    @property
+    def rules(self) -> list[str]:
+        """Names of all rules."""
+        return list(dict.fromkeys([*self.predicted, *self.scores, *self.numbers[1]]))
+
+    @property
+    def subgroups(self) -> list[dict[str, Any]]:
+        """Which rows to report on, and their labels; all of them without subgroups."""
+        if self.parts is None:
+            return [{}]
+        column = self.table.outcomes.shape[1] - 1
+        return [
+            {"within": (column, code), "labels": labels}
+            for code, labels in enumerate(self.parts.labels)
+        ]
 
 
 def named_metrics(metrics: Any) -> dict[str, MetricCI]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-__all__ = ["positive_scores", "respond"]
+__all__ = ["respond", "scores_of"]
 
 
 def respond(
@@ -17,7 +17,7 @@ def respond(
     X: Any,
     reads: Collection[str],
     *,
-    pos_label: Any,
+    scored: tuple[Any, ...],
     probabilities: bool,
     n_jobs: int | None,
     verbose: int,
@@ -32,9 +32,9 @@ def respond(
     estimators : sequence of (str, estimator)
     X : array-like
     reads : collection of str
-        "labels", "scores" or both.
-    pos_label : label
-        What scores are of.
+        "labels", "scores" or both; or "values".
+    scored : tuple of labels
+        What scores are of: one label, or all of them, a column each.
     probabilities : bool
         Whether scores must be probabilities.
     n_jobs, verbose : int
@@ -46,14 +46,14 @@ def respond(
         By the name of the estimator; empty where they are not asked for.
     """
     tasks = (
-        delayed(_respond)(name, estimator, X, reads, pos_label, probabilities, verbose)
+        delayed(_respond)(name, estimator, X, reads, scored, probabilities, verbose)
         for name, estimator in estimators
     )
     responses = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
     names = [name for name, _ in estimators]
     labels, scores = zip(*responses, strict=True)
     return (
-        dict(zip(names, labels, strict=True)) if "labels" in reads else {},
+        {} if labels[0] is None else dict(zip(names, labels, strict=True)),
         dict(zip(names, scores, strict=True)) if "scores" in reads else {},
     )
 
@@ -63,16 +63,17 @@ def _respond(
     estimator: Any,
     X: Any,
     reads: Collection[str],
-    pos_label: Any,
+    scored: tuple[Any, ...],
     probabilities: bool,
     verbose: int,
 ) -> tuple[Any, Any]:
     start = time.perf_counter()
     try:
-        labels = estimator.predict(X) if "labels" in reads else None
+        asked = {"labels", "values"} & set(reads)
+        labels = estimator.predict(X) if asked else None
         scores = None
         if "scores" in reads:
-            scores = positive_scores(estimator, X, pos_label, probabilities)
+            scores = scores_of(estimator, X, scored, probabilities)
     except Exception as error:
         raise _named(error, name) from error
     if verbose:
@@ -80,26 +81,47 @@ def _respond(
     return labels, scores
 
 
-def positive_scores(
-    estimator: Any, X: Any, pos_label: Any, probabilities: bool = False
+def scores_of(
+    estimator: Any, X: Any, labels: tuple[Any, ...], probabilities: bool = False
 ) -> Any:
-    """Score rows for the positive label: its probability, or a decision function."""
+    """Score rows for a label, or for each of several, a column each.
+
+    Scores are probabilities, or a decision function where there are none. A label that
+    the estimator does not know has the probability 0.
+    """
     if hasattr(estimator, "predict_proba"):
-        response = estimator.predict_proba(X)
+        response, unknown = np.asarray(estimator.predict_proba(X)), 0.0
     elif hasattr(estimator, "decision_function") and not probabilities:
-        response = estimator.decision_function(X)
+        response, unknown = np.asarray(estimator.decision_function(X)), -np.inf
     else:
         wanted = "predict_proba" if probabilities else "predict_proba or "
         wanted += "" if probabilities else "decision_function"
         raise TypeError(f"the metrics need an estimator with {wanted}")
     known = list(getattr(estimator, "classes_", ()))
-    if len(known) != 2 or pos_label not in known:
+    if len(labels) == 1:
+        return _for_label(response, known, labels[0])
+    if response.ndim != 2 or response.shape[1] != len(known):
         raise ValueError(
-            f"scores need an estimator of two classes, {pos_label!r} one of them, got "
+            f"scores of {len(labels)} labels need an estimator with a column for each, "
+            f"got the shape {response.shape} and classes_ {known}"
+        )
+    columns = [
+        response[:, known.index(label)]
+        if label in known
+        else np.full(len(response), unknown)
+        for label in labels
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _for_label(response: Any, known: list[Any], label: Any) -> Any:
+    """Take the scores of one of two labels."""
+    if len(known) != 2 or label not in known:
+        raise ValueError(
+            f"scores need an estimator of two classes, {label!r} one of them, got "
             f"classes_ {known}"
         )
-    position = known.index(pos_label)
-    response = np.asarray(response)
+    position = known.index(label)
     if response.ndim == 2:
         return response[:, position]
     return response if position == 1 else -response

@@ -8,21 +8,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skci._classes import AVERAGES
 from skci._intervals import METHODS
-from skci._outcomes import OutcomeTable, count_outcomes
+from skci._outcomes import OutcomeTable, count_codes, count_outcomes
 
 __all__ = [
-    "binary_table",
+    "Subgroups",
     "check_alternative",
+    "check_average",
     "check_choice",
+    "check_columns",
     "check_confidence_level",
     "check_confusion_matrix",
     "check_contrasts",
+    "check_distributions",
     "check_estimators",
     "check_known",
     "check_method",
@@ -34,9 +38,13 @@ __all__ = [
     "check_probabilities",
     "check_rows",
     "check_share",
+    "check_subgroups",
     "check_zero_division",
     "in_words",
+    "is_multilabel",
+    "labelled_table",
     "named_pairs",
+    "targets_table",
 ]
 
 Array = NDArray[Any]
@@ -50,18 +58,22 @@ _LABEL_KINDS = "biufOUT"
 """Kinds of dtype that may hold labels: numbers, objects, text of either kind."""
 
 
-def binary_table(
+def labelled_table(
     y_true: Any,
     y_pred: Mapping[str, Any],
     *,
     pos_label: Any = None,
     any_pos_label: bool = False,
+    several: bool = False,
+    labels: Iterable[Any] = (),
+    abstain: Any = None,
+    by: Array | None = None,
     truth: str = "y_true",
     sample_weight: Any = None,
     groups: Any = None,
     merged: bool = True,
-) -> tuple[OutcomeTable, Any, Any]:
-    """Check binary labels and count their joint outcomes.
+) -> OutcomeTable:
+    """Check labels and count their joint outcomes.
 
     Parameters
     ----------
@@ -69,10 +81,18 @@ def binary_table(
     y_pred : mapping of str to array-like of shape (n,)
         Predicted labels by the name to use in messages.
     pos_label : label, optional
-        The positive label; 1 if not given, as in scikit-learn.
+        The positive one of two labels; 1 if not given, as in scikit-learn.
     any_pos_label : bool
         Whether no measure depends on which label is positive, so that one may be
         chosen when `pos_label` is not given.
+    several : bool
+        Whether there may be more than two labels.
+    labels : iterable of labels
+        Labels that there are, whether they occur or not.
+    abstain : label, optional
+        What stands for no answer in `y_pred`.
+    by : int array of shape (n,), optional
+        Which subgroup each row is in.
     truth : str
         The name of `y_true` in messages.
     sample_weight : array-like of shape (n,), optional
@@ -85,9 +105,8 @@ def binary_table(
 
     Returns
     -------
-    table : OutcomeTable
-    positive, negative : label
-        ``negative`` is None where only the positive label occurs.
+    OutcomeTable
+        Of two labels the second is the positive one.
     """
     names = [truth, *y_pred]
     columns = [
@@ -104,28 +123,195 @@ def binary_table(
         raise ValueError(f"{truth} must hold at least one row, got none")
     weights, clusters, kept = check_rows(sample_weight, groups, len(columns[0]), truth)
     columns = [column[kept] for column in columns]
+    more = [_label_or_1(label) for label in labels]
     positive = _label_or_1(pos_label)
+    simple = abstain is None and by is None and not more
     # Counting is checking: where each entry is one of two fair labels, nothing is left
     # to be checked, and most data never see the slow road.
     kinds = "U" if isinstance(positive, str) else "biuf"
-    if all(column.dtype.kind in kinds for column in columns):
+    if simple and all(column.dtype.kind in kinds for column in columns):
         negative = _first_other(columns, positive)
         if _is_label(negative):
             table = count_outcomes(
                 columns, positive, negative, weights, clusters, merged
             )
             if table is not None:
-                return table, positive, negative
-    labels = _two_labels(names, columns)
-    if pos_label is None and any_pos_label:
-        positive, *others = reversed(labels)
-        negative = others[0] if others else None
+                return table
+    known = _labels(names, columns, more, abstain)
+    if len(known) <= 2:
+        known = _ordered(known, positive, pos_label is not None, any_pos_label)
+    elif not several:
+        shown = [*map(repr, known[:10]), "..."][: len(known)]
+        raise ValueError(
+            f"{in_words(names)} must hold two labels, got {len(known)}: "
+            f"{', '.join(shown)}; compare one class with the rest, as in y == label, "
+            "or average over all, as in f1_macro"
+        )
+    codes = [
+        _encode(column, known, None if column is columns[0] else abstain)
+        for column in columns
+    ]
+    if by is not None:
+        codes.append(by[kept])
+    dtype = np.min_scalar_type(max(int(column.max()) for column in codes))
+    if len(known) == 2 and simple:
+        dtype = np.dtype(bool)
+    return count_codes(
+        np.stack(codes, axis=1).astype(dtype),
+        weights,
+        clusters,
+        merged,
+        labels=tuple(known),
+        abstains=abstain is not None,
+    )
+
+
+def _ordered(known: list[Any], positive: Any, given: bool, any_will_do: bool) -> Any:
+    """Put the positive one of two labels last; None for one that is not known."""
+    if any_will_do and not given:
+        return known if len(known) == 2 else [None, *known]
+    positive, negative = _split(known, positive, given)
+    return [negative, positive]
+
+
+def _encode(column: Array, labels: list[Any], abstain: Any) -> Array:
+    """From labels to their codes; no answer has the last one."""
+    numbered = {label: k for k, label in enumerate(labels) if label is not None}
+    if abstain is not None:
+        numbered[abstain] = len(labels)
+    if column.dtype.kind == "O":
+        return np.array([numbered[label] for label in column.tolist()])
+    if column.dtype.kind in "iu":
+        low, high = int(column.min()), int(column.max())
+        if high - low < _DENSE_LABELS:
+            lookup = np.zeros(high - low + 1, dtype=np.intp)
+            for label, code in numbered.items():
+                if low <= label <= high:
+                    lookup[int(label) - low] = code
+            return lookup[column.astype(np.intp) - low]
+    names, which = np.unique(column, return_inverse=True)
+    codes = np.array([numbered[label] for label in names.tolist()])
+    return codes[which.ravel()]
+
+
+_DENSE_LABELS = 1 << 16
+"""Range of whole numbers up to which labels are looked up in a table."""
+
+
+class Subgroups(NamedTuple):
+    """Which rows are in which subgroup."""
+
+    codes: Array
+    """Number of the subgroup of each row, shape (n,)."""
+    labels: list[dict[str, str]]
+    """Names of each subgroup, by what they are names of."""
+
+
+def check_subgroups(by: Any, y_true: Any, truth: str) -> Subgroups:
+    """Check what parts the rows in subgroups: a column, or several by their names."""
+    columns = _named_columns(by)
+    numbers, levels = [], []
+    for name, values in columns.items():
+        column = _column(values, f"by[{name!r}]" if len(columns) > 1 else "by")
+        _check_rows(column, len(y_true), "by", truth)
+        missing = [value for value in column.tolist() if _is_missing(value)]
+        if missing:
+            raise ValueError(f"by must name a subgroup in every row, got {missing[0]}")
+        names, own = np.unique(column, return_inverse=True)
+        numbers.append(own.ravel())
+        levels.append(names.tolist())
+    found, codes = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
+    labels = [
+        {
+            name: str(names[k])
+            for name, names, k in zip(columns, levels, row, strict=True)
+        }
+        for row in found.tolist()
+    ]
+    return Subgroups(codes.ravel(), labels)
+
+
+def _named_columns(by: Any) -> dict[str, Any]:
+    """Columns by their names; a single one has its own or none."""
+    if isinstance(by, Mapping):
+        columns = {str(name): values for name, values in by.items()}
+    elif hasattr(by, "columns"):
+        columns = {str(name): by[name] for name in by.columns}
     else:
-        positive, negative = _split(labels, positive, given=pos_label is not None)
-    table = count_outcomes(columns, positive, negative, weights, clusters, merged)
-    if table is None:
-        raise ValueError(f"{in_words(names)} must hold two labels, got {labels}")
-    return table, positive, negative
+        columns = {str(getattr(by, "name", None) or "subgroup"): by}
+    taken = {"rule", "metric", "first", "second"} & set(columns)
+    if taken or not columns:
+        raise ValueError(
+            "by must have a column or more, of other names than those of a report, got "
+            f"{list(columns)}"
+        )
+    return columns
+
+
+def is_multilabel(y_true: Any) -> bool:
+    """Tell whether labels are of several targets, a column each."""
+    shape = getattr(y_true, "shape", None)
+    if shape is None and isinstance(y_true, list | tuple) and y_true:
+        shape = np.shape(y_true[0])
+        shape = (len(y_true), *shape)
+    return shape is not None and len(shape) == 2 and shape[1] > 1
+
+
+def targets_table(
+    y_true: Any,
+    y_pred: Mapping[str, Any],
+    *,
+    truth: str = "y_true",
+    sample_weight: Any = None,
+    groups: Any = None,
+    by: Array | None = None,
+    merged: bool = True,
+) -> OutcomeTable:
+    """Check labels of several targets, each 0 or 1, and count their joint outcomes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n, targets)
+        Data frames name the targets; else they are numbers.
+    y_pred : mapping of str to array-like of shape (n, targets)
+    truth, sample_weight, groups, by, merged
+        See `labelled_table`.
+    """
+    matrices = [
+        _indicators(values, name) for name, values in [(truth, y_true), *y_pred.items()]
+    ]
+    for name, matrix in zip(y_pred, matrices[1:], strict=True):
+        if matrix.shape != matrices[0].shape:
+            raise ValueError(
+                f"{name} must have the shape of {truth}, {matrices[0].shape}, got "
+                f"{matrix.shape}"
+            )
+    n, targets = matrices[0].shape
+    weights, clusters, kept = check_rows(sample_weight, groups, n, truth)
+    outcomes = np.concatenate(matrices, axis=1)[kept]
+    if by is not None:
+        outcomes = np.column_stack([outcomes.astype(np.intp), by[kept]])
+    names = getattr(y_true, "columns", range(targets))
+    return count_codes(
+        outcomes, weights, clusters, merged, labels=(0, 1), targets=tuple(names)
+    )
+
+
+def _indicators(values: Any, name: str) -> Array:
+    """Make a bool array of targets that are there."""
+    matrix = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+    if matrix.ndim != 2 or not matrix.size:
+        raise ValueError(
+            f"{name} must have a row for each sample and a column for each target, got "
+            f"shape {matrix.shape}"
+        )
+    there: Array = matrix == 1
+    if matrix.dtype.kind not in "biuf" or not (there | (matrix == 0)).all():
+        raise ValueError(
+            f"{name} must hold 0 or 1 for each target, got others, of dtype "
+            f"{matrix.dtype}"
+        )
+    return there
 
 
 def check_numbers(
@@ -156,11 +342,49 @@ def check_numbers(
     return scores
 
 
-def check_probabilities(scores: Array, name: str, metric: str) -> None:
+def check_columns(values: Any, name: str, n: int, labels: Sequence[Any]) -> Array:
+    """Check finite numbers, a column for each label."""
+    try:
+        scores = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must hold numbers: {error}") from error
+    if scores.shape != (n, len(labels)):
+        raise ValueError(
+            f"{name} must have a row for each of the {n} rows and a column for each of "
+            f"the labels {list(labels)}, got shape {scores.shape}; labels= of a metric "
+            "names those that do not occur"
+        )
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            f"{name} must hold finite numbers, got missing or infinite ones"
+        )
+    return scores
+
+
+def check_distributions(scores: Array, rule: str, metric: str) -> None:
+    """Check that the probabilities of all labels add up to 1."""
+    totals = scores.sum(axis=1)
+    worst = totals[np.abs(totals - 1).argmax()]
+    if abs(worst - 1) > _NOT_ONE:
+        raise ValueError(
+            f"{_scores_of(rule)} must hold probabilities of all labels for {metric!r}, "
+            f"got a row that adds up to {worst:g}"
+        )
+
+
+_NOT_ONE = 1e-3
+"""How far the probabilities of all labels may be from 1 in all."""
+
+
+def _scores_of(rule: str) -> str:
+    return f"y_score[{rule!r}]" if rule else "y_score"
+
+
+def check_probabilities(scores: Array, rule: str, metric: str) -> None:
     """Check that scores are probabilities."""
     if scores.min() < 0 or scores.max() > 1:
         raise ValueError(
-            f"{name} must hold probabilities of the positive label for {metric!r}, got "
+            f"{_scores_of(rule)} must hold probabilities for {metric!r}, got "
             f"values from {scores.min():g} to {scores.max():g}"
         )
 
@@ -297,12 +521,16 @@ def _is_label(value: Any) -> bool:
     return math.isfinite(value) and value == int(value)
 
 
-def _two_labels(names: Sequence[str], columns: Sequence[Array]) -> list[Any]:
+def _labels(
+    names: Sequence[str], columns: Sequence[Array], more: list[Any], abstain: Any
+) -> list[Any]:
     """List the labels in order, or say what is wrong with them."""
     found = {
-        name: _distinct(column, name)
+        name: _distinct(column, name) - ({abstain} if name != names[0] else set())
         for name, column in zip(names, columns, strict=True)
     }
+    if more:
+        found["labels"] = set(more)
     kinds = {
         name: sorted({"str" if isinstance(label, str) else "number" for label in own})
         for name, own in found.items()
@@ -310,20 +538,15 @@ def _two_labels(names: Sequence[str], columns: Sequence[Array]) -> list[Any]:
     if len({kind for own in kinds.values() for kind in own}) > 1:
         got = ", ".join(f"{in_words(own)} in {name}" for name, own in kinds.items())
         raise ValueError(f"{in_words(names)} must hold labels of one type, got {got}")
-    labels = sorted(set().union(*found.values()))
-    if len(labels) > 2:
-        shown = [*map(repr, labels[:10]), "..."][: len(labels)]
-        raise ValueError(
-            f"{in_words(names)} must hold two labels, got {len(labels)}: "
-            f"{', '.join(shown)}; compare one class with the rest, as in y == label"
-        )
-    return labels
+    if abstain in found[names[0]]:
+        raise ValueError(f"abstain must be no label of {names[0]}, got {abstain!r}")
+    return sorted(set().union(*found.values()))
 
 
 def _distinct(column: Array, name: str) -> set[Any]:
     """Collect the labels of a column, and check that labels they are."""
     if column.dtype.kind in "biuf":
-        column = np.unique(column)
+        column = _distinct_numbers(column)
     try:
         labels = set(column.tolist())
     except TypeError as error:  # not hashable
@@ -345,6 +568,17 @@ def _distinct(column: Array, name: str) -> set[Any]:
                 f"{label}; turn scores into labels with a threshold"
             )
     return labels
+
+
+def _distinct_numbers(column: Array) -> Array:
+    """Return distinct numbers; whole ones of a small range are not sorted for it."""
+    if column.dtype.kind in "iu" and len(column):
+        low, high = int(column.min()), int(column.max())
+        if high - low < _DENSE_LABELS:
+            seen = np.zeros(high - low + 1, dtype=bool)
+            seen[column.astype(np.intp) - low] = True
+            return np.flatnonzero(seen) + low
+    return np.unique(column)
 
 
 def _is_missing(value: Any) -> bool:
@@ -381,15 +615,15 @@ def _label_or_1(pos_label: Any) -> Any:
     return pos_label
 
 
-def check_pos_label(pos_label: Any, positive: Any, negative: Any) -> bool:
-    """Tell whether the positive label is the one that was counted as negative."""
+def check_pos_label(pos_label: Any, known: tuple[Any, ...]) -> int:
+    """Find the code of the positive label."""
     wanted = _label_or_1(pos_label)
-    if wanted in (positive, negative):
-        return bool(wanted == negative)
-    if negative is not None or isinstance(wanted, str) != isinstance(positive, str):
-        labels = sorted(one for one in (negative, positive) if one is not None)
+    if wanted in known:
+        return known.index(wanted)
+    if None not in known or isinstance(wanted, str) != isinstance(known[-1], str):
+        labels = sorted(one for one in known if one is not None)
         raise ValueError(_wrong_pos_label(labels, pos_label))
-    return True
+    return known.index(None)
 
 
 def _wrong_pos_label(labels: list[Any], pos_label: Any) -> str:
@@ -409,12 +643,12 @@ def check_no_pos_label(pos_label: Any) -> None:
 
 
 def check_confusion_matrix(matrix: Any) -> Array:
-    """Check a two by two confusion matrix of counts; return tp, fp, fn, tn."""
+    """Check a square confusion matrix of counts."""
     counts = np.asarray(matrix)
-    if counts.shape != (2, 2):
+    if counts.ndim != 2 or len(set(counts.shape)) > 1 or len(counts) < 2:
         raise ValueError(
-            "matrix must be a confusion matrix of shape (2, 2), rows truth and "
-            f"columns prediction, got shape {counts.shape}"
+            "matrix must be a confusion matrix with a row for each true label and a "
+            f"column for each predicted one, got shape {counts.shape}"
         )
     if counts.dtype.kind not in "iuf" or not np.isfinite(counts).all():
         raise ValueError(f"matrix must hold counts, got {counts.tolist()}")
@@ -423,8 +657,7 @@ def check_confusion_matrix(matrix: Any) -> Array:
             "matrix must hold whole numbers, none negative and not all zero, "
             f"got {counts.tolist()}"
         )
-    (tn, fp), (fn, tp) = counts.tolist()
-    return np.array([tp, fp, fn, tn], dtype=float)
+    return counts.astype(float)
 
 
 # --------------------------------------------------------------------------------------
@@ -521,6 +754,25 @@ def check_positive_number(value: Any, name: str) -> float:
         if np.isfinite(number) and number > 0:
             return number
     raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+
+
+def check_average(average: Any, labels: Any, pos_label: Any) -> None:
+    """Check how to average over classes."""
+    if average is not None:
+        check_choice(average, ("binary", *AVERAGES, "samples"), "average")
+    if average != "binary" and pos_label is not None:
+        raise ValueError(
+            f"pos_label must not be set with average={average!r}, which treats all "
+            f"classes alike, got {pos_label!r}"
+        )
+    if labels is None:
+        return
+    if average in ("binary", "samples"):
+        raise ValueError(
+            f"labels must not be set with average={average!r}, got {labels!r}"
+        )
+    if isinstance(labels, str) or not isinstance(labels, Iterable) or not list(labels):
+        raise ValueError(f"labels must hold at least one label, got {labels!r}")
 
 
 def check_zero_division(zero_division: Any) -> float:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from skci._binding import ONE_RULE
 from skci._outcomes import OutcomeTable
 from skci._request import (
-    ONE_RULE,
     Counted,
     Options,
     named_metrics,
@@ -21,6 +21,7 @@ from skci._validation import (
     check_no_pos_label,
     check_numbers,
     in_words,
+    is_multilabel,
     named_pairs,
 )
 from skci.report import JointReport
@@ -53,6 +54,8 @@ class JointEvaluator:
         for metrics of labels, "logit" for areas under curves and "delta" for others.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
+    abstain : label, optional
+        What an estimator predicts instead of a label when it has no answer.
     n_jobs : int, optional
         How many estimators predict at once, as in joblib.
     verbose : int, default=0
@@ -92,6 +95,7 @@ class JointEvaluator:
         confidence_level: float = 0.95,
         method: str | None = None,
         pos_label: Any = None,
+        abstain: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
@@ -101,6 +105,7 @@ class JointEvaluator:
         self.confidence_level = confidence_level
         self.method = method
         self.pos_label = pos_label
+        self.abstain = abstain
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -115,7 +120,13 @@ class JointEvaluator:
         return f"JointEvaluator(rules: {rules}; metrics: {metrics})"
 
     def evaluate(
-        self, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        groups: Any = None,
+        by: Any = None,
     ) -> JointReport:
         """Predict the labels of held-out data and report on them jointly.
 
@@ -123,9 +134,11 @@ class JointEvaluator:
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows that none of the estimators was fitted on.
-        y : array-like of shape (n_samples,)
-            Their true labels, two at most.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their true labels, or numbers.
         sample_weight, groups : array-like of shape (n_samples,), optional
+            See :func:`joint_report`.
+        by : array-like of shape (n_samples,), mapping or data frame, optional
             See :func:`joint_report`.
 
         Returns
@@ -146,25 +159,31 @@ class JointEvaluator:
             self.pos_label,
             self.random_state,
         )
-        rows = {"sample_weight": sample_weight, "groups": groups}
-        asked: dict[str, Any] = {"n_jobs": self.n_jobs, "verbose": self.verbose}
-        if "values" in options.reads:
-            values, _ = respond(
-                estimators, X, {"labels"}, pos_label=None, probabilities=False, **asked
-            )
-            return options.compare(y, values, truth="y", **rows)
-        # Bad labels are told before anything is predicted.
-        checked = options.count(y, {}, truth="y", **rows)
-        labels, scores = respond(
+        rows = {
+            "truth": "y",
+            "abstain": self.abstain,
+            "by": by,
+            "sample_weight": sample_weight,
+            "groups": groups,
+        }
+        scored: tuple[Any, ...] = ()
+        if "values" not in options.reads and not (options.several and is_multilabel(y)):
+            # Bad labels are told before anything is predicted.
+            table = options.count(y, {}, **rows).table
+            if len(table.labels) > 2:
+                rows["labels"] = options.known_labels(estimators)
+                table = options.count(y, {}, **rows).table
+            scored = options.scored_labels(table)
+        predicted, scores = respond(
             estimators,
             X,
             options.reads,
-            pos_label=options.scored_label(checked),
+            scored=scored,
             probabilities=options.wants_probabilities,
-            **asked,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
         )
-        counted = options.count(y, labels, scores, truth="y", **rows)
-        return options.report(counted)
+        return options.report(options.count(y, predicted, scores, **rows))
 
 
 def joint_report(
@@ -176,6 +195,8 @@ def joint_report(
     confidence_level: float = 0.95,
     method: str | None = None,
     pos_label: Any = None,
+    abstain: Any = None,
+    by: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
     random_state: Any = None,
@@ -184,14 +205,16 @@ def joint_report(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, two at most.
+    y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
+        True labels: two, or any number where all metrics average over classes or treat
+        all alike; whether each of several targets is there, 0 or 1; or numbers.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels of each rule, by name; or of one rule. Metrics of labels need
         them.
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each rule, by the same names, such as probabilities of the positive
-        label. Metrics of scores need them.
+        label; of more than two labels a column for each, in their order. Metrics of
+        scores need them.
     metrics : str, metric object, list of them, or mapping of str to them
         Names such as "accuracy" or "f0.5" or objects such as ``F05CI()``; a mapping
         names them in the report.
@@ -202,6 +225,13 @@ def joint_report(
         for metrics of labels, "logit" for areas under curves and "delta" for others.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
+    abstain : label, optional
+        What stands for no answer in `y_pred`. Then metrics of labels are of the rows
+        that a rule answers, and "rejection_rate" tells how many it does not.
+    by : array-like of shape (n_samples,), mapping or data frame, optional
+        A column that parts the rows in subgroups, or several by their names. Then
+        every metric is reported within each subgroup;
+        :meth:`JointReport.gaps` compares them.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows; only their ratios matter. A weight is how much a row shall
         count, not how many rows it stands for.
@@ -272,14 +302,12 @@ def joint_report(
             f"y_score must name the rules of y_pred, {list(named or ())}, got "
             f"{list(scored or ())}"
         )
-    if "values" in options.reads:
-        return options.compare(
-            y_true, named or {}, sample_weight=sample_weight, groups=groups
-        )
     counted = options.count(
         y_true,
         named or {},
         scored or {},
+        abstain=abstain,
+        by=by,
         sample_weight=sample_weight,
         groups=groups,
     )
@@ -348,7 +376,10 @@ def threshold_report(
         kinds = {name: own._reads for name, own in options.metrics.items()}
         raise ValueError(f"metrics must be of labels, got {kinds}")
     rows = {"sample_weight": sample_weight, "groups": groups}
-    positive, negative = options.count(y_true, {}, **rows).labels
+    table = options.count(y_true, {}, **rows).table
+    if len(table.labels) > 2:
+        raise ValueError(f"y_true must hold two labels, got {len(table.labels)}")
+    negative, positive = table.labels
     if negative is None:
         raise ValueError(f"y_true must hold two labels, got {positive!r} only")
     predicted = {
@@ -370,9 +401,10 @@ def confusion_matrix_report(
 
     Parameters
     ----------
-    matrix : array-like of shape (2, 2)
-        Counts; rows are the truth and columns the prediction, the negative label
-        first, as :func:`sklearn.metrics.confusion_matrix` lays it out.
+    matrix : array-like of shape (n_labels, n_labels)
+        Counts; rows are the truth and columns the prediction, of two labels the
+        negative first, as :func:`sklearn.metrics.confusion_matrix` lays it out. Labels
+        are the numbers from 0 on.
     metrics, confidence_level, method, random_state
         See :func:`joint_report`.
 
@@ -383,7 +415,7 @@ def confusion_matrix_report(
     Raises
     ------
     ValueError
-        If `matrix` is not two by two whole numbers, or an option is wrong.
+        If `matrix` is not square or not of whole numbers, or an option is wrong.
 
     Examples
     --------
@@ -405,5 +437,5 @@ def confusion_matrix_report(
                 f"metrics of a confusion matrix must be of labels, which {label!r} is "
                 "not"
             )
-    table = OutcomeTable.from_cells(check_confusion_matrix(matrix))
-    return options.report(Counted(table, [ONE_RULE], {}, {}))
+    table = OutcomeTable.from_matrix(check_confusion_matrix(matrix))
+    return options.report(Counted(table, [ONE_RULE], {}))

@@ -103,8 +103,8 @@ def sample_size(
     check_no_pos_label(metric.pos_label)
     metric._check(method)
     table = OutcomeTable.from_cells(_shares(expected, metric._measure))
-    own = metric._parameter(table, 0, method=method)
-    return rows_for_width(JointEstimate((own,), table.design, level), half_width)
+    own = metric._parameters(table, 0, method=method)
+    return rows_for_width(JointEstimate(tuple(own), table.design, level), half_width)
 
 
 # --------------------------------------------------------------------------------------

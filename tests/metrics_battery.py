@@ -36,6 +36,7 @@ def _tversky(alpha, beta):
 REFERENCES = {
     "accuracy": sk.accuracy_score,
     "error_rate": sk.zero_one_loss,
+    "hamming_loss": sk.hamming_loss,
     "precision": sk.precision_score,
     "recall": sk.recall_score,
     "specificity": lambda y, p: sk.recall_score(y, p, pos_label=False),

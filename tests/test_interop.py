@@ -81,8 +81,10 @@ def test_metric_clones_pickles_and_shows(name):
 def test_options_survive_cloning():
     f_beta = clone(FBetaCI(0.7, method="score", pos_label="yes", zero_division=1))
     assert f_beta.get_params() == {
+        "average": "binary",
         "beta": 0.7,
         "confidence_level": 0.95,
+        "labels": None,
         "method": "score",
         "pos_label": "yes",
         "zero_division": 1,

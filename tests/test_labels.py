@@ -16,6 +16,7 @@ from skci import (
     F1CI,
     AccuracyCI,
     JaccardCI,
+    LiftCI,
     MatthewsCorrCoefCI,
     PrecisionCI,
     RecallCI,
@@ -213,7 +214,7 @@ def test_bad_labels_are_named(case):
     bad, error, message = BAD[case]
     good = [0, 1, 1]
     with pytest.raises(error, match="^y_true " + message):
-        AccuracyCI()(bad, good)
+        JaccardCI()(bad, good)
     with pytest.raises(error, match="^y_pred " + message):
         PrecisionCI()(good, bad)
     with pytest.raises(error, match=r"^y_pred\['Rule 2'\] " + message):
@@ -248,7 +249,7 @@ def test_bad_labels_are_named(case):
         ([True, False], ["True", "False"], "must hold labels of one type"),
     ],
 )
-@pytest.mark.parametrize("metric", [AccuracyCI(), F1CI()])
+@pytest.mark.parametrize("metric", [LiftCI(), F1CI()])
 def test_labels_that_do_not_fit(metric, y, p, message):
     with pytest.raises(ValueError, match=message):
         metric(y, p)
@@ -266,7 +267,7 @@ def test_labels_are_not_modified():
     report = joint_report(y, rules, metrics=["f1", "accuracy"], pos_label=0)
     report.to_dict()
     with pytest.raises(ValueError, match="two labels"):
-        AccuracyCI()(y, p + 7)
+        F1CI()(y, p + 7)
     assert np.array_equal(y, kept_y)
     assert np.array_equal(p, kept_p)
 
@@ -298,7 +299,7 @@ def test_one_bad_label_among_many(many_rows, position, dtype, bad):
     y, p = (flags.astype(dtype) for flags in many_rows)
     p[position] = bad
     with pytest.raises(ValueError, match="y_pred must hold"):
-        AccuracyCI()(y, p)
+        F1CI()(y, p)
 
 
 def better_and_better(number):

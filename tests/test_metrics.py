@@ -58,7 +58,8 @@ def test_every_measure_and_class_is_in_the_battery():
     bases = {MetricCI, LabelMetricCI, skci.CustomCI}
     classes = {
         cls
-        for cls in vars(metrics._binary).values()
+        for module in (metrics._agreement, metrics._binary)
+        for cls in vars(module).values()
         if inspect.isclass(cls) and issubclass(cls, MetricCI) and cls not in bases
         if not cls.__name__.startswith("_")
     }

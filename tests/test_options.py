@@ -163,7 +163,7 @@ def test_bound_of_a_scorer(bound):
         ([[1, 2]], r"shape \(1, 2\)"),
         (5, r"shape \(\)"),
         (None, r"shape \(\)"),
-        (np.ones((3, 3)), r"shape \(3, 3\)"),
+        (np.ones((3, 2)), r"shape \(3, 2\)"),
         ([["1", "2"], ["3", "4"]], "'1'"),
         ([[1, np.nan], [3, 4]], "nan"),
         ([[True, False], [True, True]], "True"),
@@ -192,7 +192,8 @@ def test_confusion_matrix(matrix, got):
         ("jaccard_score", "did you mean 'jaccard'?"),
         ("sensitivty", "did you mean 'sensitivity'?"),
         ("f-1", "unknown metric 'f-1'; available are"),
-        ("f1_macro", "'f1_macro' averages over several classes"),
+        ("lift_macros", "unknown metric 'lift_macros'"),
+        ("mcc_macro", "'matthews_corrcoef' has not"),
         ("fp_rate", "available are"),  # not the opposite rate
         ("qqq", f"unknown metric 'qqq'; available are {available_metrics()}"),
         ("neg_f1", "use 'f1' instead of 'neg_f1'"),

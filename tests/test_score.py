@@ -447,6 +447,7 @@ def test_which_measures_have_a_closed_form():
     assert found == {
         "accuracy",
         "error_rate",
+        "hamming_loss",
         "precision",
         "recall",
         "specificity",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -9,21 +10,25 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
-from skci._covariance import Design
+from skci._binding import ONE_RULE, Binding, of_classes
 from skci._estimate import MetricEstimate, warn_of_undefined
-from skci._functionals import CellFunctional, Functional
 from skci._intervals import refusal
 from skci._joint import JointEstimate, Parameter
-from skci._measures import CELLS, Measure, Trait
-from skci._outcomes import UNLISTED, OutcomeTable
+from skci._measures import Measure, Trait
+from skci._outcomes import OutcomeTable
 from skci._validation import (
-    binary_table,
+    check_average,
     check_confidence_level,
     check_confusion_matrix,
     check_method,
     check_no_pos_label,
+    check_pos_label,
     check_zero_division,
+    is_multilabel,
+    labelled_table,
+    targets_table,
 )
+from skci.report import JointReport
 
 __all__ = ["DEFAULT_METHOD", "LabelMetricCI", "MetricCI"]
 
@@ -146,47 +151,69 @@ class MetricCI(BaseEstimator):
         """Return the method of the metric, else the one given, else its default."""
         given = method if self.method is None else self.method
         method = check_method(self._default_method if given is None else given)
-        reason = refusal(method, self._measure)
+        reason = refusal(method, self._trait)
         if reason:
             raise ValueError(reason)
         return method
 
-    def _of_one(self, parameter: Parameter, design: Design) -> MetricEstimate:
-        joint = JointEstimate((parameter,), design, float(self.confidence_level))
-        warn_of_undefined(joint)
-        return MetricEstimate(joint)
+    @property
+    def _trait(self) -> Trait:
+        """What inference needs to know of what it computes."""
+        return self._measure
 
-    def _row_by_row(
-        self,
-        table: OutcomeTable,
-        functional: Functional,
-        rule: str,
-        metric: str,
-        method: str | None,
-        pos_label: Any = None,
-    ) -> Parameter:
-        """Make the parameter of a functional that sees each row by itself."""
-        rows = len(table.counts)
-        return Parameter(
-            rule=rule,
-            metric=metric,
-            trait=self._measure,
-            functional=functional,
-            method=self._resolve_method(method),
-            counts=table.counts,
-            index=np.arange(rows),
-            moments=functional.moments,
-            view=UNLISTED,
-            smoothing=np.zeros(rows),
-            pos_label=pos_label,
-        )
+    @property
+    def _rule(self) -> str:
+        """Name of the rule in what it gives when called."""
+        return "" if self._is_one else ONE_RULE
+
+    def _result(self, parameters: Sequence[Parameter], table: OutcomeTable) -> Any:
+        """Return an estimate; of a metric of each class a report."""
+        level = float(self.confidence_level)
+        joint = JointEstimate(tuple(parameters), table.design, level)
+        warn_of_undefined(joint)
+        return MetricEstimate(joint) if self._is_one else JointReport(joint)
+
+    @property
+    def _is_one(self) -> bool:
+        """Whether it gives one estimate, and not one for each class."""
+        return getattr(self, "average", "binary") is not None
 
 
 class LabelMetricCI(MetricCI):
-    """A metric of two labels."""
+    """A metric of labels: of two, or of more if it averages or treats all alike."""
 
     _measure: Measure
     _reads = "labels"
+
+    average: str | None = "binary"
+    labels: Any = None
+
+    @property
+    def name(self) -> str:
+        """String name of the metric."""
+        average = self.average
+        averaged = "" if average in ("binary", None) else f"_{average}"
+        return f"{self._measure.name}{averaged}"
+
+    @property
+    def _several(self) -> bool:
+        """Whether it is of any number of labels."""
+        return self.average != "binary"
+
+    @property
+    def _symmetric(self) -> bool:
+        """Whether it has no positive label."""
+        return self._measure.symmetric or self.average != "binary"
+
+    @property
+    def _averages(self) -> bool:
+        """Whether it has the option `average`."""
+        return "average" in self.get_params()
+
+    @property
+    def _trait(self) -> Trait:
+        own = self._measure
+        return own if self.average in ("binary", None) else of_classes(own, self.name)
 
     def __call__(
         self,
@@ -195,14 +222,16 @@ class LabelMetricCI(MetricCI):
         *more: Any,
         sample_weight: Any = None,
         groups: Any = None,
-    ) -> MetricEstimate:
+    ) -> Any:
         """Estimate the measure and its interval.
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            True labels, two at most.
-        y_pred : array-like of shape (n_samples,)
+        y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
+            True labels: two at most for a metric of a positive label, any number if it
+            averages over classes or treats all alike. Or whether each of several
+            targets is there, 0 or 1.
+        y_pred : array-like of the same shape
             Predicted labels.
         *more
             Nothing; scikit-learn passes three to a scorer, which a metric is not.
@@ -216,9 +245,10 @@ class LabelMetricCI(MetricCI):
 
         Returns
         -------
-        MetricEstimate
+        MetricEstimate or JointReport
             A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``.
+            ``confidence_interval()``; of ``average=None`` a report on all classes, as
+            of :func:`skci.joint_report`.
 
         Raises
         ------
@@ -232,44 +262,53 @@ class LabelMetricCI(MetricCI):
         """
         self._check_arguments(more)
         self._check()
-        table, positive, _ = binary_table(
-            y_true,
-            {"y_pred": y_pred},
-            pos_label=self.pos_label,
-            any_pos_label=self._measure.symmetric,
-            sample_weight=sample_weight,
-            groups=groups,
-        )
-        return self._estimate(table, positive)
+        rows = {"sample_weight": sample_weight, "groups": groups}
+        if self._several and is_multilabel(y_true):
+            table = targets_table(y_true, {"y_pred": y_pred}, **rows)
+        else:
+            table = labelled_table(
+                y_true,
+                {"y_pred": y_pred},
+                pos_label=self.pos_label,
+                any_pos_label=self._symmetric,
+                several=self._several,
+                labels=() if self.labels is None else self.labels,
+                **rows,
+            )
+        return self._result(self._parameters(table, 0, rule=self._rule), table)
 
-    def from_confusion_matrix(self, matrix: Any) -> MetricEstimate:
+    def from_confusion_matrix(self, matrix: Any) -> Any:
         """Estimate the measure from a confusion matrix.
 
         Parameters
         ----------
-        matrix : array-like of shape (2, 2)
-            Counts; rows are the truth and columns the prediction, the negative label
-            first, as :func:`sklearn.metrics.confusion_matrix` lays it out.
+        matrix : array-like of shape (n_labels, n_labels)
+            Counts; rows are the truth and columns the prediction, of two labels the
+            negative first, as :func:`sklearn.metrics.confusion_matrix` lays it out.
+            Labels are the numbers from 0 on.
 
         Returns
         -------
-        MetricEstimate
+        MetricEstimate or JointReport
+            See :meth:`__call__`.
 
         Raises
         ------
         ValueError
-            If `matrix` is not two by two whole numbers, or an option is wrong. There
-            are no labels, so that `pos_label` must not be set.
+            If `matrix` is not square or not of whole numbers, is of more than two
+            labels for a metric of two, or an option is wrong. There are no labels, so
+            that `pos_label` must not be set.
         """
         self._check()
         check_no_pos_label(self.pos_label)
-        return self._estimate(OutcomeTable.from_cells(check_confusion_matrix(matrix)))
+        table = OutcomeTable.from_matrix(check_confusion_matrix(matrix))
+        return self._result(self._parameters(table, 0, rule=self._rule), table)
 
-    def _estimate(self, table: OutcomeTable, positive: Any = None) -> MetricEstimate:
-        parameter = self._parameter(table, 0, pos_label=positive)
-        return self._of_one(parameter, table.design)
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_average(self.average, self.labels, self.pos_label)
 
-    def _parameter(
+    def _parameters(
         self,
         table: OutcomeTable,
         position: int,
@@ -278,8 +317,8 @@ class LabelMetricCI(MetricCI):
         rule: str = "",
         metric: str | None = None,
         pos_label: Any = None,
-        exchanged: bool = False,
-    ) -> Parameter:
+        **of: Any,
+    ) -> list[Parameter]:
         """Bind the measure to one rule of a table.
 
         Parameters
@@ -290,38 +329,38 @@ class LabelMetricCI(MetricCI):
         method : str, optional
             Interval method of a metric that has none of its own.
         rule, metric : str
-            Label of the parameter.
+            What the parameter is of.
         pos_label : label
-            Which label is the positive one; None if it is not known.
-        exchanged : bool
-            Whether the negative label of the table is the positive one here.
+            The positive label of a metric that has none of its own.
+        **of
+            The subgroup; see `Binding`.
         """
-        measure = self._measure
-        functional = CellFunctional(measure.function)
-        view = table.view(position, exchanged)
-        index = table.cells(view)
-        za, a, z = functional.moments
-        return Parameter(
-            rule=rule,
-            metric=self.name if metric is None else metric,
-            trait=measure,
-            functional=functional,
-            method=self._resolve_method(method),
-            counts=table.own(index),
-            index=index,
-            moments=(
-                (za, position, exchanged),
-                (a, position, exchanged),
-                (z, exchanged),
-            ),
-            view=view,
-            smoothing=_HALF_A_ROW,
-            pos_label=None if measure.symmetric else pos_label,
-            undefined_as=check_zero_division(self.zero_division),
+        binding = Binding(
+            table,
+            position,
+            rule,
+            self.name if metric is None else metric,
+            self._resolve_method(method),
+            check_zero_division(self.zero_division),
+            **of,
         )
+        if self.average is None:
+            return list(binding.of_each_class(self._measure, self.labels))
+        if self.average == "samples":
+            return [binding.of_samples(self._trait, self._measure)]
+        if self.average != "binary":
+            return [
+                binding.averaged(self._trait, self._measure, self.average, self.labels)
+            ]
+        if len(table.targets) > 1 or len(table.labels) > 2:
+            return [self._of_classes(binding)]
+        wanted = pos_label if self.pos_label is None else self.pos_label
+        code = 1 if self._symmetric else check_pos_label(wanted, table.labels)
+        return [binding.of_label(self._measure, code)]
 
-
-_HALF_A_ROW = np.full(len(CELLS), 0.5)
+    def _of_classes(self, binding: Binding) -> Parameter:
+        """Bind a measure of more than two labels, or of several targets, together."""
+        raise ValueError(binding.refusal(self._measure, self._averages))
 
 
 class _BoundOf:

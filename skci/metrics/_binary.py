@@ -1,4 +1,4 @@
-"""The metric objects of binary rules, a few lines each.
+"""The metric objects of a label against the rest, a few lines each.
 
 Three bases hold the options; a class names its measure, declared in
 ``skci._measures``. Formulas are in proportions of the rows.
@@ -18,12 +18,8 @@ __all__ = [
     "F05CI",
     "F1CI",
     "F2CI",
-    "AccuracyCI",
-    "BalancedAccuracyCI",
-    "CohenKappaCI",
     "CosineCI",
     "DiagnosticOddsRatioCI",
-    "ErrorRateCI",
     "FBetaCI",
     "FalseNegativeRateCI",
     "FalsePositiveRateCI",
@@ -32,7 +28,6 @@ __all__ = [
     "JaccardCI",
     "LiftCI",
     "MarkednessCI",
-    "MatthewsCorrCoefCI",
     "NegativeLikelihoodRatioCI",
     "NegativePredictiveValueCI",
     "OverlapCI",
@@ -55,7 +50,7 @@ class _SymmetricCI(LabelMetricCI):
 
 
 class _PositiveCI(LabelMetricCI):
-    """A metric of one positive label."""
+    """A metric of one positive label, or averaged over classes."""
 
     def __init__(
         self,
@@ -63,14 +58,18 @@ class _PositiveCI(LabelMetricCI):
         confidence_level: float = 0.95,
         method: str | None = None,
         pos_label: Any = None,
+        average: str | None = "binary",
+        labels: Any = None,
     ) -> None:
         self.confidence_level = confidence_level
         self.method = method
         self.pos_label = pos_label
+        self.average = average
+        self.labels = labels
 
 
 class _ZeroDivisionCI(LabelMetricCI):
-    """A metric of one positive label with scikit-learn's ``zero_division``."""
+    """A metric of one positive label, or averaged, with ``zero_division``."""
 
     def __init__(
         self,
@@ -78,48 +77,16 @@ class _ZeroDivisionCI(LabelMetricCI):
         confidence_level: float = 0.95,
         method: str | None = None,
         pos_label: Any = None,
+        average: str | None = "binary",
+        labels: Any = None,
         zero_division: float = np.nan,
     ) -> None:
         self.confidence_level = confidence_level
         self.method = method
         self.pos_label = pos_label
+        self.average = average
+        self.labels = labels
         self.zero_division = zero_division
-
-
-class AccuracyCI(_SymmetricCI):
-    r"""Accuracy, the share of rows predicted right: :math:`TP + TN`.
-
-    The point estimate is that of
-    :func:`sklearn.metrics.accuracy_score`.
-    See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> from skci import AccuracyCI
-    >>> metric = AccuracyCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
-    accuracy = 0.750 [0.657, 0.825], 95% interval (score, n = 100)
-    """
-
-    _measure = MEASURES["accuracy"]
-
-
-class ErrorRateCI(_SymmetricCI):
-    r"""Error rate, the share of rows predicted wrong: :math:`FP + FN`.
-
-    The point estimate is that of
-    :func:`sklearn.metrics.zero_one_loss`. Less is better.
-    See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> from skci import ErrorRateCI
-    >>> metric = ErrorRateCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
-    error_rate = 0.250 [0.175, 0.343], 95% interval (score, n = 100)
-    """
-
-    _measure = MEASURES["error_rate"]
 
 
 class PrecisionCI(_ZeroDivisionCI):
@@ -236,7 +203,7 @@ class FBetaCI(LabelMetricCI):
     ----------
     beta : float
         How many times as much recall counts as precision; above 0.
-    confidence_level, method, pos_label, zero_division
+    confidence_level, method, pos_label, average, labels, zero_division
         See :class:`MetricCI`.
 
     Examples
@@ -254,12 +221,16 @@ class FBetaCI(LabelMetricCI):
         confidence_level: float = 0.95,
         method: str | None = None,
         pos_label: Any = None,
+        average: str | None = "binary",
+        labels: Any = None,
         zero_division: float = np.nan,
     ) -> None:
         self.beta = beta
         self.confidence_level = confidence_level
         self.method = method
         self.pos_label = pos_label
+        self.average = average
+        self.labels = labels
         self.zero_division = zero_division
 
     @property
@@ -350,7 +321,7 @@ class TverskyCI(LabelMetricCI):
         Weight of a false positive; above 0.
     beta : float, default=0.5
         Weight of a false negative; above 0.
-    confidence_level, method, pos_label
+    confidence_level, method, pos_label, average, labels
         See :class:`MetricCI`.
 
     Examples
@@ -369,12 +340,16 @@ class TverskyCI(LabelMetricCI):
         confidence_level: float = 0.95,
         method: str | None = None,
         pos_label: Any = None,
+        average: str | None = "binary",
+        labels: Any = None,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
         self.confidence_level = confidence_level
         self.method = method
         self.pos_label = pos_label
+        self.average = average
+        self.labels = labels
 
     @property
     def _measure(self) -> Measure:  # type: ignore[override]
@@ -382,25 +357,6 @@ class TverskyCI(LabelMetricCI):
             check_positive_number(self.alpha, "alpha"),
             check_positive_number(self.beta, "beta"),
         )
-
-
-class MatthewsCorrCoefCI(_SymmetricCI):
-    r"""Matthews' correlation coefficient of prediction and truth.
-
-    It is :math:`(TP \cdot TN - FP \cdot FN) /
-    \sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}`. The point estimate is that of
-    :func:`sklearn.metrics.matthews_corrcoef`, but NaN, not 0, where that is 0/0.
-    See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> from skci import MatthewsCorrCoefCI
-    >>> metric = MatthewsCorrCoefCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
-    matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
-    """
-
-    _measure = MEASURES["matthews_corrcoef"]
 
 
 class CosineCI(_PositiveCI):
@@ -456,24 +412,6 @@ class OverlapCI(_PositiveCI):
     _measure = MEASURES["overlap"]
 
 
-class BalancedAccuracyCI(_SymmetricCI):
-    r"""Balanced accuracy, the mean of recall and specificity.
-
-    The point estimate is that of
-    :func:`sklearn.metrics.balanced_accuracy_score`.
-    See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> from skci import BalancedAccuracyCI
-    >>> metric = BalancedAccuracyCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
-    balanced_accuracy = 0.729 [0.635, 0.809], 95% interval (score, n = 100)
-    """
-
-    _measure = MEASURES["balanced_accuracy"]
-
-
 class GMeanCI(_SymmetricCI):
     r"""Geometric mean of recall and specificity.
 
@@ -489,24 +427,6 @@ class GMeanCI(_SymmetricCI):
     """
 
     _measure = MEASURES["g_mean"]
-
-
-class CohenKappaCI(_SymmetricCI):
-    r"""Cohen's kappa, the agreement with the truth beyond chance.
-
-    The point estimate is that of
-    :func:`sklearn.metrics.cohen_kappa_score`.
-    See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> from skci import CohenKappaCI
-    >>> metric = CohenKappaCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
-    cohen_kappa = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
-    """
-
-    _measure = MEASURES["cohen_kappa"]
 
 
 class InformednessCI(_SymmetricCI):

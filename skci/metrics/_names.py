@@ -7,12 +7,12 @@ import re
 from typing import Any
 
 from skci._measures import ALIASES
-from skci.metrics import _binary, _regression, _scores
+from skci.metrics import _agreement, _binary, _regression, _scores
 from skci.metrics._base import MetricCI
 
 __all__ = ["available_metrics", "resolve_metric"]
 
-_MODULES = (_binary, _regression, _scores)
+_MODULES = (_agreement, _binary, _regression, _scores)
 _CLASSES = [getattr(module, name) for module in _MODULES for name in module.__all__]
 _BY_NAME = {
     metric.name: type(metric)
@@ -20,7 +20,7 @@ _BY_NAME = {
 }
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
-_AVERAGE = re.compile("_(macro|micro|weighted|samples)$")
+_AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 # scikit-learn's fowlkes_mallows_score compares clusterings.
 _NOT_OF_LABELS = {"fowlkes_mallows_score": "cosine"}
 
@@ -31,7 +31,9 @@ def available_metrics() -> list[str]:
     Returns
     -------
     list of str
-        In alphabetical order. Besides, "f<beta>" stands for F-beta at any beta.
+        In alphabetical order. Besides, "f<beta>" stands for F-beta at any beta, and
+        a name with "_macro", "_micro", "_weighted" or "_samples" at its end, as in
+        "f1_macro", for an average over classes.
 
     Examples
     --------
@@ -50,13 +52,30 @@ def resolve_metric(metric: Any) -> MetricCI:
         raise TypeError(
             f"metrics must be names or metric objects such as F1CI(), got {metric!r}"
         )
-    name = ALIASES.get(metric, metric)
+    found = _named(metric)
+    if found is None and (averaged := _AVERAGE.fullmatch(metric)):
+        found = _named(averaged.group(1))
+        if found is not None and "average" in found.get_params():
+            return found.set_params(average=averaged.group(2))
+        if found is not None:
+            raise ValueError(
+                f"{metric!r} must be of a metric with an average over classes, which "
+                f"{found.name!r} has not"
+            )
+    if found is None:
+        raise ValueError(_unknown(metric))
+    return found
+
+
+def _named(name: str) -> MetricCI | None:
+    """Make the metric object of a name without average; None if there is none."""
+    name = ALIASES.get(name, name)
     if name in _BY_NAME:
         by_name: MetricCI = _BY_NAME[name]()
         return by_name
     if f_beta := _F_BETA.fullmatch(name):
         return _binary.FBetaCI(float(f_beta.group(1)))
-    raise ValueError(_unknown(metric))
+    return None
 
 
 def _unknown(metric: str) -> str:
@@ -74,8 +93,6 @@ def _unknown(metric: str) -> str:
                 f"{known!r} instead of {metric!r}"
             )
         return f"unknown metric {metric!r}; available are {available_metrics()}"
-    if _AVERAGE.search(metric):
-        return f"{metric!r} averages over several classes; metrics here are of two"
     # Short names differ by a letter and mean the opposite: tpr and fpr.
     name = metric.lower().removesuffix("_score").removesuffix("_loss")
     known_names = [known for known in (*_BY_NAME, *ALIASES) if len(known) > 4]

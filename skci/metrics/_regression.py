@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skci._estimate import MetricEstimate
+from skci._binding import Binding
 from skci._joint import Parameter
-from skci._means import FunctionOfMeans, first
+from skci._means import FunctionOfMeans, divisor, first
 from skci._measures import Trait
 from skci._outcomes import OutcomeTable, list_rows
 from skci._validation import check_numbers, check_rows, check_share
@@ -49,7 +49,7 @@ class RegressionMetricCI(MetricCI):
         *more: Any,
         sample_weight: Any = None,
         groups: Any = None,
-    ) -> MetricEstimate:
+    ) -> Any:
         """Estimate the measure and its interval.
 
         Parameters
@@ -80,9 +80,9 @@ class RegressionMetricCI(MetricCI):
         table, y, (values,) = numbers_table(
             y_true, {"y_pred": y_pred}, sample_weight=sample_weight, groups=groups
         )
-        return self._of_one(self._parameter(table, y, values), table.design)
+        return self._result(self._parameters(table, y, values), table)
 
-    def _parameter(
+    def _parameters(
         self,
         table: OutcomeTable,
         y: Array,
@@ -91,12 +91,17 @@ class RegressionMetricCI(MetricCI):
         method: str | None = None,
         rule: str = "",
         metric: str | None = None,
-    ) -> Parameter:
+        **of: Any,
+    ) -> list[Parameter]:
         """Bind the measure to the numbers of one rule, row by row."""
         label = self.name if metric is None else metric
-        features = np.stack(self._features(y, values, table.counts), axis=1)
+        binding = Binding(table, 0, rule, label, self._resolve_method(method), **of)
+        seen = binding.seen
+        features = np.stack(
+            self._features(y[seen], values[seen], table.counts[seen]), axis=1
+        )
         functional = FunctionOfMeans(self._function, features, (rule, label))
-        return self._row_by_row(table, functional, rule, label, method)
+        return [binding.of_rows(self._measure, functional)]
 
     @staticmethod
     def _function(*means: Any) -> Any:
@@ -113,6 +118,7 @@ def numbers_table(
     truth: str = "y_true",
     sample_weight: Any = None,
     groups: Any = None,
+    by: Array | None = None,
 ) -> tuple[OutcomeTable, Array, list[Array]]:
     """Check true and predicted numbers; list the rows that weigh something."""
     y = check_numbers(y_true, truth)
@@ -121,7 +127,8 @@ def numbers_table(
     ]
     weights, clusters, kept = check_rows(sample_weight, groups, len(y), truth)
     y = y[kept]
-    table = list_rows(np.zeros((len(y), 0), dtype=bool), weights, clusters)
+    parts = np.zeros((len(y), 0), dtype=bool) if by is None else by[kept, np.newaxis]
+    table = list_rows(parts, weights, clusters)
     return table, y, [column[kept] for column in columns]
 
 
@@ -285,7 +292,7 @@ class R2CI(RegressionMetricCI):
     @staticmethod
     def _function(*means: Any) -> Any:
         error, mean, square = means
-        return 1 - error / _spread(square - mean * mean)
+        return 1 - error / divisor(square - mean * mean)
 
 
 class ExplainedVarianceCI(RegressionMetricCI):
@@ -314,7 +321,7 @@ class ExplainedVarianceCI(RegressionMetricCI):
     @staticmethod
     def _function(*means: Any) -> Any:
         bias, error, mean, square = means
-        return 1 - (error - bias * bias) / _spread(square - mean * mean)
+        return 1 - (error - bias * bias) / divisor(square - mean * mean)
 
 
 class D2AbsoluteErrorCI(RegressionMetricCI):
@@ -339,7 +346,7 @@ class D2AbsoluteErrorCI(RegressionMetricCI):
     @staticmethod
     def _function(*means: Any) -> Any:
         error, without = means
-        return 1 - error / _spread(without)
+        return 1 - error / divisor(without)
 
 
 class PearsonCorrelationCI(RegressionMetricCI):
@@ -365,11 +372,6 @@ class PearsonCorrelationCI(RegressionMetricCI):
     def _function(*means: Any) -> Any:
         y, p, yy, pp, yp = means
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
-
-
-def _spread(value: Any) -> Any:
-    """Return what is divided by; NaN where there is no spread to compare with."""
-    return value if np.real(value) > 0 else np.nan
 
 
 def _median(y: Array, weights: Array) -> float:

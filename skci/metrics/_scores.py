@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 
-from skci._auc import AveragePrecision, RocAuc
-from skci._estimate import MetricEstimate
-from skci._functionals import Functional
+from skci._auc import AveragePrecision, OneVsRest, RocAuc, Scores
+from skci._binding import Binding
+from skci._functionals import Part
 from skci._joint import Parameter
 from skci._means import FunctionOfMeans, first
 from skci._measures import Trait
 from skci._outcomes import OutcomeTable
-from skci._responses import positive_scores
+from skci._responses import scores_of
 from skci._validation import (
-    binary_table,
+    check_choice,
+    check_columns,
+    check_distributions,
     check_numbers,
+    check_pos_label,
     check_probabilities,
+    labelled_table,
 )
 from skci.metrics._base import MetricCI
 
@@ -28,10 +34,15 @@ Array = NDArray[Any]
 
 
 class ScoreMetricCI(MetricCI):
-    """A metric of a score, which is the greater the rather a row is positive."""
+    """A metric of a score, which is the greater the rather a row is positive.
+
+    Of more than two labels there is a score for each.
+    """
 
     _reads = "scores"
-    _probabilities = False
+    _several = True
+    _symmetric = False
+    _probabilities: bool
 
     def __init__(
         self,
@@ -39,10 +50,12 @@ class ScoreMetricCI(MetricCI):
         confidence_level: float = 0.95,
         method: str | None = None,
         pos_label: Any = None,
+        labels: Any = None,
     ) -> None:
         self.confidence_level = confidence_level
         self.method = method
         self.pos_label = pos_label
+        self.labels = labels
 
     def __call__(
         self,
@@ -51,16 +64,17 @@ class ScoreMetricCI(MetricCI):
         *more: Any,
         sample_weight: Any = None,
         groups: Any = None,
-    ) -> MetricEstimate:
+    ) -> Any:
         """Estimate the measure and its interval.
 
         Parameters
         ----------
         y_true : array-like of shape (n_samples,)
-            True labels, two at most.
-        y_score : array-like of shape (n_samples,)
-            Scores, such as the probability of the positive label; that is `pos_label`,
-            or 1.
+            True labels.
+        y_score : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Scores, such as the probability of the positive of two labels; that is
+            `pos_label`, or 1. Of more than two labels a column for each, in their
+            order.
         *more
             Nothing; scikit-learn passes three to a scorer, which a metric is not.
         sample_weight, groups : array-like of shape (n_samples,), optional
@@ -68,7 +82,8 @@ class ScoreMetricCI(MetricCI):
 
         Returns
         -------
-        MetricEstimate
+        MetricEstimate or JointReport
+            A report on all labels of an area with ``average=None``.
 
         Raises
         ------
@@ -82,42 +97,139 @@ class ScoreMetricCI(MetricCI):
         """
         self._check_arguments(more)
         self._check()
-        table, positive, _ = binary_table(
+        table = labelled_table(
             y_true,
             {},
             pos_label=self.pos_label,
+            several=True,
+            labels=() if self.labels is None else self.labels,
             sample_weight=sample_weight,
             groups=groups,
             merged=False,
         )
-        scores = kept_scores(y_score, "y_score", len(y_true), sample_weight)
-        parameter = self._parameter(table, scores, pos_label=positive)
-        return self._of_one(parameter, table.design)
+        scores = kept_scores(y_score, "y_score", table, len(y_true), sample_weight)
+        return self._result(self._parameters(table, scores, rule=self._rule), table)
 
     def _scorer(self, bound: str | None) -> Any:
         return _Scorer(self, bound)
 
-    def _parameter(
+    def _parameters(
         self,
         table: OutcomeTable,
-        scores: Array,
+        scores: Scores,
         *,
         method: str | None = None,
         rule: str = "",
         metric: str | None = None,
         pos_label: Any = None,
-        exchanged: bool = False,
-        name: str = "y_score",
-    ) -> Parameter:
+        **of: Any,
+    ) -> list[Parameter]:
         """Bind the measure to the scores of one rule, row by row."""
         label = self.name if metric is None else metric
+        method = self._resolve_method(method)
+        binding = Binding(table, 0, rule, label, method, **of)
         if self._probabilities:
-            check_probabilities(scores, name, label)
-        positive = table.outcomes[:, 0] != exchanged
-        functional = self._functional(positive, scores, (rule, label))
-        return self._row_by_row(table, functional, rule, label, method, pos_label)
+            check_probabilities(scores.values, rule, label)
+        if len(table.labels) > 2:
+            return self._of_classes(binding, scores)
+        wanted = pos_label if self.pos_label is None else self.pos_label
+        code = check_pos_label(wanted, table.labels)
+        own = self._of_label(binding, scores, code)
+        return [replace(own, pos_label=table.labels[code])]
 
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
+    def _of_label(self, binding: Binding, scores: Scores, code: int) -> Parameter:
+        """Bind it to scores for one label."""
+        raise NotImplementedError
+
+    def _of_classes(self, binding: Binding, scores: Scores) -> list[Parameter]:
+        """Bind it to scores for each of several labels."""
+        raise NotImplementedError
+
+
+class _AreaCI(ScoreMetricCI):
+    """An area under a curve, which depends on the order of scores only."""
+
+    _default_method = "logit"
+    _probabilities = False
+    _area: type[RocAuc | AveragePrecision]
+
+    def __init__(
+        self,
+        *,
+        confidence_level: float = 0.95,
+        method: str | None = None,
+        pos_label: Any = None,
+        average: str | None = "macro",
+        labels: Any = None,
+    ) -> None:
+        self.confidence_level = confidence_level
+        self.method = method
+        self.pos_label = pos_label
+        self.average = average
+        self.labels = labels
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        if self.average is not None:
+            check_choice(self.average, ("macro", "weighted"), "average")
+
+    def _of_label(self, binding: Binding, scores: Scores, code: int) -> Parameter:
+        part = self._against_rest(binding, scores, code)
+        return binding.of_cells(self._measure, part)
+
+    def _of_classes(self, binding: Binding, scores: Scores) -> list[Parameter]:
+        labels = binding.table.labels
+        parts = [
+            self._against_rest(binding, scores.column(code), code)
+            for code in range(len(labels))
+        ]
+        if self.average is None:
+            return [
+                binding.of_cells(self._measure, part, f"{binding.metric}[{label}]")
+                for label, part in zip(labels, parts, strict=True)
+            ]
+        truth = binding.table.outcomes[binding.seen, 0]
+        weighted = self.average == "weighted"
+        return [binding.of_rows(self._measure, OneVsRest(parts, truth, weighted))]
+
+    def _against_rest(self, binding: Binding, scores: Scores, code: int) -> Part:
+        """Area of one label against the rest, as it sees the rows."""
+        positive = (binding.table.outcomes[:, 0] == code)[binding.seen]
+        own = scores.among(binding.seen)
+        positives = int(np.count_nonzero(positive))
+        sizes = len(positive) - positives, positives
+        name = (binding.rule, binding.metric, code)
+        area = self._area(own.levels, sizes, name)
+        return Part(area, own.cells(positive), 2 * own.levels)
+
+
+class _LossCI(ScoreMetricCI):
+    """The mean of a loss that probabilities have, row by row."""
+
+    _default_method = "delta"
+    _probabilities = True
+
+    def _of_label(self, binding: Binding, scores: Scores, code: int) -> Parameter:
+        positive = binding.table.outcomes[:, 0] == code
+        return self._of_losses(binding, self._losses(positive, scores.values))
+
+    def _of_classes(self, binding: Binding, scores: Scores) -> list[Parameter]:
+        check_distributions(scores.values, binding.rule, binding.metric)
+        codes = np.arange(len(binding.table.labels))
+        truth = binding.table.outcomes[:, :1] == codes
+        return [self._of_losses(binding, self._losses_of(truth, scores.values))]
+
+    def _of_losses(self, binding: Binding, losses: Array) -> Parameter:
+        features = losses[binding.seen, np.newaxis]
+        functional = FunctionOfMeans(first, features, (binding.rule, binding.metric))
+        return binding.of_rows(self._measure, functional)
+
+    def _losses(self, positive: Array, probabilities: Array) -> Array:
+        """Losses where there are two labels, of the probability of the positive one."""
+        raise NotImplementedError
+
+    def _losses_of(self, truth: Array, probabilities: Array) -> Array:
+        """Losses where there are more, from which label is true, a column each."""
         raise NotImplementedError
 
 
@@ -131,7 +243,11 @@ class _Scorer:
     def __call__(self, estimator: Any, X: Any, y: Any, **rows: Any) -> float:
         metric = self.metric
         positive = 1 if metric.pos_label is None else metric.pos_label
-        scores = positive_scores(estimator, X, positive, metric._probabilities)
+        known = tuple(getattr(estimator, "classes_", ()))
+        labels = known if len(known) > 2 else (positive,)
+        scores = scores_of(estimator, X, labels, metric._probabilities)
+        if len(known) > 2:
+            metric = clone(metric).set_params(labels=known)
         found = metric(y, scores, **rows)
         value = float(found) if self.bound is None else getattr(found, self.bound)
         return float(value if metric.greater_is_better else -value)
@@ -141,16 +257,21 @@ class _Scorer:
         return f"{self.metric!r}.scorer({bound})"
 
 
-def kept_scores(values: Any, name: str, n: int, sample_weight: Any) -> Array:
+def kept_scores(
+    values: Any, name: str, table: OutcomeTable, n: int, sample_weight: Any
+) -> Scores:
     """Check scores, and take those of the rows whose weights, checked, are not 0."""
-    scores = check_numbers(values, name, n)
-    if sample_weight is None:
-        return scores
-    kept: Array = scores[np.asarray(sample_weight, dtype=float) > 0]
-    return kept
+    labels = len(table.labels)
+    if labels > 2:
+        scores = check_columns(values, name, n, table.labels)
+    else:
+        scores = check_numbers(values, name, n)
+    if sample_weight is not None:
+        scores = scores[np.asarray(sample_weight, dtype=float) > 0]
+    return Scores(scores)
 
 
-class RocAucCI(ScoreMetricCI):
+class RocAucCI(_AreaCI):
     r"""Area under the ROC curve.
 
     The probability that a positive row has a greater score than a negative one, ties
@@ -170,13 +291,10 @@ class RocAucCI(ScoreMetricCI):
     """
 
     _measure = Trait("roc_auc", smooth=False, blurs=False)
-    _default_method = "logit"
-
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
-        return RocAuc(positive, scores, name)
+    _area = RocAuc
 
 
-class AveragePrecisionCI(ScoreMetricCI):
+class AveragePrecisionCI(_AreaCI):
     r"""Average precision, a summary of the precision-recall curve.
 
     The mean over the positive rows of the precision at their scores. The point estimate
@@ -193,13 +311,10 @@ class AveragePrecisionCI(ScoreMetricCI):
     """
 
     _measure = Trait("average_precision", smooth=False, blurs=False)
-    _default_method = "logit"
-
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
-        return AveragePrecision(positive, scores, name)
+    _area = AveragePrecision
 
 
-class BrierScoreCI(ScoreMetricCI):
+class BrierScoreCI(_LossCI):
     r"""Brier score, the mean squared error of a probability.
 
     The point estimate is that of :func:`sklearn.metrics.brier_score_loss`. Less is
@@ -220,15 +335,17 @@ class BrierScoreCI(ScoreMetricCI):
         blurs=False,
         scale_free=False,
     )
-    _default_method = "delta"
-    _probabilities = True
 
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
-        losses = (scores - positive) ** 2
-        return FunctionOfMeans(first, losses[:, np.newaxis], name)
+    def _losses(self, positive: Array, probabilities: Array) -> Array:
+        losses: Array = (probabilities - positive) ** 2
+        return losses
+
+    def _losses_of(self, truth: Array, probabilities: Array) -> Array:
+        losses: Array = ((probabilities - truth) ** 2).sum(axis=1)
+        return losses
 
 
-class LogLossCI(ScoreMetricCI):
+class LogLossCI(_LossCI):
     r"""Log loss, the mean of minus the logarithm of the probability of the truth.
 
     The point estimate is that of :func:`sklearn.metrics.log_loss`; as there,
@@ -251,11 +368,16 @@ class LogLossCI(ScoreMetricCI):
         blurs=False,
         scale_free=False,
     )
-    _default_method = "delta"
-    _probabilities = True
 
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
-        least = np.finfo(float).eps
-        of_truth = np.where(positive, scores, 1 - scores)
-        losses = -np.log(np.clip(of_truth, least, 1 - least))
-        return FunctionOfMeans(first, losses[:, np.newaxis], name)
+    def _losses(self, positive: Array, probabilities: Array) -> Array:
+        return _surprise(np.where(positive, probabilities, 1 - probabilities))
+
+    def _losses_of(self, truth: Array, probabilities: Array) -> Array:
+        return _surprise(probabilities[truth] / probabilities.sum(axis=1))
+
+
+def _surprise(probability: Array) -> Array:
+    """Minus the logarithm of probabilities, kept away from 0 and 1."""
+    least = np.finfo(float).eps
+    losses: Array = -np.log(np.clip(probability, least, 1 - least))
+    return losses

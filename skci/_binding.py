@@ -1,0 +1,306 @@
+"""From a measure and a rule of a counted table to a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skci._classes import Averaged, Bits, Hits, marginals
+from skci._functionals import CellFunctional, Functional, Part
+from skci._intervals import refusal
+from skci._joint import Parameter
+from skci._means import FunctionOfMeans, ratio
+from skci._measures import Measure, Trait
+from skci._outcomes import MOST_CELLS, UNLISTED, OutcomeTable, View
+
+__all__ = ["ONE_RULE", "Binding", "of_classes"]
+
+Array = NDArray[Any]
+
+ONE_RULE = "y_pred"
+"""Name of a rule that has none."""
+
+
+def of_classes(measure: Trait, name: str) -> Trait:
+    """Declare what is known of a measure of several classes."""
+    return Trait(
+        name,
+        bounds=measure.bounds,
+        greater_is_better=measure.greater_is_better,
+        smooth=measure.smooth,
+        scale=measure.scale,
+        blurs=measure.blurs,
+    )
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One rule of a table, and what a parameter of it is to be called.
+
+    Parameters
+    ----------
+    table : OutcomeTable
+    position : int
+        Which rule of the table.
+    rule, metric : str
+        What the parameter is of.
+    method : str
+        Interval method.
+    undefined_as : float
+        Estimate to report where the measure is undefined.
+    within : (int, int), optional
+        A column of the table and the code there of the subgroup that the parameter is
+        of; of all rows if not given.
+    labels : mapping of str to str
+        Further labels in a report, such as the subgroup.
+    """
+
+    table: OutcomeTable
+    position: int
+    rule: str
+    metric: str
+    method: str
+    undefined_as: float = np.nan
+    within: tuple[int, int] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    # ----------------------------------------------------------------------------------
+    # One label, or target, against the rest
+    # ----------------------------------------------------------------------------------
+
+    def of_label(
+        self, measure: Measure, code: int, target: int = 0, metric: str = ""
+    ) -> Parameter:
+        """Bind a function of the four cells of a label against the rest."""
+        functional = CellFunctional(measure.function)
+        return self._bind(
+            measure,
+            functional,
+            self.table.view(self.position, code, target),
+            self._named(functional.moments, (target, code)),
+            metric=metric,
+            pos_label=None if measure.symmetric else self.table.labels[code],
+            undefined_as=self.undefined_as,
+        )
+
+    def of_each_class(self, measure: Measure, labels: Any) -> Iterator[Parameter]:
+        """Bind it to each of some classes: labels or targets."""
+        many = len(self.table.targets) > 1
+        names = self.table.targets if many else self.table.labels
+        for k in self._chosen(labels):
+            own = self.of_label(
+                measure,
+                1 if many else k,
+                target=k if many else 0,
+                metric=f"{self.metric}[{names[k]}]",
+            )
+            yield replace(own, pos_label=None)
+
+    # ----------------------------------------------------------------------------------
+    # All classes
+    # ----------------------------------------------------------------------------------
+
+    def averaged(
+        self, trait: Trait, measure: Measure, average: str, labels: Any = None
+    ) -> Parameter:
+        """Bind an average over classes of a measure of each against the rest."""
+        chosen = self._chosen(labels)
+        if len(self.table.targets) > 1:
+            truth, answer = self.answers
+            view, bits = UNLISTED, Bits.of_targets(truth[:, chosen], answer[:, chosen])
+        else:
+            view = self.table.view_of_pairs(self.position)
+            bits = Bits.of_pairs(len(self.table.labels), chosen)
+        functional = Averaged(measure.function, average, bits, self.undefined_as)
+        key: Any = ("all", *chosen) if average == "micro" else None
+        names = [
+            self._name(moment, (0, chosen[k]) if key is None else key)
+            for moment, k in functional.moments
+        ]
+        own = self._bind(trait, functional, view, names)
+        return replace(own, slack=_slack(own, functional, self.undefined_as))
+
+    def of_hits(self, measure: Measure) -> Parameter:
+        """Bind a function of what is right and wrong; of all targets at once."""
+        functional = Hits(measure.function)
+        names = self._named(functional.moments, "all")
+        if len(self.table.targets) > 1:
+            truth, answer = self.answers
+            index = np.where((truth == answer).all(axis=1), 0, 1)
+            return self._bind(measure, functional, UNLISTED, names, index=index, size=4)
+        view = self.table.view_of_hits(self.position)
+        return self._bind(measure, functional, view, names)
+
+    def of_pairs(self, trait: Trait, functional: Functional) -> Parameter:
+        """Bind a function of the shares of all pairs of labels."""
+        names = [
+            self._name("agreement", (trait.name,)),
+            *(self._name(*each) for each in marginals(len(self.table.labels))),
+        ]
+        view = self.table.view_of_pairs(self.position)
+        return self._bind(trait, functional, view, names)
+
+    def of_cells(self, trait: Trait, part: Part, metric: str = "") -> Parameter:
+        """Bind a functional of cells that the rows it sees are in."""
+        names = [self._name(moment, self.metric) for moment in part.functional.moments]
+        return self._bind(
+            trait,
+            part.functional,
+            UNLISTED,
+            names,
+            metric=metric,
+            index=part.cells,
+            size=part.size,
+            smoothed=False,
+        )
+
+    def of_rows(self, trait: Trait, functional: Functional) -> Parameter:
+        """Bind a functional that sees each outcome of the table by itself."""
+        names = [self._name(moment, self.metric) for moment in functional.moments]
+        return self._bind(trait, functional, UNLISTED, names)
+
+    def of_samples(self, trait: Trait, measure: Measure) -> Parameter:
+        """Bind the mean over rows of a measure of the targets of each."""
+        truth, answer = self.answers
+        bits = Bits.of_targets(truth, answer)
+        tp, fp, fn = (each.sum(axis=1) for each in (bits.tp, bits.fp, bits.fn))
+        tables = np.stack([tp, fp, fn, bits.n_classes - tp - fp - fn], axis=1)
+        values = CellFunctional(measure.function).estimate(tables)
+        undefined = np.isnan(values)
+        values = np.where(undefined, self.undefined_as, values)
+        known = ~np.isnan(values)
+        features = np.stack([np.where(known, values, 0), known], axis=1)
+        return self.of_rows(trait, FunctionOfMeans(ratio, features, self.metric))
+
+    def refusal(self, measure: Trait, averages: bool) -> str:
+        """Say why a measure of two labels cannot serve the table."""
+        targets, labels = len(self.table.targets), len(self.table.labels)
+        several = f"{targets} targets" if targets > 1 else f"{labels} labels"
+        hint = "compare one class with the rest, as in y == label"
+        if averages:
+            choices = ["micro", "macro", "weighted", None]
+            choices += ["samples"] if targets > 1 else []
+            hint = f"set average to one of {choices}"
+        return f"{measure.name!r} is of two labels, got {several}; {hint}"
+
+    # ----------------------------------------------------------------------------------
+    # What it sees
+    # ----------------------------------------------------------------------------------
+
+    @cached_property
+    def seen(self) -> Array:
+        """Which outcomes of the table are in the subgroup."""
+        if self.within is None:
+            return np.ones(len(self.table.counts), dtype=bool)
+        column, code = self.within
+        seen: Array = self.table.outcomes[:, column] == code
+        return seen
+
+    @cached_property
+    def answers(self) -> tuple[Array, Array]:
+        """Targets that are there and that are predicted, of each outcome seen."""
+        targets = len(self.table.targets)
+        start = (1 + self.position) * targets
+        outcomes = self.table.outcomes[self.seen].astype(bool)
+        return outcomes[:, :targets], outcomes[:, start : start + targets]
+
+    @cached_property
+    def _occur(self) -> Array:
+        """Which labels occur, in the truth or in what the rule predicts."""
+        labels = len(self.table.labels)
+        view = self._within(self.table.view_of_pairs(self.position))
+        pairs = self.table.own(self.table.cells(view), view.size)
+        pairs = pairs.reshape(labels, labels)
+        occur: Array = (pairs.sum(axis=0) + pairs.sum(axis=1)) > 0
+        return occur
+
+    def _chosen(self, labels: Any) -> list[int]:
+        """Codes of the classes: all labels that occur, in order, if none are given."""
+        many = len(self.table.targets) > 1
+        known = list(self.table.targets if many else self.table.labels)
+        if labels is not None:
+            return [known.index(label) for label in labels]
+        if many:
+            return list(range(len(known)))
+        codes = np.flatnonzero(self._occur).tolist()
+        return sorted(codes, key=lambda code: known[code])
+
+    @property
+    def present(self) -> list[int]:
+        """Codes of the labels that occur, in the order of the labels."""
+        return self._chosen(None)
+
+    def _within(self, view: View) -> View:
+        return replace(view, within=self.within)
+
+    def _name(self, moment: Any, of: Any) -> tuple[Any, ...]:
+        """Name a moment; that of the truth is the same for all rules."""
+        rule = None if moment == "z" else self.position
+        return moment, rule, of, self.within
+
+    def _named(self, moments: Sequence[Any], of: Any) -> list[tuple[Any, ...]]:
+        return [self._name(moment, of) for moment in moments]
+
+    def _bind(
+        self,
+        trait: Trait,
+        functional: Functional,
+        view: View,
+        moments: Sequence[Any],
+        *,
+        metric: str = "",
+        index: Array | None = None,
+        size: int | None = None,
+        smoothed: bool = True,
+        pos_label: Any = None,
+        undefined_as: float = np.nan,
+    ) -> Parameter:
+        smoothed = smoothed and (view.listable or index is not None)
+        if view.listable:
+            view = self._within(view)
+            index, size = self.table.cells(view), view.size
+        else:
+            number = int(np.count_nonzero(self.seen))
+            own = np.arange(number) if index is None else index
+            size = number if size is None else size
+            index = np.full(len(self.seen), size)
+            index[self.seen] = own
+        assert size is not None  # one of both branches has set it
+        if size > MOST_CELLS or not smoothed:
+            trait = replace(trait, smooth=False)
+        reason = refusal(self.method, trait)
+        if reason:
+            raise ValueError(reason)
+        metric = metric or self.metric
+        return Parameter(
+            rule=self.rule,
+            metric=metric,
+            trait=trait,
+            functional=functional,
+            method=self.method,
+            counts=self.table.own(index, size),
+            index=index,
+            moments=tuple(moments),
+            view=view,
+            smoothing=np.full(size, 2 / size if smoothed else 0.0),
+            pos_label=pos_label,
+            undefined_as=undefined_as,
+            labels={"rule": self.rule, "metric": metric, **self.labels},
+        )
+
+
+def _slack(
+    own: Parameter, functional: Averaged, undefined_as: float
+) -> tuple[float, float]:
+    """How far an average may be off for classes whose value is undefined."""
+    share = functional.left_open(own.counts) if own.defined else 0.0
+    if not share:
+        return 0.0, 0.0
+    low, high = own.trait.bounds
+    value = own.estimate if np.isnan(undefined_as) else undefined_as
+    return share * (value - low), share * (high - value)

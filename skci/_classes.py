@@ -1,0 +1,279 @@
+"""Measures of several classes: averages over them, and measures of all together.
+
+What a functional sees of a row are three bits for each class: whether the row is a true
+positive, a false positive or a false negative of the class against the rest. Classes
+are the labels of one target, or the targets of multilabel data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from skci._functionals import CellFunctional, Evaluation
+from skci._means import FunctionOfMeans, divisor
+
+__all__ = [
+    "AVERAGES",
+    "Averaged",
+    "Bits",
+    "Hits",
+    "correlation_of_classes",
+    "disagreement",
+    "kappa",
+    "marginals",
+]
+
+Array = NDArray[Any]
+
+AVERAGES = ("micro", "macro", "weighted")
+
+# Up to this many entries bits are kept in a dense matrix, of which many tables can be
+# made at once.
+_DENSE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Bits:
+    """What each own cell is for each class.
+
+    Parameters
+    ----------
+    tp, fp, fn : matrices of shape (m, C)
+        1 where a cell is a true positive, a false positive, a false negative of a
+        class; dense or sparse.
+    """
+
+    tp: Any
+    fp: Any
+    fn: Any
+
+    @classmethod
+    def of_pairs(cls, labels: int, chosen: Sequence[int]) -> Bits:
+        """Bits of all pairs of a true and a predicted label, of some of the labels."""
+        truth, answer = np.indices((labels, labels)).reshape(2, -1)
+        right = truth == answer
+        return cls(
+            *(
+                _one_hot(*each, chosen)
+                for each in ((truth, right), (answer, ~right), (truth, ~right))
+            )
+        )
+
+    @classmethod
+    def of_targets(cls, truth: Array, answer: Array) -> Bits:
+        """Bits of rows with several targets, bool arrays of shape (m, targets)."""
+        pairs = (truth & answer, answer & ~truth, truth & ~answer)
+        return cls(*(own.astype(float) for own in pairs))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes C."""
+        return int(self.tp.shape[1])
+
+    def tables(self, p: Array) -> Array:
+        """Cells of each class at weights p of shape (..., m): (..., C, 4)."""
+        tp, fp, fn = (np.asarray(p @ own) for own in (self.tp, self.fp, self.fn))
+        total = p.sum(axis=-1, keepdims=True)
+        tn = total - tp - fp - fn
+        tn = np.where(tn > _ROUNDING * total, tn, 0)
+        return np.stack([tp, fp, fn, tn], axis=-1)
+
+    def spread(self, gradient: Array) -> Array:
+        """From derivatives in the moments of each class to those in p."""
+        za, a, z = np.moveaxis(gradient, -1, 0)
+        bits = ((self.tp, za + a + z), (self.fp, a), (self.fn, z))
+        total: Array = sum(slope @ own.T for own, slope in bits)
+        return total
+
+
+_ROUNDING = 1e-14
+
+
+def _one_hot(label: Array, where: Array, chosen: Sequence[int]) -> Any:
+    """Write 1 in the column of the label of each cell where something holds."""
+    column = np.full(int(label.max()) + 1, -1)
+    column[list(chosen)] = np.arange(len(chosen))
+    own = column[label]
+    rows = np.flatnonzero(where & (own >= 0))
+    shape = (len(label), len(chosen))
+    ones = np.ones(len(rows))
+    matrix = sparse.csr_array((ones, (rows, own[rows])), shape=shape)
+    return matrix.toarray() if np.prod(shape) <= _DENSE else matrix
+
+
+class Averaged:
+    """An average over classes of a measure of each against the rest.
+
+    Parameters
+    ----------
+    function : callable
+        ``g(tp, fp, fn, tn)``.
+    average : {"micro", "macro", "weighted"}
+        Of the tables; of the values, all classes alike; of the values by the true rows
+        of each class, a share that is estimated as well.
+    bits : Bits
+    undefined_as : float
+        What a class counts as where its value is undefined; it is left out if NaN.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Array],
+        average: str,
+        bits: Bits,
+        undefined_as: float = np.nan,
+    ) -> None:
+        self._one = CellFunctional(function)
+        self._average = average
+        self._bits = bits
+        self._undefined_as = undefined_as
+        classes = range(1 if average == "micro" else bits.n_classes)
+        self.moments = tuple(
+            (moment, k) for k in classes for moment in self._one.moments
+        )
+
+    def estimate(self, p: Array) -> Array:
+        """Value at weights p; NaN where it is undefined for all classes."""
+        tables = self._tables(np.asarray(p, dtype=float))
+        values = self._one.estimate(tables)
+        with np.errstate(all="ignore"):
+            return self._mean(values, self._shares(tables, values))
+
+    def left_open(self, p: Array) -> float:
+        """Share in the average of the classes whose value is undefined."""
+        tables = self._tables(np.asarray(p, dtype=float))
+        undefined = np.isnan(self._one.estimate(tables))
+        with np.errstate(all="ignore"):
+            shares = self._shares(tables, np.zeros(undefined.shape))
+        return float(shares[undefined].sum())
+
+    def __call__(self, p: Array) -> Evaluation:
+        """Value, influence values and gradient in the moments of each class."""
+        tables = self._tables(p)
+        values, _, gradient = self._one(tables)
+        known = ~np.isnan(values)
+        with np.errstate(all="ignore"):
+            shares = self._shares(tables, values)
+            value = self._mean(values, shares)
+            gradient = np.where(
+                known[..., np.newaxis], gradient * shares[..., np.newaxis], 0
+            )
+            if self._average == "weighted":  # a class has more weight for more rows
+                total = self._rows(tables, values).sum(axis=-1, keepdims=True)
+                filled = np.where(known, values, self._undefined_as)
+                more = (filled - value[..., np.newaxis]) / total
+                gradient[..., 2] += np.nan_to_num(more)
+        if self._average == "micro":  # moments are the sums over classes
+            gradient = gradient / self._bits.n_classes
+        every = (*p.shape[:-1], self._bits.n_classes, 3)
+        slopes = self._bits.spread(np.broadcast_to(gradient, every))
+        influence = slopes - (p * slopes).sum(axis=-1, keepdims=True)
+        return Evaluation(value, influence, gradient.reshape(*gradient.shape[:-2], -1))
+
+    def _tables(self, p: Array) -> Array:
+        """Tables to take the values of: of each class, or their mean."""
+        tables = self._bits.tables(p)
+        return tables.mean(-2, keepdims=True) if self._average == "micro" else tables
+
+    def _rows(self, tables: Array, values: Array) -> Array:
+        """Weight of each class; none of one that is left out."""
+        tp, _, fn, _ = np.moveaxis(tables, -1, 0)
+        rows = tp + fn if self._average == "weighted" else np.ones(values.shape)
+        counts = ~np.isnan(values) | ~np.isnan(self._undefined_as)
+        return np.where(counts, rows, 0)
+
+    def _shares(self, tables: Array, values: Array) -> Array:
+        rows = self._rows(tables, values)
+        shares: Array = rows / rows.sum(axis=-1, keepdims=True)
+        return shares
+
+    def _mean(self, values: Array, shares: Array) -> Array:
+        filled = np.where(np.isnan(values), self._undefined_as, values)
+        terms = np.where(shares > 0, filled * shares, 0)
+        known = np.isfinite(shares).all(axis=-1)
+        return np.where(known, terms.sum(axis=-1), np.nan)
+
+
+class Hits(CellFunctional):
+    """A function of what is right and wrong alone, as cells tp and fp."""
+
+    moments: ClassVar[tuple[str, ...]] = ("right",)
+
+    def __call__(self, p: Array) -> Evaluation:
+        estimate, influence, gradient = super().__call__(p)
+        return Evaluation(estimate, influence, gradient[..., :1] / 2)
+
+
+# --------------------------------------------------------------------------------------
+# Measures of all classes together, of the share of agreement and both marginals
+# --------------------------------------------------------------------------------------
+
+
+def _with_marginals(function: Any, agreement: Array, labels: int) -> FunctionOfMeans:
+    """Make a function of the mean of some values of pairs and of both marginals."""
+    truth, answer = np.indices((labels, labels)).reshape(2, -1)
+    every = range(labels)
+    anywhere = np.ones(len(truth), dtype=bool)
+    columns = [
+        agreement.reshape(-1, 1),
+        _one_hot(answer, anywhere, every),
+        _one_hot(truth, anywhere, every),
+    ]
+    dense = not any(sparse.issparse(column) for column in columns)
+    features = np.hstack(columns) if dense else sparse.hstack(columns, format="csr")
+    return FunctionOfMeans(function, features, "agreement")
+
+
+def marginals(labels: int) -> list[tuple[str, int]]:
+    """Name the moments after the first of measures of all classes together."""
+    return [(moment, k) for moment in ("a", "z") for k in range(labels)]
+
+
+def _split(means: Sequence[Array]) -> tuple[Array, Array]:
+    """Collect the predicted and the true marginal."""
+    half = len(means) // 2
+    return np.stack(means[:half], axis=-1), np.stack(means[half:], axis=-1)
+
+
+def _correlation(right: Array, *shares: Array) -> Array:
+    a, z = _split(shares)
+    covariance = right - (a * z).sum(axis=-1)
+    spread = (1 - (a * a).sum(axis=-1)) * (1 - (z * z).sum(axis=-1))
+    value: Array = covariance / np.sqrt(divisor(spread, _ROUNDING))
+    return value
+
+
+def _kappa(disagreement: Array, *shares: Array, weights: Array) -> Array:
+    a, z = _split(shares)
+    expected = ((z @ weights) * a).sum(axis=-1)
+    value: Array = 1 - disagreement / divisor(expected, _ROUNDING)
+    return value
+
+
+def correlation_of_classes(labels: int) -> FunctionOfMeans:
+    """Correlation of the true and the predicted label, as of one-hot vectors."""
+    return _with_marginals(_correlation, np.eye(labels), labels)
+
+
+def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
+    """How much each pair of labels disagrees: 1, by their distance, or its square.
+
+    Distances are in the order of the labels that occur, whose codes are `present`.
+    """
+    place = np.zeros(labels)
+    place[present] = np.arange(len(present))
+    power = {None: 0, "linear": 1, "quadratic": 2}[how]
+    distance = np.abs(np.subtract.outer(place, place)) ** power
+    return np.where(np.eye(labels, dtype=bool), 0.0, distance)
+
+
+def kappa(weights: Array) -> FunctionOfMeans:
+    """Cohen's kappa: 1 less disagreement over that of independent labels."""
+    return _with_marginals(partial(_kappa, weights=weights), weights, len(weights))

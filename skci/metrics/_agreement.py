@@ -1,0 +1,206 @@
+"""The metric objects of agreement: of any number of labels, all alike.
+
+Of two labels they are functions of the four cells, declared in ``skci._measures``.
+"""
+
+from __future__ import annotations
+
+from skci._binding import Binding, of_classes
+from skci._classes import correlation_of_classes, disagreement, kappa
+from skci._joint import Parameter
+from skci._measures import MEASURES, Trait
+from skci._validation import check_choice
+from skci.metrics._base import LabelMetricCI
+
+__all__ = [
+    "AccuracyCI",
+    "BalancedAccuracyCI",
+    "CohenKappaCI",
+    "ErrorRateCI",
+    "HammingLossCI",
+    "MatthewsCorrCoefCI",
+]
+
+
+class _AgreementCI(LabelMetricCI):
+    """A metric that treats all labels alike."""
+
+    _several = True
+
+    def __init__(
+        self, *, confidence_level: float = 0.95, method: str | None = None
+    ) -> None:
+        self.confidence_level = confidence_level
+        self.method = method
+
+    @property
+    def _of_several(self) -> Trait:
+        """What is known of it where there are more than two labels."""
+        return of_classes(self._measure, self.name)
+
+    def _check_targets(self, binding: Binding) -> None:
+        """Check that there is one target."""
+        if len(binding.table.targets) > 1:
+            raise ValueError(binding.refusal(self._measure, averages=False))
+
+
+class AccuracyCI(_AgreementCI):
+    r"""Accuracy, the share of rows predicted right.
+
+    It is :math:`P(A = Y)`, of two labels :math:`TP + TN`; of several targets the share
+    of rows of which all are right. The point estimate is that of
+    :func:`sklearn.metrics.accuracy_score`.
+    See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import AccuracyCI
+    >>> metric = AccuracyCI(method="score")
+    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    accuracy = 0.750 [0.657, 0.825], 95% interval (score, n = 100)
+    """
+
+    _measure = MEASURES["accuracy"]
+
+    def _of_classes(self, binding: Binding) -> Parameter:
+        return binding.of_hits(self._measure)
+
+
+class ErrorRateCI(_AgreementCI):
+    r"""Error rate, the share of rows predicted wrong.
+
+    It is :math:`P(A \ne Y)`, of two labels :math:`FP + FN`; of several targets the
+    share of rows of which some is wrong. The point estimate is that of
+    :func:`sklearn.metrics.zero_one_loss`. Less is better.
+    See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import ErrorRateCI
+    >>> metric = ErrorRateCI(method="score")
+    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    error_rate = 0.250 [0.175, 0.343], 95% interval (score, n = 100)
+    """
+
+    _measure = MEASURES["error_rate"]
+
+    def _of_classes(self, binding: Binding) -> Parameter:
+        return binding.of_hits(self._measure)
+
+
+class HammingLossCI(_AgreementCI):
+    r"""Hamming loss, the share of labels predicted wrong.
+
+    Of several targets it is the mean over rows of the share of wrong ones; of one, the
+    error rate. The point estimate is that of :func:`sklearn.metrics.hamming_loss`. Less
+    is better. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import HammingLossCI
+    >>> y_true = [[0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]] * 10
+    >>> y_pred = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]] * 10
+    >>> HammingLossCI()(y_true, y_pred)
+    """
+
+    _measure = MEASURES["hamming_loss"]
+
+    def _of_classes(self, binding: Binding) -> Parameter:
+        if len(binding.table.targets) == 1:
+            return binding.of_hits(self._measure)
+        return binding.of_samples(self._of_several, self._measure)
+
+
+class BalancedAccuracyCI(_AgreementCI):
+    r"""Balanced accuracy, the mean of recall and specificity.
+
+    The point estimate is that of
+    :func:`sklearn.metrics.balanced_accuracy_score`.
+    See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import BalancedAccuracyCI
+    >>> metric = BalancedAccuracyCI(method="score")
+    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    balanced_accuracy = 0.729 [0.635, 0.809], 95% interval (score, n = 100)
+    """
+
+    _measure = MEASURES["balanced_accuracy"]
+
+    def _of_classes(self, binding: Binding) -> Parameter:
+        self._check_targets(binding)
+        return binding.averaged(self._of_several, MEASURES["recall"], "macro")
+
+
+class MatthewsCorrCoefCI(_AgreementCI):
+    r"""Matthews' correlation coefficient of prediction and truth.
+
+    It is :math:`(TP \cdot TN - FP \cdot FN) /
+    \sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}`. The point estimate is that of
+    :func:`sklearn.metrics.matthews_corrcoef`, but NaN, not 0, where that is 0/0.
+    See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> from skci import MatthewsCorrCoefCI
+    >>> metric = MatthewsCorrCoefCI(method="score")
+    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
+    """
+
+    _measure = MEASURES["matthews_corrcoef"]
+
+    def _of_classes(self, binding: Binding) -> Parameter:
+        self._check_targets(binding)
+        labels = len(binding.table.labels)
+        return binding.of_pairs(self._of_several, correlation_of_classes(labels))
+
+
+class CohenKappaCI(_AgreementCI):
+    r"""Cohen's kappa, the agreement with the truth beyond chance.
+
+    It is :math:`1 - E[W(Y, A)] / E[W(Y', A)]`, where W tells how much two labels
+    disagree and Y' is independent of A. The point estimate is that of
+    :func:`sklearn.metrics.cohen_kappa_score`.
+
+    Parameters
+    ----------
+    weights : {"linear", "quadratic"}, optional
+        How much labels disagree: by their distance in the order of the labels that
+        occur, or by its square; all that differ alike if not given.
+    confidence_level, method
+        See :class:`MetricCI`.
+
+    Examples
+    --------
+    >>> from skci import CohenKappaCI
+    >>> metric = CohenKappaCI(method="score")
+    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    cohen_kappa = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
+    >>> metric = CohenKappaCI(weights="quadratic")
+    >>> metric.from_confusion_matrix([[40, 9, 1], [8, 30, 7], [2, 6, 47]])
+    """
+
+    _measure = MEASURES["cohen_kappa"]
+
+    def __init__(
+        self,
+        *,
+        weights: str | None = None,
+        confidence_level: float = 0.95,
+        method: str | None = None,
+    ) -> None:
+        self.weights = weights
+        self.confidence_level = confidence_level
+        self.method = method
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        if self.weights is not None:
+            check_choice(self.weights, ("linear", "quadratic"), "weights")
+
+    def _of_classes(self, binding: Binding) -> Parameter:
+        self._check_targets(binding)
+        weights = disagreement(len(binding.table.labels), binding.present, self.weights)
+        return binding.of_pairs(self._of_several, kappa(weights))
