@@ -11,6 +11,7 @@ from importlib.metadata import version
 from skci import exceptions, metrics
 from skci._critical import CriticalValue, critical_value
 from skci._estimate import ConfidenceInterval, MetricEstimate
+from skci.classification import ClassificationReport, classification_report_ci
 from skci.comparison import BestReport, ContrastReport
 from skci.display import ConfidenceIntervalDisplay
 from skci.evaluation import (
@@ -28,6 +29,7 @@ __version__ = version("skci")
 
 __all__ = [
     "BestReport",
+    "ClassificationReport",
     "ConfidenceInterval",
     "ConfidenceIntervalDisplay",
     "ContrastReport",
@@ -35,6 +37,7 @@ __all__ = [
     "JointEvaluator",
     "JointReport",
     "MetricEstimate",
+    "classification_report_ci",
     "combine_independent",
     "confusion_matrix_report",
     "critical_value",

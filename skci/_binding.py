@@ -92,7 +92,7 @@ class Binding:
         """Bind it to each of some classes: labels or targets."""
         many = len(self.table.targets) > 1
         names = self.table.targets if many else self.table.labels
-        for k in self._chosen(labels):
+        for k in self.chosen(labels):
             own = self.of_label(
                 measure,
                 1 if many else k,
@@ -109,7 +109,7 @@ class Binding:
         self, trait: Trait, measure: Measure, average: str, labels: Any = None
     ) -> Parameter:
         """Bind an average over classes of a measure of each against the rest."""
-        chosen = self._chosen(labels)
+        chosen = self.chosen(labels)
         if len(self.table.targets) > 1:
             truth, answer = self.answers
             view, bits = UNLISTED, Bits.of_targets(truth[:, chosen], answer[:, chosen])
@@ -135,6 +135,14 @@ class Binding:
             return self._bind(measure, functional, UNLISTED, names, index=index, size=4)
         view = self.table.view_of_hits(self.position)
         return self._bind(measure, functional, view, names)
+
+    def of_answers(self, measure: Measure) -> Parameter:
+        """Bind a function of whether there is an answer: fp, or tp without."""
+        functional = Hits(measure.function)
+        names = self._named(functional.moments, "answers")
+        return self._bind(
+            measure, functional, self.table.view_of_answers(self.position), names
+        )
 
     def of_pairs(self, trait: Trait, functional: Functional) -> Parameter:
         """Bind a function of the shares of all pairs of labels."""
@@ -219,7 +227,7 @@ class Binding:
         occur: Array = (pairs.sum(axis=0) + pairs.sum(axis=1)) > 0
         return occur
 
-    def _chosen(self, labels: Any) -> list[int]:
+    def chosen(self, labels: Any) -> list[int]:
         """Codes of the classes: all labels that occur, in order, if none are given."""
         many = len(self.table.targets) > 1
         known = list(self.table.targets if many else self.table.labels)
@@ -233,7 +241,17 @@ class Binding:
     @property
     def present(self) -> list[int]:
         """Codes of the labels that occur, in the order of the labels."""
-        return self._chosen(None)
+        return self.chosen(None)
+
+    def true_rows(self, codes: Sequence[int]) -> list[float]:
+        """Count the rows of classes in the truth, or their weights."""
+        counts = self.table.counts[self.seen]
+        if len(self.table.targets) > 1:
+            rows = counts @ self.answers[0]
+        else:
+            truth = self.table.outcomes[self.seen, 0]
+            rows = np.bincount(truth, counts, minlength=len(self.table.labels))
+        return [float(rows[code]) for code in codes]
 
     def _within(self, view: View) -> View:
         return replace(view, within=self.within)
@@ -278,8 +296,7 @@ class Binding:
             raise ValueError(reason)
         metric = metric or self.metric
         return Parameter(
-            rule=self.rule,
-            metric=metric,
+            labels={"rule": self.rule, "metric": metric, **self.labels},
             trait=trait,
             functional=functional,
             method=self.method,
@@ -290,7 +307,6 @@ class Binding:
             smoothing=np.full(size, 2 / size if smoothed else 0.0),
             pos_label=pos_label,
             undefined_as=undefined_as,
-            labels={"rule": self.rule, "metric": metric, **self.labels},
         )
 
 

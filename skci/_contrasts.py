@@ -43,12 +43,10 @@ def against(names: Sequence[str], control: str) -> Iterator[tuple[int, int]]:
 def combination(
     joint: JointEstimate,
     weights: Mapping[int, float],
+    labels: Mapping[str, str],
     *,
     ratio: bool = False,
     method: str | None = None,
-    rule: str = "",
-    metric: str = "",
-    labels: Mapping[str, str] | None = None,
 ) -> Parameter:
     """Combine some of the parameters of a joint estimate into one more.
 
@@ -57,15 +55,13 @@ def combination(
     joint : JointEstimate
     weights : mapping of int to float
         Coefficients of the parameters by their positions.
+    labels : mapping of str to str
+        Its labels in a report.
     ratio : bool
         Whether the coefficients are of the logarithms.
     method : str, optional
         Interval method; that of the parameters if they have one in common that serves
         contrasts, else "score", or "delta" where that does not.
-    rule, metric : str
-        What it is of.
-    labels : mapping of str to str, optional
-        Its labels in a report.
 
     Raises
     ------
@@ -75,7 +71,8 @@ def combination(
     """
     parameters = [joint.parameters[k] for k in weights]
     coefficients = tuple(float(weight) for weight in weights.values())
-    trait = _trait_of(parameters, coefficients, ratio, metric)
+    name = ", ".join(labels.values())
+    trait = _trait_of(parameters, coefficients, ratio, name)
     if method is None:
         serving = {own.method for own in parameters if not refusal(own.method, trait)}
         method = serving.pop() if len(serving) == 1 else None
@@ -89,7 +86,7 @@ def combination(
     if listed is None and METHODS[method].smooths:
         raise ValueError(
             f"method={method!r} needs contrasts with at most {MOST_CELLS} possible "
-            f"outcomes, which {metric!r} of {rule!r} has not; use one of "
+            f"outcomes, which {name!r} has not; use one of "
             "['delta', 'blurred']"
         )
     observed = np.stack([own.index for own in parameters], axis=1)
@@ -101,16 +98,15 @@ def combination(
         cells, found = np.unique(rows, axis=0, return_inverse=True)
     index = found.ravel()[len(rows) - len(observed) :]
     nowhere = (cells == sizes).all(axis=1)
-    if nowhere.any():  # the last one; outcomes of samples in which no part is
+    if nowhere.any():  # the last one; outcomes that no part sees
         cells = cells[:-1]
     counts = np.bincount(index, weights=joint.design.weights, minlength=len(cells))
+    added = np.bincount(
+        found.ravel()[: len(rows) - len(observed)], smoothing, minlength=len(cells)
+    )
     moments = tuple(name for own in parameters for name in own.moments)
-    added = np.zeros(len(cells))
-    if listed is not None:
-        np.add.at(added, found.ravel()[: len(listed)], smoothing)
     return Parameter(
-        rule=rule,
-        metric=metric,
+        labels=labels,
         trait=trait,
         functional=Combination(
             tuple(
@@ -126,8 +122,7 @@ def combination(
         index=index,
         moments=moments,
         view=None,
-        smoothing=added,
-        labels={} if labels is None else labels,
+        smoothing=added[: len(cells)],
         slack=_slack_of(parameters, coefficients, ratio),
     )
 

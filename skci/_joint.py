@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ from skci._intervals import METHODS, Task
 from skci._measures import EDGE, Trait
 from skci._outcomes import View
 
-__all__ = ["ENOUGH", "ENOUGH_GROUPS", "JointEstimate", "Parameter"]
+__all__ = ["ENOUGH", "ENOUGH_GROUPS", "OWN_LABELS", "JointEstimate", "Parameter"]
 
 Array = NDArray[Any]
 
@@ -37,6 +37,9 @@ _SHOWN = 0.02
 _ROUNDING = 1e-9
 """How far rounding may take an estimate out of its range."""
 
+OWN_LABELS = ("rule", "metric", "first", "second", "contrast")
+"""Kinds of labels that every report may have; others are of subgroups."""
+
 ENOUGH = 10
 """Successes and failures that the normal approximation of a proportion asks for."""
 ENOUGH_GROUPS = 30
@@ -49,8 +52,8 @@ class Parameter:
 
     Parameters
     ----------
-    rule, metric : str
-        What it is of.
+    labels : mapping of str to str
+        Its labels in a report by their kind, such as the rule and the metric.
     trait : Trait
     functional : Functional
     method : str
@@ -70,14 +73,11 @@ class Parameter:
         Which label is the positive one; None where it is not known or all the same.
     undefined_as : float
         Estimate to report where the measure is undefined.
-    labels : mapping of str to str
-        Its labels in a report, by their kind; the rule and the metric if not given.
     slack : (float, float)
         How far below and above the limits it may be for what the rows leave open.
     """
 
-    rule: str
-    metric: str
+    labels: Mapping[str, str]
     trait: Trait
     functional: Functional
     method: str
@@ -88,18 +88,43 @@ class Parameter:
     smoothing: Array
     pos_label: Any = None
     undefined_as: float = np.nan
-    labels: Mapping[str, str] = field(default_factory=dict)
     slack: tuple[float, float] = (0.0, 0.0)
 
-    def __post_init__(self) -> None:
-        if not self.labels:
-            labels = {"rule": self.rule, "metric": self.metric}
-            object.__setattr__(self, "labels", labels)
+    @property
+    def metric(self) -> str:
+        """Name of the metric; of a contrast of its own the name of that."""
+        return self.labels.get("metric", self.labels.get("contrast", ""))
+
+    @property
+    def rule(self) -> str:
+        """Name of the rule, or of what is compared."""
+        if "contrast" in self.labels:
+            return self.labels["contrast"]
+        rule = self.labels.get("rule", "")
+        if "first" not in self.labels:
+            return rule
+        sign = "/" if getattr(self.functional, "geometric", False) else "-"
+        compared = f"{self.labels['first']} {sign} {self.labels['second']}"
+        return f"{rule}, {compared}" if rule else compared
+
+    @property
+    def subgroup(self) -> dict[str, str]:
+        """The labels of the subgroup that it is of, if it is not of all rows."""
+        return {
+            kind: name for kind, name in self.labels.items() if kind not in OWN_LABELS
+        }
+
+    @property
+    def panel(self) -> str:
+        """Name what it can be compared on: the metric, in a subgroup."""
+        of = [f"{kind} = {name}" for kind, name in self.subgroup.items()]
+        return ", ".join([self.metric, *of])
 
     def __str__(self) -> str:
         """Name it in a message, as "f1 of Logistic" or "f1 of Logistic - Stump"."""
         apart = self.rule if self.rule != self.metric else ""
-        return " of ".join(filter(None, [self.metric, apart]))
+        name = " of ".join(filter(None, [self.metric, apart]))
+        return ", ".join([name, *(f"{k} = {v}" for k, v in self.subgroup.items())])
 
     @property
     def size(self) -> int:

@@ -35,9 +35,10 @@ class Report(ABC):
         self._joint = joint
 
     @property
-    @abstractmethod
     def _labels(self) -> dict[str, list[str]]:
         """Columns that say what each estimate is of."""
+        own = self._joint.parameters
+        return {kind: [one.labels[kind] for one in own] for kind in own[0].labels}
 
     @abstractmethod
     def to_dict(self) -> dict[str, list[Any]]:
@@ -234,7 +235,7 @@ class Report(ABC):
         limits, alone = self._limits(), self._joint.individual().intervals
         return {
             "rules": [own.rule for own in self._joint.parameters],
-            "metrics": [own.metric for own in self._joint.parameters],
+            "metrics": [own.panel for own in self._joint.parameters],
             "estimates": self._joint.estimates,
             "intervals": limits,
             "individual_intervals": alone,

@@ -39,6 +39,7 @@ __all__ = [
     "check_rows",
     "check_share",
     "check_subgroups",
+    "check_target_names",
     "check_zero_division",
     "in_words",
     "is_multilabel",
@@ -773,6 +774,19 @@ def check_average(average: Any, labels: Any, pos_label: Any) -> None:
         )
     if isinstance(labels, str) or not isinstance(labels, Iterable) or not list(labels):
         raise ValueError(f"labels must hold at least one label, got {labels!r}")
+
+
+def check_target_names(target_names: Any, names: list[str]) -> list[str]:
+    """Check names to show for classes; those of the labels if none are given."""
+    if target_names is None:
+        return names
+    shown = [str(name) for name in target_names]
+    if len(shown) != len(names) or len(set(shown)) < len(shown):
+        raise ValueError(
+            f"target_names must be {len(names)} different names, for {names}, got "
+            f"{shown}"
+        )
+    return shown
 
 
 def check_zero_division(zero_division: Any) -> float:

@@ -44,21 +44,15 @@ class ContrastReport(Report):
     def __init__(
         self,
         joint: JointEstimate,
-        labels: dict[str, list[str]],
         *,
         null: float = 0.0,
         stepwise: bool = False,
         subject: str,
     ) -> None:
         super().__init__(joint)
-        self._given_labels = labels
         self._null: float = null
         self._stepwise = stepwise
         self._subject = subject
-
-    @property
-    def _labels(self) -> dict[str, list[str]]:
-        return self._given_labels
 
     @property
     def pvalues(self) -> Array:
@@ -183,7 +177,6 @@ class ContrastReport(Report):
     def _with(self, joint: JointEstimate) -> ContrastReport:
         return ContrastReport(
             joint,
-            self._given_labels,
             null=self._null,
             stepwise=self._stepwise,
             subject=self._subject,
@@ -219,13 +212,7 @@ class ContrastReport(Report):
             rows &= {k for k, name in enumerate(column) if name in names}
         if not rows:
             raise ValueError(f"select must keep a contrast, got {kept}")
-        chosen = sorted(rows)
-        labels = {
-            kind: [column[k] for k in chosen] for kind, column in self._labels.items()
-        }
-        report = self._with(self._joint.select(chosen))
-        report._given_labels = labels
-        return report
+        return self._with(self._joint.select(sorted(rows)))
 
     def findings(self) -> list[str]:
         """Say what the contrasts show, all of it at once.
@@ -261,15 +248,17 @@ class ContrastReport(Report):
 
     def _worse(self) -> Worse:
         """Find the rules that are worse by their difference or ratio."""
-        names = dict.fromkeys([*self._labels["first"], *self._labels["second"]])
-        worse: Worse = {metric: {name: [] for name in names} for metric in self.metrics}
-        for (metric, first, second), own, differs in zip(
-            self, self._joint.parameters, self._differ(), strict=True
-        ):
+        own = self._joint.parameters
+        sides = ("first", "second")
+        names = dict.fromkeys(one.labels[side] for side in sides for one in own)
+        worse: Worse = {one.panel: {name: [] for name in names} for one in own}
+        for one, differs in zip(own, self._differ(), strict=True):
             if differs:
-                first_is_better = (own.estimate > self._null) == (own.trait.sign > 0)
-                better, other = (first, second) if first_is_better else (second, first)
-                worse[metric][other].append(better)
+                above = one.estimate > self._null
+                better, other = (one.labels[side] for side in sides)
+                if above != (one.trait.sign > 0):
+                    better, other = other, better
+                worse[one.panel][other].append(better)
         return worse
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -289,7 +278,9 @@ class ContrastReport(Report):
         }
 
     def _drawing(self) -> dict[str, Any]:
-        panels = self._labels.get("metric", ["contrasts"] * len(self))
+        panels = ["contrasts"] * len(self)
+        if "metric" in self._labels:
+            panels = [own.panel for own in self._joint.parameters]
         return super()._drawing() | {"metrics": panels, "reference": self._null}
 
     def _table(self) -> list[list[str]]:

@@ -129,7 +129,7 @@ def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEsti
             parameters.append(
                 replace(
                     own,
-                    rule=f"{name} {own.rule}".strip(),
+                    labels={**own.labels, "rule": f"{name} {own.rule}".strip()},
                     index=index,
                     moments=tuple((stratum, moment) for moment in own.moments),
                     view=replace(view, sample=stratum + view.sample),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from skci._contrasts import against, combination, pairs
 from skci._estimate import warn_of_intervals
+from skci._joint import OWN_LABELS
 from skci._planning import rows_for_width
 from skci._ranking import Worse, compact_letters, in_sentences, with_the_best
 from skci._report import Report
@@ -55,20 +56,12 @@ class JointReport(Report):
         """Names of the rules, in order."""
         return list(dict.fromkeys(own.rule for own in self._joint.parameters))
 
-    @property
-    def _labels(self) -> dict[str, list[str]]:
-        """Columns that say what each estimate is of."""
-        own = self._joint.parameters
-        return {
-            "rule": [one.rule for one in own],
-            "metric": [one.metric for one in own],
-        }
-
     def select(
         self,
         *,
         rules: str | Iterable[str] | None = None,
         metrics: str | Iterable[str] | None = None,
+        **subgroups: str | Iterable[str],
     ) -> JointReport:
         """Return a report on some rules and metrics, with its own critical value.
 
@@ -80,6 +73,8 @@ class JointReport(Report):
         ----------
         rules, metrics : str or list of str, optional
             Names to keep; all if not given.
+        **subgroups : str or list of str
+            Of a report by subgroups their names to keep, as in ``sex="f"``.
 
         Returns
         -------
@@ -94,11 +89,16 @@ class JointReport(Report):
         """
         kept_rules = check_names(rules, self.rules, "rule")
         kept_metrics = check_names(metrics, self.metrics, "metric")
+        kept = {"rule": kept_rules, "metric": kept_metrics}
+        for kind, names in subgroups.items():
+            known = self._labels
+            check_known(kind, [one for one in known if one not in kept], "subgroup")
+            kept[kind] = check_names(names, list(dict.fromkeys(known[kind])), kind)
         return JointReport(
             self._joint.select(
                 k
                 for k, own in enumerate(self._joint.parameters)
-                if own.rule in kept_rules and own.metric in kept_metrics
+                if all(own.labels[kind] in names for kind, names in kept.items())
             )
         )
 
@@ -155,26 +155,23 @@ class JointReport(Report):
         apart = by == "intervals"
         worse = self._apart() if apart else self.differences()._worse()
         said = []
-        for metric in self.metrics:
-            said += in_sentences(metric, worse.get(metric, {}))
+        for panel, rows in self._panels().items():
+            said += in_sentences(panel, worse.get(panel, {}))
             undefined = [
-                self._joint.parameters[k].rule
-                for k in self._positions(metric)
-                if self._joint.undefined[k]
+                self._joint.parameters[k].rule for k in rows if self._joint.undefined[k]
             ]
             if undefined:
-                said.append(f"{metric} is undefined for {in_words(undefined)}.")
+                said.append(f"{panel} is undefined for {in_words(undefined)}.")
         return self._taken(said)
 
     def _apart(self) -> Worse:
         """Find the rules whose intervals lie wholly on the better side."""
         limits = self._limits()
         worse: Worse = {}
-        for metric in self.metrics:
-            rows = self._positions(metric)
+        for panel, rows in self._panels().items():
             own = [self._joint.parameters[k] for k in rows]
             low, high = np.sort(own[0].trait.sign * limits[rows], axis=1).T
-            worse[metric] = {
+            worse[panel] = {
                 one.rule: [own[j].rule for j in np.flatnonzero(low > reached)]
                 for one, reached in zip(own, high, strict=True)
             }
@@ -259,47 +256,120 @@ class JointReport(Report):
         >>> report.differences()["accuracy", "A", "B"].low > 0
         True
         """
+        if control is not None:
+            check_known(control, self.rules, "control")
+        return self._compared(["rule"], control, metrics, scale, method, adjust)
+
+    def gaps(
+        self,
+        *,
+        control: str | None = None,
+        metrics: str | Iterable[str] | None = None,
+        scale: str = "difference",
+        method: str | None = None,
+        adjust: str = "single-step",
+    ) -> ContrastReport:
+        """Compare the subgroups with each other on each metric of each rule.
+
+        Gaps are signed. The largest of them less the smallest is never below 0, so
+        that it says nothing by itself; that some gap excludes 0 does.
+
+        Parameters
+        ----------
+        control : str, optional
+            Compare the other subgroups with this one only; by default, all pairs. Of
+            several columns its names are joined by a comma, as in "f, old".
+        metrics, scale, method, adjust
+            See :meth:`differences`.
+
+        Returns
+        -------
+        ContrastReport
+            Labelled ``rule``, ``metric``, ``first``, ``second``: first minus second.
+
+        Raises
+        ------
+        KeyError
+            If there is no such subgroup or metric.
+        ValueError
+            If the report has no subgroups, or an option is not one of its values.
+
+        Examples
+        --------
+        >>> from skci import joint_report
+        >>> y = [0, 1] * 100
+        >>> predicted = [0, 1] * 50 + [0, 1, 1, 1, 0] * 20
+        >>> shop = ["north"] * 100 + ["south"] * 100
+        >>> report = joint_report(y, predicted, metrics="accuracy", by=shop)
+        >>> report.gaps()["y_pred", "accuracy", "north", "south"].low > 0
+        True
+        """
+        kinds = [kind for kind in self._labels if kind not in OWN_LABELS]
+        if not kinds:
+            raise ValueError(
+                f"gaps needs a report with by=, got one labelled {list(self._labels)}"
+            )
+        if control is not None:
+            own = self._joint.parameters
+            names = dict.fromkeys(", ".join(one.subgroup.values()) for one in own)
+            check_known(control, list(names), "control")
+        return self._compared(kinds, control, metrics, scale, method, adjust)
+
+    def _compared(
+        self,
+        kinds: Sequence[str],
+        control: str | None,
+        metrics: str | Iterable[str] | None,
+        scale: str,
+        method: str | None,
+        adjust: str,
+    ) -> ContrastReport:
+        """Compare estimates whose labels of some kinds differ, and no others."""
         check_choice(scale, ("difference", "ratio"), "scale")
         check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
         if method is not None:
             check_method(method)
-        if control is not None:
-            check_known(control, self.rules, "control")
         kept = check_names(metrics, self.metrics, "metric")
         ratio = scale == "ratio"
-        labels: dict[str, list[str]] = {"metric": [], "first": [], "second": []}
         contrasts = []
-        for metric in kept:
-            rows = self._positions(metric)
-            names = [self._joint.parameters[k].rule for k in rows]
+        for rows in self._alike(kinds, kept):
+            own = [self._joint.parameters[k].labels for k in rows]
+            names = [", ".join(labels[kind] for kind in kinds) for labels in own]
+            shared = {kind: own[0][kind] for kind in own[0] if kind not in kinds}
             chosen = pairs(names) if control is None else against(names, control)
-            for i, j in chosen:
-                for kind, name in zip(
-                    labels, (metric, names[i], names[j]), strict=True
-                ):
-                    labels[kind].append(name)
-                contrasts.append(
-                    combination(
-                        self._joint,
-                        {rows[i]: 1, rows[j]: -1},
-                        ratio=ratio,
-                        method=method,
-                        rule=f"{names[i]} {'/' if ratio else '-'} {names[j]}",
-                        metric=metric,
-                    )
+            contrasts += [
+                combination(
+                    self._joint,
+                    {rows[i]: 1, rows[j]: -1},
+                    {**shared, "first": names[i], "second": names[j]},
+                    ratio=ratio,
+                    method=method,
                 )
+                for i, j in chosen
+            ]
         if not contrasts:
             raise ValueError(
-                f"differences needs two rules with one metric, got {list(self)}"
+                f"{scale}s need two {in_words(kinds)}s with one metric, got "
+                f"{list(self)}"
             )
         joint = self._joint.simultaneous and adjust != "none"
         return ContrastReport(
             self._joint.with_parameters(contrasts, simultaneous=joint),
-            labels,
             null=1.0 if ratio else 0.0,
             stepwise=joint and adjust == "step-down",
             subject=f"confidence intervals of {scale}s",
         )
+
+    def _alike(self, kinds: Sequence[str], metrics: Sequence[str]) -> list[list[int]]:
+        """Positions of estimates that differ in labels of some kinds only."""
+        alike: dict[Any, list[int]] = {}
+        for k, own in enumerate(self._joint.parameters):
+            if own.metric in metrics:
+                key = tuple(
+                    own.labels[kind] for kind in own.labels if kind not in kinds
+                )
+                alike.setdefault((metrics.index(own.metric), key), []).append(k)
+        return [rows for (_, _), rows in sorted(alike.items(), key=lambda x: x[0][0])]
 
     def contrasts(
         self, matrix: Any, labels: Sequence[str], *, method: str | None = None
@@ -346,15 +416,13 @@ class JointReport(Report):
             combination(
                 self._joint,
                 {int(k): float(row[k]) for k in np.flatnonzero(row)},
+                {"contrast": label},
                 method=method,
-                rule=label,
-                metric=label,
             )
             for row, label in zip(rows, names, strict=True)
         ]
         return ContrastReport(
             self._joint.with_parameters(contrasts),
-            {"contrast": names},
             subject="confidence intervals of contrasts",
         )
 
@@ -383,7 +451,6 @@ class JointReport(Report):
         >>> report.best("accuracy").rules
         ['A', 'C']
         """
-        check_known(metric, self.metrics, "metric")
         rows = self._positions(metric)
         own = [self._joint.parameters[k] for k in rows]
         sign = own[0].trait.sign
@@ -392,8 +459,7 @@ class JointReport(Report):
                 combination(
                     self._joint,
                     {rows[i]: sign, rows[j]: -sign},
-                    rule=f"{own[i].rule} - {own[j].rule}",
-                    metric=metric,
+                    {"metric": metric, "first": own[i].rule, "second": own[j].rule},
                 )
                 for i, j in pairs(rows)
             ]
@@ -446,7 +512,6 @@ class JointReport(Report):
         --------
         best : Rules that may be the best: a narrower question, and a sharper answer.
         """
-        check_known(metric, self.metrics, "metric")
         rows = self._positions(metric)
         own = [self._joint.parameters[k] for k in rows]
         merits = own[0].trait.sign * self._joint.estimates[rows]
@@ -457,7 +522,7 @@ class JointReport(Report):
             compared = self.differences(
                 metrics=metric, scale=scale, method=method, adjust=adjust
             )
-            worse = compared._worse()[metric]
+            (worse,) = compared._worse().values()
             for i, name in enumerate(names):
                 for other in worse[name]:
                     j = names.index(other)
@@ -503,6 +568,17 @@ class JointReport(Report):
         return rows_for_width(self._joint, half_width)
 
     def _positions(self, metric: str) -> list[int]:
-        """Find the estimates of a metric."""
-        own = self._joint.parameters
-        return [k for k, one in enumerate(own) if one.metric == metric]
+        """Find the estimates of a metric, which are of one subgroup."""
+        check_known(metric, self.metrics, "metric")
+        panels = self._alike(["rule"], [metric])
+        if len(panels) > 1:
+            raise ValueError(
+                f"rules are compared in one subgroup, got {len(panels)}; choose one by "
+                "report.select"
+            )
+        return panels[0]
+
+    def _panels(self) -> dict[str, list[int]]:
+        """Positions of estimates whose rules are to be compared, by name."""
+        panels = self._alike(["rule"], self.metrics)
+        return {self._joint.parameters[rows[0]].panel: rows for rows in panels}

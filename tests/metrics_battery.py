@@ -11,10 +11,13 @@ from sklearn import metrics as sk
 from skci import FBetaCI, TverskyCI, available_metrics
 from skci.metrics._names import resolve_metric
 
+NEEDS_MORE = {"rejection_rate"}
+"""Metrics of labels that need more than two columns of labels."""
+
 METRICS = {
     name: metric
     for name, metric in ((name, resolve_metric(name)) for name in available_metrics())
-    if metric._reads == "labels"
+    if metric._reads == "labels" and name not in NEEDS_MORE
 }
 METRICS["f0.7"] = FBetaCI(0.7)
 METRICS["tversky(.3, .9)"] = TverskyCI(0.3, 0.9)

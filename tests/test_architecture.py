@@ -50,6 +50,7 @@ LAYERS = [
     ("metrics._names", set()),
     ("metrics", set()),
     ("planning", {"numpy"}),
+    ("classification", {"numpy"}),
     ("_request", {"numpy"}),
     ("evaluation", {"numpy"}),
     ("independent", {"numpy", "scipy"}),

@@ -5,10 +5,12 @@ Of two labels they are functions of the four cells, declared in ``skci._measures
 
 from __future__ import annotations
 
+from typing import Any
+
 from skci._binding import Binding, of_classes
 from skci._classes import correlation_of_classes, disagreement, kappa
 from skci._joint import Parameter
-from skci._measures import MEASURES, Trait
+from skci._measures import MEASURES, Measure, Trait
 from skci._validation import check_choice
 from skci.metrics._base import LabelMetricCI
 
@@ -19,6 +21,7 @@ __all__ = [
     "ErrorRateCI",
     "HammingLossCI",
     "MatthewsCorrCoefCI",
+    "RejectionRateCI",
 ]
 
 
@@ -204,3 +207,49 @@ class CohenKappaCI(_AgreementCI):
         self._check_targets(binding)
         weights = disagreement(len(binding.table.labels), binding.present, self.weights)
         return binding.of_pairs(self._of_several, kappa(weights))
+
+
+class RejectionRateCI(_AgreementCI):
+    r"""Rejection rate, the share of rows without an answer.
+
+    A rule may abstain: some of its predictions stand for no answer. Other metrics of
+    labels are then of the rows that it answers. Less is better.
+
+    Parameters
+    ----------
+    abstain : label
+        What stands for no answer; in a report that of the report counts.
+    confidence_level, method
+        See :class:`MetricCI`.
+
+    Examples
+    --------
+    >>> from skci import RejectionRateCI
+    >>> RejectionRateCI(abstain=-1)([0, 1] * 50, [0, 1, 0, -1] * 25)
+    """
+
+    _measure = Measure(
+        "rejection_rate",
+        MEASURES["accuracy"].function,
+        greater_is_better=False,
+        proportion=MEASURES["accuracy"].proportion,
+        symmetric=True,
+    )
+
+    def __init__(
+        self,
+        *,
+        abstain: Any = None,
+        confidence_level: float = 0.95,
+        method: str | None = None,
+    ) -> None:
+        self.abstain = abstain
+        self.confidence_level = confidence_level
+        self.method = method
+
+    def _bound(self, binding: Binding, pos_label: Any) -> Parameter:
+        if not binding.table.abstains:
+            raise ValueError(
+                "abstain must be the label that stands for no answer, got none"
+            )
+        return binding.of_answers(self._measure)

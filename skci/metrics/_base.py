@@ -187,6 +187,7 @@ class LabelMetricCI(MetricCI):
 
     average: str | None = "binary"
     labels: Any = None
+    abstain: Any = None
 
     @property
     def name(self) -> str:
@@ -273,6 +274,7 @@ class LabelMetricCI(MetricCI):
                 any_pos_label=self._symmetric,
                 several=self._several,
                 labels=() if self.labels is None else self.labels,
+                abstain=self.abstain,
                 **rows,
             )
         return self._result(self._parameters(table, 0, rule=self._rule), table)
@@ -352,11 +354,16 @@ class LabelMetricCI(MetricCI):
             return [
                 binding.averaged(self._trait, self._measure, self.average, self.labels)
             ]
-        if len(table.targets) > 1 or len(table.labels) > 2:
-            return [self._of_classes(binding)]
         wanted = pos_label if self.pos_label is None else self.pos_label
-        code = 1 if self._symmetric else check_pos_label(wanted, table.labels)
-        return [binding.of_label(self._measure, code)]
+        return [self._bound(binding, wanted)]
+
+    def _bound(self, binding: Binding, pos_label: Any) -> Parameter:
+        """Bind a measure of one positive label, or of all labels together."""
+        table = binding.table
+        if len(table.targets) > 1 or len(table.labels) > 2:
+            return self._of_classes(binding)
+        code = 1 if self._symmetric else check_pos_label(pos_label, table.labels)
+        return binding.of_label(self._measure, code)
 
     def _of_classes(self, binding: Binding) -> Parameter:
         """Bind a measure of more than two labels, or of several targets, together."""

@@ -1,0 +1,249 @@
+"""The classification report, with a joint interval at every number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from skci._binding import Binding
+from skci._critical import fixed_seed
+from skci._estimate import decimals, warn_of_undefined
+from skci._joint import JointEstimate, Parameter
+from skci._outcomes import OutcomeTable
+from skci._report import Report
+from skci._validation import (
+    check_average,
+    check_confidence_level,
+    check_target_names,
+    check_zero_division,
+    is_multilabel,
+    labelled_table,
+    targets_table,
+)
+from skci.metrics._agreement import AccuracyCI
+from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
+
+__all__ = ["ClassificationReport", "classification_report_ci"]
+
+_COLUMNS = {"precision": PrecisionCI, "recall": RecallCI, "f1-score": F1CI}
+
+
+class ClassificationReport(Report):
+    """Joint confidence intervals of precision, recall and F1 of each class.
+
+    A report like any other, indexed by the class (or "accuracy", "macro avg", ...) and
+    the metric, and shown as scikit-learn shows its classification report. It is made by
+    :func:`skci.classification_report_ci`.
+
+    Examples
+    --------
+    >>> from skci import classification_report_ci
+    >>> y = ["ant", "bee", "cat"] * 40
+    >>> predicted = ["ant", "bee", "bee", "ant", "bee", "cat"] * 20
+    >>> report = classification_report_ci(y, predicted)
+    >>> report["bee", "precision"].n_samples
+    120
+    """
+
+    def __init__(self, joint: JointEstimate, support: dict[str, float]) -> None:
+        super().__init__(joint)
+        self._support = support
+
+    @property
+    def support(self) -> dict[str, float]:
+        """Number of true rows of each class, or their weight."""
+        return dict(self._support)
+
+    def _with(self, joint: JointEstimate) -> ClassificationReport:
+        return ClassificationReport(joint, self._support)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the report column by column.
+
+        Returns
+        -------
+        dict of str to list
+            Columns ``class``, ``metric``, ``estimate``, ``low``, ``high``,
+            ``standard_error``, ``support`` and ``method``; ``design_effect`` where rows
+            have weights or groups.
+        """
+        return {
+            **self._labels,
+            **self._estimated(),
+            "support": [self._support[name] for name in self._labels["class"]],
+            **self._design_effects(),
+            "method": [own.method for own in self._joint.parameters],
+        }
+
+    def _drawing(self) -> dict[str, Any]:
+        return super()._drawing() | {
+            "rules": self._labels["class"],
+            "metrics": self._labels["metric"],
+        }
+
+    def _table(self) -> list[list[str]]:
+        limits = self._limits()
+        places = decimals(limits)
+        rows = {
+            name: dict.fromkeys(_COLUMNS, "") for name in dict.fromkeys(self._support)
+        }
+        for (name, metric), own, (low, high) in zip(
+            self, self._joint.parameters, limits, strict=True
+        ):
+            column = metric if metric in _COLUMNS else "f1-score"
+            rows[name][column] = (
+                f"{own.estimate:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
+            )
+        lines = [
+            [name, *cells.values(), f"{self._support[name]:g}"]
+            for name, cells in rows.items()
+        ]
+        return [["", *_COLUMNS, "support"], *lines]
+
+
+def classification_report_ci(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    labels: Any = None,
+    target_names: Sequence[str] | None = None,
+    confidence_level: float = 0.95,
+    method: str | None = None,
+    zero_division: float = np.nan,
+    sample_weight: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+) -> ClassificationReport:
+    """Report precision, recall and F1 of each class and on average, jointly.
+
+    It is :func:`sklearn.metrics.classification_report` with an interval at every
+    number. All of them cover at once with the confidence level, so that the worst class
+    may be picked after looking.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,) or (n_samples, n_targets)
+        True and predicted labels; or whether each of several targets is there, 0 or 1.
+    labels : array-like, optional
+        Classes to report on, in this order; those that occur if not given.
+    target_names : sequence of str, optional
+        Names to show for the classes, in their order.
+    confidence_level : float, default=0.95
+        Probability that all intervals cover at once, between 0 and 1.
+    method : str, optional
+        Interval method; "blurred" if not given.
+    zero_division : {0, 1, nan}, default=nan
+        Estimate of a measure that is undefined, and what it counts as in averages; if
+        NaN they leave it out.
+    sample_weight, groups : array-like of shape (n_samples,), optional
+        See :func:`skci.joint_report`.
+    random_state : int, Generator, RandomState or None
+        Seed of the quasi-random points behind the critical value.
+
+    Returns
+    -------
+    ClassificationReport
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the labels are not what they must be.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a measure is not defined, as the precision of a class never predicted.
+
+    Examples
+    --------
+    >>> from skci import classification_report_ci
+    >>> y = ["ant", "bee", "cat"] * 40
+    >>> predicted = ["ant", "bee", "bee", "ant", "bee", "cat"] * 20
+    >>> print(classification_report_ci(y, predicted, method="score"))
+    """
+    level = check_confidence_level(confidence_level)
+    check_average(None, labels, None)
+    rows = {"sample_weight": sample_weight, "groups": groups}
+    if is_multilabel(y_true):
+        table = targets_table(y_true, {"y_pred": y_pred}, **rows)
+    else:
+        table = labelled_table(
+            y_true,
+            {"y_pred": y_pred},
+            any_pos_label=True,
+            several=True,
+            labels=() if labels is None else labels,
+            **rows,
+        )
+    options = {"method": method, "zero_division": check_zero_division(zero_division)}
+    lines = _Lines(table, labels, target_names, options)
+    joint = JointEstimate(
+        tuple(lines.parameters()),
+        table.design,
+        level,
+        random_state=fixed_seed(random_state),
+    )
+    warn_of_undefined(joint)
+    return ClassificationReport(joint, lines.support)
+
+
+class _Lines:
+    """The lines of a classification report and what is in them."""
+
+    def __init__(
+        self,
+        table: OutcomeTable,
+        labels: Any,
+        target_names: Sequence[str] | None,
+        options: dict[str, Any],
+    ) -> None:
+        self._table = table
+        self._labels = labels
+        self._options = options
+        self._binding = Binding(table, 0, "", "", "delta")
+        self._codes = self._binding.chosen(labels)
+        known = table.targets if len(table.targets) > 1 else table.labels
+        names = [str(known[code]) for code in self._codes]
+        self._names = check_target_names(target_names, names)
+
+    @property
+    def support(self) -> dict[str, float]:
+        """True rows of the classes, and of all together in the lines below."""
+        rows = self._binding.true_rows(self._codes)
+        of_each = dict(zip(self._names, rows, strict=True))
+        return of_each | dict.fromkeys(self._averages(), sum(rows))
+
+    def _averages(self) -> dict[str, str]:
+        """Averages by the name of their line."""
+        several = len(self._table.targets) > 1
+        every = set(self._binding.present) <= set(self._codes) and not several
+        first = {"accuracy": ""} if every else {"micro avg": "micro"}
+        lines = first | {"macro avg": "macro", "weighted avg": "weighted"}
+        return lines | ({"samples avg": "samples"} if several else {})
+
+    def parameters(self) -> Iterator[Parameter]:
+        """Bind what is in each line."""
+        method = {"method": self._options["method"]}
+        for metric, made in _COLUMNS.items():
+            own = made(average=None, labels=self._labels, **self._options)
+            own._check()
+            yield from self._lines(own, self._names, metric)
+        for name, average in self._averages().items():
+            if not average:
+                own = AccuracyCI(**method)
+                yield from self._lines(own, [name], "accuracy")
+                continue
+            labels = None if average == "samples" else self._labels
+            for metric, made in _COLUMNS.items():
+                own = made(average=average, labels=labels, **self._options)
+                yield from self._lines(own, [name], metric)
+
+    def _lines(
+        self, own: Any, names: Iterable[str], metric: str
+    ) -> Iterator[Parameter]:
+        parameters = own._parameters(self._table, 0)
+        for name, parameter in zip(names, parameters, strict=True):
+            yield replace(parameter, labels={"class": name, "metric": metric})
