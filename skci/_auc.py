@@ -9,6 +9,7 @@ approach. Biometrics 44, 837-845.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,46 +18,70 @@ from numpy.typing import NDArray
 
 from skci._functionals import Evaluation
 
-__all__ = ["AveragePrecision", "RocAuc"]
+__all__ = ["AveragePrecision", "RocAuc", "Scores"]
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of one rule, sorted once for all that is computed from their order.
+
+    Parameters
+    ----------
+    values : array of shape (n,)
+        Greater for what is rather positive.
+    """
+
+    values: Array
+
+    @cached_property
+    def _ranked(self) -> tuple[int, Array]:
+        """Number of different scores, and the rank of each row among them."""
+        levels, rank = np.unique(self.values, return_inverse=True)
+        return len(levels), rank
+
+    @property
+    def levels(self) -> int:
+        """Number of different scores."""
+        return self._ranked[0]
+
+    def cells(self, positive: Array) -> Array:
+        """Cell of each row: a class and a score, in the order of a functional."""
+        levels, rank = self._ranked
+        cells: Array = rank + levels * positive
+        return cells
 
 
 class _Scored:
     """A functional of the order of scores within two classes.
 
+    Its cells are the different scores, ascending, of the negative rows and once more
+    those of the positive ones.
+
     Parameters
     ----------
-    positive : bool array of shape (n,)
-    scores : array of shape (n,)
-        Greater for what is rather positive.
+    levels : int
+        Number of different scores.
+    sizes : tuple of int
+        Number of negative rows and of positive ones.
     name : hashable
         Name of the one moment that it is said to be a function of.
     """
 
-    def __init__(self, positive: Array, scores: Array, name: Any) -> None:
-        self.positive = positive
-        _, self._rank = np.unique(scores, return_inverse=True)
-        self._levels = int(self._rank.max()) + 1
+    def __init__(self, levels: int, sizes: tuple[int, int], name: Any) -> None:
+        self.levels = levels
+        self.sizes = sizes
         self.moments = (name,)
 
-    @cached_property
-    def sizes(self) -> tuple[int, int]:
-        """Number of positive rows and of negative ones."""
-        positives = int(np.count_nonzero(self.positive))
-        return positives, len(self.positive) - positives
+    @property
+    def positive(self) -> Array:
+        """Which cells are of the positive class."""
+        return np.repeat([False, True], self.levels)
 
     def estimate(self, p: Array) -> Array:
-        """Value at weights p of shape (n,); NaN without rows of either class."""
+        """Value at weights p of the cells; NaN without rows of either class."""
         raise NotImplementedError
-
-    def _masses(self, p: Array) -> tuple[Array, Array]:
-        """Weights of the positive and of the negative rows at each score, ascending."""
-        positive, negative = (
-            np.bincount(self._rank[own], p[own], minlength=self._levels)
-            for own in (self.positive, ~self.positive)
-        )
-        return positive, negative
 
 
 class RocAuc(_Scored):
@@ -72,32 +97,31 @@ class RocAuc(_Scored):
         return min(self.sizes)
 
     def estimate(self, p: Array) -> Array:
-        positive, negative = self._masses(p)
+        negative, positive = p.reshape(2, -1)
         pairs = positive.sum() * negative.sum()
         with np.errstate(all="ignore"):
             value: Array = positive @ _below(negative) / pairs
         return value
 
     def __call__(self, p: Array) -> Evaluation:
-        positive, negative = self._masses(p)
-        positives, negatives = positive.sum(), negative.sum()
+        negative, positive = p.reshape(2, -1)
+        negatives, positives = negative.sum(), positive.sum()
+        below = _below(negative)
         with np.errstate(all="ignore"):
-            value = positive @ _below(negative) / (positives * negatives)
-            of_positive = (_below(negative) / negatives - value) / positives
-            of_negative = (1 - _below(positive) / positives - value) / negatives
-            grown, shrunk = (self._growth(size) for size in self.sizes)
-            influence = np.where(
-                self.positive,
-                grown * of_positive[self._rank],
-                shrunk * of_negative[self._rank],
-            )
+            value = positive @ below / (positives * negatives)
+            shrunk, grown = (self._growth(size) for size in self.sizes)
+            of_negative = 1 - value - _below(positive) / positives
+            of_negative *= shrunk / negatives
+            of_positive = below / negatives - value
+            of_positive *= grown / positives
         # One row of a class tells nothing of a variance within it.
         slope = 1.0 if self.rarest > 1 else np.inf
+        influence = np.concatenate([of_negative, of_positive])
         return Evaluation(value, influence, np.array([slope]))
 
     def _growth(self, size: int) -> float:
         """From a variance over all rows to one within a class."""
-        rows = len(self.positive)
+        rows = sum(self.sizes)
         return float(np.sqrt(np.divide(size, size - 1) * (rows - 1) / rows))
 
 
@@ -107,10 +131,10 @@ class AveragePrecision(_Scored):
     @property
     def rarest(self) -> int:
         """Positive rows."""
-        return self.sizes[0]
+        return self.sizes[1]
 
     def estimate(self, p: Array) -> Array:
-        positive, negative = self._masses(p)
+        negative, positive = p.reshape(2, -1)
         hits, flagged = _from(positive), _from(positive + negative)
         with np.errstate(all="ignore"):
             precision = np.where(positive > 0, hits / flagged, 0)
@@ -118,7 +142,7 @@ class AveragePrecision(_Scored):
         return value
 
     def __call__(self, p: Array) -> Evaluation:
-        positive, negative = self._masses(p)
+        negative, positive = p.reshape(2, -1)
         hits, flagged = _from(positive), _from(positive + negative)
         with np.errstate(all="ignore"):
             precision = np.where(flagged > 0, hits / flagged, 0)
@@ -127,8 +151,7 @@ class AveragePrecision(_Scored):
             # A row counts at its own score and at all below it.
             lowers = np.cumsum(share * precision)
             raises = precision - value + np.cumsum(share)
-            of_row = np.where(self.positive, raises[self._rank], 0)
-            influence = (of_row - lowers[self._rank]) / positive.sum()
+            influence = np.concatenate([-lowers, raises - lowers]) / positive.sum()
         # One positive row tells nothing of how others vary.
         slope = 1.0 if self.rarest > 1 else np.inf
         return Evaluation(value, influence, np.array([slope]))
@@ -136,7 +159,8 @@ class AveragePrecision(_Scored):
 
 def _below(mass: Array) -> Array:
     """Total of what has a lower score, and half of what has the same."""
-    total: Array = np.cumsum(mass) - mass / 2
+    total: Array = np.cumsum(mass, dtype=float)
+    total -= mass / 2
     return total
 
 

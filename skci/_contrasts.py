@@ -88,12 +88,13 @@ def combination(
         )
     observed = np.stack([own.index for own in parameters], axis=1)
     rows = observed if listed is None else np.concatenate([listed, observed])
-    if listed is None and max(own.size for own in parameters) == len(observed):
-        cells, found = observed, np.arange(len(observed))  # each row is a cell
+    sizes = [own.size for own in parameters]
+    if listed is None and (observed < sizes).any(axis=1).all():
+        cells, found = observed, np.arange(len(observed))  # each outcome is a cell
     else:
         cells, found = np.unique(rows, axis=0, return_inverse=True)
     index = found.ravel()[len(rows) - len(observed) :]
-    nowhere = (cells == [own.size for own in parameters]).all(axis=1)
+    nowhere = (cells == sizes).all(axis=1)
     if nowhere.any():  # the last one; outcomes of samples in which no part is
         cells = cells[:-1]
     counts = np.bincount(index, weights=joint.design.weights, minlength=len(cells))

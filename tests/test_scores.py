@@ -24,7 +24,7 @@ from skci import (
     joint_report,
     threshold_report,
 )
-from skci._auc import AveragePrecision, RocAuc
+from skci._auc import AveragePrecision, RocAuc, Scores
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -194,8 +194,10 @@ def test_the_other_label_mirrors_the_area():
 
 @pytest.mark.parametrize("functional", [RocAuc, AveragePrecision])
 def test_influence_values_have_mean_zero(functional):
-    p = WEIGHTS / WEIGHTS.sum()
-    _, influence, _ = functional(Y == 1, SCORES["A"], "")(p)
+    scores = Scores(SCORES["A"])
+    p = np.bincount(scores.cells(Y == 1), WEIGHTS / WEIGHTS.sum(), 2 * scores.levels)
+    sizes = (Y == 0).sum(), (Y == 1).sum()
+    _, influence, _ = functional(scores.levels, sizes, "")(p)
     assert p @ influence == pytest.approx(
         0, abs=1e-3 if functional is RocAuc else 1e-15
     )

@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
@@ -26,6 +27,8 @@ from skci._validation import (
 )
 
 __all__ = ["DEFAULT_METHOD", "LabelMetricCI", "MetricCI"]
+
+Array = NDArray[Any]
 
 DEFAULT_METHOD = "blurred"
 
@@ -164,20 +167,25 @@ class MetricCI(BaseEstimator):
         metric: str,
         method: str | None,
         pos_label: Any = None,
+        own: tuple[Array, Array] | None = None,
     ) -> Parameter:
-        """Make the parameter of a functional that sees each row by itself."""
-        rows = len(table.counts)
+        """Make the parameter of a functional that sees each row by itself.
+
+        Its own cells are the rows, unless their counts and the cell of each row are
+        given.
+        """
+        counts, index = own or (table.counts, np.arange(len(table.counts)))
         return Parameter(
             rule=rule,
             metric=metric,
             trait=self._measure,
             functional=functional,
             method=self._resolve_method(method),
-            counts=table.counts,
-            index=np.arange(rows),
+            counts=counts,
+            index=index,
             moments=functional.moments,
             view=UNLISTED,
-            smoothing=np.zeros(rows),
+            smoothing=np.zeros(len(counts)),
             pos_label=pos_label,
         )
 

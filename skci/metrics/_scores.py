@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skci._auc import AveragePrecision, RocAuc
+from skci._auc import AveragePrecision, RocAuc, Scores
 from skci._estimate import MetricEstimate
 from skci._functionals import Functional
 from skci._joint import Parameter
@@ -31,7 +31,7 @@ class ScoreMetricCI(MetricCI):
     """A metric of a score, which is the greater the rather a row is positive."""
 
     _reads = "scores"
-    _probabilities = False
+    _probabilities: bool
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class ScoreMetricCI(MetricCI):
     def _parameter(
         self,
         table: OutcomeTable,
-        scores: Array,
+        scores: Scores,
         *,
         method: str | None = None,
         rule: str = "",
@@ -112,12 +112,58 @@ class ScoreMetricCI(MetricCI):
         """Bind the measure to the scores of one rule, row by row."""
         label = self.name if metric is None else metric
         if self._probabilities:
-            check_probabilities(scores, name, label)
+            check_probabilities(scores.values, name, label)
         positive = table.outcomes[:, 0] != exchanged
         functional = self._functional(positive, scores, (rule, label))
-        return self._row_by_row(table, functional, rule, label, method, pos_label)
+        own = self._own(table, positive, scores)
+        return self._row_by_row(table, functional, rule, label, method, pos_label, own)
 
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
+    def _functional(self, positive: Array, scores: Scores, name: Any) -> Functional:
+        raise NotImplementedError
+
+    def _own(
+        self, table: OutcomeTable, positive: Array, scores: Scores
+    ) -> tuple[Array, Array] | None:
+        """Count the functional's own cells and find that of each row.
+
+        None if its own cells are the rows.
+        """
+        raise NotImplementedError
+
+
+class _AreaCI(ScoreMetricCI):
+    """An area under a curve, which depends on the order of scores only."""
+
+    _default_method = "logit"
+    _probabilities = False
+    _area: type[RocAuc | AveragePrecision]
+
+    def _functional(self, positive: Array, scores: Scores, name: Any) -> Functional:
+        positives = int(np.count_nonzero(positive))
+        sizes = len(positive) - positives, positives
+        return self._area(scores.levels, sizes, name)
+
+    def _own(
+        self, table: OutcomeTable, positive: Array, scores: Scores
+    ) -> tuple[Array, Array]:
+        cells = scores.cells(positive)
+        return np.bincount(cells, table.counts, minlength=2 * scores.levels), cells
+
+
+class _LossCI(ScoreMetricCI):
+    """The mean of a loss that probabilities have, row by row."""
+
+    _default_method = "delta"
+    _probabilities = True
+
+    def _functional(self, positive: Array, scores: Scores, name: Any) -> Functional:
+        losses = self._losses(positive, scores.values)
+        return FunctionOfMeans(first, losses[:, np.newaxis], name)
+
+    def _own(self, table: OutcomeTable, positive: Array, scores: Scores) -> None:
+        return None
+
+    def _losses(self, positive: Array, probabilities: Array) -> Array:
         raise NotImplementedError
 
 
@@ -141,16 +187,15 @@ class _Scorer:
         return f"{self.metric!r}.scorer({bound})"
 
 
-def kept_scores(values: Any, name: str, n: int, sample_weight: Any) -> Array:
+def kept_scores(values: Any, name: str, n: int, sample_weight: Any) -> Scores:
     """Check scores, and take those of the rows whose weights, checked, are not 0."""
     scores = check_numbers(values, name, n)
-    if sample_weight is None:
-        return scores
-    kept: Array = scores[np.asarray(sample_weight, dtype=float) > 0]
-    return kept
+    if sample_weight is not None:
+        scores = scores[np.asarray(sample_weight, dtype=float) > 0]
+    return Scores(scores)
 
 
-class RocAucCI(ScoreMetricCI):
+class RocAucCI(_AreaCI):
     r"""Area under the ROC curve.
 
     The probability that a positive row has a greater score than a negative one, ties
@@ -170,13 +215,10 @@ class RocAucCI(ScoreMetricCI):
     """
 
     _measure = Trait("roc_auc", smooth=False, blurs=False)
-    _default_method = "logit"
-
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
-        return RocAuc(positive, scores, name)
+    _area = RocAuc
 
 
-class AveragePrecisionCI(ScoreMetricCI):
+class AveragePrecisionCI(_AreaCI):
     r"""Average precision, a summary of the precision-recall curve.
 
     The mean over the positive rows of the precision at their scores. The point estimate
@@ -193,13 +235,10 @@ class AveragePrecisionCI(ScoreMetricCI):
     """
 
     _measure = Trait("average_precision", smooth=False, blurs=False)
-    _default_method = "logit"
-
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
-        return AveragePrecision(positive, scores, name)
+    _area = AveragePrecision
 
 
-class BrierScoreCI(ScoreMetricCI):
+class BrierScoreCI(_LossCI):
     r"""Brier score, the mean squared error of a probability.
 
     The point estimate is that of :func:`sklearn.metrics.brier_score_loss`. Less is
@@ -220,15 +259,13 @@ class BrierScoreCI(ScoreMetricCI):
         blurs=False,
         scale_free=False,
     )
-    _default_method = "delta"
-    _probabilities = True
 
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
-        losses = (scores - positive) ** 2
-        return FunctionOfMeans(first, losses[:, np.newaxis], name)
+    def _losses(self, positive: Array, probabilities: Array) -> Array:
+        losses: Array = (probabilities - positive) ** 2
+        return losses
 
 
-class LogLossCI(ScoreMetricCI):
+class LogLossCI(_LossCI):
     r"""Log loss, the mean of minus the logarithm of the probability of the truth.
 
     The point estimate is that of :func:`sklearn.metrics.log_loss`; as there,
@@ -251,11 +288,9 @@ class LogLossCI(ScoreMetricCI):
         blurs=False,
         scale_free=False,
     )
-    _default_method = "delta"
-    _probabilities = True
 
-    def _functional(self, positive: Array, scores: Array, name: Any) -> Functional:
+    def _losses(self, positive: Array, probabilities: Array) -> Array:
         least = np.finfo(float).eps
-        of_truth = np.where(positive, scores, 1 - scores)
-        losses = -np.log(np.clip(of_truth, least, 1 - least))
-        return FunctionOfMeans(first, losses[:, np.newaxis], name)
+        of_truth = np.where(positive, probabilities, 1 - probabilities)
+        losses: Array = -np.log(np.clip(of_truth, least, 1 - least))
+        return losses
