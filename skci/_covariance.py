@@ -185,22 +185,20 @@ class Design:
         squares = self.weights if self.squares is None else self.squares
         total = np.zeros((size, size))
         mean, crossed = np.zeros((2, size))
-        for start in range(0, len(self.weights), _BLOCK):
+        buffer = np.empty((size, min(_BLOCK, len(squares))))
+        for start in range(0, len(squares), _BLOCK):
             block = slice(start, start + _BLOCK)
-            pairs = zip(influences, indices, strict=True)
-            values = np.array([own[index[block]] for own, index in pairs])
-            weighted = values * squares[block]
-            total += weighted @ values.T
-            if self.squares is not None:
-                crossed += weighted.sum(axis=1)
+            values = buffer[:, : len(squares) - start]
+            for row, own, index in zip(values, influences, indices, strict=True):
+                np.take(own, index[block], out=row, mode="clip")  # "raise" would copy
             mean += values @ self.weights[block]
-        n = self.weights.sum()
-        mean /= n
-        if self.squares is None:
-            total -= n * mean * mean[:, np.newaxis]
-        else:
-            outer = np.outer(crossed, mean)
-            total += squares.sum() * np.outer(mean, mean) - outer - outer.T
+            roots = np.sqrt(squares[block])
+            values *= roots
+            crossed += values @ roots
+            total += values @ values.T  # half the work of that of two matrices
+        mean /= self.weights.sum()
+        outer = np.outer(crossed, mean)
+        total += squares.sum() * np.outer(mean, mean) - outer - outer.T
         return total
 
     def _of_clusters(

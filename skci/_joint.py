@@ -184,96 +184,62 @@ class Parameter:
 
 
 @dataclass(frozen=True, eq=False)
-class JointEstimate:
-    """Estimates of K parameters on the same rows and what is known of them jointly.
+class Sampling:
+    """What rows tell of K parameters, whatever intervals are made of it.
 
     Parameters
     ----------
     parameters : tuple of Parameter
     design : Design
         How the rows were drawn.
-    confidence_level : float
-    simultaneous : bool
-        Whether the intervals shall all cover at once, or each for itself.
-    random_state : int, optional
-        Seed of the quasi-random points of the critical value.
     """
 
     parameters: tuple[Parameter, ...]
     design: Design
-    confidence_level: float = 0.95
-    simultaneous: bool = True
-    random_state: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.design.simple:
-            return
-        for own in self.parameters:
-            if not METHODS[own.method].weighs:
-                serving = [name for name, method in METHODS.items() if method.weighs]
-                raise ValueError(
-                    f"method={own.method!r} needs rows of equal weight that were drawn "
-                    "by themselves; with sample_weight or groups use one of "
-                    f"{serving}"
-                )
-
-    def at(self, confidence_level: float) -> JointEstimate:
-        """Return the same estimates with intervals of another confidence level."""
-        return replace(self, confidence_level=confidence_level)
-
-    def individual(self) -> JointEstimate:
-        """Return the same estimates, each interval covering for itself alone."""
-        return replace(self, simultaneous=False)
-
-    def select(self, positions: Iterable[int]) -> JointEstimate:
-        """Return some of the estimates, joint among themselves."""
-        return replace(self, parameters=tuple(self.parameters[k] for k in positions))
-
-    def with_parameters(
-        self, parameters: Sequence[Parameter], *, simultaneous: bool = True
-    ) -> JointEstimate:
-        """Return estimates of other parameters on the same rows."""
-        return replace(self, parameters=tuple(parameters), simultaneous=simultaneous)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self.design.n_samples
 
     @cached_property
-    def estimates(self) -> Array:
-        """Estimates, shape (K,)."""
-        return np.array([parameter.estimate for parameter in self.parameters])
+    def linear(self) -> list[bool]:
+        """Which parameters can be linearised."""
+        return [own.defined and own.has_derivative for own in self.parameters]
 
-    @property
-    def undefined(self) -> Array:
-        """Which measures are not defined at their tables, shape (K,)."""
-        return np.array([not parameter.defined for parameter in self.parameters])
+    @cached_property
+    def has_spread(self) -> list[bool]:
+        """Which parameters have a sampling variance that is not zero."""
+        variances = (self.covariance.diagonal() * self.design.n_samples).tolist()
+        return [
+            linear and math.sqrt(variance) > _NO_SPREAD * own.steepness
+            for own, linear, variance in zip(
+                self.parameters, self.linear, variances, strict=True
+            )
+        ]
 
-    @property
-    def degenerate(self) -> Array:
-        """Which defined estimates have no estimate of their variance, shape (K,).
-
-        It is zero, or the measure has no derivative, or there is a single row or group
-        to tell it. Methods that take the variance at a table with pseudo-counts have
-        one of rows, and an area under a curve at an end does without.
-        """
-        states = zip(self.parameters, self._has_spread, self.usable, strict=True)
-        return np.array(
-            [
-                own.defined and not (usable and (spread or own.ends))
-                for own, spread, usable in states
-            ],
-            dtype=bool,
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the estimates over samples; zero where there is none."""
+        linear = [k for k, known in enumerate(self.linear) if known]
+        if not linear:
+            return np.zeros((len(self.parameters),) * 2)
+        chosen = [self.parameters[k] for k in linear]
+        covariance = self.design.covariance(
+            [self._seen(own, own.linearised.influence) for own in chosen],
+            [own.index for own in chosen],
         )
+        for k, own in enumerate(chosen):
+            if own.smoothed:
+                least = own.least_variance * self.design_effects[linear[k]]
+                covariance[k, k] = max(covariance[k, k], least)
+            if own.ends:  # what is left is rounding
+                covariance[k] = covariance[:, k] = 0
+        return _padded(covariance, linear, len(self.parameters))
 
-    @cached_property
-    def standard_errors(self) -> Array:
-        """Standard errors, whatever the confidence level, shape (K,)."""
-        errors = np.sqrt(self._sampling.diagonal())
-        flat = ~np.array(self._has_spread, dtype=bool)
-        errors[flat] = 0 if self.design.shows_variance else np.nan
-        return self._known(errors)
+    def _seen(self, own: Parameter, influence: Array) -> Array:
+        """Influence values on its own cells and, zero, in rows that it does not see.
+
+        The fewer rows it sees, the more one of them weighs.
+        """
+        if self.design.strata is None:
+            return influence
+        return np.append(influence * (self.design.n_samples / own.n_samples), 0.0)
 
     @cached_property
     def design_effects(self) -> Array:
@@ -342,6 +308,122 @@ class JointEstimate:
         _, influence, _ = own.functional(weights)
         influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
         return influence, float(weights @ influence**2)
+
+
+@dataclass(frozen=True, eq=False)
+class JointEstimate:
+    """Estimates of K parameters on the same rows and what is known of them jointly.
+
+    Parameters
+    ----------
+    parameters : tuple of Parameter
+    design : Design
+        How the rows were drawn.
+    confidence_level : float
+    simultaneous : bool
+        Whether the intervals shall all cover at once, or each for itself.
+    random_state : int, optional
+        Seed of the quasi-random points of the critical value.
+    """
+
+    parameters: tuple[Parameter, ...]
+    design: Design
+    confidence_level: float = 0.95
+    simultaneous: bool = True
+    random_state: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.design.simple:
+            return
+        for own in self.parameters:
+            if not METHODS[own.method].weighs:
+                serving = [name for name, method in METHODS.items() if method.weighs]
+                raise ValueError(
+                    f"method={own.method!r} needs rows of equal weight that were drawn "
+                    "by themselves; with sample_weight or groups use one of "
+                    f"{serving}"
+                )
+
+    def at(self, confidence_level: float) -> JointEstimate:
+        """Return the same estimates with intervals of another confidence level."""
+        return self._viewed(confidence_level=confidence_level)
+
+    def individual(self) -> JointEstimate:
+        """Return the same estimates, each interval covering for itself alone."""
+        return self._viewed(simultaneous=False)
+
+    def _viewed(self, **options: Any) -> JointEstimate:
+        """Return the same estimates with options that rows have nothing to do with."""
+        view = replace(self, **options)
+        vars(view)["sampling"] = self.sampling
+        return view
+
+    def select(self, positions: Iterable[int]) -> JointEstimate:
+        """Return some of the estimates, joint among themselves."""
+        return replace(self, parameters=tuple(self.parameters[k] for k in positions))
+
+    def with_parameters(
+        self, parameters: Sequence[Parameter], *, simultaneous: bool = True
+    ) -> JointEstimate:
+        """Return estimates of other parameters on the same rows."""
+        return replace(self, parameters=tuple(parameters), simultaneous=simultaneous)
+
+    @cached_property
+    def sampling(self) -> Sampling:
+        """What rows tell of the parameters."""
+        return Sampling(self.parameters, self.design)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return self.design.n_samples
+
+    @property
+    def design_effects(self) -> Array:
+        """Sampling variances over those of as many equal rows by themselves, (K,)."""
+        return self.sampling.design_effects
+
+    @property
+    def n_informative(self) -> Array:
+        """Number of clusters that tell something of each parameter, (K,)."""
+        return self.sampling.n_informative
+
+    @cached_property
+    def estimates(self) -> Array:
+        """Estimates, shape (K,)."""
+        return np.array([parameter.estimate for parameter in self.parameters])
+
+    @property
+    def undefined(self) -> Array:
+        """Which measures are not defined at their tables, shape (K,)."""
+        return np.array([not parameter.defined for parameter in self.parameters])
+
+    @property
+    def degenerate(self) -> Array:
+        """Which defined estimates have no estimate of their variance, shape (K,).
+
+        It is zero, or the measure has no derivative, or there is a single row or group
+        to tell it. Methods that take the variance at a table with pseudo-counts have
+        one of rows, and an area under a curve at an end does without.
+        """
+        states = zip(
+            self.parameters, self.sampling.has_spread, self.usable, strict=True
+        )
+        return np.array(
+            [
+                own.defined and not (usable and (spread or own.ends))
+                for own, spread, usable in states
+            ],
+            dtype=bool,
+        )
+
+    @cached_property
+    def standard_errors(self) -> Array:
+        """Standard errors, whatever the confidence level, shape (K,)."""
+        errors = np.sqrt(self.sampling.covariance.diagonal())
+        flat = ~np.array(self.sampling.has_spread, dtype=bool)
+        errors[flat] = 0 if self.design.shows_variance else np.nan
+        return self._known(errors)
 
     @cached_property
     def degrees(self) -> Array:
@@ -483,22 +565,6 @@ class JointEstimate:
         return float(ndtri((1 + self.confidence_level) / 2))
 
     @cached_property
-    def _linear(self) -> list[bool]:
-        """Which parameters can be linearised."""
-        return [own.defined and own.has_derivative for own in self.parameters]
-
-    @cached_property
-    def _has_spread(self) -> list[bool]:
-        """Which parameters have a sampling variance that is not zero."""
-        variances = (self._sampling.diagonal() * self.n_samples).tolist()
-        return [
-            linear and math.sqrt(variance) > _NO_SPREAD * own.steepness
-            for own, linear, variance in zip(
-                self.parameters, self._linear, variances, strict=True
-            )
-        ]
-
-    @cached_property
     def usable(self) -> Array:
         """Which parameters have a variance to make an interval of, shape (K,).
 
@@ -514,28 +580,9 @@ class JointEstimate:
             if not single:
                 enough = enough and int(self.n_informative[k]) > 1
             blurred = METHODS[own.method].blurred and variances[k] > 0
-            shown = self._has_spread[k] or blurred or own.ends
+            shown = self.sampling.has_spread[k] or blurred or own.ends
             usable.append(enough and shown and not blind(own.functional, own.counts))
         return np.array(usable, dtype=bool)
-
-    @cached_property
-    def _sampling(self) -> Array:
-        """Covariance of the estimates over samples; zero where there is none."""
-        linear = [k for k, known in enumerate(self._linear) if known]
-        if not linear:
-            return np.zeros((len(self.parameters),) * 2)
-        chosen = [self.parameters[k] for k in linear]
-        covariance = self.design.covariance(
-            [self._seen(own, own.linearised.influence) for own in chosen],
-            [own.index for own in chosen],
-        )
-        for k, own in enumerate(chosen):
-            if own.smoothed:
-                least = own.least_variance * self.design_effects[linear[k]]
-                covariance[k, k] = max(covariance[k, k], least)
-            if own.ends:  # what is left is rounding
-                covariance[k] = covariance[:, k] = 0
-        return self._padded(covariance, linear)
 
     @cached_property
     def _covariance(self) -> Array:
@@ -543,10 +590,10 @@ class JointEstimate:
         blurred = [
             k
             for k, own in enumerate(self.parameters)
-            if self._linear[k] and METHODS[own.method].blurred
+            if self.sampling.linear[k] and METHODS[own.method].blurred
         ]
         if not blurred:
-            return self._sampling
+            return self.sampling.covariance
         chosen = [self.parameters[k] for k in blurred]
         noise = blurring(
             [self._gradient(own) for own in chosen],
@@ -554,16 +601,7 @@ class JointEstimate:
             self._z,
             self.n_samples / self.design_effects[blurred],
         )
-        return self._sampling + self._padded(noise, blurred)
-
-    def _seen(self, own: Parameter, influence: Array) -> Array:
-        """Influence values on its own cells and, zero, in rows that it does not see.
-
-        The fewer rows it sees, the more one of them weighs.
-        """
-        if self.design.strata is None:
-            return influence
-        return np.append(influence * (self.n_samples / own.n_samples), 0.0)
+        return self.sampling.covariance + _padded(noise, blurred, len(self.parameters))
 
     def _gradient(self, own: Parameter) -> Array:
         """Gradient in moments of all rows."""
@@ -572,20 +610,20 @@ class JointEstimate:
             return gradient
         return gradient * (self.n_samples / own.n_samples)
 
-    def _padded(self, values: Array, positions: list[int]) -> Array:
-        """Write zeros around the values of some parameters."""
-        size = len(self.parameters)
-        if len(positions) == size:
-            return values
-        total = np.zeros((size, size))
-        total[np.ix_(positions, positions)] = values
-        return total
-
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""
         values = values.copy()
-        unknown = ~np.array(self._linear, dtype=bool)
+        unknown = ~np.array(self.sampling.linear, dtype=bool)
         values[unknown] = np.nan
         if values.ndim == 2:
             values[:, unknown] = np.nan
         return values
+
+
+def _padded(values: Array, positions: list[int], size: int) -> Array:
+    """Write zeros around the values of some of so many parameters."""
+    if len(positions) == size:
+        return values
+    total = np.zeros((size, size))
+    total[np.ix_(positions, positions)] = values
+    return total
