@@ -14,7 +14,10 @@ __all__ = ["Clusters", "Design", "blurring", "correlation_from"]
 
 Array = NDArray[Any]
 
+# Blocks of so many rows stay in cache; of a few parameters they hold so many numbers,
+# for each product has a price of its own where threads share it.
 _BLOCK = 1 << 14
+_NUMBERS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +188,10 @@ class Design:
         squares = self.weights if self.squares is None else self.squares
         total = np.zeros((size, size))
         mean, crossed = np.zeros((2, size))
-        buffer = np.empty((size, min(_BLOCK, len(squares))))
-        for start in range(0, len(squares), _BLOCK):
-            block = slice(start, start + _BLOCK)
+        rows = min(max(_BLOCK, _NUMBERS // size), len(squares))
+        buffer = np.empty((size, rows))
+        for start in range(0, len(squares), rows):
+            block = slice(start, start + rows)
             values = buffer[:, : len(squares) - start]
             for row, own, index in zip(values, influences, indices, strict=True):
                 np.take(own, index[block], out=row, mode="clip")  # "raise" would copy
