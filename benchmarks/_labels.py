@@ -1,4 +1,4 @@
-"""Labels to time things on."""
+"""Labels and scores to time things on."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ def labels(n: int, rules: int = 1, dtype: Any = np.int64) -> tuple[Array, list[A
     wrong = np.linspace(0.2, 0.3, rules)
     responses = [truth ^ (rng.random(n) < share) for share in wrong]
     return truth.astype(dtype), [response.astype(dtype) for response in responses]
+
+
+def scored(n: int, rules: int = 1) -> tuple[Array, list[Array]]:
+    """Draw a truth and probabilities that know less and less of it."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(n) < 0.3
+    known = np.linspace(0.5, 0.3, rules)
+    scores = [(share * truth + rng.random(n)) / (1 + share) for share in known]
+    return truth.astype(np.int64), scores
 
 
 def named(responses: list[Array]) -> dict[str, Array]:

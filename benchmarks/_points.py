@@ -9,10 +9,17 @@ from typing import Any
 
 import numpy as np
 from _effort import Effort
-from _labels import Array, labels, named
+from _labels import Array, labels, named, scored
 from _rows import Row, Section, compared
 from _timing import sidebyside
-from sklearn.metrics import accuracy_score, fbeta_score, matthews_corrcoef
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    f1_score,
+    fbeta_score,
+    matthews_corrcoef,
+    roc_auc_score,
+)
 
 import skci
 
@@ -22,6 +29,9 @@ package confidenceinterval.
 """
 
 METRICS = ["accuracy", "f0.5", "mcc"]
+
+OF_LABELS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
+OF_SCORES = {"roc_auc": roc_auc_score, "brier_score": brier_score_loss}
 
 
 def points(effort: Effort) -> Section:
@@ -42,7 +52,10 @@ def rows(effort: Effort) -> Iterator[Row]:
     yield f05_row(effort, effort.rows, np.bool_)
     yield text_row(effort, effort.rows)
     yield from peer_rows(effort)
+    yield area_row(effort, "")
+    yield area_row(effort, " of 3 digits", digits=3)
     yield report_row(effort)
+    yield scored_report_row(effort, effort.rows // 10)
 
 
 def looked_at(metric: Any, y: Array, p: Array) -> tuple[float, float]:
@@ -92,6 +105,22 @@ def peer_rows(effort: Effort) -> Iterator[Row]:
         yield compared(f"F1CI, {n:,} int64", "confidenceinterval.f1_score", times)
 
 
+def area_row(effort: Effort, kind: str, digits: int = 17) -> Row:
+    """Compare an area under a curve; scores of few digits have many ties."""
+    y, (s,) = scored(effort.rows)
+    s = s.round(digits)
+    return compared(
+        f"RocAucCI, {effort.rows:,} float64{kind}",
+        "roc_auc_score",
+        sidebyside(
+            partial(looked_at, skci.RocAucCI(), y, s),
+            partial(roc_auc_score, y, s),
+            max(3, effort.repeats // 3),
+        ),
+        goal=1.5,
+    )
+
+
 def report_row(effort: Effort) -> Row:
     """Compare a joint report with the point estimates in it."""
     y, responses = labels(effort.rows, rules=4)
@@ -121,3 +150,28 @@ def estimates(y: Array, *responses: Array) -> list[float]:
             matthews_corrcoef(y, p),
         )
     ]
+
+
+def scored_report_row(effort: Effort, n: int) -> Row:
+    """Compare a joint report of labels and scores with the point estimates in it."""
+    y, scores = scored(n, rules=3)
+    responses = [(s > 0.5).astype(y.dtype) for s in scores]
+    metrics = [*OF_LABELS, *OF_SCORES]
+
+    def ours() -> Any:
+        return skci.joint_report(
+            y, named(responses), y_score=named(scores), metrics=metrics
+        ).to_dict()
+
+    def theirs() -> list[float]:
+        return [
+            *(estimate(y, p) for p in responses for estimate in OF_LABELS.values()),
+            *(estimate(y, s) for s in scores for estimate in OF_SCORES.values()),
+        ]
+
+    return compared(
+        f"joint_report, 3 rules x {len(metrics)} metrics of labels and scores, {n:,}",
+        f"{3 * len(metrics)} point estimates of scikit-learn",
+        sidebyside(ours, theirs, effort.repeats),
+        goal=1,
+    )

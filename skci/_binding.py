@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from skci._classes import Averaged, Bits, Hits, marginals
 from skci._functionals import CellFunctional, Functional, Part
 from skci._intervals import refusal
-from skci._joint import Parameter
 from skci._means import FunctionOfMeans, ratio
 from skci._measures import Measure, Trait
 from skci._outcomes import MOST_CELLS, UNLISTED, OutcomeTable, View
+from skci._parameter import Parameter
 
 __all__ = ["ONE_RULE", "Binding", "of_classes"]
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from skci._functionals import Combination, Part
 from skci._intervals import METHODS, refusal
-from skci._joint import JointEstimate, Parameter
+from skci._joint import JointEstimate
 from skci._measures import IDENTITY, LOG, Trait
 from skci._outcomes import MOST_CELLS, View
+from skci._parameter import Parameter
 
 __all__ = ["against", "combination", "pairs"]
 

@@ -14,7 +14,10 @@ __all__ = ["Clusters", "Design", "blurring", "correlation_from"]
 
 Array = NDArray[Any]
 
+# Blocks of so many rows stay in cache; of a few parameters they hold so many numbers,
+# for each product has a price of its own where threads share it.
 _BLOCK = 1 << 14
+_NUMBERS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +133,22 @@ class Design:
             return int((self.clusters.totals(outcomes.astype(float)) > 0).sum())
         return round(self.weights[outcomes].sum())
 
+    def n_alike(self, outcomes: Array, design_effect: float) -> float:
+        """How many clusters of one size tell as much of a variance.
+
+        Of a cluster with m of the rows the variance grows as :math:`m (1 + (m - 1) r)`,
+        where r is the correlation within clusters that the design effect speaks of; the
+        degrees of freedom are those of Satterthwaite (1946).
+        """
+        if self.clusters is None:
+            return self.n_clusters(outcomes)
+        sizes = self.clusters.totals(outcomes.astype(float))
+        sizes = sizes[sizes > 0]
+        others = np.maximum(sizes - 1, 0)
+        within = (design_effect - 1) * sizes.sum() / max((sizes * others).sum(), 1.0)
+        variances = sizes * (1 + others * np.clip(within, 0, 1))
+        return float(variances.sum() ** 2 / (variances**2).sum())
+
     def covariance(
         self, influences: Sequence[Array], indices: Sequence[Array]
     ) -> Array:
@@ -185,22 +204,21 @@ class Design:
         squares = self.weights if self.squares is None else self.squares
         total = np.zeros((size, size))
         mean, crossed = np.zeros((2, size))
-        for start in range(0, len(self.weights), _BLOCK):
-            block = slice(start, start + _BLOCK)
-            pairs = zip(influences, indices, strict=True)
-            values = np.array([own[index[block]] for own, index in pairs])
-            weighted = values * squares[block]
-            total += weighted @ values.T
-            if self.squares is not None:
-                crossed += weighted.sum(axis=1)
+        rows = min(max(_BLOCK, _NUMBERS // size), len(squares))
+        buffer = np.empty((size, rows))
+        for start in range(0, len(squares), rows):
+            block = slice(start, start + rows)
+            values = buffer[:, : len(squares) - start]
+            for row, own, index in zip(values, influences, indices, strict=True):
+                np.take(own, index[block], out=row, mode="clip")  # "raise" would copy
             mean += values @ self.weights[block]
-        n = self.weights.sum()
-        mean /= n
-        if self.squares is None:
-            total -= n * mean * mean[:, np.newaxis]
-        else:
-            outer = np.outer(crossed, mean)
-            total += squares.sum() * np.outer(mean, mean) - outer - outer.T
+            roots = np.sqrt(squares[block])
+            values *= roots
+            crossed += values @ roots
+            total += values @ values.T  # half the work of that of two matrices
+        mean /= self.weights.sum()
+        outer = np.outer(crossed, mean)
+        total += squares.sum() * np.outer(mean, mean) - outer - outer.T
         return total
 
     def _of_clusters(

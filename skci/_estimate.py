@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skci._intervals import refusal
-from skci._joint import ENOUGH, ENOUGH_GROUPS, JointEstimate
+from skci._joint import JointEstimate
+from skci._parameter import ENOUGH, ENOUGH_GROUPS
 from skci._pvalues import Alternative, pvalue
 from skci._validation import check_alternative, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
@@ -294,7 +295,8 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
         if lone:
             _warn(
                 f"{_labels(joint, lone)}: fewer than {ENOUGH_GROUPS} groups tell "
-                "anything, too few to know a variance well; intervals may be too short",
+                "anything, or unequal ones no more than so few, too few to know a "
+                "variance well; intervals may be too short",
                 SmallSampleWarning,
             )
     few = [k for k in positions if own[k].defined and own[k].has_few]

@@ -6,7 +6,7 @@ Nothing is computed before it is looked at, and nothing needs the rows again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,223 +18,13 @@ from scipy.special import ndtri
 
 from skci._covariance import Design, blurring, correlation_from
 from skci._critical import CriticalValue, critical_value
-from skci._functionals import Evaluation, Functional, classes, ended, rarest
 from skci._intervals import METHODS, Task
-from skci._measures import EDGE, Trait
-from skci._outcomes import View
+from skci._parameter import Parameter
+from skci._sampling import Sampling, padded
 
-__all__ = ["ENOUGH", "ENOUGH_GROUPS", "OWN_LABELS", "JointEstimate", "Parameter"]
+__all__ = ["JointEstimate"]
 
 Array = NDArray[Any]
-
-# A variance below this share of its natural size is zero but for rounding, and a
-# derivative beyond the second is one that does not exist.
-_NO_SPREAD = 1e-10
-_NO_DERIVATIVE = 1e20
-_SHOWN = 0.02
-"""Share of a smoothed variance that rows must show to tell a design effect."""
-
-_ROUNDING = 1e-9
-"""How far rounding may take an estimate out of its range."""
-
-OWN_LABELS = ("rule", "metric", "first", "second", "contrast")
-"""Kinds of labels that every report may have; others are of subgroups."""
-
-ENOUGH = 10
-"""Successes and failures that the normal approximation of a proportion asks for."""
-ENOUGH_GROUPS = 30
-"""Groups of rows, or rows of a label, from which on a variance is well known."""
-
-
-@dataclass(frozen=True, eq=False)
-class Parameter:
-    """One measure of one rule: a label and a functional on its own table.
-
-    Parameters
-    ----------
-    labels : mapping of str to str
-        Its labels in a report by their kind, such as the rule and the metric.
-    trait : Trait
-    functional : Functional
-    method : str
-        Key of ``METHODS``.
-    counts : array of shape (m_own,)
-        Its own table, cells of zero count included.
-    index : array of shape (m,)
-        Its own cell in each joint outcome; m_own in those of another sample.
-    moments : tuple
-        Names, shared with other parameters, of the moments of its gradient.
-    view : View
-        How it sees outcomes, those that were not observed as well; None for a contrast.
-    smoothing : array of shape (m_own,)
-        Rows added to its own table by methods that do so: half a row to every cell of
-        a single rule.
-    pos_label : label
-        Which label is the positive one; None where it is not known or all the same.
-    undefined_as : float
-        Estimate to report where the measure is undefined.
-    slack : (float, float)
-        How far below and above the limits it may be for what the rows leave open.
-    """
-
-    labels: Mapping[str, str]
-    trait: Trait
-    functional: Functional
-    method: str
-    counts: Array
-    index: Array
-    moments: tuple[Any, ...]
-    view: View | None
-    smoothing: Array
-    pos_label: Any = None
-    undefined_as: float = np.nan
-    slack: tuple[float, float] = (0.0, 0.0)
-
-    @property
-    def metric(self) -> str:
-        """Name of the metric; of a contrast of its own the name of that."""
-        return self.labels.get("metric", self.labels.get("contrast", ""))
-
-    @property
-    def rule(self) -> str:
-        """Name of the rule, or of what is compared."""
-        if "contrast" in self.labels:
-            return self.labels["contrast"]
-        rule = self.labels.get("rule", "")
-        if "first" not in self.labels:
-            return rule
-        sign = "/" if getattr(self.functional, "geometric", False) else "-"
-        compared = f"{self.labels['first']} {sign} {self.labels['second']}"
-        return f"{rule}, {compared}" if rule else compared
-
-    @property
-    def subgroup(self) -> dict[str, str]:
-        """The labels of the subgroup that it is of, if it is not of all rows."""
-        return {
-            kind: name for kind, name in self.labels.items() if kind not in OWN_LABELS
-        }
-
-    @property
-    def panel(self) -> str:
-        """Name what it can be compared on: the metric, in a subgroup."""
-        of = [f"{kind} = {name}" for kind, name in self.subgroup.items()]
-        return ", ".join([self.metric, *of])
-
-    def __str__(self) -> str:
-        """Name it in a message, as "f1 of Logistic" or "f1 of Logistic - Stump"."""
-        apart = self.rule if self.rule != self.metric else ""
-        name = " of ".join(filter(None, [self.metric, apart]))
-        return ", ".join([name, *(f"{k} = {v}" for k, v in self.subgroup.items())])
-
-    @property
-    def size(self) -> int:
-        """Number of its own cells."""
-        return len(self.counts)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows of its own table."""
-        return round(self.counts.sum())
-
-    @cached_property
-    def sees(self) -> Array:
-        """Which joint outcomes are in its own table."""
-        seen: Array = self.index < self.size
-        return seen
-
-    @cached_property
-    def partial(self) -> bool:
-        """Whether it does not see all of the rows."""
-        return not self.sees.all()
-
-    @property
-    def defined(self) -> bool:
-        """Whether the measure is defined at the table."""
-        return not math.isnan(self._value)
-
-    @property
-    def estimate(self) -> float:
-        """Value of the measure, or what stands for an undefined one."""
-        return self._value if self.defined else self.undefined_as
-
-    @cached_property
-    def _value(self) -> float:
-        counts = self.counts
-        cells = counts if self.trait.scale_free else counts / counts.sum()
-        value = float(self.functional.estimate(cells))
-        low, high = self.trait.bounds
-        if value < low - _ROUNDING or value > high + _ROUNDING:
-            raise ValueError(
-                f"bounds of {self.trait.name!r} must hold its values, got "
-                f"{value:g} outside of ({low:g}, {high:g})"
-            )
-        return min(max(value, low), high)
-
-    @cached_property
-    def linearised(self) -> Evaluation:
-        """Influence values and gradient at the own table, as the method wants it."""
-        return self.functional(self._weights)
-
-    @property
-    def smoothed(self) -> bool:
-        """Whether the method linearises it at a table that has no empty cell."""
-        return METHODS[self.method].smooths
-
-    @property
-    def least_variance(self) -> float:
-        """Variance below which a method that smooths does not believe the rows."""
-        return float(self._weights @ self.linearised.influence**2 / self.counts.sum())
-
-    @property
-    def _weights(self) -> Array:
-        counts = self.counts + self.smoothing if self.smoothed else self.counts
-        weights: Array = counts / counts.sum()
-        return weights
-
-    @cached_property
-    def steepness(self) -> float:
-        """Greatest derivative in a moment, on the scale of the measure."""
-        steepest = float(np.abs(self.linearised.gradient).max())
-        if self.smoothed:
-            return steepest  # away from the ends, where a scale may have none
-        return steepest * max(float(self.trait.scale.slope(self._value)), 1.0)
-
-    @property
-    def has_derivative(self) -> bool:
-        """Whether the measure can be linearised at the table, on its own scale."""
-        if self.smoothed:
-            return True
-        finite = math.isfinite(self._value) and math.isfinite(self.steepness)
-        return finite and self.steepness < _NO_DERIVATIVE
-
-    @cached_property
-    def ended(self) -> list[tuple[float, int]]:
-        """Areas under curves in it that are at an end of their range.
-
-        See `skci._functionals.ended`; with a single row of a class nothing is known.
-        """
-        if self.smoothed or not self.defined:
-            return []
-        found = ended(self.functional, self._weights)
-        return [] if any(rows == 1 for _, rows in found) else found
-
-    @property
-    def at_end(self) -> bool:
-        """Whether it is itself such an area, or a mean of nothing else."""
-        return bool(self.ended) and min(self._value, 1 - self._value) <= EDGE
-
-    @property
-    def has_few(self) -> bool:
-        """Whether it is an area under a curve with few rows of one label."""
-        return 0 < rarest(self.functional) < ENOUGH_GROUPS
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the normal approximation of a proportion is not to be trusted."""
-        if self.trait.proportion is None or self.smoothed:
-            return False
-        successes, trials = self.trait.successes_and_trials(self.counts)
-        return min(successes, trials - successes) < ENOUGH
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,11 +63,17 @@ class JointEstimate:
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
-        return replace(self, confidence_level=confidence_level)
+        return self._viewed(confidence_level=confidence_level)
 
     def individual(self) -> JointEstimate:
         """Return the same estimates, each interval covering for itself alone."""
-        return replace(self, simultaneous=False)
+        return self._viewed(simultaneous=False)
+
+    def _viewed(self, **options: Any) -> JointEstimate:
+        """Return the same estimates with options that rows have nothing to do with."""
+        view = replace(self, **options)
+        vars(view)["sampling"] = self.sampling
+        return view
 
     def select(self, positions: Iterable[int]) -> JointEstimate:
         """Return some of the estimates, joint among themselves."""
@@ -289,10 +85,25 @@ class JointEstimate:
         """Return estimates of other parameters on the same rows."""
         return replace(self, parameters=tuple(parameters), simultaneous=simultaneous)
 
+    @cached_property
+    def sampling(self) -> Sampling:
+        """What rows tell of the parameters."""
+        return Sampling(self.parameters, self.design)
+
     @property
     def n_samples(self) -> int:
         """Number of rows."""
         return self.design.n_samples
+
+    @property
+    def design_effects(self) -> Array:
+        """Sampling variances over those of as many equal rows by themselves, (K,)."""
+        return self.sampling.design_effects
+
+    @property
+    def n_informative(self) -> Array:
+        """Number of clusters that tell something of each parameter, (K,)."""
+        return self.sampling.n_informative
 
     @cached_property
     def estimates(self) -> Array:
@@ -312,7 +123,9 @@ class JointEstimate:
         to tell it. Methods that take the variance at a table with pseudo-counts have
         one of rows, and an area under a curve at an end does without.
         """
-        states = zip(self.parameters, self._has_spread, self.usable, strict=True)
+        states = zip(
+            self.parameters, self.sampling.has_spread, self.usable, strict=True
+        )
         return np.array(
             [
                 own.defined and not (usable and (spread or bool(own.ended)))
@@ -324,79 +137,10 @@ class JointEstimate:
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors, whatever the confidence level, shape (K,)."""
-        errors = np.sqrt(self._sampling.diagonal())
-        flat = ~np.array(self._has_spread, dtype=bool)
+        errors = np.sqrt(self.sampling.covariance.diagonal())
+        flat = ~np.array(self.sampling.has_spread, dtype=bool)
         errors[flat] = 0 if self.design.shows_variance else np.nan
         return self._known(errors)
-
-    @cached_property
-    def design_effects(self) -> Array:
-        """Sampling variances over those of as many equal rows by themselves, (K,).
-
-        Influence values are those at a table without empty cells. Where the rows show
-        next to no variance, it is as if the rows of a cluster were all alike.
-        """
-        effects = np.ones(len(self.parameters))
-        if self.design.simple:
-            return effects
-        for k, own in enumerate(self.parameters):
-            p = own.counts / own.counts.sum()
-            influence, reference = self._smoothed_influence(own)
-            spread = p @ (influence - p @ influence) ** 2
-            if spread > max(_SHOWN * reference, _NO_SPREAD**2):
-                seen = self._seen(own, influence)
-                variance = self.design.covariance([seen], [own.index])[0, 0]
-                effects[k] = variance * max(own.n_samples - 1, 1) / spread
-            else:
-                effects[k] = self._alike(own, influence)
-        return effects
-
-    def _alike(self, own: Parameter, influence: Array) -> float:
-        """Design effect of a parameter if the rows of a cluster were all alike."""
-        parts = [self._outcomes(own, part) for part in classes(own.functional)]
-        if parts:  # an area knows as much as of the class that less is known of
-            return rarest(own.functional) / min(map(self.design.worth, parts))
-        seen = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
-        return float(self.design.weights[seen].sum()) / self.design.worth(seen)
-
-    def _outcomes(self, own: Parameter, cells: Array) -> Array:
-        """Which joint outcomes are in some of its own cells."""
-        chosen: Array = np.append(cells, False)[own.index]
-        return chosen
-
-    @cached_property
-    def n_informative(self) -> Array:
-        """Number of clusters that tell something of each parameter, (K,).
-
-        Of the sample that tells least, and all of its clusters where that is enough of
-        them; rows where there are no clusters.
-        """
-        if self.design.clusters is None:
-            return np.array([own.n_samples for own in self.parameters])
-        return np.array([self._informative(own) for own in self.parameters], dtype=int)
-
-    def _informative(self, own: Parameter) -> int:
-        influence, _ = self._smoothed_influence(own)
-        cells = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]
-        parts = [self._outcomes(own, part) for part in cells]
-        numbers = []
-        for stratum in self.design.each_stratum():
-            seen = stratum & own.sees
-            if not seen.any():
-                continue
-            each = [self.design.n_clusters(stratum & part) for part in parts]
-            told = min(filter(None, each), default=0)  # an area may be of another
-            enough = told >= ENOUGH_GROUPS
-            numbers.append(self.design.n_clusters(seen) if enough else told)
-        return min(numbers)
-
-    def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
-        """Influence values at a table without empty cells, and their mean square."""
-        weights = own.counts + own.smoothing
-        weights = weights / weights.sum()
-        _, influence, _ = own.functional(weights)
-        influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
-        return influence, float(weights @ influence**2)
 
     @cached_property
     def degrees(self) -> Array:
@@ -548,22 +292,6 @@ class JointEstimate:
         return float(ndtri((1 + self.confidence_level) / 2))
 
     @cached_property
-    def _linear(self) -> list[bool]:
-        """Which parameters can be linearised."""
-        return [own.defined and own.has_derivative for own in self.parameters]
-
-    @cached_property
-    def _has_spread(self) -> list[bool]:
-        """Which parameters have a sampling variance that is not zero."""
-        variances = (self._sampling.diagonal() * self.n_samples).tolist()
-        return [
-            linear and math.sqrt(variance) > _NO_SPREAD * own.steepness
-            for own, linear, variance in zip(
-                self.parameters, self._linear, variances, strict=True
-            )
-        ]
-
-    @cached_property
     def usable(self) -> Array:
         """Which parameters have a variance to make an interval of, shape (K,).
 
@@ -575,39 +303,20 @@ class JointEstimate:
         several = self.design.shows_variance
         usable = []
         for k, own in enumerate(self.parameters):
-            enough = (several and not own.partial) or self._units(own) > 1
+            enough = (several and not own.partial) or self.sampling.units(own) > 1
             enough = enough or (own.smoothed and single)
             if not single:
                 enough = enough and int(self.n_informative[k]) > 1
             blurred = METHODS[own.method].blurred and variances[k] > 0
             usable.append(
-                enough and (self._has_spread[k] or blurred or bool(own.ended))
+                enough and (self.sampling.has_spread[k] or blurred or bool(own.ended))
             )
         return np.array(usable, dtype=bool)
 
     @cached_property
-    def _sampling(self) -> Array:
-        """Covariance of the estimates over samples; zero where there is none."""
-        linear = [k for k, known in enumerate(self._linear) if known]
-        if not linear:
-            return np.zeros((len(self.parameters),) * 2)
-        chosen = [self.parameters[k] for k in linear]
-        covariance = self.design.covariance(
-            [self._seen(own, own.linearised.influence) for own in chosen],
-            [own.index for own in chosen],
-        )
-        for k, own in enumerate(chosen):
-            if own.smoothed:
-                least = own.least_variance * self.design_effects[linear[k]]
-                covariance[k, k] = max(covariance[k, k], least)
-            if own.at_end:
-                covariance[k] = covariance[:, k] = 0  # what is left is rounding
-        return self._padded(covariance, linear)
-
-    @cached_property
     def _covariance(self) -> Array:
         """Sampling covariance, and what stands for what the rows cannot show."""
-        return self._sampling + np.diag(self._unseen) + self._blurring
+        return self.sampling.covariance + np.diag(self._unseen) + self._blurring
 
     @property
     def _unseen(self) -> Array:
@@ -630,7 +339,7 @@ class JointEstimate:
         blurred = [
             k
             for k, own in enumerate(self.parameters)
-            if self._linear[k] and METHODS[own.method].blurred
+            if self.sampling.linear[k] and METHODS[own.method].blurred
         ]
         if not blurred:
             return np.zeros((len(self.parameters),) * 2)
@@ -641,45 +350,16 @@ class JointEstimate:
             self._z,
             self.n_samples / self.design_effects[blurred],
         )
-        return self._padded(noise, blurred)
-
-    def _seen(self, own: Parameter, influence: Array) -> Array:
-        """Influence values on its own cells and, zero, in rows that it does not see.
-
-        The fewer rows it sees, the more one of them weighs; and the variance is that of
-        these rows alone.
-        """
-        if not own.partial:
-            return influence
-        growth = self.n_samples / max(own.n_samples, 1)
-        units, all_units = self._units(own), self.design.n_units
-        if self.design.strata is None and units > 1:
-            growth *= math.sqrt(units / (units - 1) * (all_units - 1) / all_units)
-        return np.append(influence * growth, 0.0)
-
-    def _units(self, own: Parameter) -> int:
-        """Count the rows, or clusters, that a parameter sees."""
-        if self.design.clusters is None:
-            return own.n_samples
-        return self.design.n_clusters(own.sees)
+        return padded(noise, blurred, len(self.parameters))
 
     def _gradient(self, own: Parameter) -> Array:
         """Gradient in moments of all rows."""
         return own.linearised.gradient * (self.n_samples / max(own.n_samples, 1))
 
-    def _padded(self, values: Array, positions: list[int]) -> Array:
-        """Write zeros around the values of some parameters."""
-        size = len(self.parameters)
-        if len(positions) == size:
-            return values
-        total = np.zeros((size, size))
-        total[np.ix_(positions, positions)] = values
-        return total
-
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""
         values = values.copy()
-        unknown = ~np.array(self._linear, dtype=bool)
+        unknown = ~np.array(self.sampling.linear, dtype=bool)
         values[unknown] = np.nan
         if values.ndim == 2:
             values[:, unknown] = np.nan

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from skci._joint import JointEstimate, Parameter
+from skci._joint import JointEstimate
 from skci._measures import Trait
+from skci._parameter import Parameter
 from skci._validation import check_positive_number, in_words
 
 __all__ = ["power_at", "rows_for_power", "rows_for_width"]

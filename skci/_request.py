@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from skci._binding import ONE_RULE
 from skci._critical import fixed_seed
 from skci._estimate import warn_of_undefined
-from skci._joint import JointEstimate, Parameter
+from skci._joint import JointEstimate
 from skci._outcomes import OutcomeTable
+from skci._parameter import Parameter
 from skci._validation import (
     Subgroups,
     check_confidence_level,

@@ -11,8 +11,9 @@ import numpy as np
 from skci._binding import Binding
 from skci._critical import fixed_seed
 from skci._estimate import decimals, warn_of_undefined
-from skci._joint import JointEstimate, Parameter
+from skci._joint import JointEstimate
 from skci._outcomes import OutcomeTable
+from skci._parameter import Parameter
 from skci._report import Report
 from skci._validation import (
     check_average,

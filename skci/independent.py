@@ -11,7 +11,8 @@ from scipy import stats
 
 from skci._covariance import Design
 from skci._estimate import MetricEstimate
-from skci._joint import JointEstimate, Parameter
+from skci._joint import JointEstimate
+from skci._parameter import Parameter
 from skci._pvalues import Alternative
 from skci._validation import check_alternative, in_words
 from skci.report import JointReport

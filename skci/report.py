@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skci._contrasts import against, combination, pairs
 from skci._estimate import warn_of_intervals
-from skci._joint import OWN_LABELS
+from skci._parameter import OWN_LABELS
 from skci._planning import rows_for_width
 from skci._ranking import Worse, compact_letters, in_sentences, with_the_best
 from skci._report import Report

@@ -28,6 +28,8 @@ LAYERS = [
     ("_roads", {"numpy"}),
     ("_score", {"numpy"}),
     ("_intervals", {"numpy", "scipy"}),
+    ("_parameter", {"numpy"}),
+    ("_sampling", {"numpy"}),
     ("_joint", {"numpy", "scipy"}),
     ("_binding", {"numpy"}),
     ("_contrasts", {"numpy"}),

@@ -77,6 +77,7 @@ def test_blocks_do_not_matter(monkeypatch):
     counts = rng.integers(1, 10, 100)
     whole = Design(counts).covariance(influences, list(indices))
     monkeypatch.setattr("skci._covariance._BLOCK", 7)
+    monkeypatch.setattr("skci._covariance._NUMBERS", 7)
     assert Design(counts).covariance(influences, list(indices)) == pytest.approx(whole)
     rows = np.repeat(
         [own[index] for own, index in zip(influences, indices, strict=True)],

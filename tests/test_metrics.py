@@ -55,7 +55,7 @@ def test_every_metric_has_a_reference():
 
 
 def test_every_measure_and_class_is_in_the_battery():
-    bases = {MetricCI, LabelMetricCI, skci.CustomCI}
+    bases = {MetricCI, LabelMetricCI, skci.CustomCI, skci.RejectionRateCI}
     classes = {
         cls
         for module in (metrics._agreement, metrics._binary)

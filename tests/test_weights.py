@@ -20,6 +20,7 @@ from skci import (
     joint_report,
     two_proportion_test,
 )
+from skci._outcomes import count_codes
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 METHODS = ["delta", "blurred", "plus-four", "score"]
@@ -192,7 +193,9 @@ def test_differences_know_weights_and_groups(groups):
     # the critical value is that of t where there are groups
     if groups is not None:
         normal = compared._joint.normal_quantile
-        widened = t.isf(norm.sf(normal), compared.n_groups - 1)
+        degrees = compared._joint.degrees.max()
+        assert 50 < degrees < compared.n_groups - 1  # which are not of one size
+        widened = t.isf(norm.sf(normal), degrees)
         assert compared.critical_value == pytest.approx(widened)
 
 
@@ -325,14 +328,32 @@ def test_rows_that_a_measure_does_not_see_are_no_matter(method):
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_degrees_of_freedom():
     """Each parameter has its own: of the sample that tells least of it."""
-    few = joint_report(Y, {"A": P}, metrics="accuracy", groups=GROUPS % 5)
-    many = joint_report(Y, {"A": REPORT["B"]}, metrics="accuracy", groups=GROUPS)
+    rows = np.arange(N)
+    few = joint_report(Y, {"A": P}, metrics="accuracy", groups=rows % 5)
+    many = joint_report(Y, {"A": REPORT["B"]}, metrics="accuracy", groups=rows % 50)
     both = combine_independent({"few": few, "many": many})
-    assert both._joint.degrees.tolist() == [4, 59]
-    assert both.differences()._joint.degrees.tolist() == [4]
+    assert_allclose(both._joint.degrees, [4, 49])
+    assert_allclose(both.differences()._joint.degrees, [4])
     for name, own in (("few A", few), ("many A", many)):
         alone = both.individual()[name, "accuracy"].confidence_interval()
         assert_allclose(alone, own["A", "accuracy"].confidence_interval())
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 1.0])
+def test_unequal_groups_are_worth_fewer(correlation):
+    """The spread of a variance over samples says how well it is known."""
+    sizes = np.tile([1, 2, 5, 10, 40], 8)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    table = count_codes(np.zeros((len(groups), 1), dtype=int), groups=groups)
+    variances = sizes * (1 + (sizes - 1) * correlation)
+    effect = variances.sum() / sizes.sum()
+    every = np.ones(1, dtype=bool)
+    found = table.design.n_alike(every, effect)
+    draws = np.random.default_rng(1).normal(scale=np.sqrt(variances), size=(40_000, 40))
+    seen = (draws**2).sum(axis=1)
+    assert found == pytest.approx(2 * seen.mean() ** 2 / seen.var(), rel=0.03)
+    alike = count_codes(np.zeros((90, 1), dtype=int), groups=np.arange(90) % 30)
+    assert alike.design.n_alike(every, 2.0) == pytest.approx(30)
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")

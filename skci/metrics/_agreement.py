@@ -9,8 +9,8 @@ from typing import Any
 
 from skci._binding import Binding, of_classes
 from skci._classes import correlation_of_classes, disagreement, kappa
-from skci._joint import Parameter
 from skci._measures import MEASURES, Measure, Trait
+from skci._parameter import Parameter
 from skci._validation import check_choice
 from skci.metrics._base import LabelMetricCI
 

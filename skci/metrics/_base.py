@@ -13,9 +13,10 @@ from sklearn.metrics import make_scorer
 from skci._binding import ONE_RULE, Binding, of_classes
 from skci._estimate import MetricEstimate, warn_of_undefined
 from skci._intervals import refusal
-from skci._joint import JointEstimate, Parameter
+from skci._joint import JointEstimate
 from skci._measures import Measure, Trait
 from skci._outcomes import OutcomeTable
+from skci._parameter import Parameter
 from skci._validation import (
     check_average,
     check_confidence_level,

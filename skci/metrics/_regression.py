@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._binding import Binding
-from skci._joint import Parameter
 from skci._means import FunctionOfMeans, divisor, first
 from skci._measures import Trait
 from skci._outcomes import OutcomeTable, list_rows
+from skci._parameter import Parameter
 from skci._validation import check_numbers, check_rows, check_share
 from skci.metrics._base import MetricCI
 

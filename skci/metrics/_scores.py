@@ -12,10 +12,10 @@ from sklearn.base import clone
 from skci._auc import AveragePrecision, OneVsRest, RocAuc, Scores
 from skci._binding import Binding
 from skci._functionals import Part
-from skci._joint import Parameter
 from skci._means import FunctionOfMeans, first
 from skci._measures import Trait
 from skci._outcomes import OutcomeTable
+from skci._parameter import Parameter
 from skci._responses import scores_of
 from skci._validation import (
     check_choice,

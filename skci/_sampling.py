@@ -1,0 +1,174 @@
+"""What rows tell of parameters: covariance, design effects, how well it is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skci._covariance import Design
+from skci._functionals import classes, rarest
+from skci._parameter import ENOUGH_GROUPS, Parameter
+
+__all__ = ["Sampling", "padded"]
+
+Array = NDArray[Any]
+
+_NO_SPREAD = 1e-10
+"""A deviation below this share of its natural size is zero but for rounding."""
+_SHOWN = 0.02
+"""Share of a smoothed variance that rows must show to tell a design effect."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """What rows tell of K parameters, whatever intervals are made of it.
+
+    Parameters
+    ----------
+    parameters : tuple of Parameter
+    design : Design
+        How the rows were drawn.
+    """
+
+    parameters: tuple[Parameter, ...]
+    design: Design
+
+    @cached_property
+    def linear(self) -> list[bool]:
+        """Which parameters can be linearised."""
+        return [own.defined and own.has_derivative for own in self.parameters]
+
+    @cached_property
+    def has_spread(self) -> list[bool]:
+        """Which parameters have a sampling variance that is not zero."""
+        variances = (self.covariance.diagonal() * self.design.n_samples).tolist()
+        return [
+            linear and math.sqrt(variance) > _NO_SPREAD * own.steepness
+            for own, linear, variance in zip(
+                self.parameters, self.linear, variances, strict=True
+            )
+        ]
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the estimates over samples; zero where there is none."""
+        linear = [k for k, known in enumerate(self.linear) if known]
+        if not linear:
+            return np.zeros((len(self.parameters),) * 2)
+        chosen = [self.parameters[k] for k in linear]
+        covariance = self.design.covariance(
+            [self._seen(own, own.linearised.influence) for own in chosen],
+            [own.index for own in chosen],
+        )
+        for k, own in enumerate(chosen):
+            if own.smoothed:
+                least = own.least_variance * self.design_effects[linear[k]]
+                covariance[k, k] = max(covariance[k, k], least)
+            if own.at_end:
+                covariance[k] = covariance[:, k] = 0  # what is left is rounding
+        return padded(covariance, linear, len(self.parameters))
+
+    def _seen(self, own: Parameter, influence: Array) -> Array:
+        """Influence values on its own cells and, zero, in rows that it does not see.
+
+        The fewer rows it sees, the more one of them weighs; and the variance is that of
+        these rows alone.
+        """
+        if not own.partial:
+            return influence
+        growth = self.design.n_samples / max(own.n_samples, 1)
+        units, all_units = self.units(own), self.design.n_units
+        if self.design.strata is None and units > 1:
+            growth *= math.sqrt(units / (units - 1) * (all_units - 1) / all_units)
+        return np.append(influence * growth, 0.0)
+
+    def units(self, own: Parameter) -> int:
+        """Count the rows, or clusters, that a parameter sees."""
+        if self.design.clusters is None:
+            return own.n_samples
+        return self.design.n_clusters(own.sees)
+
+    @cached_property
+    def design_effects(self) -> Array:
+        """Sampling variances over those of as many equal rows by themselves, (K,).
+
+        Influence values are those at a table without empty cells. Where the rows show
+        next to no variance, it is as if the rows of a cluster were all alike.
+        """
+        effects = np.ones(len(self.parameters))
+        if self.design.simple:
+            return effects
+        for k, own in enumerate(self.parameters):
+            p = own.counts / own.counts.sum()
+            influence, reference = self._smoothed_influence(own)
+            spread = p @ (influence - p @ influence) ** 2
+            if spread > max(_SHOWN * reference, _NO_SPREAD**2):
+                seen = self._seen(own, influence)
+                variance = self.design.covariance([seen], [own.index])[0, 0]
+                effects[k] = variance * max(own.n_samples - 1, 1) / spread
+            else:
+                effects[k] = self._alike(own, influence)
+        return effects
+
+    def _alike(self, own: Parameter, influence: Array) -> float:
+        """Design effect of a parameter if the rows of a cluster were all alike."""
+        parts = [self._outcomes(own, part) for part in classes(own.functional)]
+        if parts:  # an area knows as much as of the class that less is known of
+            return rarest(own.functional) / min(map(self.design.worth, parts))
+        seen = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
+        return float(self.design.weights[seen].sum()) / self.design.worth(seen)
+
+    def _outcomes(self, own: Parameter, cells: Array) -> Array:
+        """Which joint outcomes are in some of its own cells."""
+        chosen: Array = np.append(cells, False)[own.index]
+        return chosen
+
+    @cached_property
+    def n_informative(self) -> Array:
+        """Number of clusters that tell something of each parameter, (K,).
+
+        Of the sample that tells least; rows where there are no clusters. Where enough
+        of them do, it is how many of one size would tell as much as all.
+        """
+        if self.design.clusters is None:
+            return np.array([own.n_samples for own in self.parameters])
+        pairs = zip(self.parameters, self.design_effects.tolist(), strict=True)
+        return np.array([self._informative(own, effect) for own, effect in pairs])
+
+    def _informative(self, own: Parameter, design_effect: float) -> float:
+        influence, _ = self._smoothed_influence(own)
+        cells = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]
+        parts = [self._outcomes(own, part) for part in cells]
+        numbers = []
+        for stratum in self.design.each_stratum():
+            seen = stratum & own.sees
+            if not seen.any():
+                continue
+            each = [self.design.n_clusters(stratum & part) for part in parts]
+            told = min(filter(None, each), default=0)  # an area may be of another
+            enough = told >= ENOUGH_GROUPS
+            alike = self.design.n_alike(seen, design_effect)
+            numbers.append(alike if enough else float(told))
+        return min(numbers)
+
+    def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
+        """Influence values at a table without empty cells, and their mean square."""
+        weights = own.counts + own.smoothing
+        weights = weights / weights.sum()
+        _, influence, _ = own.functional(weights)
+        influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
+        return influence, float(weights @ influence**2)
+
+
+def padded(values: Array, positions: list[int], size: int) -> Array:
+    """Write zeros around the values of some of so many parameters."""
+    if len(positions) == size:
+        return values
+    total = np.zeros((size, size))
+    total[np.ix_(positions, positions)] = values
+    return total
