@@ -49,9 +49,7 @@ def main() -> None:
     options = own.parse_args()
     effort = QUICK if options.quick else FULL
     work = options.work or (None if options.quick else HERE / "parts" / "chapters")
-    modules = ("_chapters", "_reports", "_settings", "_latent")
-    own_modules = ("_clustered", "_weighted", "_areas")
-    shelf = Shelf(work, options.seed, (*modules, *own_modules))
+    shelf = Shelf(work, options.seed, modules())
     parts = [
         ChapterPart(chapter.title, setting, chapter.ways, effort.draws)
         for chapter in CHAPTERS
@@ -66,6 +64,13 @@ def main() -> None:
         print(f"\n{title}\n\n{as_text(lines)}")
     if output := page_folder(options):
         write(sections, effort, output / "chapters.rst")
+
+
+def modules() -> list[str]:
+    """Name the modules whose code the records depend on."""
+    settings = [setting for chapter in CHAPTERS for setting in chapter.settings]
+    own = {type(setting).__module__ for setting in settings}
+    return ["_chapters", "_latent", "_reports", "_settings", *own]
 
 
 def in_order(records: Sequence[Record], parts: Sequence[ChapterPart]) -> list[Record]:
@@ -171,6 +176,16 @@ truth, for their interval is the whole range.
 _OFF = """\
 All settings whose joint coverage is off by more than .02. *Within error* is beyond that
 by less than two Monte Carlo errors, which chance alone could do.
+
+Above: blurring widens intervals by as much as a row or two may matter, so that "default"
+holds more often than it says where errors are few. Where they are so few that
+``SmallSampleWarning`` is given, nearly always. Use "score" there.
+
+Below: where groups are of very unequal size and their rows much alike, the largest few
+make up most of the variance. Its estimate is about right in the mean and as uncertain
+as one from these few groups alone, so that intervals are too short in many samples. The
+warning of too few groups counts them and does not see how unequal they are: it is not
+given. As many groups of equal size do no such harm.
 """
 
 
