@@ -177,15 +177,16 @@ _OFF = """\
 All settings whose joint coverage is off by more than .02. *Within error* is beyond that
 by less than two Monte Carlo errors, which chance alone could do.
 
-Above: blurring widens intervals by as much as a row or two may matter, so that "default"
-holds more often than it says where errors are few. Where they are so few that
-``SmallSampleWarning`` is given, nearly always. Use "score" there.
+Above: blurring widens intervals, the more the fewer errors there are, so that "default"
+holds more often than it says. Where the errors are so few that ``SmallSampleWarning``
+is given, it nearly always holds. Use "score" there.
 
 Below: where groups are of very unequal size and their rows much alike, the largest few
 make up most of the variance. Its estimate is about right in the mean and as uncertain
 as one from these few groups alone, so that intervals are too short in many samples. The
 warning of too few groups counts them and does not see how unequal they are: it is not
-given. As many groups of equal size do no such harm.
+given. As many groups of equal size do no such harm. Weights that differ very much do,
+for the same reason: few rows carry most of the weight.
 """
 
 
