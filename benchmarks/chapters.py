@@ -182,11 +182,12 @@ holds more often than it says. Where the errors are so few that ``SmallSampleWar
 is given, it nearly always holds. Use "score" there.
 
 Below: where groups are of very unequal size and their rows much alike, the largest few
-make up most of the variance. Its estimate is about right in the mean and as uncertain
-as one from these few groups alone, so that intervals are too short in many samples. The
-warning of too few groups counts them and does not see how unequal they are: it is not
-given. As many groups of equal size do no such harm. Weights that differ very much do,
-for the same reason: few rows carry most of the weight.
+make up most of the variance, and its estimate, about right in the mean, is as uncertain
+as one from these few alone: many intervals are too short. Where errors are few and much
+alike, most of them are in a few groups, which does the same even to groups of equal
+size. The warning of too few groups counts the groups that tell something, not how much
+each tells, and is not given. Weights that differ very much do the same harm, in smaller
+measure. Areas under curves are off where one label is rare, and a warning is given.
 """
 
 
