@@ -57,11 +57,14 @@ def holds(report: Any, truths: Array) -> bool:
     """Whether all intervals of a report hold their truths."""
     # The joint intervals are the wider ones: where the individual ones hold, no
     # critical value is needed.
-    return _inside(report.individual(), truths) or _inside(report, truths)
-
-
-def _inside(report: Any, truths: Array) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        low, high = np.array([report[key].confidence_interval() for key in report]).T
-    return bool(((low <= truths) & (truths <= high)).all())
+        alone = inside(report.individual(), truths).all()
+        return bool(alone or inside(report, truths).all())
+
+
+def inside(report: Any, truths: Array) -> Array:
+    """Whether each interval of a report holds its truth."""
+    low, high = np.array([report[key].confidence_interval() for key in report]).T
+    held: Array = (low <= truths) & (truths <= high)
+    return held
