@@ -12,6 +12,12 @@ from skci import exceptions, metrics
 from skci._critical import CriticalValue, critical_value
 from skci._estimate import ConfidenceInterval, MetricEstimate
 from skci.comparison import BestReport, ContrastReport
+from skci.curves import (
+    ConfidenceBandDisplay,
+    CurveReport,
+    precision_recall_report,
+    roc_report,
+)
 from skci.display import ConfidenceIntervalDisplay
 from skci.evaluation import (
     JointEvaluator,
@@ -28,10 +34,12 @@ __version__ = version("skci")
 
 __all__ = [
     "BestReport",
+    "ConfidenceBandDisplay",
     "ConfidenceInterval",
     "ConfidenceIntervalDisplay",
     "ContrastReport",
     "CriticalValue",
+    "CurveReport",
     "JointEvaluator",
     "JointReport",
     "MetricEstimate",
@@ -41,6 +49,8 @@ __all__ = [
     "exceptions",
     "joint_report",
     "metrics",
+    "precision_recall_report",
+    "roc_report",
     "sample_size",
     "threshold_report",
     "two_proportion_test",

@@ -51,6 +51,7 @@ LAYERS = [
     ("evaluation", {"numpy"}),
     ("independent", {"numpy", "scipy"}),
     ("display", {"numpy", "matplotlib"}),
+    ("curves", {"numpy", "matplotlib"}),
 ]
 
 
