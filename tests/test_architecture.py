@@ -38,7 +38,7 @@ LAYERS = [
     ("_responses", {"numpy", "sklearn"}),
     ("metrics._base", {"numpy", "sklearn"}),
     ("metrics._binary", {"numpy"}),
-    ("metrics._regression", {"numpy"}),
+    ("metrics._regression", {"numpy", "scipy"}),
     ("metrics._custom", {"numpy"}),
     ("metrics._scores", {"numpy"}),
     ("metrics._names", set()),
