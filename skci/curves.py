@@ -281,7 +281,7 @@ class CurveReport(JointReport):
     two intervals at a threshold are the sides of a rectangle, and all points of the
     curve are in their rectangles at once with the confidence level. Everything else is
     as in a :class:`JointReport` whose rules are the thresholds, by their values in six
-    digits.
+    digits; such a report is what :meth:`select` returns.
 
     Examples
     --------
