@@ -281,7 +281,7 @@ class CurveReport(JointReport):
     two intervals at a threshold are the sides of a rectangle, and all points of the
     curve are in their rectangles at once with the confidence level. Everything else is
     as in a :class:`JointReport` whose rules are the thresholds, by their values in six
-    digits; such a report is what :meth:`select` returns.
+    digits; such a report is what :meth:`JointReport.select` returns.
 
     Examples
     --------
@@ -357,7 +357,7 @@ class ConfidenceBandDisplay:
     metrics : sequence of two str
         Of the horizontal axis and of the vertical one.
     thresholds : array of shape (T,)
-        In order.
+        Increasing; they are kept with the points, not drawn.
     points : array of shape (T, 2)
         Estimates of both metrics.
     intervals : array of shape (T, 2, 2)
