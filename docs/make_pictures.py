@@ -1,4 +1,4 @@
-"""Make the pictures of a report, of differences and of their power.
+"""Make the pictures of a report, of differences, of their power and of a curve.
 
 The code of the pages is run until there is what is drawn, so that picture and text
 agree.
@@ -54,6 +54,7 @@ def main():
     report = run_until(DOCS / "comparing.rst", "report")
     save(report.differences().plot().figure_, "differences.png")
     save(power_curves(run_until(DOCS / "comparing.rst", "one")), "power.png")
+    save(run_until(DOCS / "comparing.rst", "curve").plot().figure_, "curve.png")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,12 @@ from skci._critical import CriticalValue, critical_value
 from skci._estimate import ConfidenceInterval, MetricEstimate
 from skci.classification import ClassificationReport, classification_report_ci
 from skci.comparison import BestReport, ContrastReport
+from skci.curves import (
+    ConfidenceBandDisplay,
+    CurveReport,
+    precision_recall_report,
+    roc_report,
+)
 from skci.display import ConfidenceIntervalDisplay
 from skci.evaluation import (
     JointEvaluator,
@@ -30,10 +36,12 @@ __version__ = version("skci")
 __all__ = [
     "BestReport",
     "ClassificationReport",
+    "ConfidenceBandDisplay",
     "ConfidenceInterval",
     "ConfidenceIntervalDisplay",
     "ContrastReport",
     "CriticalValue",
+    "CurveReport",
     "JointEvaluator",
     "JointReport",
     "MetricEstimate",
@@ -44,6 +52,8 @@ __all__ = [
     "exceptions",
     "joint_report",
     "metrics",
+    "precision_recall_report",
+    "roc_report",
     "sample_size",
     "threshold_report",
     "two_proportion_test",

@@ -16,7 +16,7 @@ __all__ = ["ConfidenceIntervalDisplay"]
 Array = NDArray[Any]
 
 # Okabe and Ito's palette, safe for the colour blind.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _THIN, _THICK = 1.5, 5
 
 # Letters to a line of a label, so that long names are not cut off.
@@ -160,12 +160,7 @@ class ConfidenceIntervalDisplay:
         return self
 
     def _new_axes(self, panels: int) -> Any:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(
-                "plotting needs matplotlib: pip install 'skci[plot]'"
-            ) from error
+        plt = pyplot()
         columns = min(panels, 3)
         lines = -(-panels // columns)
         rules = [_wrapped(rule) for rule in dict.fromkeys(self.rules)]
@@ -191,7 +186,7 @@ class ConfidenceIntervalDisplay:
             ax.axvline(self.reference, color="0.35", linewidth=0.8, linestyle="--")
         for k in rows:
             position = rules.index(self.rules[k])
-            colour = _COLOURS[position % len(_COLOURS)]
+            colour = COLOURS[position % len(COLOURS)]
             for limits, width in [
                 (self.intervals[k], _THIN),
                 (self.individual_intervals[k], _THICK),
@@ -251,6 +246,17 @@ class ConfidenceIntervalDisplay:
             ax.plot([], [], color="0.35", linewidth=width, label=label)[0]
             for label, width in labels.items()
         ]
+
+
+def pyplot() -> Any:
+    """Import what draws, or say how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "plotting needs matplotlib: pip install 'skci[plot]'"
+        ) from error
+    return plt
 
 
 def _wrapped(name: str) -> str:

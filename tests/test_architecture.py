@@ -46,8 +46,8 @@ LAYERS = [
     ("metrics._base", {"numpy", "sklearn"}),
     ("metrics._agreement", set()),
     ("metrics._binary", {"numpy"}),
+    ("metrics._regression", {"numpy", "scipy"}),
     ("metrics._custom", {"numpy"}),
-    ("metrics._regression", {"numpy"}),
     ("metrics._scores", {"numpy", "sklearn"}),
     ("metrics._names", set()),
     ("metrics", set()),
@@ -57,6 +57,7 @@ LAYERS = [
     ("evaluation", {"numpy"}),
     ("independent", {"numpy", "scipy"}),
     ("display", {"numpy", "matplotlib"}),
+    ("curves", {"numpy", "matplotlib"}),
 ]
 
 

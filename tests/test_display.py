@@ -1,6 +1,7 @@
 """The picture: what is drawn where, and that all of it can be read."""
 
 import builtins
+import itertools
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,7 +10,13 @@ from matplotlib.colors import to_hex
 from simulated import some_rules
 from sklearn.neighbors import KNeighborsClassifier
 
-from skci import ConfidenceIntervalDisplay, joint_report
+from skci import (
+    ConfidenceBandDisplay,
+    ConfidenceIntervalDisplay,
+    joint_report,
+    precision_recall_report,
+    roc_report,
+)
 
 Y, RULES = some_rules(**{"a good rule": 0.9, "fair": 0.8, "poor": 0.7})
 PERFECT = {"perfect": Y, "fair": RULES["fair"], "silent": 0 * Y}
@@ -233,3 +240,93 @@ def test_without_matplotlib(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(ImportError, match=r"pip install 'skci\[plot\]'"):
         report.plot()
+
+
+# --------------------------------------------------------------------------------------
+# Bands
+# --------------------------------------------------------------------------------------
+
+SCORES = np.random.default_rng(0).normal(size=len(Y)) + 1.5 * Y
+
+
+def outlines_of(ax):
+    """Corners of the rectangles, and the path of the band."""
+    band, *boxes = ax.patches
+    return [box.get_xy()[:4] for box in boxes], band.get_path()
+
+
+def test_constructor_of_a_band_stores():
+    given = dict(
+        metrics=["recall", "precision"],
+        thresholds=np.array([0.5]),
+        points=np.array([[0.6, 0.7]]),
+        intervals=np.array([[[0.5, 0.8], [0.6, 0.9]]]),
+        confidence_level=0.9,
+        simultaneous=False,
+        ends=None,
+    )
+    display = ConfidenceBandDisplay(**given)
+    assert vars(display) == given
+    assert not plt.get_fignums()
+    assert display.plot() is display
+    assert display.figure_ is display.ax_.figure
+    assert {name: vars(display)[name] for name in given} == given
+    (box,), band = outlines_of(display.ax_)
+    assert box.tolist() == [[0.5, 0.6], [0.8, 0.6], [0.8, 0.9], [0.5, 0.9]]
+    assert set(map(tuple, band.vertices)) == set(map(tuple, box))
+
+
+@pytest.mark.parametrize("curve", [roc_report, precision_recall_report])
+@pytest.mark.parametrize("thresholds", [None, [1.2, -0.7, 0.3]])
+def test_every_point_of_a_curve_is_drawn(curve, thresholds):
+    report = curve(Y, SCORES, thresholds=thresholds, confidence_level=0.9)
+    display = report.plot()
+    ax = display.ax_
+    across, up = report.metrics
+    names = [f"{one:g}" for one in sorted(report.thresholds)]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (
+        across.replace("_", " "),
+        up.replace("_", " "),
+    )
+    (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
+    assert dots.get_xdata().tolist() == [report[name, across] for name in names]
+    assert dots.get_ydata().tolist() == [report[name, up] for name in names]
+    boxes, band = outlines_of(ax)
+    for box, name in zip(boxes, names, strict=True):
+        (left, low), (right, high) = box[0], box[2]
+        assert (left, right) == report[name, across].confidence_interval()
+        assert (low, high) == report[name, up].confidence_interval()
+        inner = (box - box.mean(axis=0)) * (1 - 1e-9) + box.mean(axis=0)
+        assert band.contains_points(inner).all()
+    (legend,) = display.figure_.legends
+    shown = {text.get_text() for text in legend.get_texts()}
+    chance = {"chance"} if curve is roc_report else set()
+    assert shown == {"estimate", "joint 90% band"} | chance
+    assert_readable(display.figure_)
+
+
+@pytest.mark.parametrize("curve", [roc_report, precision_recall_report])
+def test_a_band_holds_the_lines_between_points_in_its_rectangles(curve):
+    """Any points, one in each rectangle, and all of the line through them."""
+    display = curve(Y, SCORES).plot()
+    boxes, band = outlines_of(display.ax_)
+    rng = np.random.default_rng(1)
+    ends = [[1.0, 1.0]], [[0.0, 0.0]]
+    for _ in range(20):
+        line = [box[0] + rng.random(2) * (box[2] - box[0]) for box in boxes]
+        if curve is roc_report:
+            line = np.concatenate([ends[0], line, ends[1]])
+        for one, other in itertools.pairwise(np.array(line)):
+            between = one + rng.random((10, 1)) * (other - one)
+            assert band.contains_points(between, radius=1e-9).all()
+    outside = np.array([[0.9, 0.02], [0.02, 0.02]])
+    assert not band.contains_points(outside).any()
+
+
+def test_a_band_on_given_axes_and_alone():
+    _, ax = plt.subplots()
+    display = roc_report(Y, SCORES).individual().plot(ax=ax)
+    assert display.ax_ is ax
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "individual 95% band" in shown
+    assert len(plt.get_fignums()) == 1

@@ -1,6 +1,7 @@
 """Metrics of predicted numbers: functions of means over rows."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from sklearn.linear_model import LinearRegression
 import skci
 from skci import (
     R2CI,
+    D2PinballCI,
+    D2TweedieCI,
     JointEvaluator,
     MeanAbsoluteErrorCI,
     MeanPinballLossCI,
@@ -42,6 +45,18 @@ def weighted_correlation(y, p, sample_weight=None):
     return both[0, 1] / np.sqrt(both[0, 0] * both[1, 1])
 
 
+def d2_pinball(alpha):
+    """Share of the loss saved, of the constant among the truths that has least."""
+
+    def score(y, p, **weights):
+        def loss(values):
+            return sk.mean_pinball_loss(y, values, alpha=alpha, **weights)
+
+        return 1 - loss(p) / min(loss(np.full(len(y), constant)) for constant in y)
+
+    return score
+
+
 REFERENCES = {
     "mean_squared_error": sk.mean_squared_error,
     "root_mean_squared_error": sk.root_mean_squared_error,
@@ -51,37 +66,54 @@ REFERENCES = {
     "r2": sk.r2_score,
     "explained_variance": sk.explained_variance_score,
     "d2_absolute_error": sk.d2_absolute_error_score,
+    "d2_pinball": d2_pinball(0.5),
+    "d2_tweedie": sk.d2_tweedie_score,
     "pearson_correlation": weighted_correlation,
 }
 METRICS = {
     cls().name: cls() for cls in (getattr(skci, name) for name in _regression.__all__)
 }
 
+POSITIVE = np.abs(P) + 0.1
+"""Predictions for deviances that need them above 0."""
+OPTIONS = {
+    D2PinballCI(alpha=0.9): (P, d2_pinball(0.9)),
+    D2PinballCI(alpha=0.13): (P, d2_pinball(0.13)),
+    MeanPinballLossCI(alpha=0.9): (P, partial(sk.mean_pinball_loss, alpha=0.9)),
+    **{
+        D2TweedieCI(power=power): (POSITIVE, partial(sk.d2_tweedie_score, power=power))
+        for power in (-1, 1, 1.5, 2, 3)
+    },
+}
+EVERY = {name: (metric, P, REFERENCES[name]) for name, metric in METRICS.items()}
+EVERY |= {repr(metric): (metric, *given) for metric, given in OPTIONS.items()}
+
 
 def test_every_metric_has_a_reference():
     assert set(METRICS) == set(REFERENCES) <= set(skci.available_metrics())
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", EVERY)
 def test_estimates_are_those_of_sklearn(name):
     for weights in (None, WEIGHTS, np.arange(N) % 4):
-        found = METRICS[name](Y, P, sample_weight=weights)
+        metric, p, reference = EVERY[name]
+        found = metric(Y, p, sample_weight=weights)
         kept = slice(None) if weights is None else weights > 0
         options = {} if weights is None else {"sample_weight": weights[kept]}
-        expected = REFERENCES[name](Y[kept], P[kept], **options)
+        expected = reference(Y[kept], p[kept], **options)
         assert found == pytest.approx(expected, rel=1e-10)
         assert found.low < found < found.high
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
 def test_standard_errors_are_those_of_the_infinitesimal_jackknife(name, groups):
-    metric, step = METRICS[name], 1e-5
+    (metric, p, _), step = EVERY[name], 1e-5
     units = np.arange(N) if groups is None else groups
     for weights in (np.ones(N), WEIGHTS):
         changes = [
             [
-                metric(Y, P, sample_weight=weights * np.where(units == g, 1 + h, 1))
+                metric(Y, p, sample_weight=weights * np.where(units == g, 1 + h, 1))
                 for h in (step, -step)
             ]
             for g in np.unique(units[weights > 0])
@@ -89,7 +121,7 @@ def test_standard_errors_are_those_of_the_infinitesimal_jackknife(name, groups):
         slopes = -np.diff(changes, axis=1) / (2 * step)
         number = len(slopes)
         expected = np.sqrt(number / (number - 1) * np.sum(np.square(slopes)))
-        found = metric(Y, P, sample_weight=weights, groups=groups)
+        found = metric(Y, p, sample_weight=weights, groups=groups)
         assert found.standard_error == pytest.approx(expected, rel=1e-3)
 
 
@@ -193,14 +225,68 @@ def test_no_error_at_all():
         assert found == METRICS[name]._measure.bounds
 
 
-@pytest.mark.parametrize("name", ["r2", "explained_variance", "pearson_correlation"])
-def test_constant_truths(name):
+NEED_SPREAD = [
+    name for name in EVERY if any(kind in name for kind in ("2", "vari", "corr"))
+]
+
+
+@pytest.mark.parametrize("constant", [3.0, 0.1])
+@pytest.mark.parametrize("name", NEED_SPREAD)
+def test_constant_truths(name, constant):
+    metric, p, _ = EVERY[name]
     with pytest.warns(UndefinedMetricWarning):
-        found = METRICS[name](np.full(N, 3.0), P)
+        found = metric(np.full(N, constant), p)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert np.isnan(found)
-        assert found.confidence_interval() == METRICS[name]._measure.bounds
+        assert found.confidence_interval() == metric._measure.bounds
+
+
+def test_a_mean_that_has_no_deviance():
+    counts = np.zeros(N)
+    with pytest.warns(UndefinedMetricWarning):
+        assert np.isnan(D2TweedieCI(power=1)(counts, POSITIVE))
+    with pytest.warns(UndefinedMetricWarning):
+        assert np.isnan(D2TweedieCI(power=-0.5)(-Y, POSITIVE))
+
+
+@pytest.mark.parametrize(
+    ("power", "y", "p", "message"),
+    [
+        (0.5, Y, P, "^power must be a finite number, not between 0 and 1.*, got 0.5"),
+        ("1", Y, P, "^power must be a finite number"),
+        (np.nan, Y, P, "^power must be a finite number"),
+        (1, Y, -POSITIVE, "^y_pred must hold numbers above 0 .* at power 1, got -"),
+        (-1, Y, 0 * Y, "^y_pred must hold numbers above 0 .* at power -1, got 0"),
+        (1, -Y, POSITIVE, "^y_true must hold numbers from 0 on .* power 1, got -"),
+        (2, 0 * Y, POSITIVE, "^y_true must hold numbers above 0 .* power 2, got 0"),
+    ],
+)
+def test_numbers_that_have_no_deviance(power, y, p, message):
+    with pytest.raises(ValueError, match=message):
+        D2TweedieCI(power=power)(y, p)
+
+
+def test_a_deviance_at_no_truth():
+    """Of counts there may be none, and of a negative power any truths."""
+    counts = np.floor(Y)
+    assert counts.min() == 0
+    shifted = Y - 1
+    for power, y in ((1, counts), (1.7, counts), (-1, shifted), (-0.3, shifted)):
+        expected = sk.d2_tweedie_score(y, POSITIVE, power=power)
+        assert D2TweedieCI(power=power)(y, POSITIVE) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("metric", [D2PinballCI(alpha=0.8), D2TweedieCI(power=1)])
+def test_standard_errors_of_shares_are_those_of_a_simulation(metric):
+    """Though the constant is estimated; three Monte Carlo errors are .05."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(1800):
+        p = rng.gamma(3.0, size=300)
+        found.append(metric(rng.poisson(p) + rng.random(300), p))
+    errors = [one.standard_error for one in found]
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(found), rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from skci._binding import Binding
 from skci._means import FunctionOfMeans, divisor, first
@@ -18,6 +20,8 @@ from skci.metrics._base import MetricCI
 __all__ = [
     "R2CI",
     "D2AbsoluteErrorCI",
+    "D2PinballCI",
+    "D2TweedieCI",
     "ExplainedVarianceCI",
     "MeanAbsoluteErrorCI",
     "MeanAbsolutePercentageErrorCI",
@@ -264,8 +268,7 @@ class MeanPinballLossCI(RegressionMetricCI):
         check_share(self.alpha, "alpha")
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        over = y - values
-        return [np.maximum(self.alpha * over, (self.alpha - 1) * over)]
+        return [_pinball(y, values, self.alpha)]
 
 
 class R2CI(RegressionMetricCI):
@@ -324,7 +327,31 @@ class ExplainedVarianceCI(RegressionMetricCI):
         return 1 - (error - bias * bias) / divisor(square - mean * mean)
 
 
-class D2AbsoluteErrorCI(RegressionMetricCI):
+class D2CI(RegressionMetricCI):
+    """Share of a loss of the best constant prediction that predictions save.
+
+    The constant is estimated from the rows. It minimises the loss that it is in, so
+    that its own uncertainty does not matter to first order.
+    """
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        constant = np.full(len(y), self._constant(y, weights))
+        return [self._loss(y, values), self._loss(y, constant)]
+
+    def _loss(self, y: Array, values: Array) -> Array:
+        raise NotImplementedError
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        """Find the constant with the least loss."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _function(*means: Any) -> Any:
+        error, without = means
+        return 1 - error / divisor(without)
+
+
+class D2AbsoluteErrorCI(D2CI):
     r"""Share of the absolute error of the median that predictions save.
 
     The point estimate is that of :func:`sklearn.metrics.d2_absolute_error_score`. The
@@ -340,13 +367,131 @@ class D2AbsoluteErrorCI(RegressionMetricCI):
 
     _measure = _explained("d2_absolute_error")
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        return [np.abs(y - values), np.abs(y - _median(y, weights))]
+    def _loss(self, y: Array, values: Array) -> Array:
+        return np.abs(y - values)
 
-    @staticmethod
-    def _function(*means: Any) -> Any:
-        error, without = means
-        return 1 - error / divisor(without)
+    def _constant(self, y: Array, weights: Array) -> float:
+        return _quantile(y, weights, 0.5)
+
+
+class D2PinballCI(D2CI):
+    r"""Share of the pinball loss of a constant quantile that predictions save.
+
+    The point estimate is that of :func:`sklearn.metrics.d2_pinball_score`, up to what
+    older releases change by interpolating the quantile. The quantile minimises the loss
+    that it is compared with, so that its own uncertainty does not matter to first
+    order.
+
+    Parameters
+    ----------
+    alpha : float, default=0.5
+        Level of the quantile, between 0 and 1.
+    confidence_level, method
+        See :class:`MetricCI`.
+
+    Examples
+    --------
+    >>> from skci import D2PinballCI
+    >>> D2PinballCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_pinball = 0.83 [0.71, 0.96], 95% interval (delta, n = 40)
+    """
+
+    _measure = _explained("d2_pinball")
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.5,
+        confidence_level: float = 0.95,
+        method: str | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.confidence_level = confidence_level
+        self.method = method
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_share(self.alpha, "alpha")
+
+    def _loss(self, y: Array, values: Array) -> Array:
+        return _pinball(y, values, self.alpha)
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        return _quantile(y, weights, self.alpha)
+
+
+class D2TweedieCI(D2CI):
+    r"""Share of the Tweedie deviance of the mean that predictions save.
+
+    The point estimate is that of :func:`sklearn.metrics.d2_tweedie_score`. The mean
+    minimises the deviance at any power, so that its own uncertainty does not matter to
+    first order.
+
+    Parameters
+    ----------
+    power : float, default=0
+        Power of the mean that the variance goes with: 0 for squared errors, with which
+        this is R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for the
+        inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it is
+        0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
+    confidence_level, method
+        See :class:`MetricCI`.
+
+    Notes
+    -----
+    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power.
+
+    Examples
+    --------
+    >>> from skci import D2TweedieCI
+    >>> D2TweedieCI(power=1)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_tweedie = 0.899 [0.845, 0.953], 95% interval (delta, n = 40)
+    """
+
+    _measure = _explained("d2_tweedie")
+
+    def __init__(
+        self,
+        *,
+        power: float = 0,
+        confidence_level: float = 0.95,
+        method: str | None = None,
+    ) -> None:
+        self.power = power
+        self.confidence_level = confidence_level
+        self.method = method
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        power = self.power
+        if not (isinstance(power, Real) and np.isfinite(power)) or 0 < power < 1:
+            raise ValueError(
+                "power must be a finite number, not between 0 and 1, both excluded, "
+                f"got {power!r}"
+            )
+
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        power = self.power
+        if power != 0 and values.min() <= 0:
+            raise ValueError(
+                f"y_pred must hold numbers above 0 for {self.name!r} at power "
+                f"{power:g}, got {values.min():g}"
+            )
+        positive = power >= 2
+        if power >= 1 and (y.min() <= 0 if positive else y.min() < 0):
+            raise ValueError(
+                f"y_true must hold numbers {'above 0' if positive else 'from 0 on'} "
+                f"for {self.name!r} at power {power:g}, got {y.min():g}"
+            )
+        with np.errstate(divide="ignore", invalid="ignore"):  # of a mean of 0 or below
+            return super()._features(y, values, weights)
+
+    def _loss(self, y: Array, values: Array) -> Array:
+        return _deviance(y, values, self.power)
+
+    def _constant(self, y: Array, weights: Array) -> float:
+        # Of equal truths it is one of them, whatever rounding says.
+        return float(np.clip(np.average(y, weights=weights), y.min(), y.max()))
 
 
 class PearsonCorrelationCI(RegressionMetricCI):
@@ -374,9 +519,31 @@ class PearsonCorrelationCI(RegressionMetricCI):
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
 
 
-def _median(y: Array, weights: Array) -> float:
-    """Weighted median: the middle of the values that may be one."""
+def _pinball(y: Array, values: Array, alpha: float) -> Array:
+    over = y - values
+    return np.maximum(alpha * over, (alpha - 1) * over)
+
+
+def _deviance(y: Array, values: Array, power: float) -> Array:
+    """Tweedie deviance of each row."""
+    if power == 0:
+        return (y - values) ** 2
+    if power == 1:
+        return 2 * (xlogy(y, y / values) - y + values)
+    if power == 2:
+        return 2 * (np.log(values / y) + y / values - 1)
+    rest = 2 - power
+    # Of a negative power, truths below 0 have no deviance of their own.
+    saturated = np.maximum(y, 0) ** rest / ((1 - power) * rest)
+    across = y * values ** (1 - power) / (1 - power)
+    deviance = 2 * (saturated - across + values**rest / rest)
+    return np.where(values == y, 0.0, deviance)
+
+
+def _quantile(y: Array, weights: Array, level: float) -> float:
+    """Weighted quantile: the middle of the values that may be one."""
     order = np.argsort(y, kind="stable")
     share = np.cumsum(weights[order]) / weights.sum()
-    lowest, highest = np.searchsorted(share, [0.5 - 1e-12, 0.5 + 1e-12])
-    return float(y[order[lowest]] + y[order[highest]]) / 2
+    ends = np.searchsorted(share, [level - 1e-12, level + 1e-12])
+    lowest, highest = y[order[np.minimum(ends, len(y) - 1)]]
+    return float(lowest + highest) / 2

@@ -1,0 +1,201 @@
+"""ROC and precision-recall curves with their band."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import norm
+from sklearn import metrics as sk
+from sklearn.exceptions import UndefinedMetricWarning
+
+from skci import JointReport, precision_recall_report, roc_report
+
+CURVES = {"roc": roc_report, "precision-recall": precision_recall_report}
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def binormal(n, share=0.4, gain=1.5, seed=0):
+    """Draw labels and a score that is higher for positive rows."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    return y, rng.normal(size=n) + gain * y
+
+
+Y, SCORES = binormal(400)
+ROUNDED = SCORES.round(2)
+WEIGHTS = np.random.default_rng(1).integers(0, 4, 400) / 2
+
+
+def points_of(report):
+    return report.estimates.reshape(-1, 2)
+
+
+# --------------------------------------------------------------------------------------
+# What it holds
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
+def test_points_are_those_of_sklearn(weights):
+    rows = {"sample_weight": weights}
+    report = roc_report(Y, ROUNDED, **rows)
+    across, up, thresholds = sk.roc_curve(Y, ROUNDED, drop_intermediate=False, **rows)
+    at = [thresholds.tolist().index(one) for one in report.thresholds]
+    expected = np.stack([across[at], up[at]], axis=1)
+    assert_allclose(points_of(report), expected, **CLOSE)
+
+    report = precision_recall_report(Y, ROUNDED, **rows)
+    up, across, thresholds = sk.precision_recall_curve(Y, ROUNDED, **rows)
+    at = [thresholds.tolist().index(one) for one in report.thresholds]
+    expected = np.stack([across[at], up[at]], axis=1)
+    assert_allclose(points_of(report), expected, **CLOSE)
+
+
+@pytest.mark.parametrize("share", [0.4, 0.03])
+@pytest.mark.parametrize("curve", CURVES)
+def test_thresholds_divide_the_curve_evenly(curve, share):
+    y, scores = binormal(3000, share, gain=2)
+    report = CURVES[curve](y, scores)
+    assert 15 <= len(report.thresholds) <= 20
+    assert (np.diff(report.thresholds) > 0).all()
+    points = points_of(report)
+    assert len(np.unique(points, axis=0)) == len(points)
+    ends = {"roc": [[1, 1], [0, 0]], "precision-recall": [[1, y.mean()], [0, 1]]}
+    line = np.concatenate([ends[curve][:1], points, ends[curve][1:]])
+    steps = np.abs(np.diff(line, axis=0)).sum(axis=1)
+    assert steps.max() < 2.5 * 2 / 21
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_thresholds_are_what_they_are_called(curve):
+    """Whoever applies the thresholds of the table finds the points of the table."""
+    report = CURVES[curve](Y, SCORES)
+    names = list(dict.fromkeys(name for name, _ in report))
+    assert_array_equal([float(name) for name in names], report.thresholds)
+    for name in names:
+        found = sk.recall_score(Y, np.greater_equal(SCORES, float(name)))
+        assert report[name, "recall"] == pytest.approx(found)
+
+
+def test_few_scores():
+    y = [0] * 40 + [1] * 40
+    report = roc_report(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    assert report.thresholds.tolist() == [0.6, 0.9]
+    assert_allclose(points_of(report), [[0.25, 1], [0, 0.75]])
+    assert roc_report(y, y).thresholds.tolist() == [1]
+    near = np.linspace(1, 1 + 1e-4, 80)  # eleven of them in six digits
+    assert 1 < len(roc_report(y, near).thresholds) <= 11
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_the_curve_of_given_thresholds(curve):
+    given = [1.23456789, -0.5, 0.3]
+    report = CURVES[curve](Y, SCORES, thresholds=given, confidence_level=0.9)
+    assert report.thresholds.tolist() == given
+    assert report.confidence_level == 0.9
+    for at, name in zip(given, ("1.23457", "-0.5", "0.3"), strict=True):
+        expected = sk.recall_score(Y, np.greater_equal(SCORES, at))
+        assert report[name, "recall"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_labels_of_any_kind(curve):
+    words = np.where(Y == 1, "yes", "no")
+    report = CURVES[curve](words, SCORES, pos_label="yes")
+    expected = CURVES[curve](Y, SCORES)
+    assert list(report) == list(expected)
+    assert_array_equal(report.estimates, expected.estimates)
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_other_views_are_curves_too(curve):
+    report = CURVES[curve](Y, SCORES)
+    for view in (report.at(0.8), report.individual()):
+        assert type(view) is type(report)
+        assert_array_equal(view.thresholds, report.thresholds)
+    assert str(report).splitlines()[2].startswith("threshold  metric")
+    assert list(report.to_dict())[:2] == ["threshold", "metric"]
+    one = report.select(metrics="recall")
+    assert type(one) is JointReport
+    assert one.critical_value < report.critical_value
+
+
+# --------------------------------------------------------------------------------------
+# What it promises
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_the_band_covers(curve):
+    """All points at once; three Monte Carlo errors are .053.
+
+    At every third of the thresholds that the scores choose, to save time.
+    """
+    share, gain, held, times = 0.4, 1.5, 0, 150
+    for seed in range(times):
+        y, scores = binormal(500, share, gain, seed)
+        chosen = CURVES[curve](y, scores).thresholds[::3]
+        report = CURVES[curve](y, scores, thresholds=chosen)
+        alarms, recall = (norm.sf(report.thresholds - shift) for shift in (0, gain))
+        precision = 1 / (1 + (1 - share) * alarms / (share * recall))
+        truth = {"roc": [alarms, recall], "precision-recall": [recall, precision]}
+        expected = np.stack(truth[curve], axis=1).ravel()
+        low, high = report._joint.intervals.T
+        assert (low >= 0).all() and (high <= 1).all()
+        held += ((low <= expected) & (expected <= high)).all()
+    assert held / times >= 0.95 - 0.053
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_rows_that_come_twice_tell_nothing_new(curve):
+    twice = np.repeat(np.arange(400), 2)
+    options = {"thresholds": np.linspace(-1, 2, 7)}
+    once = CURVES[curve](Y, SCORES, **options)
+    grouped = CURVES[curve](Y[twice], SCORES[twice], groups=twice, **options)
+    assert grouped.n_groups == 400
+    for end in ("low", "high"):
+        assert_allclose(grouped.to_dict()[end], once.to_dict()[end], atol=2e-3)
+    careless = CURVES[curve](Y[twice], SCORES[twice], **options)
+    assert np.subtract(careless.to_dict()["high"], once.to_dict()["high"]).min() < -0.02
+
+
+# --------------------------------------------------------------------------------------
+# What will not do
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("curve", CURVES)
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"y_true": Y**0}, r"^y_true must hold .* got 400 positive ones of 400$"),
+        ({"y_true": 0 * Y}, r"^y_true must hold .* got 0 positive ones of 400$"),
+        ({"y_true": Y + 0.5}, "^y_true must hold class labels, got continuous"),
+        ({"y_true": [False] * 400}, "^y_true must hold rows of two labels"),
+        ({"y_score": SCORES[:-1]}, "^y_score must have an entry for each of the 400"),
+        ({"y_score": SCORES * np.nan}, "^y_score must hold finite numbers"),
+        ({"y_score": SCORES * 0 + 0.5}, r"^y_score must hold two .* got only 0.5$"),
+        ({"y_score": ["a"] * 400}, "^y_score must hold numbers"),
+        ({"thresholds": []}, "^thresholds must hold at least one number"),
+        ({"thresholds": [0.5, 0.5]}, "^thresholds must differ"),
+        ({"sample_weight": -WEIGHTS}, "^sample_weight must hold finite numbers"),
+        ({"sample_weight": 1.0 * Y}, "^y_true must hold rows of two labels"),
+        ({"groups": [1, 2]}, "^groups must have an entry for each of the 400"),
+        ({"pos_label": 7}, r"^pos_label must be one of the labels \[0, 1\], got 7"),
+        ({"confidence_level": 2}, "^confidence_level must be a number between 0"),
+        ({"method": "bootstrap"}, "^method must be one of"),
+    ],
+)
+def test_wrong_input(curve, changed, message):
+    with pytest.raises(ValueError, match=message):
+        CURVES[curve](**{"y_true": Y, "y_score": SCORES} | changed)
+
+
+def test_a_threshold_that_no_row_reaches():
+    with pytest.warns(UndefinedMetricWarning, match="precision of 99"):
+        report = precision_recall_report(Y, SCORES, thresholds=[0, 99])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isnan(report["99", "precision"])
+        assert report["99", "precision"].confidence_interval() == (0, 1)

@@ -1,0 +1,241 @@
+"""Metrics of numbers made by hand: a function of the means of some features."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import LinearRegression
+
+from skci import JointEvaluator, joint_report, make_metric_ci
+from skci.exceptions import DegenerateVarianceWarning
+from skci.metrics import CustomRegressionCI
+
+RNG = np.random.default_rng(0)
+N = 250
+Y = RNG.gamma(3.0, size=N) + 0.2
+PREDICTED = {
+    name: Y + RNG.normal(scale=scale, size=N) + 0.1
+    for name, scale in (("A", 0.8), ("B", 1.0), ("C", 1.1))
+}
+P = PREDICTED["A"]
+WEIGHTS = RNG.uniform(0.2, 3, N)
+WEIGHTS[:10] = 0
+GROUPS = RNG.integers(0, 90, N)
+
+
+def mean(own):
+    return own
+
+
+def square(y, p):
+    return ((y - p) ** 2)[:, np.newaxis]
+
+
+def ratio(error, total):
+    return error / total
+
+
+def error_and_total(y, p):
+    return np.stack([np.abs(y - p), np.abs(y)], axis=1)
+
+
+def r2(error, first, second):
+    return 1 - error / (second - first**2)
+
+
+def squares(y, p):
+    return np.stack([(y - p) ** 2, y, y**2], axis=1)
+
+
+SQUARED = make_metric_ci(
+    mean, features=square, name="own", bounds=(0, np.inf), greater_is_better=False
+)
+WAPE = make_metric_ci(
+    ratio,
+    features=error_and_total,
+    name="wape",
+    bounds=(0, np.inf),
+    greater_is_better=False,
+)
+R2 = make_metric_ci(r2, features=squares, name="own r2", bounds=(-np.inf, 1))
+SAME = {"mean_squared_error": SQUARED, "r2": R2}
+
+
+# --------------------------------------------------------------------------------------
+# What it is
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weights"])
+def test_own_metric_equals_the_built_in_one(name, groups, weights):
+    rows = {"sample_weight": weights, "groups": groups}
+    metrics = {"own": SAME[name], "built in": name}
+    report = joint_report(Y, PREDICTED, metrics=metrics, **rows)
+    columns = {
+        column: np.reshape(values, (3, 2))
+        for column, values in report.to_dict().items()
+        if column not in ("rule", "metric", "method")
+    }
+    for own, built_in in (values.T for values in columns.values()):
+        assert_allclose(own, built_in, rtol=1e-9)
+    own, built_in = (
+        report.select(metrics=one).differences().to_dict() for one in metrics
+    )
+    for column in ("estimate", "low", "high", "pvalue"):
+        assert_allclose(own[column], built_in[column], rtol=1e-6, atol=1e-12)
+    alone = SAME[name](Y, P, **rows)
+    assert alone.confidence_interval() == pytest.approx(
+        report.individual()["A", "built in"].confidence_interval()
+    )
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
+def test_a_ratio_has_the_standard_error_of_the_jackknife(groups):
+    found = WAPE(Y, P, groups=groups)
+    assert found == pytest.approx(np.abs(Y - P).sum() / Y.sum(), rel=1e-12)
+    units = np.arange(N) if groups is None else groups
+    without = np.array(
+        [
+            np.abs(Y - P)[units != one].sum() / Y[units != one].sum()
+            for one in np.unique(units)
+        ]
+    )
+    number = len(without)
+    expected = np.sqrt((number - 1) * without.var())
+    assert found.standard_error == pytest.approx(expected, rel=0.02)
+
+
+def test_beside_metrics_of_regression():
+    X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
+    rules = {"linear": LinearRegression().fit(X, Y)}
+    report = JointEvaluator(rules, [WAPE, "r2"]).evaluate(X, Y)
+    assert list(report) == [("linear", "wape"), ("linear", "r2")]
+    alone = WAPE(Y, rules["linear"].predict(X))
+    assert report["linear", "wape"] == alone
+    assert report["linear", "wape"].low < alone.low
+    compared = joint_report(Y, PREDICTED, metrics=WAPE).differences(scale="ratio")
+    expected = np.abs(Y - P).sum() / np.abs(Y - PREDICTED["B"]).sum()
+    assert compared["wape", "A", "B"] == pytest.approx(expected)
+    with pytest.raises(ValueError, match="metrics must be all of numbers or all"):
+        joint_report(Y > 2, Y > 1, metrics=[WAPE, "accuracy"])
+
+
+def test_a_scorer_knows_which_way_is_better():
+    X = Y[:, np.newaxis]
+    model = LinearRegression().fit(X, P)
+    assert WAPE.scorer()(model, X, P) == -WAPE(P, model.predict(X))
+    assert R2.scorer()(model, X, P) == pytest.approx(model.score(X, P))
+
+
+def test_it_clones_pickles_and_shows():
+    metric = clone(WAPE).set_params(confidence_level=0.8, method="delta")
+    for other in (clone(metric), pickle.loads(pickle.dumps(metric))):
+        assert type(other) is CustomRegressionCI
+        assert other.get_params() == metric.get_params()
+        assert other(Y, P).confidence_interval() == metric(Y, P).confidence_interval()
+        assert other.__name__ == "wape"
+    assert set(metric.get_params()) == {
+        "g",
+        "features",
+        "name",
+        "bounds",
+        "greater_is_better",
+        "confidence_level",
+        "method",
+    }
+    assert repr(metric).startswith("CustomRegressionCI(")
+    assert "confidence_level=0.8" in repr(metric)
+
+
+# --------------------------------------------------------------------------------------
+# What will not do
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("g", "error", "message"),
+    [
+        (lambda a, b: abs(a - b), ValueError, "is not complex-safe"),
+        (lambda a, b: np.real(a) / b, ValueError, "is not complex-safe"),
+        (lambda a, b: np.cbrt(a), TypeError, "failed on complex numbers"),
+        (lambda a, b: math.sqrt(a), TypeError, "not abs, float, min, max or functions"),
+        (lambda a: a, TypeError, "must take 2 means, one for each column"),
+        (lambda a, b: "one", TypeError, "and return a number; on them it raised Value"),
+        (lambda a, b: [a, b], ValueError, r"return a number, got .* shape \(2,\)"),
+        (lambda a, b: -a / b, ValueError, "^bounds of 'bad' must hold its values"),
+    ],
+)
+def test_functions_that_will_not_do(g, error, message):
+    metric = make_metric_ci(g, features=error_and_total, name="bad", bounds=(0, np.inf))
+    for call in (
+        lambda: metric(Y, P),
+        lambda: joint_report(Y, PREDICTED, metrics=metric),
+    ):
+        with pytest.raises(error, match=message) as caught:
+            call()
+        assert "'bad'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("features", "error", "message"),
+    [
+        (lambda y, p: y - p, ValueError, r"\(n, k\), .* 250 rows, got shape \(250,\)"),
+        (lambda y, p: [y, p], ValueError, r"got shape \(2, 250\)"),
+        (lambda y, p: np.zeros((250, 0)), ValueError, r"got shape \(250, 0\)"),
+        (lambda y: y, TypeError, "must take arrays y_true and y_pred"),
+        (lambda y, p: y.tolist() - p.tolist(), TypeError, "it raised TypeError"),
+        (lambda y, p: [["a"]] * 250, TypeError, "an array of numbers"),
+        (
+            lambda y, p: np.where(y > Y[3] - 1e-9, np.nan, y)[:, np.newaxis],
+            ValueError,
+            "must be finite, got nan for y_true",
+        ),
+    ],
+)
+def test_features_that_will_not_do(features, error, message):
+    metric = make_metric_ci(mean, features=features, name="bad", bounds=(0, np.inf))
+    with pytest.raises(error, match=f"^features of 'bad' .*{message}"):
+        metric(Y, P)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"g": 1}, TypeError, r"^g must be a function g\(mean_1, ..., mean_k\), got 1"),
+        ({"features": 1}, TypeError, r"^features must be a function features\(y_true"),
+        ({"bounds": (1, 0)}, ValueError, "^bounds must be"),
+        ({"name": ""}, ValueError, "^name must be a non-empty string"),
+    ],
+)
+def test_wrong_arguments(changed, error, message):
+    given = {"g": mean, "features": square, "name": "own", "bounds": (0, 1)}
+    with pytest.raises(error, match=message):
+        make_metric_ci(**given | changed)
+
+
+def test_undefined_at_the_data():
+    with pytest.warns(UndefinedMetricWarning):
+        found = WAPE(np.zeros(N), np.zeros(N))
+    assert np.isnan(found)
+    with pytest.warns(DegenerateVarianceWarning, match="whole range"):
+        found = WAPE(np.zeros(N), P).confidence_interval()
+    assert found == (0, np.inf)
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1e8])
+def test_the_scale_of_the_numbers_is_of_no_matter(factor):
+    found = WAPE(factor * Y, factor * P)
+    assert found.confidence_interval() == pytest.approx(
+        WAPE(Y, P).confidence_interval()
+    )
+    bad = make_metric_ci(
+        lambda a, b: abs(a - b), features=error_and_total, name="bad", bounds=(0, 1e9)
+    )
+    with pytest.raises(ValueError, match="is not complex-safe"):
+        bad(factor * Y, factor * P)
