@@ -485,6 +485,7 @@ ALIASES: dict[str, str] = {
     "youden": "informedness",
     "auc": "roc_auc",
     "auroc": "roc_auc",
+    "roc_auc_ovr": "roc_auc",
     "ap": "average_precision",
     "brier": "brier_score",
 }

@@ -164,6 +164,16 @@ def classification_report_ci(
     >>> y = ["ant", "bee", "cat"] * 40
     >>> predicted = ["ant", "bee", "bee", "ant", "bee", "cat"] * 20
     >>> print(classification_report_ci(y, predicted, method="score"))
+    Joint 95% confidence intervals (score), n = 120, critical value 2.77...
+    <BLANKLINE>
+                  precision             recall                f1-score              ...
+    ------------------------------------------------------------------------------...
+    ant           1.000 [0.839, 1.000]  1.000 [0.839, 1.000]  1.000 [0.912, 1.000]  40
+    bee           0.667 [0.488, 0.808]  1.000 [0.839, 1.000]  0.800 [0.656, 0.894]  40
+    cat           1.000 [0.722, 1.000]  0.500 [0.299, 0.701]  0.667 [0.461, 0.824]  40
+    accuracy                                                  0.833 [0.720, 0.907]  120
+    macro avg     0.889 [0.787, 0.936]  0.833 [0.766, 0.900]  0.822 [0.719, 0.899]  120
+    weighted avg  0.889 [0.778, 0.926]  0.833 [0.720, 0.907]  0.822 [0.695, 0.903]  120
     """
     level = check_confidence_level(confidence_level)
     check_average(None, labels, None)

@@ -104,6 +104,7 @@ class HammingLossCI(_AgreementCI):
     >>> y_true = [[0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]] * 10
     >>> y_pred = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]] * 10
     >>> HammingLossCI()(y_true, y_pred)
+    hamming_loss = 0.167 [0.080, 0.253], 95% interval (blurred, n = 40)
     """
 
     _measure = MEASURES["hamming_loss"]
@@ -183,6 +184,7 @@ class CohenKappaCI(_AgreementCI):
     cohen_kappa = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     >>> metric = CohenKappaCI(weights="quadratic")
     >>> metric.from_confusion_matrix([[40, 9, 1], [8, 30, 7], [2, 6, 47]])
+    cohen_kappa = 0.800 [0.719, 0.881], 95% interval (blurred, n = 150)
     """
 
     _measure = MEASURES["cohen_kappa"]
@@ -226,6 +228,7 @@ class RejectionRateCI(_AgreementCI):
     --------
     >>> from skci import RejectionRateCI
     >>> RejectionRateCI(abstain=-1)([0, 1] * 50, [0, 1, 0, -1] * 25)
+    rejection_rate = 0.250 [0.160, 0.340], 95% interval (blurred, n = 100)
     """
 
     _measure = Measure(

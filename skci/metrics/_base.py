@@ -57,9 +57,22 @@ class MetricCI(BaseEstimator):
     pos_label : int, float, bool or str, optional
         The positive label, for measures that single one out. If not given, 1, or that
         of the report. Labels that are strings need it.
+    average : {"binary", "micro", "macro", "weighted", "samples"} or None
+        How to treat several classes, for measures of one label against the rest:
+        "binary" (the default) for that of the positive label alone; "macro" for the
+        mean over classes; "weighted" for their mean by the number of true rows, a
+        number that is estimated as well; "micro" for the measure of all tables added
+        up; None for a report on each class; "samples", of several targets, for the mean
+        over rows. Areas under curves know "macro" (the default), "weighted" and None,
+        of each label against the rest.
+    labels : array-like, optional
+        Classes to average over, in the order of a report on each; those that occur if
+        not given. For metrics of scores all labels, in the order of their columns.
     zero_division : {0, 1, nan}, default=nan
         Estimate where the measure is undefined, for measures whose scikit-learn
-        function has this option. The interval is the whole range in any case.
+        function has this option, and what an undefined class counts as in an average;
+        NaN leaves it out. The interval is the whole range in any case, and that of an
+        average leaves open what undefined classes may be.
     """
 
     _measure: Trait

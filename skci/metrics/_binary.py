@@ -251,6 +251,9 @@ class F1CI(_ZeroDivisionCI):
     >>> metric = F1CI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
     f1 = 0.67 [0.54, 0.78], 95% interval (score, n = 100)
+    >>> metric = F1CI(average="macro", method="score")
+    >>> metric.from_confusion_matrix([[40, 9, 1], [8, 30, 7], [2, 6, 47]])
+    f1_macro = 0.774 [0.702, 0.833], 95% interval (score, n = 150)
     """
 
     _measure = MEASURES["f1"]

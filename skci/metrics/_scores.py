@@ -168,6 +168,12 @@ class _AreaCI(ScoreMetricCI):
         self.average = average
         self.labels = labels
 
+    @property
+    def name(self) -> str:
+        """String name of the metric."""
+        weighted = self.average == "weighted"
+        return f"{self._measure.name}_weighted" if weighted else self._measure.name
+
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         if self.average is not None:
@@ -275,11 +281,12 @@ class RocAucCI(_AreaCI):
     r"""Area under the ROC curve.
 
     The probability that a positive row has a greater score than a negative one, ties
-    counting half. The point estimate is that of :func:`sklearn.metrics.roc_auc_score`,
-    the standard error that of DeLong, DeLong and Clarke-Pearson (1988). Intervals are
-    formed on the logit scale, or by "delta" if asked for. Where all positive rows are
-    above all negative ones, the interval is :math:`[k / (k + z^2), 1]`, k the number of
-    rows of the rarer label. See :class:`MetricCI` for the options.
+    counting half; of more than two labels the mean over each against the rest. The
+    point estimate is that of :func:`sklearn.metrics.roc_auc_score`, the standard error
+    that of DeLong, DeLong and Clarke-Pearson (1988). Intervals are formed on the logit
+    scale, or by "delta" if asked for. Where all positive rows are above all negative
+    ones, the interval is :math:`[k / (k + z^2), 1]`, k the number of rows of the rarer
+    label. See :class:`MetricCI` for the options.
 
     Examples
     --------
@@ -297,7 +304,8 @@ class RocAucCI(_AreaCI):
 class AveragePrecisionCI(_AreaCI):
     r"""Average precision, a summary of the precision-recall curve.
 
-    The mean over the positive rows of the precision at their scores. The point estimate
+    The mean over the positive rows of the precision at their scores; of more than two
+    labels the mean over each against the rest. The point estimate
     is that of :func:`sklearn.metrics.average_precision_score`. Intervals are formed on
     the logit scale, or by "delta" if asked for. See :class:`MetricCI` for the options.
 
@@ -317,8 +325,9 @@ class AveragePrecisionCI(_AreaCI):
 class BrierScoreCI(_LossCI):
     r"""Brier score, the mean squared error of a probability.
 
-    The point estimate is that of :func:`sklearn.metrics.brier_score_loss`. Less is
-    better. See :class:`MetricCI` for the options.
+    Of more than two labels the squared errors of all are added up. The point estimate
+    is that of :func:`sklearn.metrics.brier_score_loss`. Less is better. See
+    :class:`MetricCI` for the options.
 
     Examples
     --------
