@@ -354,7 +354,7 @@ class JointEstimate:
 
     def _gradient(self, own: Parameter) -> Array:
         """Gradient in moments of all rows."""
-        return own.linearised.gradient * (self.n_samples / max(own.n_samples, 1))
+        return own.linearised.gradient * self.sampling.growth(own)
 
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""

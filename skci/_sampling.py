@@ -77,15 +77,21 @@ class Sampling:
         """Influence values on its own cells and, zero, in rows that it does not see.
 
         The fewer rows it sees, the more one of them weighs; and the variance is that of
-        these rows alone.
+        these rows alone, around their mean.
         """
         if not own.partial:
             return influence
-        growth = self.design.n_samples / max(own.n_samples, 1)
+        influence = influence - own.counts @ influence / max(own.counts.sum(), 1.0)
+        growth = self.growth(own)
         units, all_units = self.units(own), self.design.n_units
         if self.design.strata is None and units > 1:
             growth *= math.sqrt(units / (units - 1) * (all_units - 1) / all_units)
         return np.append(influence * growth, 0.0)
+
+    def growth(self, own: Parameter) -> float:
+        """How much more a row weighs among those that a parameter sees."""
+        seen = float(own.counts.sum())
+        return float(self.design.weights.sum()) / seen if seen else 1.0
 
     def units(self, own: Parameter) -> int:
         """Count the rows, or clusters, that a parameter sees."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -137,7 +138,8 @@ def labelled_table(
                 columns, positive, negative, weights, clusters, merged
             )
             if table is not None:
-                return table
+                label = columns[0].dtype.type(positive).item()
+                return replace(table, labels=(negative, label))
     known = _labels(names, columns, more, abstain)
     if len(known) <= 2:
         known = _ordered(known, positive, pos_label is not None, any_pos_label)

@@ -55,7 +55,7 @@ class ClassificationReport(Report):
 
     @property
     def support(self) -> dict[str, float]:
-        """Number of true rows of each class, or their weight."""
+        """Number of true rows of each class, or what they weigh."""
         return dict(self._support)
 
     def _with(self, joint: JointEstimate) -> ClassificationReport:
@@ -198,7 +198,10 @@ def classification_report_ci(
         random_state=fixed_seed(random_state),
     )
     warn_of_undefined(joint)
-    return ClassificationReport(joint, lines.support)
+    total = joint.n_samples if sample_weight is None else np.sum(sample_weight)
+    scale = float(total) / joint.n_samples
+    support = {name: rows * scale for name, rows in lines.support.items()}
+    return ClassificationReport(joint, support)
 
 
 class _Lines:

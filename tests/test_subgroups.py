@@ -1,0 +1,368 @@
+"""Reports within subgroups, gaps between them, and rules that abstain."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.metrics as sk
+from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression
+
+from skci import (
+    F1CI,
+    AccuracyCI,
+    JointEvaluator,
+    RejectionRateCI,
+    RocAucCI,
+    combine_independent,
+    joint_report,
+)
+from skci.exceptions import DegenerateVarianceWarning
+
+RNG = np.random.default_rng(5)
+N = 600
+Y = RNG.integers(0, 3, N)
+RULES = {
+    name: np.where(RNG.random(N) < right, Y, RNG.integers(0, 3, N))
+    for name, right in (("A", 0.8), ("B", 0.6))
+}
+SEX = RNG.choice(["f", "m"], N, p=[0.7, 0.3])
+AGE = RNG.choice([1, 2, 3], N)
+GROUPS = RNG.integers(0, 90, N)
+WEIGHTS = RNG.uniform(0.5, 2, N)
+ERRORS = ["mean_squared_error", "r2"]
+METRICS = ["accuracy", "f1_macro", "mcc", "precision_weighted"]
+
+
+def jackknife(statistic, groups):
+    """Standard error from leaving out each group, near its infinitesimal kind."""
+    step = 1e-5
+    each = np.array(
+        [
+            statistic(np.where(groups == g, 1 + step, 1 - step))
+            - statistic(np.where(groups == g, 1 - step, 1 + step))
+            for g in np.unique(groups)
+        ]
+    ) / (4 * step)
+    number = len(each)
+    return np.sqrt(number / (number - 1) * ((each - each.mean()) ** 2).sum())
+
+
+# --------------------------------------------------------------------------------------
+# Subgroups
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+def test_a_subgroup_is_a_report_on_its_rows(method):
+    report = joint_report(Y, RULES, metrics=METRICS, by=SEX, method=method)
+    assert len(report) == 2 * len(METRICS) * 2
+    for sex in ("f", "m"):
+        rows = sex == SEX
+        own = {name: rule[rows] for name, rule in RULES.items()}
+        alone = joint_report(Y[rows], own, metrics=METRICS, method=method)
+        chosen = report.select(subgroup=sex)
+        assert_allclose(chosen.covariance, alone.covariance, rtol=1e-10, atol=1e-12)
+        for key in alone:
+            assert report[(*key, sex)] == alone[key]
+            for found, expected in ((chosen, alone), (report, alone)):
+                within = found.individual()[(*key, sex)].confidence_interval()
+                whole = expected.individual()[key].confidence_interval()
+                assert_allclose(within, whole, rtol=1e-8)
+            joint = chosen[(*key, sex)].confidence_interval()
+            assert_allclose(joint, alone[key].confidence_interval(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+def test_gaps_are_differences_of_independent_samples(method):
+    options = {"metrics": ["accuracy", "f1_macro"], "method": method}
+    gaps = joint_report(Y, RULES["A"], by=SEX, **options).gaps()
+    apart = combine_independent(
+        {
+            sex: joint_report(Y[sex == SEX], RULES["A"][sex == SEX], **options)
+            for sex in ("f", "m")
+        }
+    ).differences()
+    assert gaps.to_dict()["metric"] == ["accuracy", "f1_macro"]
+    assert_allclose(gaps.estimates, apart.estimates)
+    # but for n / (n - 1) of all rows, not of each subgroup
+    assert_allclose(gaps.covariance, apart.covariance, rtol=2 / np.sum(SEX == "m"))
+    assert_allclose(
+        gaps.individual()._limits(), apart.individual()._limits(), atol=2e-4
+    )
+
+
+def test_gaps_know_that_groups_reach_into_several_subgroups():
+    def gap(weights):
+        first, second = (
+            sk.f1_score(
+                Y[rows], RULES["A"][rows], average="macro", sample_weight=weights[rows]
+            )
+            for rows in (SEX == "f", SEX == "m")
+        )
+        return first - second
+
+    report = joint_report(
+        Y, RULES["A"], metrics="f1_macro", by=SEX, groups=GROUPS, method="delta"
+    )
+    found = report.gaps()["y_pred", "f1_macro", "f", "m"]
+    assert found.standard_error == pytest.approx(jackknife(gap, GROUPS), rel=1e-4)
+
+
+def test_several_columns():
+    by = {"sex": SEX, "age": AGE}
+    options = {"metrics": "accuracy", "method": "score"}
+    report = joint_report(Y, RULES, by=by, **options)
+    rows = (SEX == "m") & (AGE == 2)
+    expected = np.mean(Y[rows] == RULES["B"][rows])
+    assert report["B", "accuracy", "m", "2"] == pytest.approx(expected)
+    assert report.to_frame().index.names == ["rule", "metric", "sex", "age"]
+    gaps = report.gaps(control="f, 1")
+    assert len(gaps) == 2 * 5
+    assert ("A", "accuracy", "m, 3", "f, 1") in list(gaps)
+    assert len(report.gaps()) == 2 * 15
+    assert str(joint_report(Y, RULES, by=pd.DataFrame(by), **options)) == str(report)
+    named = joint_report(Y, RULES, by=pd.Series(SEX, name="sex"), **options)
+    assert "sex" in named.to_dict()
+
+
+def test_rules_are_compared_within_each_subgroup():
+    report = joint_report(Y, RULES, metrics=METRICS[:2], by=SEX)
+    compared = report.differences()
+    assert list(compared) == [
+        (metric, sex, "A", "B") for metric in METRICS[:2] for sex in ("f", "m")
+    ]
+    said = report.findings(by="differences")
+    assert "On accuracy, subgroup = f, B is worse than A." in said
+    assert report.select(subgroup="f").best("accuracy").rules == ["A"]
+    assert report.select(subgroup="f").letters("accuracy") == {"A": "a", "B": "b"}
+    with pytest.raises(ValueError, match="one subgroup, got 2; choose one by"):
+        report.best("accuracy")
+    with pytest.raises(KeyError, match="subgroup must be one of"):
+        report.select(shop="f")
+    with pytest.raises(KeyError, match=r"subgroup must be one of .*got 'x'"):
+        report.select(subgroup="x")
+
+
+@pytest.mark.parametrize("rows", [{}, {"groups": GROUPS, "sample_weight": WEIGHTS}])
+def test_scores_and_numbers_within_subgroups(rows):
+    truth = Y > 0
+    score = RNG.normal(size=N) + truth
+    number = Y + RNG.normal(size=N)
+    areas = joint_report(truth, y_score=score, metrics="roc_auc", by=SEX, **rows)
+    errors = joint_report(Y, number, metrics=ERRORS, by=SEX, **rows)
+    for sex in ("f", "m"):
+        own = sex == SEX
+        within = {name: values[own] for name, values in rows.items()}
+        alone = RocAucCI()(truth[own], score[own], **within)
+        assert areas["y_pred", "roc_auc", sex] == pytest.approx(float(alone))
+        same = joint_report(Y[own], number[own], metrics=ERRORS, **within)
+        for name in ERRORS:
+            found = errors["y_pred", name, sex]
+            assert found == pytest.approx(float(same["y_pred", name]))
+            if not rows:
+                error = same["y_pred", name].standard_error
+                assert found.standard_error == pytest.approx(error)
+        if not rows:
+            error = areas["y_pred", "roc_auc", sex].standard_error
+            assert error == pytest.approx(alone.standard_error)
+    assert len(areas.gaps()) == 1 and len(errors.gaps()) == 2
+
+
+def test_targets_within_subgroups():
+    truth = RNG.random((N, 3)) < 0.4
+    predicted = np.where(RNG.random((N, 3)) < 0.8, truth, ~truth)
+    metrics = ["f1_macro", "f1_samples", "accuracy", "hamming_loss"]
+    report = joint_report(truth, predicted, metrics=metrics, by=SEX)
+    alone = joint_report(truth[SEX == "m"], predicted[SEX == "m"], metrics=metrics)
+    for name in metrics:
+        found, expected = report["y_pred", name, "m"], alone["y_pred", name]
+        assert found == pytest.approx(float(expected))
+        assert found.standard_error == pytest.approx(expected.standard_error)
+
+
+def test_an_evaluator_reports_on_subgroups():
+    X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
+    rule = LogisticRegression().fit(X, Y)
+    report = JointEvaluator({"L": rule}, ["accuracy", "log_loss", "roc_auc"]).evaluate(
+        X, Y, by=SEX
+    )
+    rows = SEX == "f"
+    expected = sk.log_loss(Y[rows], rule.predict_proba(X[rows]))
+    assert report["L", "log_loss", "f"] == pytest.approx(expected)
+    expected = sk.roc_auc_score(Y[rows], rule.predict_proba(X[rows]), multi_class="ovr")
+    assert report["L", "roc_auc", "f"] == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_subgroup_that_tells_nothing():
+    y = (Y == 0) & (SEX == "m")
+    with pytest.warns(UndefinedMetricWarning, match="recall of y_pred, subgroup = f"):
+        report = joint_report(y, Y == 0, metrics="recall", by=SEX)
+    assert report["y_pred", "recall", "f"].confidence_interval() == (0, 1)
+    alone = np.where(np.arange(N) == 7, "one", "many")
+    report = joint_report(Y, RULES["A"], metrics="accuracy", by=alone, method="blurred")
+    assert report["y_pred", "accuracy", "one"].confidence_interval() == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("by", "error", "message"),
+    [
+        (SEX[:-1], ValueError, "^by must have an entry for each"),
+        ({"rule": SEX}, ValueError, "^by must have a column or more, of other names"),
+        ({}, ValueError, "^by must have a column or more"),
+        (np.where(SEX == "f", 1.0, np.nan), ValueError, "^by must name a subgroup"),
+    ],
+)
+def test_wrong_subgroups(by, error, message):
+    with pytest.raises(error, match=message):
+        joint_report(Y, RULES, metrics="accuracy", by=by)
+
+
+def test_gaps_need_subgroups():
+    with pytest.raises(ValueError, match=r"^gaps needs a report with by="):
+        joint_report(Y, RULES, metrics="accuracy").gaps()
+    report = joint_report(Y, RULES, metrics="accuracy", by=SEX)
+    with pytest.raises(KeyError, match="control must be one of"):
+        report.gaps(control="x")
+
+
+# --------------------------------------------------------------------------------------
+# No answer
+# --------------------------------------------------------------------------------------
+
+ASKED = {
+    name: np.where(RNG.random(N) < share, -1, rule)
+    for (name, rule), share in zip(RULES.items(), (0.2, 0.1), strict=True)
+}
+
+
+def answered(measure, rule, weights=None):
+    rows = rule != -1
+    own = None if weights is None else weights[rows]
+    return measure(Y[rows], rule[rows], sample_weight=own)
+
+
+def f1_macro(y, p, sample_weight):
+    return sk.f1_score(y, p, average="macro", sample_weight=sample_weight)
+
+
+MEASURES = {
+    "accuracy": sk.accuracy_score,
+    "error_rate": sk.zero_one_loss,
+    "f1_macro": f1_macro,
+    "mcc": sk.matthews_corrcoef,
+}
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weights"])
+def test_metrics_are_of_the_answers(weights):
+    report = joint_report(
+        Y,
+        ASKED,
+        metrics=[*MEASURES, "rejection_rate"],
+        abstain=-1,
+        sample_weight=weights,
+        groups=GROUPS,
+        method="delta",
+    )
+    own = np.ones(N) if weights is None else weights
+    for rule, labels in ASKED.items():
+        for name, measure in MEASURES.items():
+            found = report[rule, name]
+            assert found == pytest.approx(answered(measure, labels, weights))
+            among = partial(answered, measure, labels)
+            expected = jackknife(lambda more: among(more * own), GROUPS)  # noqa: B023
+            assert found.standard_error == pytest.approx(expected, rel=1e-4)
+        rejected = np.average(labels == -1, weights=weights)
+        assert report[rule, "rejection_rate"] == pytest.approx(rejected)
+
+
+def test_the_accuracy_of_answers_is_that_of_fewer_rows():
+    report = joint_report(Y, ASKED, metrics="accuracy", abstain=-1, method="score")
+    for rule, labels in ASKED.items():
+        rows = labels != -1
+        alone = AccuracyCI(method="score")(Y[rows], labels[rows])
+        found = report.individual()[rule, "accuracy"]
+        assert found.confidence_interval() == alone.confidence_interval()
+        assert found.standard_error == pytest.approx(alone.standard_error)
+
+
+def test_rules_that_answer_different_rows_are_compared():
+    def difference(weights):
+        first, second = (answered(f1_macro, rule, weights) for rule in ASKED.values())
+        return first - second
+
+    options = {"metrics": "f1_macro", "abstain": -1}
+    grouped = joint_report(Y, ASKED, groups=GROUPS, method="delta", **options)
+    found = grouped.differences()["f1_macro", "A", "B"]
+    assert found == pytest.approx(difference(np.ones(N)))
+    expected = jackknife(difference, GROUPS)
+    assert found.standard_error == pytest.approx(expected, rel=1e-4)
+    delta, blurred, score = (
+        joint_report(Y, ASKED, method=method, **options)
+        .differences()["f1_macro", "A", "B"]
+        .confidence_interval()
+        for method in ("delta", "blurred", "score")
+    )
+    assert_allclose(delta, score, atol=0.005)
+    assert_allclose(delta, blurred, atol=0.01)
+
+
+def test_rejection_rate_is_a_proportion():
+    metric = RejectionRateCI(abstain=-1, method="wilson")
+    found = metric(Y, ASKED["A"])
+    rejected = int(np.sum(ASKED["A"] == -1))
+    rows = AccuracyCI(method="wilson")(np.ones(N), np.arange(N) < rejected)
+    assert found.confidence_interval() == rows.confidence_interval()
+    words = np.array(["ant", "bee", "cat"])[Y]
+    unsure = np.where(ASKED["A"] == -1, "unsure", words)
+    alone = RejectionRateCI(abstain="unsure")(words, unsure)
+    assert alone == pytest.approx(rejected / N)
+    binary = joint_report(
+        Y == 1,
+        np.where(ASKED["A"] == -1, 9, Y == 1),
+        metrics=["f1", "recall"],
+        abstain=9,
+    )
+    assert binary["y_pred", "f1"] == 1
+
+
+def test_an_evaluator_takes_no_answer():
+    class Shy(BaseEstimator):
+        def predict(self, X):
+            return ASKED["A"]
+
+    evaluator = JointEvaluator(
+        {"shy": Shy()}, ["rejection_rate", "accuracy"], abstain=-1
+    )
+    report = evaluator.evaluate(np.zeros((N, 1)), Y)
+    assert report["shy", "accuracy"] == pytest.approx(
+        answered(sk.accuracy_score, ASKED["A"])
+    )
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_no_answer_at_all():
+    with pytest.warns(UndefinedMetricWarning, match="accuracy of y_pred: undefined"):
+        report = joint_report(
+            Y, np.full(N, -1), metrics=["accuracy", "rejection_rate"], abstain=-1
+        )
+    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring"):
+        found = report["y_pred", "rejection_rate"].confidence_interval()
+    assert 0.98 < found.low < found.high == 1
+    assert report["y_pred", "accuracy"].confidence_interval() == (0, 1)
+    assert report["y_pred", "rejection_rate"] == 1
+
+
+def test_wrong_answers():
+    with pytest.raises(ValueError, match=r"^abstain must be no label of y_true, got 1"):
+        joint_report(Y, RULES, metrics="accuracy", abstain=1)
+    with pytest.raises(ValueError, match=r"^abstain must be the label that stands for"):
+        joint_report(Y, RULES, metrics="rejection_rate")
+    with pytest.raises(ValueError, match="must hold two labels"):
+        joint_report(Y, ASKED, metrics=F1CI(), abstain=-1)
