@@ -19,6 +19,14 @@ def labels(n: int, rules: int = 1, dtype: Any = np.int64) -> tuple[Array, list[A
     return truth.astype(dtype), [response.astype(dtype) for response in responses]
 
 
+def many_labels(n: int, number: int) -> tuple[Array, Array]:
+    """Draw one of many labels, and a rule that knows four in five of them."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, number, n)
+    guess = rng.integers(0, number, n)
+    return truth, np.where(rng.random(n) < 0.8, truth, guess)
+
+
 def scored(n: int, rules: int = 1) -> tuple[Array, list[Array]]:
     """Draw a truth and probabilities that know less and less of it."""
     rng = np.random.default_rng(0)

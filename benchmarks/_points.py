@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from _effort import Effort
-from _labels import Array, labels, named, scored
+from _labels import Array, labels, many_labels, named, scored
 from _rows import Row, Section, compared
 from _timing import sidebyside
 from sklearn.metrics import (
@@ -52,6 +52,7 @@ def rows(effort: Effort) -> Iterator[Row]:
     yield f05_row(effort, effort.rows, np.bool_)
     yield text_row(effort, effort.rows)
     yield from peer_rows(effort)
+    yield macro_row(effort, 100)
     yield area_row(effort, "")
     yield area_row(effort, " of 3 digits", digits=3)
     yield report_row(effort)
@@ -103,6 +104,21 @@ def peer_rows(effort: Effort) -> Iterator[Row]:
             effort.repeats,
         )
         yield compared(f"F1CI, {n:,} int64", "confidenceinterval.f1_score", times)
+
+
+def macro_row(effort: Effort, number: int) -> Row:
+    """Compare an average over many classes."""
+    y, p = many_labels(effort.rows, number)
+    return compared(
+        f"F1CI, macro over {number} classes, {effort.rows:,} int64",
+        "f1_score",
+        sidebyside(
+            partial(looked_at, skci.F1CI(average="macro"), y, p),
+            partial(f1_score, y, p, average="macro"),
+            max(3, effort.repeats // 3),
+        ),
+        goal=1,
+    )
 
 
 def area_row(effort: Effort, kind: str, digits: int = 17) -> Row:
