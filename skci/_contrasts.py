@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,17 +75,16 @@ def combination(
     coefficients = tuple(float(weight) for weight in weights.values())
     name = ", ".join(labels.values())
     trait = _trait_of(parameters, coefficients, ratio, name)
+    listed, smoothing = _possible(parameters)
+    if method is not None and (reason := refusal(method, trait)):
+        raise ValueError(reason)
+    if listed is None:
+        trait = replace(trait, smooth=False)
     if method is None:
         serving = {own.method for own in parameters if not refusal(own.method, trait)}
-        method = serving.pop() if len(serving) == 1 else None
-    listed, smoothing = _possible(parameters)
-    if method is None:
-        refused = listed is None or refusal("score", trait)
-        method = "delta" if refused else "score"
-    reason = refusal(method, trait)
-    if reason:
-        raise ValueError(reason)
-    if listed is None and METHODS[method].smooths:
+        fallback = "delta" if refusal("score", trait) else "score"
+        method = serving.pop() if len(serving) == 1 else fallback
+    elif listed is None and METHODS[method].smooths:
         raise ValueError(
             f"method={method!r} needs contrasts with at most {MOST_CELLS} possible "
             f"outcomes, which {name!r} has not; use one of "

@@ -82,7 +82,7 @@ class ClassificationReport(Report):
     def _drawing(self) -> dict[str, Any]:
         return super()._drawing() | {
             "rules": self._labels["class"],
-            "metrics": self._labels["metric"],
+            "metrics": list(map(_column, self._labels["metric"])),
         }
 
     def _table(self) -> list[list[str]]:
@@ -94,8 +94,7 @@ class ClassificationReport(Report):
         for (name, metric), own, (low, high) in zip(
             self, self._joint.parameters, limits, strict=True
         ):
-            column = metric if metric in _COLUMNS else "f1-score"
-            rows[name][column] = (
+            rows[name][_column(metric)] = (
                 f"{own.estimate:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
             )
         lines = [
@@ -103,6 +102,11 @@ class ClassificationReport(Report):
             for name, cells in rows.items()
         ]
         return [["", *_COLUMNS, "support"], *lines]
+
+
+def _column(metric: str) -> str:
+    """Find the column of a metric; the accuracy is in the last one."""
+    return metric if metric in _COLUMNS else "f1-score"
 
 
 def classification_report_ci(

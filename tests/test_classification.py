@@ -115,7 +115,7 @@ def test_how_it_is_shown():
     assert frame.loc[("ant", "recall"), "support"] == np.sum(Y == 0)
     assert "<table" in report._repr_html_()
     panels = [axes.get_title() for axes in report.plot().axes_]
-    assert panels == ["precision", "recall", "f1-score", "accuracy"]
+    assert panels == ["precision", "recall", "f1-score"]
 
 
 @pytest.mark.parametrize(

@@ -366,3 +366,17 @@ def test_wrong_answers():
         joint_report(Y, RULES, metrics="rejection_rate")
     with pytest.raises(ValueError, match="must hold two labels"):
         joint_report(Y, ASKED, metrics=F1CI(), abstain=-1)
+
+
+def test_a_difference_with_many_outcomes_falls_back_on_delta():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 10, N)
+    rules = {name: np.where(rng.random(N) < 0.8, y, 0) for name in "AB"}
+    report = joint_report(y, rules, metrics=["f1_macro", "accuracy"], method="score")
+    compared = report.differences()
+    assert [found.method for found in map(compared.__getitem__, compared)] == [
+        "delta",
+        "score",
+    ]
+    with pytest.raises(ValueError, match="at most 256 possible outcomes"):
+        report.differences(method="score")
