@@ -112,10 +112,15 @@ SCIKIT = {
 }
 
 
+def pairs(truth, answer):
+    """Which are true positives, false positives, false and true negatives."""
+    return truth & answer, ~truth & answer, truth & ~answer, ~truth & ~answer
+
+
 def one_vs_rest(weights, truth, answer):
     """Counts of true positives, false positives, false and true negatives."""
-    pairs = truth & answer, ~truth & answer, truth & ~answer, ~truth & ~answer
-    return [weights @ pair.astype(float) for pair in pairs]
+    cells = weights @ np.hstack(pairs(truth, answer)).astype(float)
+    return np.split(cells, 4, axis=-1)
 
 
 def averaged(formula, average, weights, truth, answer, zero_division=np.nan):
@@ -125,8 +130,7 @@ def averaged(formula, average, weights, truth, answer, zero_division=np.nan):
     if average == "micro":
         cells = [cell.sum(axis=-1, keepdims=True) for cell in cells]
     if average == "samples":
-        pairs = truth & answer, ~truth & answer, truth & ~answer, ~truth & ~answer
-        cells = [pair.sum(axis=1) for pair in pairs]
+        cells = [pair.sum(axis=1) for pair in pairs(truth, answer)]
     with np.errstate(all="ignore"):
         values = formula(*cells)
     values = np.where(np.isnan(values), zero_division, values)
@@ -252,8 +256,10 @@ AGREEMENT = {
 
 def levels(weights, positive, scores):
     """Weights of the positive and of the negative rows at each score, ascending."""
-    at = (scores[:, np.newaxis] == np.unique(scores)).astype(float)
-    return (weights * positive) @ at, (weights * ~positive) @ at
+    at = scores[:, np.newaxis] == np.unique(scores)
+    own = positive[:, np.newaxis]
+    both = weights @ np.hstack([at & own, at & ~own]).astype(float)
+    return np.split(both, 2, axis=-1)
 
 
 def roc_area(weights, positive, scores):

@@ -1,7 +1,6 @@
 """The battery of several classes and targets: what holds for every metric of them."""
 
 import inspect
-import warnings
 from functools import lru_cache
 
 import numpy as np
@@ -35,9 +34,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from skci import (
     F1CI,
     AccuracyCI,
-    BrierScoreCI,
     CohenKappaCI,
-    HammingLossCI,
     LogLossCI,
     MatthewsCorrCoefCI,
     PositiveLikelihoodRatioCI,
@@ -123,13 +120,11 @@ def test_every_average_is_in_the_battery():
 
 @pytest.mark.parametrize("average", ["micro", "macro", "weighted", "samples"])
 def test_names_tell_the_average(average):
-    for name, (metric, _) in ONE_VS_REST.items():
+    for metric, _ in ONE_VS_REST.values():
         named = resolve_metric(f"{metric.name}_{average}")
+        assert type(named) is type(metric)
         assert named.average == average
         assert named.name == f"{metric.name}_{average}"
-        assert name.startswith("tversky") or type(named) is type(
-            CASES[f"{name}_macro"].metric
-        )
 
 
 # --------------------------------------------------------------------------------------
@@ -616,19 +611,12 @@ def test_accuracy_of_several_labels_is_a_proportion(method):
     assert_allclose(found.confidence_interval(), tuple(expected), rtol=1e-10)
 
 
-@every_average
-def test_shrinking_does_not_serve_an_average(name, reads):
-    rows = SOME[reads]()
-    metric = set_to(CASES[name].metric, method="plus-four")
-    if metric.average is None and name not in PLAIN_RATIOS:
-        assert are_honest(metric(rows.y, rows.p), metric.bounds)
-        return
-    with pytest.raises(ValueError, match="'plus-four' needs .* use one of"):
-        metric(rows.y, rows.p)
-
-
-PLAIN_RATIOS = [f"{name}_None" for name in [*OFTEN_INFINITE, "lift"]]
-"""Whose scale shrinking distorts even by themselves."""
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted", "samples"])
+@pytest.mark.parametrize("name", ONE_VS_REST)
+def test_shrinking_does_not_serve_an_average(name, average):
+    metric = set_to(ONE_VS_REST[name][0], average=average, method="plus-four")
+    with pytest.raises(ValueError, match=rf"'plus-four' .*_{average}' is not; use one"):
+        metric(THREE.y, THREE.p)
 
 
 @pytest.mark.parametrize("name", OF_MANY_METHODS)
@@ -648,7 +636,7 @@ def test_score_limits_are_of_few_cells(name):
 # Simulation
 # --------------------------------------------------------------------------------------
 
-DRAWS = 50_000
+DRAWS = 25_000
 POPULATIONS = {
     "labels": [
         some_labels(20_000, seed=1, right=0.5),
@@ -658,7 +646,7 @@ POPULATIONS = {
     "targets": [
         some_targets(20_000, seed=1, shares=(0.7, 0.4, 0.3)),
         some_targets(20_000, seed=2, shares=(0.3, 0.3)),
-        some_targets(20_000, seed=3, shares=(0.7, 0.6, 0.2, 0.2)),
+        some_targets(20_000, seed=3, shares=(0.7, 0.6, 0.2)),
     ],
     "scores": [
         some_scores(4000, seed=1),
@@ -682,8 +670,181 @@ def samples(reads, setting):
 @every_pair
 @pytest.mark.parametrize("setting", range(3))
 def test_standard_errors_are_those_of_a_simulation(name, reads, setting):
-    """Within 2 %: the Monte Carlo error of a deviation of 50,000 values is 0.3 %."""
+    """Within 2 %: the Monte Carlo error of a deviation of 25,000 values is 0.45 %."""
     rows = POPULATIONS[reads][setting]
     found = set_to(CASES[name].metric, method="delta")(rows.y, rows.p)
     values = textbook(name, *samples(reads, setting))
     assert_allclose(standard_errors(found), values.std(axis=0), rtol=0.02)
+
+
+F1_TABLES = {
+    "fair": np.array([[40, 6, 4], [6, 20, 4], [2, 4, 14]]),
+    "good": np.array([[30, 2, 2], [1, 31, 1], [2, 1, 30]]),
+    "a rare class": np.array([[60, 5, 5], [5, 12, 3], [3, 2, 5]]),
+}
+
+
+def macro_f1(table):
+    hits, rows, columns = np.diagonal(table), table.sum(axis=1), table.sum(axis=0)
+    return np.mean(2 * hits / (rows + columns))
+
+
+@pytest.mark.parametrize("table", F1_TABLES)
+def test_score_intervals_of_macro_f1_cover(table):
+    """.95 within .02, of 100 rows; the Monte Carlo error of 700 draws is .008."""
+    shares = F1_TABLES[table] / 100
+    rng = np.random.default_rng(0)
+    metric = F1CI(average="macro", method="score")
+    held = 0
+    for cells in rng.multinomial(100, shares.ravel(), size=700):
+        low, high = metric.from_confusion_matrix(
+            cells.reshape(3, 3)
+        ).confidence_interval()
+        held += low <= macro_f1(shares) <= high
+    assert 0.93 <= held / 700 <= 0.97
+
+
+# --------------------------------------------------------------------------------------
+# Many at once
+# --------------------------------------------------------------------------------------
+
+
+def reported(reads, rows, others, metrics, **options):
+    """Report on a rule, and on another whose answers are to other rows."""
+    rules = {"A": rows.p, "B": others.p}
+    rules = {"y_score": rules} if reads == "scores" else {"y_pred": rules}
+    return joint_report(rows.y, **rules, metrics=metrics, method="delta", **options)
+
+
+def shifted(rows):
+    """Answers that were given to other rows."""
+    p, answer = (np.roll(own, 1, axis=0) for own in (rows.p, rows.answer))
+    return Rows(rows.y, p, rows.truth, answer)
+
+
+@pytest.mark.parametrize("reads", SOME)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_covariance_of_all_metrics_is_that_of_the_jackknife(reads, grouped):
+    rows, weights, _, groups = drawn(reads)
+    names = [name for name, own in PAIRS if own == reads]
+    metrics = {name: CASES[name].metric for name in names}
+    options = {"sample_weight": weights, "groups": groups if grouped else None}
+    report = reported(reads, rows, shifted(rows), metrics, **options)
+    changes = np.hstack(
+        [
+            more_of_each_row(name, own, weights)
+            for own in (rows, shifted(rows))
+            for name in names
+        ]
+    )
+    units = groups if grouped else np.arange(len(rows))
+    members = (units == np.unique(units)[:, np.newaxis]).astype(float)
+    of_units, n = members @ changes, len(members)
+    expected = n / (n - 1) * of_units.T @ of_units
+    assert_allclose(report.covariance, expected, rtol=1e-5, atol=1e-9)
+
+
+@every_pair
+def test_differences_have_the_standard_error_of_the_jackknife(name, reads):
+    rows, _, _, _ = drawn(reads)
+    report = reported(reads, rows, shifted(rows), {"own": CASES[name].metric})
+    found = [report.differences()[key] for key in report.differences()]
+    alike = np.ones(len(rows))
+    first, second = (
+        more_of_each_row(name, own, alike) for own in (rows, shifted(rows))
+    )
+    expected = jackknife(first - second, np.arange(len(rows)))
+    assert_allclose([own.standard_error for own in found], expected, rtol=1e-6)
+    values = textbook(name, rows) - textbook(name, shifted(rows))
+    assert_allclose(found, values, rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_a_rule_does_not_differ_from_itself(method):
+    metrics = ["f1_macro", "accuracy", "matthews_corrcoef", "precision_weighted"]
+    rules = {"A": THREE.p, "again": THREE.p.copy()}
+    compared = joint_report(THREE.y, rules, metrics=metrics, method=method)
+    compared = compared.differences()
+    assert [float(compared[key]) for key in compared] == [0, 0, 0, 0]
+    assert compared.pvalues.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+def test_rows_without_an_answer_are_left_out(method):
+    answered = np.arange(len(THREE)) % 5 > 0
+    p = np.where(answered, THREE.p, -1)
+    metrics = ["f1_macro", "accuracy", "cohen_kappa", "recall_weighted"]
+    found = joint_report(THREE.y, p, metrics=metrics, method=method, abstain=-1)
+    expected = joint_report(
+        THREE.y[answered], THREE.p[answered], metrics=metrics, method=method
+    )
+    assert_allclose(limits(found), limits(expected), rtol=1e-9)
+    assert_allclose(estimates(found), estimates(expected), rtol=1e-12)
+
+
+# --------------------------------------------------------------------------------------
+# What cannot be
+# --------------------------------------------------------------------------------------
+
+TARGETS = some_targets()
+
+
+@pytest.mark.parametrize(
+    ("metric", "y", "p", "message"),
+    [
+        (F1CI(), THREE.y, THREE.p, "two labels, got 3: 0, 1, 2; .* average over all"),
+        (F1CI(average="mean"), THREE.y, THREE.p, "average must be one of .*'macro'"),
+        (F1CI(labels=[0]), TWO.y, TWO.p, "labels must not be set with average='bin"),
+        (F1CI(average="macro", labels=[]), TWO.y, TWO.p, "at least one label, got "),
+        (F1CI(average="macro", labels="ab"), TWO.y, TWO.p, "at least one label, got"),
+        (
+            F1CI(average="samples", labels=[0]),
+            TARGETS.y,
+            TARGETS.p,
+            "labels must not be set with average='samples'",
+        ),
+        (
+            F1CI(average="macro", pos_label=1),
+            TARGETS.y,
+            TARGETS.p,
+            "pos_label must not be set with average='macro'",
+        ),
+        (
+            F1CI(average="macro"),
+            TARGETS.y,
+            TARGETS.p[:, :2],
+            r"y_pred must have the shape of y_true, \(150, 3\), got \(150, 2\)",
+        ),
+        (F1CI(average="macro"), TARGETS.y, THREE.p, "a column for each target, got"),
+        (F1CI(average="macro"), TARGETS.y, 2 * TARGETS.p, "must hold 0 or 1 for each"),
+        (MatthewsCorrCoefCI(), TARGETS.y, TARGETS.p, "of two labels, got 3 targets"),
+        (CohenKappaCI(), TARGETS.y, TARGETS.p, "of two labels, got 3 targets"),
+        (CohenKappaCI(weights="cubic"), THREE.y, THREE.p, "weights must be one of"),
+    ],
+)
+def test_wrong_labels(metric, y, p, message):
+    with pytest.raises(ValueError, match=message):
+        metric(y, p)
+
+
+def test_a_matrix_of_three_labels_needs_an_average():
+    matrix = F1_TABLES["fair"]
+    with pytest.raises(ValueError, match=r"of two labels, got 3 labels; set average"):
+        F1CI().from_confusion_matrix(matrix)
+
+
+@pytest.mark.parametrize(
+    ("metric", "score", "message"),
+    [
+        (RocAucCI(), np.ones(150), r"a column for each of the labels \[0, 1, 2\], got"),
+        (RocAucCI(), np.ones((150, 2)), r"got shape \(150, 2\)"),
+        (RocAucCI(), np.full((150, 3), np.nan), "must hold finite numbers"),
+        (RocAucCI(average="micro"), np.ones((150, 3)), "average must be one of"),
+        (LogLossCI(), np.full((150, 3), 0.3), "a row that adds up to 0.9"),
+        (LogLossCI(), np.full((150, 3), 2), "probabilities for 'log_loss', got"),
+    ],
+)
+def test_wrong_scores(metric, score, message):
+    with pytest.raises(ValueError, match=message):
+        metric(THREE.y, score)
