@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skci._classes import Averaged, Bits, Hits, marginals
+from skci._classes import AVERAGES, Averaged, Bits, Hits, marginals
 from skci._functionals import CellFunctional, Functional, Part
 from skci._intervals import refusal
 from skci._means import FunctionOfMeans, ratio
@@ -174,6 +174,11 @@ class Binding:
 
     def of_samples(self, trait: Trait, measure: Measure) -> Parameter:
         """Bind the mean over rows of a measure of the targets of each."""
+        if len(self.table.targets) == 1:
+            raise ValueError(
+                "average='samples' is over the targets of each row and needs several, "
+                f"got one; set average to one of {list(AVERAGES)}"
+            )
         truth, answer = self.answers
         bits = Bits.of_targets(truth, answer)
         tp, fp, fn = (each.sum(axis=1) for each in (bits.tp, bits.fp, bits.fn))
@@ -232,6 +237,12 @@ class Binding:
         many = len(self.table.targets) > 1
         known = list(self.table.targets if many else self.table.labels)
         if labels is not None:
+            unknown = [label for label in labels if label not in known]
+            if unknown:
+                kind = "targets" if many else "labels"
+                raise ValueError(
+                    f"labels must be some of the {kind} {known}, got {unknown}"
+                )
             return [known.index(label) for label in labels]
         if many:
             return list(range(len(known)))
@@ -291,7 +302,9 @@ class Binding:
         assert size is not None  # one of both branches has set it
         if size > MOST_CELLS or not smoothed:
             trait = replace(trait, smooth=False)
-        reason = refusal(self.method, trait)
+        too_many = view.listable and size > MOST_CELLS
+        cells = f" in a table of {size} cells, more than {MOST_CELLS}"
+        reason = refusal(self.method, trait, cells if too_many else "")
         if reason:
             raise ValueError(reason)
         metric = metric or self.metric

@@ -319,12 +319,12 @@ METHODS: dict[str, IntervalMethod] = {
 """Every interval method by its name."""
 
 
-def refusal(method: str, trait: Trait) -> str | None:
+def refusal(method: str, trait: Trait, where: str = "") -> str | None:
     """Say why a method cannot serve a measure, and which can; None if it can."""
     if METHODS[method].applies(trait):
         return None
     others = [name for name, other in METHODS.items() if other.applies(trait)]
     return (
         f"method={method!r} needs {METHODS[method].need}, which {trait.name!r} is "
-        f"not; use one of {others}"
+        f"not{where}; use one of {others}"
     )

@@ -112,6 +112,7 @@ def lift(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
 def overlap(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
     # The kink at fp = fn takes the mean of the two sides, in value and in slope.
     excess = np.real(fp) - np.real(fn)
+    excess = np.where(np.abs(excess) > EDGE * np.real(fp + fn), excess, 0)
     rarer = np.where(excess < 0, fp, np.where(excess > 0, fn, (fp + fn) / 2))
     return tp / (tp + rarer)
 

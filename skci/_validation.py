@@ -776,6 +776,8 @@ def check_average(average: Any, labels: Any, pos_label: Any) -> None:
         )
     if isinstance(labels, str) or not isinstance(labels, Iterable) or not list(labels):
         raise ValueError(f"labels must hold at least one label, got {labels!r}")
+    if len(set(labels)) < len(list(labels)):
+        raise ValueError(f"labels must hold no label twice, got {labels!r}")
 
 
 def check_target_names(target_names: Any, names: list[str]) -> list[str]:

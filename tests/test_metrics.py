@@ -205,6 +205,8 @@ def test_overlap_takes_the_mean_slope_at_its_kink():
     )
     assert at == pytest.approx((below + above) / 2)
     assert not np.allclose(below, above)
+    rounded = functional(np.array([0.3, 0.1 + 0.2, 0.3, 0.1])).gradient
+    assert rounded == pytest.approx(functional(np.array([0.3, 0.3, 0.3, 0.1])).gradient)
 
 
 # --------------------------------------------------------------------------------------

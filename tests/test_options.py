@@ -179,6 +179,40 @@ def test_confusion_matrix(matrix, got):
         confusion_matrix_report(matrix, metrics="f1")
 
 
+TARGETS = np.eye(2, dtype=int)
+
+
+@pytest.mark.parametrize(
+    ("metric", "data", "message"),
+    [
+        (F1CI(average="macro", labels=[1, 1]), (Y, P), "labels must hold no label twi"),
+        (
+            F1CI(average="macro", labels=[1, 5]),
+            (TARGETS, TARGETS),
+            r"labels must be some of the targets \[0, 1\], got \[5\]",
+        ),
+        (
+            F1CI(average="samples"),
+            (Y, P),
+            "'samples' is over the targets of each row .* got one; set average to",
+        ),
+        (
+            F1CI(average="macro", method="score"),
+            (np.arange(17), np.arange(17)),
+            "'f1_macro' is not in a table of 289 cells, more than 256; use .*'blurred'",
+        ),
+    ],
+)
+def test_wrong_classes(metric, data, message):
+    with pytest.raises(ValueError, match=message):
+        metric(*data)
+
+
+def test_wrong_labels_of_a_confusion_matrix():
+    with pytest.raises(ValueError, match=r"some of the labels \[0, 1\], got \[7\]$"):
+        F1CI(average="macro", labels=[7, 1]).from_confusion_matrix(MATRIX)
+
+
 # --------------------------------------------------------------------------------------
 # Names
 # --------------------------------------------------------------------------------------

@@ -107,6 +107,15 @@ def test_a_loss_is_a_mean(name):
     assert_allclose(found.confidence_interval(), [found - reach, found + reach])
 
 
+def test_the_brier_score_of_several_labels_may_be_above_1():
+    y = np.repeat([0, 1, 2], 20)
+    wrong = np.eye(3)[(y + (np.arange(60) % 10 > 0)) % 3]
+    score = BrierScoreCI()(y, wrong)
+    assert score == pytest.approx(1.8) and score.low < 1.8 < score.high < 2
+    with pytest.raises(ValueError, match="'logit' needs a range from 0 to 1"):
+        BrierScoreCI(method="logit")(y, wrong)
+
+
 @pytest.mark.parametrize("name", AREAS)
 def test_areas_are_on_the_logit_scale(name):
     metric, _ = METRICS[name]

@@ -217,18 +217,25 @@ class _LossCI(ScoreMetricCI):
 
     def _of_label(self, binding: Binding, scores: Scores, code: int) -> Parameter:
         positive = binding.table.outcomes[:, 0] == code
-        return self._of_losses(binding, self._losses(positive, scores.values))
+        losses = self._losses(positive, scores.values)
+        return self._of_losses(binding, losses, self._measure)
 
     def _of_classes(self, binding: Binding, scores: Scores) -> list[Parameter]:
         check_distributions(scores.values, binding.rule, binding.metric)
         codes = np.arange(len(binding.table.labels))
         truth = binding.table.outcomes[:, :1] == codes
-        return [self._of_losses(binding, self._losses_of(truth, scores.values))]
+        losses = self._losses_of(truth, scores.values)
+        return [self._of_losses(binding, losses, self._of_several)]
 
-    def _of_losses(self, binding: Binding, losses: Array) -> Parameter:
+    @property
+    def _of_several(self) -> Trait:
+        """What is known of it where there are more than two labels."""
+        return self._measure
+
+    def _of_losses(self, binding: Binding, losses: Array, trait: Trait) -> Parameter:
         features = losses[binding.seen, np.newaxis]
         functional = FunctionOfMeans(first, features, (binding.rule, binding.metric))
-        return binding.of_rows(self._measure, functional)
+        return binding.of_rows(trait, functional)
 
     def _losses(self, positive: Array, probabilities: Array) -> Array:
         """Losses where there are two labels, of the probability of the positive one."""
@@ -325,9 +332,9 @@ class AveragePrecisionCI(_AreaCI):
 class BrierScoreCI(_LossCI):
     r"""Brier score, the mean squared error of a probability.
 
-    Of more than two labels the squared errors of all are added up. The point estimate
-    is that of :func:`sklearn.metrics.brier_score_loss`. Less is better. See
-    :class:`MetricCI` for the options.
+    Of more than two labels the squared errors of all are added, so that it is between 0
+    and 2. The point estimate is that of :func:`sklearn.metrics.brier_score_loss`. Less
+    is better. See :class:`MetricCI` for the options.
 
     Examples
     --------
@@ -344,6 +351,10 @@ class BrierScoreCI(_LossCI):
         blurs=False,
         scale_free=False,
     )
+
+    @property
+    def _of_several(self) -> Trait:
+        return replace(self._measure, bounds=(0.0, 2.0))
 
     def _losses(self, positive: Array, probabilities: Array) -> Array:
         losses: Array = (probabilities - positive) ** 2

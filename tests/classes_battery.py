@@ -1,0 +1,450 @@
+"""The list of all metrics of several classes, and the textbook to hold them to.
+
+Each case of ``CASES`` is a metric, the textbook's value for it computed without skci,
+and scikit-learn's function if there is one. The textbook reads rows as matrices with a
+column for each class: one-hot labels, targets, or scores. It takes weights of shape
+(..., n), so that many samples are worked out at once, and gives values of shape
+(..., 1), or (..., classes) with ``average=None``.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn import metrics as sk
+
+import skci
+
+AVERAGES = ["micro", "macro", "weighted", None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A metric, and what it shall be."""
+
+    metric: Any
+    textbook: Callable
+    """``textbook(weights, truth, answer)``, and zero_division if the metric has it."""
+    scikit: Callable | None = None
+    """scikit-learn's function with the options of the metric."""
+    reads: tuple[str, ...] = ("labels",)
+    """Data it exists for: "labels", "targets", "scores"."""
+    symmetric: bool = True
+    """Whether other names for the labels change nothing."""
+
+
+# --------------------------------------------------------------------------------------
+# A class against the rest, averaged
+# --------------------------------------------------------------------------------------
+
+
+def _f_beta(beta):
+    def value(tp, fp, fn, tn):
+        precision, recall = tp / (tp + fp), tp / (tp + fn)
+        value = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+        return np.where((tp == 0) & (fp + fn > 0), 0.0, value)
+
+    return value
+
+
+ONE_VS_REST = {
+    "precision": (skci.PrecisionCI(), lambda tp, fp, fn, tn: tp / (tp + fp)),
+    "recall": (skci.RecallCI(), lambda tp, fp, fn, tn: tp / (tp + fn)),
+    "specificity": (skci.SpecificityCI(), lambda tp, fp, fn, tn: tn / (tn + fp)),
+    "negative_predictive_value": (
+        skci.NegativePredictiveValueCI(),
+        lambda tp, fp, fn, tn: tn / (tn + fn),
+    ),
+    "false_positive_rate": (
+        skci.FalsePositiveRateCI(),
+        lambda tp, fp, fn, tn: 1 - tn / (tn + fp),
+    ),
+    "false_negative_rate": (
+        skci.FalseNegativeRateCI(),
+        lambda tp, fp, fn, tn: 1 - tp / (tp + fn),
+    ),
+    "f1": (skci.F1CI(), _f_beta(1)),
+    "f0.5": (skci.F05CI(), _f_beta(0.5)),
+    "f2": (skci.F2CI(), _f_beta(2)),
+    "f0.7": (skci.FBetaCI(0.7), _f_beta(0.7)),
+    "jaccard": (skci.JaccardCI(), lambda tp, fp, fn, tn: tp / (tp + fp + fn)),
+    "tversky": (
+        skci.TverskyCI(0.3, 0.9),
+        lambda tp, fp, fn, tn: tp / (tp + 0.3 * fp + 0.9 * fn),
+    ),
+    "cosine": (
+        skci.CosineCI(),
+        lambda tp, fp, fn, tn: np.sqrt(tp / (tp + fp) * tp / (tp + fn)),
+    ),
+    "lift": (
+        skci.LiftCI(),
+        lambda tp, fp, fn, tn: tp / (tp + fp) / ((tp + fn) / (tp + fp + fn + tn)),
+    ),
+    "overlap": (
+        skci.OverlapCI(),
+        lambda tp, fp, fn, tn: tp / np.minimum(tp + fp, tp + fn),
+    ),
+    "positive_likelihood_ratio": (
+        skci.PositiveLikelihoodRatioCI(),
+        lambda tp, fp, fn, tn: tp / (tp + fn) / (fp / (fp + tn)),
+    ),
+    "negative_likelihood_ratio": (
+        skci.NegativeLikelihoodRatioCI(),
+        lambda tp, fp, fn, tn: fn / (tp + fn) / (tn / (fp + tn)),
+    ),
+}
+"""Metrics of one label, and the formula of each in counts."""
+
+OFTEN_INFINITE = ["positive_likelihood_ratio", "negative_likelihood_ratio"]
+"""Of the few targets of one row, so that the mean over rows is."""
+
+SCIKIT = {
+    "precision": sk.precision_score,
+    "recall": sk.recall_score,
+    "f1": sk.f1_score,
+    "f0.5": partial(sk.fbeta_score, beta=0.5),
+    "f2": partial(sk.fbeta_score, beta=2),
+    "f0.7": partial(sk.fbeta_score, beta=0.7),
+    "jaccard": sk.jaccard_score,
+}
+
+
+def pairs(truth, answer):
+    """Which are true positives, false positives, false and true negatives."""
+    return truth & answer, ~truth & answer, truth & ~answer, ~truth & ~answer
+
+
+def one_vs_rest(weights, truth, answer):
+    """Counts of true positives, false positives, false and true negatives."""
+    cells = weights @ np.hstack(pairs(truth, answer)).astype(float)
+    return np.split(cells, 4, axis=-1)
+
+
+def averaged(formula, average, weights, truth, answer, zero_division=np.nan):
+    """Average a measure of each class, or target, against the rest."""
+    cells = one_vs_rest(weights, truth, answer)
+    tp, _, fn, _ = cells
+    if average == "micro":
+        cells = [cell.sum(axis=-1, keepdims=True) for cell in cells]
+    if average == "samples":
+        cells = [pair.sum(axis=1) for pair in pairs(truth, answer)]
+    with np.errstate(all="ignore"):
+        values = formula(*cells)
+    values = np.where(np.isnan(values), zero_division, values)
+    if average in ("micro", None):
+        return values
+    share = {"macro": np.ones(tp.shape), "weighted": tp + fn, "samples": weights}
+    return mean_of_known(values, share[average])
+
+
+def mean_of_known(values, shares):
+    """Mean of what is not NaN."""
+    known = ~np.isnan(values)
+    total = (np.where(known, values, 0) * shares).sum(axis=-1, keepdims=True)
+    with np.errstate(all="ignore"):
+        return total / (known * shares).sum(axis=-1, keepdims=True)
+
+
+def _one_vs_rest_cases():
+    for name, (metric, formula) in ONE_VS_REST.items():
+        parameters = metric.get_params()
+        for average in [*AVERAGES, "samples"]:
+            if average == "samples" and name in OFTEN_INFINITE:
+                continue
+            scikit = SCIKIT.get(name)
+            yield (
+                f"{name}_{average}",
+                Case(
+                    type(metric)(**parameters | {"average": average}),
+                    partial(averaged, formula, average),
+                    None if scikit is None else partial(scikit, average=average),
+                    ("targets",) if average == "samples" else ("labels", "targets"),
+                ),
+            )
+
+
+# --------------------------------------------------------------------------------------
+# All classes together
+# --------------------------------------------------------------------------------------
+
+
+def mean(weights, values):
+    """Weighted mean of the rows, shape (..., 1)."""
+    return (weights @ values / weights.sum(axis=-1))[..., np.newaxis]
+
+
+def accuracy(weights, truth, answer):
+    return mean(weights, (truth == answer).all(axis=1))
+
+
+def hamming_of_targets(weights, truth, answer):
+    """Share of wrong labels: of one target all of a wrong row."""
+    of_one = (truth.sum(axis=1) == 1).all() and (answer.sum(axis=1) == 1).all()
+    wrong = (truth != answer).any(axis=1) if of_one else (truth != answer).mean(axis=1)
+    return mean(weights, wrong)
+
+
+def marginals(weights, truth, answer):
+    """Shares of the labels in the truth and in the answers."""
+    total = weights.sum(axis=-1)[..., np.newaxis]
+    return weights @ truth / total, weights @ answer / total
+
+
+def correlation(weights, truth, answer):
+    """Gorodkin's correlation of one-hot vectors."""
+    true, answered = marginals(weights, truth, answer)
+    covariance = accuracy(weights, truth, answer)[..., 0] - (true * answered).sum(-1)
+    spread = (1 - (true**2).sum(-1)) * (1 - (answered**2).sum(-1))
+    return (covariance / np.sqrt(spread))[..., np.newaxis]
+
+
+def kappa(power, weights, truth, answer):
+    """Cohen's kappa, of labels that disagree by a power of their distance."""
+    true, answered = marginals(weights, truth, answer)
+    places = np.arange(truth.shape[1])
+    distances = np.abs(np.subtract.outer(places, places)) ** float(power)
+    np.fill_diagonal(distances, 0)
+    observed = mean(weights, ((truth @ distances) * answer).sum(axis=1))[..., 0]
+    expected = ((true @ distances) * answered).sum(axis=-1)
+    return (1 - observed / expected)[..., np.newaxis]
+
+
+AGREEMENT = {
+    "accuracy": Case(
+        skci.AccuracyCI(), accuracy, sk.accuracy_score, ("labels", "targets")
+    ),
+    "error_rate": Case(
+        skci.ErrorRateCI(),
+        lambda *rows: 1 - accuracy(*rows),
+        sk.zero_one_loss,
+        ("labels", "targets"),
+    ),
+    "hamming_loss": Case(
+        skci.HammingLossCI(), hamming_of_targets, sk.hamming_loss, ("labels", "targets")
+    ),
+    "balanced_accuracy": Case(
+        skci.BalancedAccuracyCI(),
+        partial(averaged, ONE_VS_REST["recall"][1], "macro"),
+        sk.balanced_accuracy_score,
+    ),
+    "matthews_corrcoef": Case(
+        skci.MatthewsCorrCoefCI(), correlation, sk.matthews_corrcoef
+    ),
+    "cohen_kappa": Case(skci.CohenKappaCI(), partial(kappa, 0), sk.cohen_kappa_score),
+    "cohen_kappa_linear": Case(
+        skci.CohenKappaCI(weights="linear"),
+        partial(kappa, 1),
+        partial(sk.cohen_kappa_score, weights="linear"),
+        symmetric=False,
+    ),
+    "cohen_kappa_quadratic": Case(
+        skci.CohenKappaCI(weights="quadratic"),
+        partial(kappa, 2),
+        partial(sk.cohen_kappa_score, weights="quadratic"),
+        symmetric=False,
+    ),
+}
+
+
+# --------------------------------------------------------------------------------------
+# Scores for each class
+# --------------------------------------------------------------------------------------
+
+
+def levels(weights, positive, scores):
+    """Weights of the positive and of the negative rows at each score, ascending."""
+    at = scores[:, np.newaxis] == np.unique(scores)
+    own = positive[:, np.newaxis]
+    both = weights @ np.hstack([at & own, at & ~own]).astype(float)
+    return np.split(both, 2, axis=-1)
+
+
+def roc_area(weights, positive, scores):
+    """Share of the pairs in which the positive row has the greater score."""
+    hits, misses = levels(weights, positive, scores)
+    below = np.cumsum(misses, axis=-1) - misses / 2
+    return (hits * below).sum(axis=-1) / (hits.sum(axis=-1) * misses.sum(axis=-1))
+
+
+def precision_area(weights, positive, scores):
+    """Sum of precision times what a score adds to the recall."""
+    hits, misses = (each[..., ::-1] for each in levels(weights, positive, scores))
+    found, flagged = np.cumsum(hits, axis=-1), np.cumsum(hits + misses, axis=-1)
+    with np.errstate(all="ignore"):
+        precision = np.where(flagged > 0, found / flagged, 0)
+    return (precision * hits).sum(axis=-1) / hits.sum(axis=-1)
+
+
+def mean_area(area, average, weights, truth, scores):
+    """Average an area of each label against the rest."""
+    classes = range(truth.shape[1])
+    each = [area(weights, truth[:, k], scores[:, k]) for k in classes]
+    values = np.stack(each, axis=-1)
+    if average is None:
+        return values
+    rows = weights @ truth.astype(float)
+    return mean_of_known(values, rows if average == "weighted" else np.ones(rows.shape))
+
+
+def _area_cases():
+    areas = {
+        "roc_auc": (
+            skci.RocAucCI,
+            roc_area,
+            partial(sk.roc_auc_score, multi_class="ovr"),
+        ),
+        "average_precision": (
+            skci.AveragePrecisionCI,
+            precision_area,
+            sk.average_precision_score,
+        ),
+    }
+    for name, (metric, area, scikit) in areas.items():
+        for average in ("macro", "weighted", None):
+            yield (
+                f"{name}_{average}",
+                Case(
+                    metric(average=average),
+                    partial(mean_area, area, average),
+                    partial(scikit, average=average),
+                    ("scores",),
+                ),
+            )
+
+
+LOSSES = {
+    "log_loss": Case(
+        skci.LogLossCI(),
+        lambda weights, truth, scores: mean(weights, -np.log(scores[truth])),
+        sk.log_loss,
+        ("scores",),
+    ),
+    "brier_score": Case(
+        skci.BrierScoreCI(),
+        lambda weights, truth, scores: mean(
+            weights, ((scores - truth) ** 2).sum(axis=1)
+        ),
+        reads=("scores",),
+    ),
+}
+
+CASES = {**dict(_one_vs_rest_cases()), **AGREEMENT, **dict(_area_cases()), **LOSSES}
+
+
+# --------------------------------------------------------------------------------------
+# Rows
+# --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as skci and scikit-learn read them, and as the textbook does."""
+
+    y: np.ndarray
+    p: np.ndarray
+    truth: np.ndarray
+    answer: np.ndarray
+
+    def __len__(self):
+        return len(self.y)
+
+    def __getitem__(self, chosen):
+        return Rows(*(each[chosen] for each in vars(self).values()))
+
+
+def of_labels(y, p, classes=None):
+    """Rows of labels, and one-hot columns of the classes: of all that occur."""
+    classes = np.union1d(y, p) if classes is None else np.asarray(classes)
+    truth, answer = (np.asarray(own)[:, np.newaxis] == classes for own in (y, p))
+    return Rows(np.asarray(y), np.asarray(p), truth, answer)
+
+
+def some_labels(n=150, seed=0, right=0.6, shares=(0.5, 0.3, 0.2)):
+    """Draw labels, and answers that are right at a rate or else anything."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(len(shares), n, p=shares)
+    guess = rng.choice(len(shares), n, p=np.roll(shares, 1))
+    return of_labels(y, np.where(rng.random(n) < right, y, guess))
+
+
+def some_targets(n=150, seed=0, shares=(0.6, 0.5, 0.3)):
+    """Draw targets, at least one in each row and in each answer to it."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random((n, len(shares))) < shares
+    answer = np.where(rng.random(truth.shape) < 0.7, truth, ~truth)
+    truth[~truth.any(axis=1), 0] = answer[~answer.any(axis=1), 0] = True
+    return Rows(truth.astype(int), answer.astype(int), truth, answer)
+
+
+def some_scores(n=150, seed=0, labels=3):
+    """Draw labels and probabilities of them, many of which are tied."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, labels, n)
+    tenths = rng.multinomial(10 - labels, np.full(labels, 1 / labels), n) + 1
+    tenths[np.arange(n), y] += 2
+    scores = tenths / tenths.sum(axis=1, keepdims=True)
+    return Rows(y, scores, y[:, np.newaxis] == np.arange(labels), scores)
+
+
+SOME = {"labels": some_labels, "targets": some_targets, "scores": some_scores}
+"""What draws rows to read."""
+
+PAIRS = [(name, reads) for name, case in CASES.items() for reads in case.reads]
+"""Every case with everything that it reads."""
+
+
+# --------------------------------------------------------------------------------------
+# What to look at
+# --------------------------------------------------------------------------------------
+
+
+def quiet(call, *arguments, **options):
+    """Call without warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return call(*arguments, **options)
+
+
+def set_to(metric, **options):
+    """A metric with other options."""
+    return type(metric)(**metric.get_params() | options)
+
+
+def each(found):
+    """Every estimate of what a metric gives, by itself."""
+    if not hasattr(found, "individual"):
+        return [found]
+    report = found.individual()
+    return [report[key] for key in report]
+
+
+def estimates(found):
+    return np.array([float(own) for own in each(found)])
+
+
+def standard_errors(found):
+    return np.array([own.standard_error for own in each(found)])
+
+
+def limits(found):
+    return np.array([own.confidence_interval() for own in each(found)])
+
+
+def slopes(textbook, rows, weights):
+    """How much a little more of each row changes, shape (n, values)."""
+    step = 1e-4
+    more, less = (
+        textbook(weights * (1 + step * np.eye(len(rows))), rows.truth, rows.answer)
+        for step in (step, -step)
+    )
+    return (more - less) / (2 * step)
+
+
+def jackknife(changes, groups):
+    """The infinitesimal jackknife, from what a little more of each row changes."""
+    names = np.unique(groups)
+    of_groups = (groups == names[:, np.newaxis]).astype(float) @ changes
+    return np.sqrt(len(names) / (len(names) - 1) * (of_groups**2).sum(axis=0))

@@ -1,0 +1,850 @@
+"""The battery of several classes and targets: what holds for every metric of them."""
+
+import inspect
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from classes_battery import (
+    AGREEMENT,
+    AVERAGES,
+    CASES,
+    OFTEN_INFINITE,
+    ONE_VS_REST,
+    PAIRS,
+    SOME,
+    Rows,
+    each,
+    estimates,
+    jackknife,
+    limits,
+    of_labels,
+    quiet,
+    set_to,
+    slopes,
+    some_labels,
+    some_scores,
+    some_targets,
+    standard_errors,
+)
+from numpy.testing import assert_allclose
+from scipy.stats import binomtest, norm, t
+from sklearn.exceptions import UndefinedMetricWarning
+
+from skci import (
+    F1CI,
+    AccuracyCI,
+    CohenKappaCI,
+    LogLossCI,
+    MatthewsCorrCoefCI,
+    PositiveLikelihoodRatioCI,
+    PrecisionCI,
+    RecallCI,
+    RocAucCI,
+    joint_report,
+)
+from skci._intervals import METHODS, refusal
+from skci.exceptions import DegenerateVarianceWarning
+from skci.metrics import _agreement, _binary, _scores
+from skci.metrics._names import resolve_metric
+
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+OF_LABELS = [name for name, reads in PAIRS if reads == "labels"]
+AVERAGED = [
+    (name, reads)
+    for name, reads in PAIRS
+    if reads != "scores" and not name.endswith("_samples")
+    if "average" in CASES[name].metric.get_params()
+]
+every_pair = pytest.mark.parametrize(("name", "reads"), PAIRS)
+every_name = pytest.mark.parametrize("name", OF_LABELS)
+every_average = pytest.mark.parametrize(("name", "reads"), AVERAGED)
+each_zero_division = pytest.mark.parametrize("zero_division", [0, 1, np.nan])
+
+
+@lru_cache
+def drawn(reads):
+    """Rows, and weights, whole weights and groups of them."""
+    rows = SOME[reads]()
+    rng = np.random.default_rng(1)
+    n = len(rows)
+    return rows, rng.uniform(0.2, 3, n), rng.integers(0, 4, n), rng.integers(0, 40, n)
+
+
+def textbook(name, rows, weights=None, **options):
+    """Value of the textbook; rows weigh 1 if they have no weights."""
+    weights = np.ones(len(rows)) if weights is None else weights
+    return CASES[name].textbook(weights, rows.truth, rows.answer, **options)
+
+
+def scikit(name, rows, zero_division=np.nan, **options):
+    """Value of scikit-learn; None where it has none."""
+    case = CASES[name]
+    if "zero_division" in case.metric.get_params():
+        options["zero_division"] = zero_division
+    if case.scikit is None or (name.startswith("jaccard") and np.isnan(zero_division)):
+        return None
+    return np.atleast_1d(quiet(case.scikit, rows.y, rows.p, **options))
+
+
+# --------------------------------------------------------------------------------------
+# Nobody is left out
+# --------------------------------------------------------------------------------------
+
+
+def test_every_metric_of_several_classes_is_in_the_battery():
+    classes = {
+        getattr(module, name)
+        for module in (_agreement, _binary, _scores)
+        for name in module.__all__
+    }
+    of_two = {"DiagnosticOddsRatioCI", "GMeanCI", "InformednessCI", "MarkednessCI"}
+    several = {cls for cls in classes if _is_of_several(cls)}
+    assert {cls.__name__ for cls in classes - several} == of_two
+    assert {type(case.metric) for case in CASES.values()} == several
+
+
+def _is_of_several(cls):
+    return cls._several is True or "average" in inspect.signature(cls).parameters
+
+
+def test_every_average_is_in_the_battery():
+    for name in ONE_VS_REST:
+        assert all(
+            CASES[f"{name}_{average}"].reads == ("labels", "targets")
+            for average in AVERAGES
+        )
+        assert (f"{name}_samples" in CASES) == (name not in OFTEN_INFINITE)
+
+
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted", "samples"])
+def test_names_tell_the_average(average):
+    for metric, _ in ONE_VS_REST.values():
+        named = resolve_metric(f"{metric.name}_{average}")
+        assert type(named) is type(metric)
+        assert named.average == average
+        assert named.name == f"{metric.name}_{average}"
+
+
+# --------------------------------------------------------------------------------------
+# Estimates
+# --------------------------------------------------------------------------------------
+
+
+@every_pair
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equals_scikit_learn_and_the_textbook(name, reads, weighted):
+    rows, weights, _, _ = drawn(reads)
+    weights = weights if weighted else None
+    found = estimates(CASES[name].metric(rows.y, rows.p, sample_weight=weights))
+    assert_allclose(found, textbook(name, rows, weights), rtol=1e-12)
+    expected = scikit(name, rows, sample_weight=weights)
+    if expected is not None:
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+WORDS = np.array(["ant", "bee", "cat"])
+THREE, TWO = some_labels(), some_labels(shares=(0.6, 0.4))
+KINDS = {
+    "strings": of_labels(WORDS[THREE.y], WORDS[THREE.p]),
+    "two labels": TWO,
+    "0 and 2": of_labels(2 * TWO.y, 2 * TWO.p),
+    "two strings": of_labels(WORDS[TWO.y], WORDS[TWO.p]),
+    "never true": of_labels(np.where(THREE.y == 2, 0, THREE.y), THREE.p),
+    "never predicted": of_labels(THREE.y, np.where(THREE.p == 2, 0, THREE.p)),
+    "seven labels": some_labels(shares=np.full(7, 1 / 7)),
+}
+
+
+@every_name
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_estimates_of_labels_of_any_kind(name, kind):
+    rows = KINDS[kind]
+    found = estimates(CASES[name].metric(rows.y, rows.p))
+    assert_allclose(found, textbook(name, rows), rtol=1e-12)
+    expected = scikit(name, rows)
+    if expected is not None:
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+@every_average
+@pytest.mark.parametrize("labels", [[2, 0], [1]])
+def test_some_of_the_classes(name, reads, labels):
+    rows, weights, _, _ = drawn(reads)
+    metric = set_to(CASES[name].metric, labels=labels)
+    found = estimates(metric(rows.y, rows.p, sample_weight=weights))
+    chosen = Rows(rows.y, rows.p, rows.truth[:, labels], rows.answer[:, labels])
+    assert_allclose(found, textbook(name, chosen, weights), rtol=1e-12)
+    expected = scikit(name, rows, labels=labels, sample_weight=weights)
+    if expected is not None:
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+UNDEFINED = {
+    "never true": (KINDS["never true"], None),
+    "never predicted": (KINDS["never predicted"], None),
+    "absent": (of_labels(THREE.y, THREE.p, [2, 9, 0]), [2, 9, 0]),
+    "absent alone": (of_labels(THREE.y, THREE.p, [1, 2, 3, 9]), [1, 2, 3, 9]),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, reads in AVERAGED
+        if reads == "labels" and "zero_division" in CASES[name].metric.get_params()
+    ],
+)
+@pytest.mark.parametrize("kind", UNDEFINED)
+@each_zero_division
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_undefined_classes_count_as_zero_division_says(name, kind, zero_division):
+    rows, labels = UNDEFINED[kind]
+    options = {"labels": labels, "zero_division": zero_division}
+    found = estimates(set_to(CASES[name].metric, **options)(rows.y, rows.p))
+    expected = textbook(name, rows, zero_division=zero_division)
+    assert_allclose(found, expected, rtol=1e-12)
+    expected = scikit(name, rows, **options)
+    if expected is not None:
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+def with_targets_that_are_not_there():
+    """Rows of which the last target never is, and of which some have none."""
+    rows = some_targets()
+    none = np.zeros((len(rows), 1), dtype=bool)
+    truth, answer = (np.hstack([own, none]) for own in (rows.truth, rows.answer))
+    truth[:20], answer[:10] = False, False
+    return Rows(truth.astype(int), answer.astype(int), truth, answer)
+
+
+@each_zero_division
+@pytest.mark.parametrize("average", [*AVERAGES, "samples"])
+@pytest.mark.parametrize("measure", ["precision", "recall", "f1", "jaccard"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_undefined_targets_count_as_zero_division_says(measure, average, zero_division):
+    name = f"{measure}_{average}"
+    rows = with_targets_that_are_not_there()
+    metric = set_to(CASES[name].metric, zero_division=zero_division)
+    found = estimates(metric(rows.y, rows.p))
+    expected = textbook(name, rows, zero_division=zero_division)
+    assert_allclose(found, expected, rtol=1e-12)
+    expected = scikit(name, rows, zero_division)
+    if expected is not None:
+        assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "message"),
+    [
+        (PrecisionCI(average="macro"), "never predicted", "for some of the classes"),
+        (PrecisionCI(average="weighted"), "never predicted", "for some of the classes"),
+        (PrecisionCI(average=None), "never predicted", r"precision\[2\] of y_pred"),
+        (RecallCI(average="macro"), "never true", "for some of the classes"),
+        (RecallCI(average=None), "never true", r"recall\[2\] of y_pred: undefined"),
+        (F1CI(average="macro", labels=[0, 9]), "never true", "for some of the classes"),
+        (F1CI(average="micro", labels=[9]), "never true", "the whole range"),
+    ],
+)
+def test_undefined_classes_are_told(metric, kind, message):
+    rows = KINDS[kind]
+    with pytest.warns(UndefinedMetricWarning, match=message):
+        metric(rows.y, rows.p)
+
+
+def test_classes_without_a_share_are_not_told():
+    """No warning is given: a class without rows has none in the weighted mean."""
+    rows = KINDS["never true"]
+    assert RecallCI(average="weighted")(rows.y, rows.p) > 0
+    assert F1CI(average="macro")(rows.y, rows.p) > 0
+
+
+@each_zero_division
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_intervals_leave_the_value_of_an_undefined_class_open(method, zero_division):
+    rows = KINDS["never predicted"]
+    metric = PrecisionCI(average="macro", method=method, zero_division=zero_division)
+    low, high = metric(rows.y, rows.p).confidence_interval()
+    possible = [
+        textbook("precision_macro", rows, zero_division=value).item()
+        for value in (0, 0.5, 1)
+    ]
+    assert low < min(possible) and max(possible) < high
+
+
+# --------------------------------------------------------------------------------------
+# Standard errors
+# --------------------------------------------------------------------------------------
+
+
+def more_of_each_row(name, rows, weights):
+    """What a little more of each row changes; of ROC areas as by DeLong.
+
+    The variance within a class of m rows is over m - 1 there.
+    """
+    case = CASES[name]
+    if not name.startswith("roc_auc"):
+        return slopes(case.textbook, rows, weights)
+    n, rows_of = len(rows), rows.truth.sum(axis=0)
+    sizes = np.where(rows.truth, rows_of, n - rows_of)
+    each_area = CASES["roc_auc_None"].textbook
+    changes = slopes(each_area, rows, weights)
+    changes = changes * np.sqrt(sizes / (sizes - 1) * (n - 1) / n)
+    if name == "roc_auc_None":
+        return changes
+    if name == "roc_auc_macro":
+        return changes.mean(axis=1, keepdims=True)
+    shares = weights @ rows.truth / weights.sum()
+    values = each_area(weights, rows.truth, rows.answer)
+    moved = weights / weights.sum() * (rows.truth @ values - values @ shares)
+    return (changes @ shares + moved)[:, np.newaxis]
+
+
+@every_pair
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_standard_errors_are_those_of_the_jackknife(name, reads, weighted, grouped):
+    rows, weights, _, groups = drawn(reads)
+    weights = weights if weighted else np.ones(len(rows))
+    found = set_to(CASES[name].metric, method="delta")(
+        rows.y, rows.p, sample_weight=weights, groups=groups if grouped else None
+    )
+    units = groups if grouped else np.arange(len(rows))
+    expected = jackknife(more_of_each_row(name, rows, weights), units)
+    assert_allclose(standard_errors(found), expected, rtol=1e-6)
+
+
+@every_average
+def test_standard_errors_of_some_of_the_classes(name, reads):
+    rows, weights, _, _ = drawn(reads)
+    metric = set_to(CASES[name].metric, labels=[2, 0], method="delta")
+    found = metric(rows.y, rows.p, sample_weight=weights)
+    chosen = Rows(rows.y, rows.p, rows.truth[:, [2, 0]], rows.answer[:, [2, 0]])
+    changes = slopes(CASES[name].textbook, chosen, weights)
+    expected = jackknife(changes, np.arange(len(rows)))
+    assert_allclose(standard_errors(found), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "name", ["precision_macro", "recall_weighted", "f1_macro", "matthews_corrcoef"]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_standard_errors_of_labels_of_any_kind(name, kind):
+    rows = KINDS[kind]
+    found = set_to(CASES[name].metric, method="delta")(rows.y, rows.p)
+    changes = slopes(CASES[name].textbook, rows, np.ones(len(rows)))
+    expected = jackknife(changes, np.arange(len(rows)))
+    assert_allclose(standard_errors(found), expected, rtol=1e-6)
+
+
+@every_pair
+def test_influence_sums_to_zero(name, reads):
+    rows, weights, _, _ = drawn(reads)
+    metric = set_to(CASES[name].metric, method="delta")
+    for found in each(metric(rows.y, rows.p, sample_weight=weights)):
+        own = found._joint.parameters[found._position]
+        shares, influence = own.counts / own.counts.sum(), own.linearised.influence
+        assert np.abs(influence).max() > 0.01
+        assert shares @ influence == pytest.approx(0, abs=1e-13 * np.ptp(influence))
+
+
+# --------------------------------------------------------------------------------------
+# What changes nothing
+# --------------------------------------------------------------------------------------
+
+
+@every_pair
+def test_order_of_rows_does_not_matter(name, reads):
+    rows, weights, _, groups = drawn(reads)
+    metric = CASES[name].metric
+    order = np.random.default_rng(0).permutation(len(rows))
+    found, again = (
+        metric(rows.y[own], rows.p[own], sample_weight=weights[own], groups=groups[own])
+        for own in (slice(None), order)
+    )
+    assert_allclose(estimates(again), estimates(found), rtol=1e-12)
+    assert_allclose(limits(again), limits(found), rtol=1e-9)
+
+
+NAMES = np.array(["c", "a", "b"])
+ORDER = np.argsort(NAMES)
+
+
+def renamed(rows, reads):
+    """The same rows with other labels, in another order; or targets in another."""
+    if reads == "labels":
+        return NAMES[rows.y], NAMES[rows.p]
+    if reads == "targets":
+        return rows.y[:, ORDER], rows.p[:, ORDER]
+    return NAMES[rows.y], rows.p[:, ORDER]
+
+
+@every_pair
+def test_names_and_order_of_labels_do_not_matter(name, reads):
+    rows, _, _, _ = drawn(reads)
+    case = CASES[name]
+    found, again = (
+        case.metric(*own) for own in ((rows.y, rows.p), renamed(rows, reads))
+    )
+    order = ORDER if len(each(found)) > 1 else [0]
+    same = np.allclose(estimates(again), estimates(found)[order], rtol=1e-12)
+    assert same == case.symmetric
+    if same:
+        assert_allclose(limits(again), limits(found)[order], rtol=1e-9)
+
+
+@pytest.mark.parametrize("weights", ["linear", "quadratic"])
+def test_labels_in_reverse_disagree_as_much(weights):
+    rows = some_labels(shares=(0.4, 0.3, 0.2, 0.1))
+    kappa = CohenKappaCI(weights=weights)
+    found, again = kappa(rows.y, rows.p), kappa(3 - rows.y, 3 - rows.p)
+    assert again == pytest.approx(found, rel=1e-12)
+    assert_allclose(limits(again), limits(found), rtol=1e-9)
+
+
+@every_pair
+def test_whole_weights_give_the_estimate_of_repeated_rows(name, reads):
+    rows, _, whole, _ = drawn(reads)
+    metric = CASES[name].metric
+    weighted = metric(rows.y, rows.p, sample_weight=whole)
+    repeated = metric(
+        np.repeat(rows.y, whole, axis=0), np.repeat(rows.p, whole, axis=0)
+    )
+    assert_allclose(estimates(weighted), estimates(repeated), rtol=1e-12)
+
+
+@every_pair
+def test_only_ratios_of_weights_matter(name, reads):
+    rows, weights, _, _ = drawn(reads)
+    metric = CASES[name].metric
+    once = metric(rows.y, rows.p, sample_weight=weights)
+    again = metric(rows.y, rows.p, sample_weight=1e6 * weights)
+    assert_allclose(limits(again), limits(once), rtol=1e-9)
+    equal = metric(rows.y, rows.p, sample_weight=np.full(len(rows), 3))
+    assert_allclose(limits(equal), limits(metric(rows.y, rows.p)), rtol=1e-12)
+
+
+@every_pair
+@pytest.mark.parametrize("grouped", [False, True])
+def test_rows_without_weight_are_not_there(name, reads, grouped):
+    rows, _, whole, groups = drawn(reads)
+    metric, kept = CASES[name].metric, whole > 0
+    there, gone = (
+        metric(
+            rows.y[own],
+            rows.p[own],
+            sample_weight=whole[own],
+            groups=groups[own] if grouped else None,
+        )
+        for own in (slice(None), kept)
+    )
+    assert_allclose(limits(there), limits(gone), rtol=1e-12)
+
+
+@every_pair
+def test_groups_of_one_row_are_rows_but_for_the_t(name, reads):
+    rows, _, _, _ = drawn(reads)
+    n = len(rows)
+    metric = set_to(CASES[name].metric, method="delta")
+    alone = metric(rows.y, rows.p)
+    single = metric(rows.y, rows.p, groups=np.arange(n))
+    assert_allclose(standard_errors(single), standard_errors(alone), rtol=1e-10)
+    # the normal level whose quantile is that of t
+    equal = 1 - 2 * norm.sf(t.isf(0.025, n - 1))
+    for own, other in zip(each(single), each(alone), strict=True):
+        low, high = other.confidence_interval(equal)
+        found = own.confidence_interval(0.95)
+        assert_allclose(found, (low, high), rtol=1e-9)
+
+
+@every_name
+def test_a_confusion_matrix_is_as_good_as_labels(name):
+    metric = CASES[name].metric
+    matrix = THREE.truth.T.astype(int) @ THREE.answer
+    by_labels, by_matrix = (
+        metric(THREE.y, THREE.p),
+        metric.from_confusion_matrix(matrix),
+    )
+    assert_allclose(estimates(by_matrix), estimates(by_labels), rtol=1e-14)
+    assert_allclose(limits(by_matrix), limits(by_labels), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.parametrize("name", AGREEMENT)
+def test_two_labels_are_a_case_of_several(name, method):
+    """A third label that never occurs leads the other way through the code."""
+    metric = set_to(CASES[name].metric, method=method)
+    two = metric.from_confusion_matrix([[50, 10], [15, 25]])
+    three = metric.from_confusion_matrix([[50, 10, 0], [15, 25, 0], [0, 0, 0]])
+    assert three == pytest.approx(two, rel=1e-12)
+    if method == "delta":
+        assert three.standard_error == pytest.approx(two.standard_error, rel=1e-12)
+
+
+# --------------------------------------------------------------------------------------
+# Intervals
+# --------------------------------------------------------------------------------------
+
+DEGENERATE = {
+    "perfect": np.diag([15, 10, 20]),
+    "all wrong": [[0, 9, 0], [0, 0, 8], [7, 0, 0]],
+    "one class, right": [[20, 0, 0], [0, 0, 0], [0, 0, 0]],
+    "one true class": [[15, 4, 3], [0, 0, 0], [0, 0, 0]],
+    "one predicted class": [[15, 0, 0], [9, 0, 0], [8, 0, 0]],
+    "never predicted": [[15, 3, 0], [4, 12, 0], [2, 3, 0]],
+    "never true": [[15, 3, 2], [4, 12, 1], [0, 0, 0]],
+    "one row, right": [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
+    "one row, wrong": [[0, 0, 1], [0, 0, 0], [0, 0, 0]],
+    "a row of each": np.eye(3, dtype=int),
+}
+OF_MANY_METHODS = [name for name in OF_LABELS if name in AGREEMENT or "f1" in name]
+
+
+def serving(name):
+    """Methods for a metric of three labels; the slow one for some metrics only."""
+    case = CASES[name]
+    traits = [case.metric._trait]
+    traits += [case.metric._of_several] if name in AGREEMENT else []
+    skipped = set() if name in OF_MANY_METHODS else {"score"}
+    return [
+        method
+        for method in METHODS
+        if method not in skipped and not any(refusal(method, own) for own in traits)
+    ]
+
+
+def are_honest(found, bounds):
+    """Whether intervals are in the range, hold the estimate, and have a width."""
+    lowest, highest = bounds
+    for own in each(found):
+        low, high = own.confidence_interval()
+        assert lowest <= low < high <= highest
+        if np.isnan(own):
+            assert (low, high) == bounds
+        else:
+            assert low <= own <= high
+    return True
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [(name, method) for name in OF_LABELS for method in serving(name)],
+)
+@pytest.mark.parametrize("table", DEGENERATE)
+def test_degenerate_tables_have_honest_intervals(name, method, table):
+    metric = set_to(CASES[name].metric, method=method)
+    found = quiet(metric.from_confusion_matrix, DEGENERATE[table])
+    assert quiet(are_honest, found, metric.bounds)
+
+
+SOME_TARGETS = some_targets()
+DEGENERATE_TARGETS = {
+    "perfect": (SOME_TARGETS.y, SOME_TARGETS.y),
+    "all wrong": (SOME_TARGETS.y, 1 - SOME_TARGETS.y),
+    "never there": (0 * SOME_TARGETS.y, SOME_TARGETS.p),
+    "never predicted": (SOME_TARGETS.y, 0 * SOME_TARGETS.y),
+    "nothing at all": (0 * SOME_TARGETS.y, 0 * SOME_TARGETS.y),
+    "one row": (SOME_TARGETS.y[:1], SOME_TARGETS.p[:1]),
+}
+
+
+@pytest.mark.parametrize("name", [name for name, reads in PAIRS if reads == "targets"])
+@pytest.mark.parametrize("method", ["delta", "blurred", "logit"])
+@pytest.mark.parametrize("rows", DEGENERATE_TARGETS)
+def test_degenerate_targets_have_honest_intervals(name, method, rows):
+    metric = set_to(CASES[name].metric, method=method)
+    if refusal(method, metric._trait):
+        with pytest.raises(ValueError, match="use one of"):
+            metric(*DEGENERATE_TARGETS[rows])
+        return
+    found = quiet(metric, *DEGENERATE_TARGETS[rows])
+    assert quiet(are_honest, found, metric.bounds)
+
+
+@pytest.mark.parametrize("name", [name for name, reads in PAIRS if reads == "scores"])
+@pytest.mark.parametrize("kind", ["perfect", "all wrong", "all alike", "a row of each"])
+def test_degenerate_scores_have_honest_intervals(name, kind):
+    y = np.arange(3) if kind == "a row of each" else np.repeat([0, 1, 2], [9, 12, 7])
+    scores = {
+        "all wrong": np.eye(3)[(y + 1) % 3],
+        "all alike": np.full((len(y), 3), 1 / 3),
+    }.get(kind, np.eye(3)[y])
+    metric = CASES[name].metric
+    bounds = (0, 2) if name == "brier_score" else metric.bounds
+    assert quiet(are_honest, quiet(metric, y, scores), bounds)
+
+
+@pytest.mark.parametrize("table", ["perfect", "one class, right"])
+@pytest.mark.parametrize("name", ["accuracy", "precision_macro", "f1_weighted"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_rows_without_variance_are_told(name, table):
+    delta = set_to(CASES[name].metric, method="delta")
+    found = delta.from_confusion_matrix(DEGENERATE[table])
+    with pytest.warns(DegenerateVarianceWarning, match="the interval is the whole"):
+        assert found.confidence_interval() == (0, 1)
+    blurred = set_to(CASES[name].metric, method="blurred")
+    found = blurred.from_confusion_matrix(DEGENERATE["perfect"])
+    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring alone"):
+        assert found.confidence_interval().high == 1
+
+
+def test_a_mean_of_infinite_ratios_is_infinite():
+    """Few targets hold no false positive in many rows, where the ratio is x/0."""
+    rows = some_targets()
+    found = PositiveLikelihoodRatioCI(average="samples", method="delta")(rows.y, rows.p)
+    assert found == np.inf
+    with pytest.warns(DegenerateVarianceWarning):
+        assert found.confidence_interval() == (0, np.inf)
+
+
+@pytest.mark.parametrize("method", ["wilson", "clopper-pearson"])
+def test_accuracy_of_several_labels_is_a_proportion(method):
+    found = AccuracyCI(method=method)(THREE.y, THREE.p)
+    peer = binomtest(int(np.sum(THREE.y == THREE.p)), 150)
+    name = "exact" if method == "clopper-pearson" else method
+    expected = peer.proportion_ci(method=name)
+    assert_allclose(found.confidence_interval(), tuple(expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted", "samples"])
+@pytest.mark.parametrize("name", ONE_VS_REST)
+def test_shrinking_does_not_serve_an_average(name, average):
+    metric = set_to(ONE_VS_REST[name][0], average=average, method="plus-four")
+    with pytest.raises(ValueError, match=rf"'plus-four' .*_{average}' is not; use one"):
+        metric(THREE.y, THREE.p)
+
+
+@pytest.mark.parametrize("name", OF_MANY_METHODS)
+def test_score_limits_are_of_few_cells(name):
+    labels = np.arange(17)
+    metric = set_to(CASES[name].metric, method="score")
+    if name in ("accuracy", "error_rate", "hamming_loss", "f1_None"):
+        assert quiet(are_honest, metric(labels, labels), metric.bounds)
+        return
+    few = metric.from_confusion_matrix(np.eye(16, dtype=int))
+    assert few == 1
+    with pytest.raises(ValueError, match=r"289 cells, more than 256; use .*'blurred'"):
+        metric(labels, labels)
+
+
+# --------------------------------------------------------------------------------------
+# Simulation
+# --------------------------------------------------------------------------------------
+
+DRAWS = 25_000
+POPULATIONS = {
+    "labels": [
+        some_labels(20_000, seed=1, right=0.5),
+        some_labels(20_000, seed=2, right=0.7, shares=(0.5, 0.35, 0.15)),
+        some_labels(20_000, seed=3, right=0.2, shares=(0.4, 0.3, 0.2, 0.1)),
+    ],
+    "targets": [
+        some_targets(20_000, seed=1, shares=(0.7, 0.4, 0.3)),
+        some_targets(20_000, seed=2, shares=(0.3, 0.3)),
+        some_targets(20_000, seed=3, shares=(0.7, 0.6, 0.2)),
+    ],
+    "scores": [
+        some_scores(4000, seed=1),
+        some_scores(2000, seed=2, labels=4),
+        some_scores(1000, seed=3),
+    ],
+}
+
+
+@lru_cache
+def samples(reads, setting):
+    """The distinct rows of a population, and how often each is in many samples."""
+    rows = POPULATIONS[reads][setting]
+    both = np.hstack([rows.truth, rows.answer])
+    _, where, counts = np.unique(both, axis=0, return_index=True, return_counts=True)
+    n = counts.sum()
+    rng = np.random.default_rng(setting)
+    return rows[where], rng.multinomial(n, counts / n, size=DRAWS).astype(float)
+
+
+@every_pair
+@pytest.mark.parametrize("setting", range(3))
+def test_standard_errors_are_those_of_a_simulation(name, reads, setting):
+    """Within 2 %: the Monte Carlo error of a deviation of 25,000 values is 0.45 %."""
+    rows = POPULATIONS[reads][setting]
+    found = set_to(CASES[name].metric, method="delta")(rows.y, rows.p)
+    values = textbook(name, *samples(reads, setting))
+    assert_allclose(standard_errors(found), values.std(axis=0), rtol=0.02)
+
+
+F1_TABLES = {
+    "fair": np.array([[40, 6, 4], [6, 20, 4], [2, 4, 14]]),
+    "good": np.array([[30, 2, 2], [1, 31, 1], [2, 1, 30]]),
+    "a rare class": np.array([[60, 5, 5], [5, 12, 3], [3, 2, 5]]),
+}
+
+
+def macro_f1(table):
+    hits, rows, columns = np.diagonal(table), table.sum(axis=1), table.sum(axis=0)
+    return np.mean(2 * hits / (rows + columns))
+
+
+@pytest.mark.parametrize("table", F1_TABLES)
+def test_score_intervals_of_macro_f1_cover(table):
+    """.95 within .02, of 100 rows; the Monte Carlo error of 700 draws is .008."""
+    shares = F1_TABLES[table] / 100
+    rng = np.random.default_rng(0)
+    metric = F1CI(average="macro", method="score")
+    held = 0
+    for cells in rng.multinomial(100, shares.ravel(), size=700):
+        low, high = metric.from_confusion_matrix(
+            cells.reshape(3, 3)
+        ).confidence_interval()
+        held += low <= macro_f1(shares) <= high
+    assert 0.93 <= held / 700 <= 0.97
+
+
+# --------------------------------------------------------------------------------------
+# Many at once
+# --------------------------------------------------------------------------------------
+
+
+def reported(reads, rows, others, metrics, **options):
+    """Report on a rule, and on another whose answers are to other rows."""
+    rules = {"A": rows.p, "B": others.p}
+    rules = {"y_score": rules} if reads == "scores" else {"y_pred": rules}
+    return joint_report(rows.y, **rules, metrics=metrics, method="delta", **options)
+
+
+def shifted(rows):
+    """Answers that were given to other rows."""
+    p, answer = (np.roll(own, 1, axis=0) for own in (rows.p, rows.answer))
+    return Rows(rows.y, p, rows.truth, answer)
+
+
+@pytest.mark.parametrize("reads", SOME)
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_covariance_of_all_metrics_is_that_of_the_jackknife(reads, grouped):
+    rows, weights, _, groups = drawn(reads)
+    names = [name for name, own in PAIRS if own == reads]
+    metrics = {name: CASES[name].metric for name in names}
+    options = {"sample_weight": weights, "groups": groups if grouped else None}
+    report = reported(reads, rows, shifted(rows), metrics, **options)
+    changes = np.hstack(
+        [
+            more_of_each_row(name, own, weights)
+            for own in (rows, shifted(rows))
+            for name in names
+        ]
+    )
+    units = groups if grouped else np.arange(len(rows))
+    members = (units == np.unique(units)[:, np.newaxis]).astype(float)
+    of_units, n = members @ changes, len(members)
+    expected = n / (n - 1) * of_units.T @ of_units
+    assert_allclose(report.covariance, expected, rtol=1e-5, atol=1e-9)
+
+
+@every_pair
+def test_differences_have_the_standard_error_of_the_jackknife(name, reads):
+    rows, _, _, _ = drawn(reads)
+    report = reported(reads, rows, shifted(rows), {"own": CASES[name].metric})
+    found = [report.differences()[key] for key in report.differences()]
+    alike = np.ones(len(rows))
+    first, second = (
+        more_of_each_row(name, own, alike) for own in (rows, shifted(rows))
+    )
+    expected = jackknife(first - second, np.arange(len(rows)))
+    assert_allclose([own.standard_error for own in found], expected, rtol=1e-6)
+    values = textbook(name, rows) - textbook(name, shifted(rows))
+    assert_allclose(found, values, rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_a_rule_does_not_differ_from_itself(method):
+    metrics = ["f1_macro", "accuracy", "matthews_corrcoef", "precision_weighted"]
+    rules = {"A": THREE.p, "again": THREE.p.copy()}
+    compared = joint_report(THREE.y, rules, metrics=metrics, method=method)
+    compared = compared.differences()
+    assert [float(compared[key]) for key in compared] == [0, 0, 0, 0]
+    assert compared.pvalues.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+def test_rows_without_an_answer_are_left_out(method):
+    answered = np.arange(len(THREE)) % 5 > 0
+    p = np.where(answered, THREE.p, -1)
+    metrics = ["f1_macro", "accuracy", "cohen_kappa", "recall_weighted"]
+    found = joint_report(THREE.y, p, metrics=metrics, method=method, abstain=-1)
+    expected = joint_report(
+        THREE.y[answered], THREE.p[answered], metrics=metrics, method=method
+    )
+    assert_allclose(limits(found), limits(expected), rtol=1e-9)
+    assert_allclose(estimates(found), estimates(expected), rtol=1e-12)
+
+
+# --------------------------------------------------------------------------------------
+# What cannot be
+# --------------------------------------------------------------------------------------
+
+TARGETS = some_targets()
+
+
+@pytest.mark.parametrize(
+    ("metric", "y", "p", "message"),
+    [
+        (F1CI(), THREE.y, THREE.p, "two labels, got 3: 0, 1, 2; .* average over all"),
+        (F1CI(average="mean"), THREE.y, THREE.p, "average must be one of .*'macro'"),
+        (F1CI(labels=[0]), TWO.y, TWO.p, "labels must not be set with average='bin"),
+        (F1CI(average="macro", labels=[]), TWO.y, TWO.p, "at least one label, got "),
+        (F1CI(average="macro", labels="ab"), TWO.y, TWO.p, "at least one label, got"),
+        (
+            F1CI(average="samples", labels=[0]),
+            TARGETS.y,
+            TARGETS.p,
+            "labels must not be set with average='samples'",
+        ),
+        (
+            F1CI(average="macro", pos_label=1),
+            TARGETS.y,
+            TARGETS.p,
+            "pos_label must not be set with average='macro'",
+        ),
+        (
+            F1CI(average="macro"),
+            TARGETS.y,
+            TARGETS.p[:, :2],
+            r"y_pred must have the shape of y_true, \(150, 3\), got \(150, 2\)",
+        ),
+        (F1CI(average="macro"), TARGETS.y, THREE.p, "a column for each target, got"),
+        (F1CI(average="macro"), TARGETS.y, 2 * TARGETS.p, "must hold 0 or 1 for each"),
+        (MatthewsCorrCoefCI(), TARGETS.y, TARGETS.p, "of two labels, got 3 targets"),
+        (CohenKappaCI(), TARGETS.y, TARGETS.p, "of two labels, got 3 targets"),
+        (CohenKappaCI(weights="cubic"), THREE.y, THREE.p, "weights must be one of"),
+    ],
+)
+def test_wrong_labels(metric, y, p, message):
+    with pytest.raises(ValueError, match=message):
+        metric(y, p)
+
+
+def test_a_matrix_of_three_labels_needs_an_average():
+    matrix = F1_TABLES["fair"]
+    with pytest.raises(ValueError, match=r"of two labels, got 3 labels; set average"):
+        F1CI().from_confusion_matrix(matrix)
+
+
+@pytest.mark.parametrize(
+    ("metric", "score", "message"),
+    [
+        (RocAucCI(), np.ones(150), r"a column for each of the labels \[0, 1, 2\], got"),
+        (RocAucCI(), np.ones((150, 2)), r"got shape \(150, 2\)"),
+        (RocAucCI(), np.full((150, 3), np.nan), "must hold finite numbers"),
+        (RocAucCI(average="micro"), np.ones((150, 3)), "average must be one of"),
+        (LogLossCI(), np.full((150, 3), 0.3), "a row that adds up to 0.9"),
+        (LogLossCI(), np.full((150, 3), 2), "probabilities for 'log_loss', got"),
+    ],
+)
+def test_wrong_scores(metric, score, message):
+    with pytest.raises(ValueError, match=message):
+        metric(THREE.y, score)
