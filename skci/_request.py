@@ -13,19 +13,11 @@ from skci._binding import ONE_RULE
 from skci._critical import fixed_seed
 from skci._estimate import warn_of_undefined
 from skci._joint import JointEstimate
+from skci._labels import check_pos_label, is_multilabel, labelled_table, targets_table
 from skci._outcomes import OutcomeTable
 from skci._parameter import Parameter
-from skci._validation import (
-    Subgroups,
-    check_confidence_level,
-    check_method,
-    check_pos_label,
-    check_subgroups,
-    is_multilabel,
-    labelled_table,
-    named_pairs,
-    targets_table,
-)
+from skci._rows import Subgroups, check_subgroups
+from skci._validation import check_confidence_level, check_method, named_pairs
 from skci.metrics._base import LabelMetricCI, MetricCI
 from skci.metrics._names import resolve_metric
 from skci.metrics._regression import RegressionMetricCI, numbers_table

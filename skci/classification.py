@@ -12,6 +12,7 @@ from skci._binding import Binding
 from skci._critical import fixed_seed
 from skci._estimate import decimals, warn_of_undefined
 from skci._joint import JointEstimate
+from skci._labels import is_multilabel, labelled_table, targets_table
 from skci._outcomes import OutcomeTable
 from skci._parameter import Parameter
 from skci._report import Report
@@ -20,9 +21,6 @@ from skci._validation import (
     check_confidence_level,
     check_target_names,
     check_zero_division,
-    is_multilabel,
-    labelled_table,
-    targets_table,
 )
 from skci.metrics._agreement import AccuracyCI
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI

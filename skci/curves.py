@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._joint import JointEstimate
-from skci._validation import check_numbers, labelled_table
+from skci._labels import labelled_table
+from skci._rows import check_numbers
 from skci.display import COLOURS, pyplot
 from skci.evaluation import threshold_report
 from skci.metrics._scores import kept_scores

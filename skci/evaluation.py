@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skci._binding import ONE_RULE
+from skci._labels import check_confusion_matrix, check_no_pos_label, is_multilabel
 from skci._outcomes import OutcomeTable
 from skci._request import (
     Counted,
@@ -15,15 +16,8 @@ from skci._request import (
     named_predictions,
 )
 from skci._responses import respond
-from skci._validation import (
-    check_confusion_matrix,
-    check_estimators,
-    check_no_pos_label,
-    check_numbers,
-    in_words,
-    is_multilabel,
-    named_pairs,
-)
+from skci._rows import check_numbers
+from skci._validation import check_estimators, in_words, named_pairs
 from skci.report import JointReport
 
 __all__ = [

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._joint import JointEstimate
+from skci._labels import check_no_pos_label
 from skci._measures import CELLS, Measure
 from skci._outcomes import OutcomeTable
 from skci._planning import rows_for_width
-from skci._validation import check_confidence_level, check_method, check_no_pos_label
+from skci._validation import check_confidence_level, check_method
 from skci.metrics._base import DEFAULT_METHOD
 from skci.metrics._names import resolve_metric
 

@@ -14,20 +14,22 @@ from skci._binding import ONE_RULE, Binding, of_classes
 from skci._estimate import MetricEstimate, warn_of_undefined
 from skci._intervals import refusal
 from skci._joint import JointEstimate
+from skci._labels import (
+    check_confusion_matrix,
+    check_no_pos_label,
+    check_pos_label,
+    is_multilabel,
+    labelled_table,
+    targets_table,
+)
 from skci._measures import Measure, Trait
 from skci._outcomes import OutcomeTable
 from skci._parameter import Parameter
 from skci._validation import (
     check_average,
     check_confidence_level,
-    check_confusion_matrix,
     check_method,
-    check_no_pos_label,
-    check_pos_label,
     check_zero_division,
-    is_multilabel,
-    labelled_table,
-    targets_table,
 )
 from skci.report import JointReport
 

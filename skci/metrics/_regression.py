@@ -14,7 +14,8 @@ from skci._means import FunctionOfMeans, divisor, first
 from skci._measures import Trait
 from skci._outcomes import OutcomeTable, list_rows
 from skci._parameter import Parameter
-from skci._validation import check_numbers, check_rows, check_share
+from skci._rows import check_numbers, check_rows
+from skci._validation import check_share
 from skci.metrics._base import MetricCI
 
 __all__ = [

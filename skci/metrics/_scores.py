@@ -12,20 +12,19 @@ from sklearn.base import clone
 from skci._auc import AveragePrecision, OneVsRest, RocAuc, Scores
 from skci._binding import Binding
 from skci._functionals import Part
+from skci._labels import check_pos_label, labelled_table
 from skci._means import FunctionOfMeans, first
 from skci._measures import Trait
 from skci._outcomes import OutcomeTable
 from skci._parameter import Parameter
 from skci._responses import scores_of
-from skci._validation import (
-    check_choice,
+from skci._rows import (
     check_columns,
     check_distributions,
     check_numbers,
-    check_pos_label,
     check_probabilities,
-    labelled_table,
 )
+from skci._validation import check_choice
 from skci.metrics._base import MetricCI
 
 __all__ = ["AveragePrecisionCI", "BrierScoreCI", "LogLossCI", "RocAucCI"]
