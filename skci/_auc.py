@@ -9,7 +9,6 @@ approach. Biometrics 44, 837-845.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skci._functionals import Evaluation, Part
+from skci._functionals import Evaluation
 
-__all__ = ["AveragePrecision", "OneVsRest", "RocAuc", "Scores"]
+__all__ = ["AveragePrecision", "RocAuc", "Scores"]
 
 Array = NDArray[Any]
 
@@ -181,54 +180,3 @@ def _from(mass: Array) -> Array:
     """Total of what has the same score or a greater one."""
     total: Array = np.cumsum(mass[::-1])[::-1]
     return total
-
-
-class OneVsRest:
-    """Mean over labels of an area under the curve of each against the rest.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        The area of each label, as it sees the rows.
-    truth : array of shape (n,)
-        Code of the true label of each row.
-    weighted : bool
-        Whether a label has a weight for its rows, a share that is estimated as well.
-    """
-
-    def __init__(self, parts: Sequence[Part], truth: Array, weighted: bool) -> None:
-        self.parts = tuple(parts)
-        self._truth = truth
-        self._weighted = weighted
-        self.moments = tuple(
-            name for part in self.parts for name in part.functional.moments
-        )
-
-    def estimate(self, p: Array) -> Array:
-        """Value at weights p of the rows; NaN if it is undefined for a label."""
-        values = np.array([part.estimate(p) for part in self.parts])
-        return np.asarray(values @ self.slopes(p))
-
-    def __call__(self, p: Array) -> Evaluation:
-        """Value, influence values and gradient in the moments of the areas."""
-        each = [part(p) for part in self.parts]
-        values = np.array([own.estimate for own in each])
-        shares = self.slopes(p)
-        value = values @ shares
-        influence = np.zeros(len(p))
-        for own, share in zip(each, shares.tolist(), strict=True):
-            influence += share * own.influence
-        if self._weighted:
-            influence += (values - value)[self._truth] / p.sum()
-        gradient = np.concatenate(
-            [share * own.gradient for own, share in zip(each, shares, strict=True)]
-        )
-        return Evaluation(value, influence, gradient)
-
-    def slopes(self, p: Array) -> Array:
-        """Shares of the areas in the mean."""
-        size = len(self.parts)
-        if not self._weighted:
-            return np.full(size, 1 / size)
-        rows = np.bincount(self._truth, p, minlength=size)
-        return rows / rows.sum()

@@ -18,24 +18,9 @@ from skci._measures import Measure, Trait
 from skci._outcomes import MOST_CELLS, UNLISTED, OutcomeTable, View
 from skci._parameter import Parameter
 
-__all__ = ["ONE_RULE", "Binding", "of_classes"]
+__all__ = ["Binding"]
 
 Array = NDArray[Any]
-
-ONE_RULE = "y_pred"
-"""Name of a rule that has none."""
-
-
-def of_classes(measure: Trait, name: str) -> Trait:
-    """Declare what is known of a measure of several classes."""
-    return Trait(
-        name,
-        bounds=measure.bounds,
-        greater_is_better=measure.greater_is_better,
-        smooth=measure.smooth,
-        scale=measure.scale,
-        blurs=measure.blurs,
-    )
 
 
 @dataclass(frozen=True)
@@ -90,8 +75,7 @@ class Binding:
 
     def of_each_class(self, measure: Measure, labels: Any) -> Iterator[Parameter]:
         """Bind it to each of some classes: labels or targets."""
-        many = len(self.table.targets) > 1
-        names = self.table.targets if many else self.table.labels
+        many, names = self.table.multilabel, self.table.classes
         for k in self.chosen(labels):
             own = self.of_label(
                 measure,
@@ -110,8 +94,8 @@ class Binding:
     ) -> Parameter:
         """Bind an average over classes of a measure of each against the rest."""
         chosen = self.chosen(labels)
-        if len(self.table.targets) > 1:
-            truth, answer = self.answers
+        if self.table.multilabel:
+            truth, answer = self.indicators
             view, bits = UNLISTED, Bits.of_targets(truth[:, chosen], answer[:, chosen])
         else:
             view = self.table.view_of_pairs(self.position)
@@ -129,19 +113,19 @@ class Binding:
         """Bind a function of what is right and wrong; of all targets at once."""
         functional = Hits(measure.function)
         names = self._named(functional.moments, "all")
-        if len(self.table.targets) > 1:
-            truth, answer = self.answers
+        if self.table.multilabel:
+            truth, answer = self.indicators
             index = np.where((truth == answer).all(axis=1), 0, 1)
             return self._bind(measure, functional, UNLISTED, names, index=index, size=4)
         view = self.table.view_of_hits(self.position)
         return self._bind(measure, functional, view, names)
 
-    def of_answers(self, measure: Measure) -> Parameter:
+    def of_rejection(self, measure: Measure) -> Parameter:
         """Bind a function of whether there is an answer: fp, or tp without."""
         functional = Hits(measure.function)
         names = self._named(functional.moments, "answers")
         return self._bind(
-            measure, functional, self.table.view_of_answers(self.position), names
+            measure, functional, self.table.view_of_rejection(self.position), names
         )
 
     def of_pairs(self, trait: Trait, functional: Functional) -> Parameter:
@@ -172,15 +156,17 @@ class Binding:
         names = [self._name(moment, self.metric) for moment in functional.moments]
         return self._bind(trait, functional, UNLISTED, names)
 
-    def of_samples(self, trait: Trait, measure: Measure) -> Parameter:
+    def of_samples(
+        self, trait: Trait, measure: Measure, labels: Any = None
+    ) -> Parameter:
         """Bind the mean over rows of a measure of the targets of each."""
-        if len(self.table.targets) == 1:
+        if not self.table.multilabel:
             raise ValueError(
                 "average='samples' is over the targets of each row and needs several, "
                 f"got one; set average to one of {list(AVERAGES)}"
             )
-        truth, answer = self.answers
-        bits = Bits.of_targets(truth, answer)
+        chosen = self.chosen(labels)
+        bits = Bits.of_targets(*(own[:, chosen] for own in self.indicators))
         tp, fp, fn = (each.sum(axis=1) for each in (bits.tp, bits.fp, bits.fn))
         tables = np.stack([tp, fp, fn, bits.n_classes - tp - fp - fn], axis=1)
         values = CellFunctional(measure.function).estimate(tables)
@@ -191,15 +177,13 @@ class Binding:
         return self.of_rows(trait, FunctionOfMeans(ratio, features, self.metric))
 
     def refusal(self, measure: Trait, averages: bool) -> str:
-        """Say why a measure of two labels cannot serve the table."""
-        targets, labels = len(self.table.targets), len(self.table.labels)
-        several = f"{targets} targets" if targets > 1 else f"{labels} labels"
+        """Say why a measure of two labels cannot serve a table of more."""
         hint = "compare one class with the rest, as in y == label"
         if averages:
-            choices = ["micro", "macro", "weighted", None]
-            choices += ["samples"] if targets > 1 else []
-            hint = f"set average to one of {choices}"
-        return f"{measure.name!r} is of two labels, got {several}; {hint}"
+            hint = f"set average to one of {[*AVERAGES, None]}"
+        return (
+            f"{measure.name!r} is of two labels, got {len(self.table.labels)}; {hint}"
+        )
 
     # ----------------------------------------------------------------------------------
     # What it sees
@@ -215,7 +199,7 @@ class Binding:
         return seen
 
     @cached_property
-    def answers(self) -> tuple[Array, Array]:
+    def indicators(self) -> tuple[Array, Array]:
         """Targets that are there and that are predicted, of each outcome seen."""
         targets = len(self.table.targets)
         start = (1 + self.position) * targets
@@ -234,8 +218,7 @@ class Binding:
 
     def chosen(self, labels: Any) -> list[int]:
         """Codes of the classes: all labels that occur, in order, if none are given."""
-        many = len(self.table.targets) > 1
-        known = list(self.table.targets if many else self.table.labels)
+        many, known = self.table.multilabel, list(self.table.classes)
         if labels is not None:
             unknown = [label for label in labels if label not in known]
             if unknown:
@@ -257,8 +240,8 @@ class Binding:
     def true_rows(self, codes: Sequence[int]) -> list[float]:
         """Count the rows of classes in the truth, or their weights."""
         counts = self.table.counts[self.seen]
-        if len(self.table.targets) > 1:
-            rows = counts @ self.answers[0]
+        if self.table.multilabel:
+            rows = counts @ self.indicators[0]
         else:
             truth = self.table.outcomes[self.seen, 0]
             rows = np.bincount(truth, counts, minlength=len(self.table.labels))

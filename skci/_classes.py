@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from skci._functionals import CellFunctional, Evaluation
+from skci._functionals import CellFunctional, Evaluation, Part
 from skci._means import FunctionOfMeans, divisor
 
 __all__ = [
@@ -24,10 +24,13 @@ __all__ = [
     "Averaged",
     "Bits",
     "Hits",
+    "Mean",
+    "OneVsRest",
     "correlation_of_classes",
     "disagreement",
     "kappa",
     "marginals",
+    "mean_of_classes",
 ]
 
 Array = NDArray[Any]
@@ -142,34 +145,24 @@ class Averaged:
     def estimate(self, p: Array) -> Array:
         """Value at weights p; NaN where it is undefined for all classes."""
         tables = self._tables(np.asarray(p, dtype=float))
-        values = self._one.estimate(tables)
-        with np.errstate(all="ignore"):
-            return self._mean(values, self._shares(tables, values))
+        return self._mean(tables, self._one.estimate(tables)).value
 
     def left_open(self, p: Array) -> float:
         """Share in the average of the classes whose value is undefined."""
         tables = self._tables(np.asarray(p, dtype=float))
         undefined = np.isnan(self._one.estimate(tables))
-        with np.errstate(all="ignore"):
-            shares = self._shares(tables, np.zeros(undefined.shape))
+        shares = self._mean(tables, np.zeros(undefined.shape)).shares
         return float(shares[undefined].sum())
 
     def __call__(self, p: Array) -> Evaluation:
         """Value, influence values and gradient in the moments of each class."""
         tables = self._tables(p)
         values, _, gradient = self._one(tables)
-        known = ~np.isnan(values)
+        value, shares, more = self._mean(tables, values)
+        known = ~np.isnan(values)[..., np.newaxis]
         with np.errstate(all="ignore"):
-            shares = self._shares(tables, values)
-            value = self._mean(values, shares)
-            gradient = np.where(
-                known[..., np.newaxis], gradient * shares[..., np.newaxis], 0
-            )
-            if self._average == "weighted":  # a class has more weight for more rows
-                total = self._rows(tables, values).sum(axis=-1, keepdims=True)
-                filled = np.where(known, values, self._undefined_as)
-                more = (filled - value[..., np.newaxis]) / total
-                gradient[..., 2] += np.nan_to_num(more)
+            gradient = np.where(known, gradient * shares[..., np.newaxis], 0)
+        gradient[..., 2] += more
         if self._average == "micro":  # moments are the sums over classes
             gradient = gradient / self._bits.n_classes
         every = (*p.shape[:-1], self._bits.n_classes, 3)
@@ -182,23 +175,95 @@ class Averaged:
         tables = self._bits.tables(p)
         return tables.mean(-2, keepdims=True) if self._average == "micro" else tables
 
-    def _rows(self, tables: Array, values: Array) -> Array:
-        """Weight of each class; none of one that is left out."""
+    def _mean(self, tables: Array, values: Array) -> Mean:
+        """Mean of the values of classes, with those of undefined ones filled in."""
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
-        rows = tp + fn if self._average == "weighted" else np.ones(values.shape)
-        counts = ~np.isnan(values) | ~np.isnan(self._undefined_as)
-        return np.where(counts, rows, 0)
-
-    def _shares(self, tables: Array, values: Array) -> Array:
-        rows = self._rows(tables, values)
-        shares: Array = rows / rows.sum(axis=-1, keepdims=True)
-        return shares
-
-    def _mean(self, values: Array, shares: Array) -> Array:
         filled = np.where(np.isnan(values), self._undefined_as, values)
-        terms = np.where(shares > 0, filled * shares, 0)
-        known = np.isfinite(shares).all(axis=-1)
-        return np.where(known, terms.sum(axis=-1), np.nan)
+        return mean_of_classes(filled, tp + fn if self._average == "weighted" else None)
+
+
+class Mean(NamedTuple):
+    """A mean over classes and what it depends on, arrays of shape (..., C)."""
+
+    value: Array
+    """Of shape (...)."""
+    shares: Array
+    """Derivatives in the values of the classes."""
+    more: Array
+    """Derivatives in the rows of the classes."""
+
+
+def mean_of_classes(values: Array, rows: Array | None) -> Mean:
+    """Average values over classes, leaving out those that are NaN.
+
+    Parameters
+    ----------
+    values : array of shape (..., C)
+    rows : array of shape (..., C), optional
+        Weights of the classes, which are estimated as well; the same for all if not
+        given.
+    """
+    known = ~np.isnan(values)
+    weights = np.where(known, 1.0 if rows is None else rows, 0.0)
+    total = weights.sum(axis=-1, keepdims=True)
+    with np.errstate(all="ignore"):
+        shares = weights / total
+        terms = np.where(shares > 0, values * shares, 0).sum(axis=-1)
+        value = np.where(total[..., 0] > 0, terms, np.nan)
+        more = np.zeros(shares.shape)
+        if rows is not None:
+            more = np.where(known, (values - value[..., np.newaxis]) / total, 0)
+    return Mean(value, shares, more)
+
+
+class OneVsRest:
+    """Mean over labels of an area under the curve of each against the rest.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        The area of each label, as it sees the rows.
+    truth : array of shape (n,)
+        Code of the true label of each row.
+    weighted : bool
+        Whether a label has a weight for its rows, a share that is estimated as well.
+    """
+
+    def __init__(self, parts: Sequence[Part], truth: Array, weighted: bool) -> None:
+        self.parts = tuple(parts)
+        self._truth = truth
+        self._weighted = weighted
+        self.moments = tuple(
+            name for part in self.parts for name in part.functional.moments
+        )
+
+    def estimate(self, p: Array) -> Array:
+        """Value at weights p of the rows; NaN if it is undefined for a label."""
+        values = np.array([part.estimate(p) for part in self.parts])
+        return np.asarray(self.slopes(p) @ values)
+
+    def __call__(self, p: Array) -> Evaluation:
+        """Value, influence values and gradient in the moments of the areas."""
+        each = [part(p) for part in self.parts]
+        values = np.array([own.estimate for own in each])
+        _, shares, more = mean_of_classes(values, self._rows(p))
+        influence = more[self._truth]
+        for own, share in zip(each, shares.tolist(), strict=True):
+            influence += share * own.influence
+        gradient = np.concatenate(
+            [share * own.gradient for own, share in zip(each, shares, strict=True)]
+        )
+        return Evaluation(shares @ values, influence, gradient)
+
+    def slopes(self, p: Array) -> Array:
+        """Shares of the areas in the mean."""
+        return mean_of_classes(np.zeros(len(self.parts)), self._rows(p)).shares
+
+    def _rows(self, p: Array) -> Array | None:
+        """Weights of the labels, if they matter."""
+        if not self._weighted:
+            return None
+        return np.bincount(self._truth, p, minlength=len(self.parts)) / p.sum()
 
 
 class Hits(CellFunctional):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -16,25 +16,26 @@ from skci._rows import as_column, check_rows, is_missing
 from skci._validation import in_words
 
 __all__ = [
+    "A_MATRIX",
+    "check_all_labels",
     "check_confusion_matrix",
     "check_no_pos_label",
+    "check_one_target",
     "check_pos_label",
-    "is_multilabel",
-    "labelled_table",
-    "targets_table",
+    "label_table",
 ]
 
 Array = NDArray[Any]
 
 
-def labelled_table(
+def _labelled_table(
     y_true: Any,
     y_pred: Mapping[str, Any],
     *,
     pos_label: Any = None,
     any_pos_label: bool = False,
     several: bool = False,
-    labels: Iterable[Any] = (),
+    labels: Any = None,
     abstain: Any = None,
     by: Array | None = None,
     truth: str = "y_true",
@@ -56,7 +57,7 @@ def labelled_table(
         chosen when `pos_label` is not given.
     several : bool
         Whether there may be more than two labels.
-    labels : iterable of labels
+    labels : iterable of labels, optional
         Labels that there are, whether they occur or not.
     abstain : label, optional
         What stands for no answer in `y_pred`.
@@ -92,7 +93,9 @@ def labelled_table(
         raise ValueError(f"{truth} must hold at least one row, got none")
     weights, clusters, kept = check_rows(sample_weight, groups, len(columns[0]), truth)
     columns = [column[kept] for column in columns]
-    more = [_label_or_1(label) for label in labels]
+    more = [] if labels is None else [_label_or_1(label) for label in labels]
+    if abstain is not None and is_missing(abstain):
+        raise ValueError(f"abstain must be a label that is not missing, got {abstain}")
     positive = _label_or_1(pos_label)
     simple = abstain is None and by is None and not more
     # Counting is checking: where each entry is one of two fair labels, nothing is left
@@ -168,7 +171,38 @@ _DENSE_LABELS = 1 << 16
 """Range of whole numbers up to which labels are looked up in a table."""
 
 
-def is_multilabel(y_true: Any) -> bool:
+def label_table(
+    y_true: Any,
+    y_pred: Mapping[str, Any],
+    *,
+    several: bool,
+    truth: str = "y_true",
+    **options: Any,
+) -> OutcomeTable:
+    """Check labels of one target, or of several, and count their joint outcomes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, targets)
+    y_pred : mapping of str to array-like of the same shape
+    several : bool
+        Whether there may be more than two labels, or several targets.
+    **options
+        See `_labelled_table`; there is no answer missing among targets.
+    """
+    if not (several and _is_multilabel(y_true)):
+        return _labelled_table(y_true, y_pred, several=several, truth=truth, **options)
+    if options.get("abstain") is not None:
+        raise ValueError(
+            f"abstain must not be set for {truth} of several targets, got "
+            f"{options['abstain']!r}"
+        )
+    kept = ("sample_weight", "groups", "by")
+    rows = {name: options[name] for name in kept if name in options}
+    return _targets_table(y_true, y_pred, truth=truth, **rows)
+
+
+def _is_multilabel(y_true: Any) -> bool:
     """Tell whether labels are of several targets, a column each."""
     shape = getattr(y_true, "shape", None)
     if shape is None and isinstance(y_true, list | tuple) and y_true:
@@ -177,7 +211,7 @@ def is_multilabel(y_true: Any) -> bool:
     return shape is not None and len(shape) == 2 and shape[1] > 1
 
 
-def targets_table(
+def _targets_table(
     y_true: Any,
     y_pred: Mapping[str, Any],
     *,
@@ -185,7 +219,6 @@ def targets_table(
     sample_weight: Any = None,
     groups: Any = None,
     by: Array | None = None,
-    merged: bool = True,
 ) -> OutcomeTable:
     """Check labels of several targets, each 0 or 1, and count their joint outcomes.
 
@@ -194,8 +227,8 @@ def targets_table(
     y_true : array-like of shape (n, targets)
         Data frames name the targets; else they are numbers.
     y_pred : mapping of str to array-like of shape (n, targets)
-    truth, sample_weight, groups, by, merged
-        See `labelled_table`.
+    truth, sample_weight, groups, by
+        See `_labelled_table`.
     """
     matrices = [
         _indicators(values, name) for name, values in [(truth, y_true), *y_pred.items()]
@@ -212,9 +245,7 @@ def targets_table(
     if by is not None:
         outcomes = np.column_stack([outcomes.astype(np.intp), by[kept]])
     names = getattr(y_true, "columns", range(targets))
-    return count_codes(
-        outcomes, weights, clusters, merged, labels=(0, 1), targets=tuple(names)
-    )
+    return count_codes(outcomes, weights, clusters, labels=(0, 1), targets=tuple(names))
 
 
 def _indicators(values: Any, name: str) -> Array:
@@ -352,16 +383,38 @@ def check_pos_label(pos_label: Any, known: tuple[Any, ...]) -> int:
 def _wrong_pos_label(labels: list[Any], pos_label: Any) -> str:
     must = f"pos_label must be one of the labels {labels}"
     if pos_label is None:
-        return f"{must}, got none; choose one as in F1CI(pos_label={labels[-1]!r})"
+        return f"{must}, got none; choose one as in pos_label={labels[-1]!r}"
     return f"{must}, got {pos_label!r}"
 
 
-def check_no_pos_label(pos_label: Any) -> None:
-    """Check that no label is singled out where there are no labels."""
+A_MATRIX = "a confusion matrix, whose second row and column are the positive label"
+"""What has no label to be named."""
+
+
+def check_no_pos_label(pos_label: Any, where: str) -> None:
+    """Check that no label is singled out where there is none to be."""
     if pos_label is not None:
+        raise ValueError(f"pos_label must not be set for {where}, got {pos_label!r}")
+
+
+def check_all_labels(labels: Any, known: Sequence[Any]) -> None:
+    """Check that labels are all that there are, in order, as columns of scores are."""
+    if labels is None:
+        return
+    given = np.asarray(labels).tolist()
+    every = sorted(label for label in known if label is not None)
+    if given != every:
         raise ValueError(
-            "pos_label must not be set for a confusion matrix, whose second row and "
-            f"column are the positive label, got {pos_label!r}"
+            f"labels must be all labels in their order, {every}, as the columns of "
+            f"scores are, got {given}"
+        )
+
+
+def check_one_target(table: OutcomeTable, name: str) -> None:
+    """Check that labels are not of several targets."""
+    if table.multilabel:
+        raise ValueError(
+            f"y_true must be of one target for {name!r}, got {len(table.targets)}"
         )
 
 

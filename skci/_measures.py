@@ -13,7 +13,7 @@ To add a measure, write its function and declare it in ``_DECLARED``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -253,6 +253,11 @@ class Trait:
     def sign(self) -> int:
         """1 where a greater value is a better one, else -1."""
         return 1 if self.greater_is_better else -1
+
+    def of_classes(self, name: str) -> Trait:
+        """Declare the same of what is computed from several classes."""
+        own = {each.name: getattr(self, each.name) for each in fields(Trait)}
+        return Trait(**own | {"name": name, "plus_four": None, "proportion": None})
 
     def successes_and_trials(self, cells: Array) -> tuple[float, float]:
         """Count the successes and the trials of a proportion."""

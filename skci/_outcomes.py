@@ -130,6 +130,16 @@ class OutcomeTable:
         """How the rows were drawn."""
         return Design(self.counts, self.squares, self.clusters)
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether there are several targets."""
+        return len(self.targets) > 1
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """What can be averaged over: targets, or labels of the one."""
+        return self.targets if self.multilabel else self.labels
+
     def view(self, rule: int, code: int = 1, target: int = 0) -> View:
         """How a rule sees a label against the rest: as tp, fp, fn or tn, 0 .. 3."""
         return View(self._columns(rule, target), _against_rest(code, *self._codes), 4)
@@ -142,7 +152,7 @@ class OutcomeTable:
         """How a rule sees the true and the predicted label: as one of all pairs."""
         return View(self._columns(rule), _pairs(*self._codes), len(self.labels) ** 2)
 
-    def view_of_answers(self, rule: int) -> View:
+    def view_of_rejection(self, rule: int) -> View:
         """How a rule sees whether there is an answer: as fp, and as tp without."""
         return View(self._columns(rule), _answers(*self._codes), 4)
 

@@ -16,7 +16,7 @@ from skci._intervals import METHODS
 from skci._measures import EDGE, Trait
 from skci._outcomes import View
 
-__all__ = ["ENOUGH", "ENOUGH_GROUPS", "OWN_LABELS", "Parameter"]
+__all__ = ["ENOUGH", "ENOUGH_GROUPS", "ONE_RULE", "OWN_LABELS", "Parameter"]
 
 Array = NDArray[Any]
 
@@ -25,6 +25,8 @@ _NO_DERIVATIVE = 1e20
 _ROUNDING = 1e-9
 """How far rounding may take an estimate out of its range."""
 
+ONE_RULE = "y_pred"
+"""Name of a rule that has none."""
 OWN_LABELS = ("rule", "metric", "first", "second", "contrast")
 """Kinds of labels that every report may have; others are of subgroups."""
 

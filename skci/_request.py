@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skci._binding import ONE_RULE
 from skci._critical import fixed_seed
 from skci._estimate import warn_of_undefined
 from skci._joint import JointEstimate
-from skci._labels import check_pos_label, is_multilabel, labelled_table, targets_table
+from skci._labels import check_pos_label, label_table
 from skci._outcomes import OutcomeTable
-from skci._parameter import Parameter
-from skci._rows import Subgroups, check_subgroups
+from skci._parameter import ONE_RULE, Parameter
+from skci._rows import Subgroups, check_subgroups, scores_in_messages
 from skci._validation import check_confidence_level, check_method, named_pairs
 from skci.metrics._base import LabelMetricCI, MetricCI
 from skci.metrics._names import resolve_metric
@@ -85,22 +85,31 @@ class Options:
         return (next(iter(labels.values()), table.labels[1]),)
 
     def known_labels(self, estimators: Iterable[tuple[str, Any]]) -> set[Any]:
-        """Collect the labels that estimators know."""
+        """Collect the labels that estimators know, if metrics may have many."""
+        if not self.several:
+            return set()
         known = [np.ravel(getattr(own, "classes_", ())) for _, own in estimators]
         return {label for own in known for label in own.tolist()}
 
     @property
     def several(self) -> bool:
         """Whether all metrics are of any number of labels."""
-        return all(
-            own._several
-            for own in self.metrics.values()
-            if isinstance(own, LabelMetricCI | ScoreMetricCI)
-        )
+        return all(own._several for own in self.metrics.values())
+
+    def _abstain(self, given: Any) -> Any:
+        """Find what stands for no answer: as given, or as a metric says."""
+        own = {metric.abstain for metric in self.metrics.values()}
+        known = {given, *own} - {None}
+        if len(known) > 1:
+            raise ValueError(
+                f"abstain must be one label, got {sorted(map(repr, known))} of the "
+                "report and its metrics"
+            )
+        return known.pop() if known else None
 
     def _pos_label(self, metric: MetricCI) -> Any:
         """Positive label that a metric asks for."""
-        return self.pos_label if metric.pos_label is None else metric.pos_label
+        return metric._wanted(self.pos_label)
 
     def count(
         self,
@@ -125,22 +134,22 @@ class Options:
             "by": None if parts is None else parts.codes,
         }
         if "values" in self.reads:
+            if abstain is not None:
+                raise ValueError(
+                    f"abstain must not be set for metrics of numbers, got {abstain!r}"
+                )
             table, y, columns = numbers_table(y_true, named, **rows)
             numbers = dict(zip(y_pred, columns, strict=True))
             return Counted(table, [], {}, parts, (y, numbers))
-        if self.several and is_multilabel(y_true):
-            if "scores" in self.reads:
-                raise ValueError(
-                    f"{truth} must be of one target for metrics of scores, got several"
-                )
-            table = targets_table(y_true, named, **rows)
-            return Counted(table, list(y_pred), {}, parts)
         table = self._label_table(y_true, named, labels, abstain, rows)
-        if len(table.labels) == 2:
-            self.scored_labels(table)
+        if table.multilabel and "scores" in self.reads:
+            raise ValueError(
+                f"{truth} must be of one target for metrics of scores, got several"
+            )
+        self.scored_labels(table)
         scores = {
             rule: kept_scores(
-                values, f"y_score[{rule!r}]", table, len(y_true), sample_weight
+                values, scores_in_messages(rule), table, len(y_true), sample_weight
             )
             for rule, values in (y_score or {}).items()
         }
@@ -155,21 +164,18 @@ class Options:
         rows: dict[str, Any],
     ) -> OutcomeTable:
         """Count the labels of one target."""
-        of_labels = [
-            metric
-            for metric in self.metrics.values()
-            if isinstance(metric, LabelMetricCI | ScoreMetricCI)
-        ]
+        of_labels = list(self.metrics.values())
         wanted = [self._pos_label(own) for own in of_labels if not own._symmetric]
-        more = {label for own in of_labels for label in (own.labels or ())}
-        return labelled_table(
+        asked = [own.labels for own in of_labels if own.labels is not None]
+        more = {label for own in [*asked, labels] for label in list(own)}
+        return label_table(
             y_true,
             named,
             pos_label=next(iter(wanted), self.pos_label),
             any_pos_label=not wanted,
             several=self.several,
-            labels=more | set(labels),
-            abstain=abstain,
+            labels=more or None,
+            abstain=self._abstain(abstain),
             merged="scores" not in self.reads,
             **rows,
         )
@@ -213,10 +219,11 @@ class Options:
                 return []
             scores = counted.scores[rule]
             return metric._parameters(table, scores, **names, **of)
-        if isinstance(metric, LabelMetricCI) and rule in counted.predicted:
-            position = counted.predicted.index(rule)
-            return metric._parameters(table, position, **names, **of)
-        return []
+        assert isinstance(metric, LabelMetricCI)
+        if rule not in counted.predicted:
+            return []
+        position = counted.predicted.index(rule)
+        return metric._parameters(table, position, **names, **of)
 
 
 @dataclass(frozen=True)
@@ -230,7 +237,7 @@ class Counted:
     """Scores of rules that have them, row by row of the table."""
     parts: Subgroups | None = None
     """Subgroups of the rows, whose codes are in the last column of the table."""
-    numbers: tuple[Array, dict[str, Array]] = (np.zeros(0), {})
+    numbers: tuple[Array, Mapping[str, Array]] = (np.zeros(0), MappingProxyType({}))
     """True and predicted numbers, row by row of the table."""
 
     @property

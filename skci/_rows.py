@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skci._parameter import ONE_RULE, OWN_LABELS
+from skci._validation import named_pairs
+
 __all__ = [
     "Subgroups",
     "as_column",
@@ -21,6 +24,7 @@ __all__ = [
     "check_rows",
     "check_subgroups",
     "is_missing",
+    "scores_in_messages",
 ]
 
 Array = NDArray[Any]
@@ -44,7 +48,8 @@ def as_column(values: Any, name: str) -> Array:
     if values.ndim != 1:
         raise ValueError(
             f"{name} must be a one-dimensional array of labels, "
-            f"got an array of shape {values.shape}"
+            f"got an array of shape {values.shape}; of several targets, average over "
+            "them as in f1_macro"
         )
     if values.dtype.kind not in _LABEL_KINDS:
         raise TypeError(
@@ -138,8 +143,8 @@ def check_distributions(scores: Array, rule: str, metric: str) -> None:
     worst = totals[np.abs(totals - 1).argmax()]
     if abs(worst - 1) > _NOT_ONE:
         raise ValueError(
-            f"{_scores_of(rule)} must hold probabilities of all labels for {metric!r}, "
-            f"got a row that adds up to {worst:g}"
+            f"{scores_in_messages(rule)} must hold probabilities of all labels for "
+            f"{metric!r}, got a row that adds up to {worst:g}"
         )
 
 
@@ -151,13 +156,14 @@ def check_probabilities(scores: Array, rule: str, metric: str) -> None:
     """Check that scores are probabilities."""
     if scores.min() < 0 or scores.max() > 1:
         raise ValueError(
-            f"{_scores_of(rule)} must hold probabilities for {metric!r}, got "
+            f"{scores_in_messages(rule)} must hold probabilities for {metric!r}, got "
             f"values from {scores.min():g} to {scores.max():g}"
         )
 
 
-def _scores_of(rule: str) -> str:
-    return f"y_score[{rule!r}]" if rule else "y_score"
+def scores_in_messages(rule: str) -> str:
+    """Name the scores of a rule as they were passed."""
+    return "y_score" if rule in ("", ONE_RULE) else f"y_score[{rule!r}]"
 
 
 def check_rows(
@@ -238,7 +244,10 @@ def check_subgroups(by: Any, y_true: Any, truth: str) -> Subgroups:
         missing = [value for value in column.tolist() if is_missing(value)]
         if missing:
             raise ValueError(f"by must name a subgroup in every row, got {missing[0]}")
-        names, own = np.unique(column, return_inverse=True)
+        try:
+            names, own = np.unique(column, return_inverse=True)
+        except TypeError as error:
+            raise TypeError(f"by must hold names of one type: {error}") from error
         numbers.append(own.ravel())
         levels.append(names.tolist())
     found, codes = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
@@ -254,16 +263,25 @@ def check_subgroups(by: Any, y_true: Any, truth: str) -> Subgroups:
 
 def _named_columns(by: Any) -> dict[str, Any]:
     """Columns by their names; a single one has its own or none."""
-    if isinstance(by, Mapping):
-        columns = {str(name): values for name, values in by.items()}
+    if isinstance(by, Mapping) or _is_pairs(by):
+        columns = dict(named_pairs(by, "by"))
     elif hasattr(by, "columns"):
         columns = {str(name): by[name] for name in by.columns}
     else:
         columns = {str(getattr(by, "name", None) or "subgroup"): by}
-    taken = {"rule", "metric", "first", "second"} & set(columns)
+    taken = _TAKEN & set(columns)
     if taken or not columns:
         raise ValueError(
             "by must have a column or more, of other names than those of a report, got "
             f"{list(columns)}"
         )
     return columns
+
+
+def _is_pairs(values: Any) -> bool:
+    return isinstance(values, list) and bool(values) and isinstance(values[0], tuple)
+
+
+_TAKEN = {*OWN_LABELS, "rules", "metrics", "estimate", "low", "high", "standard_error"}
+_TAKEN |= {"individual_low", "individual_high", "design_effect", "method", "pvalue"}
+"""Names that columns of a report have already."""

@@ -146,21 +146,26 @@ def check_average(average: Any, labels: Any, pos_label: Any) -> None:
         )
     if labels is None:
         return
-    if average in ("binary", "samples"):
+    if average == "binary":
         raise ValueError(
             f"labels must not be set with average={average!r}, got {labels!r}"
         )
-    if isinstance(labels, str) or not isinstance(labels, Iterable) or not list(labels):
+    if isinstance(labels, str) or not hasattr(labels, "__len__") or not len(labels):
         raise ValueError(f"labels must hold at least one label, got {labels!r}")
     if len(set(labels)) < len(list(labels)):
         raise ValueError(f"labels must hold no label twice, got {labels!r}")
 
 
-def check_target_names(target_names: Any, names: list[str]) -> list[str]:
+def check_target_names(
+    target_names: Any, names: list[str], taken: set[str]
+) -> list[str]:
     """Check names to show for classes; those of the labels if none are given."""
-    if target_names is None:
-        return names
-    shown = [str(name) for name in target_names]
+    shown = names if target_names is None else [str(name) for name in target_names]
+    if taken & set(shown):
+        raise ValueError(
+            f"target_names must be others than {sorted(taken)}, which are lines of the "
+            f"report, got {shown}"
+        )
     if len(shown) != len(names) or len(set(shown)) < len(shown):
         raise ValueError(
             f"target_names must be {len(names)} different names, for {names}, got "

@@ -12,7 +12,7 @@ from skci._binding import Binding
 from skci._critical import fixed_seed
 from skci._estimate import decimals, warn_of_undefined
 from skci._joint import JointEstimate
-from skci._labels import is_multilabel, labelled_table, targets_table
+from skci._labels import label_table
 from skci._outcomes import OutcomeTable
 from skci._parameter import Parameter
 from skci._report import Report
@@ -179,18 +179,15 @@ def classification_report_ci(
     """
     level = check_confidence_level(confidence_level)
     check_average(None, labels, None)
-    rows = {"sample_weight": sample_weight, "groups": groups}
-    if is_multilabel(y_true):
-        table = targets_table(y_true, {"y_pred": y_pred}, **rows)
-    else:
-        table = labelled_table(
-            y_true,
-            {"y_pred": y_pred},
-            any_pos_label=True,
-            several=True,
-            labels=() if labels is None else labels,
-            **rows,
-        )
+    table = label_table(
+        y_true,
+        {"y_pred": y_pred},
+        any_pos_label=True,
+        several=True,
+        labels=labels,
+        sample_weight=sample_weight,
+        groups=groups,
+    )
     options = {"method": method, "zero_division": check_zero_division(zero_division)}
     lines = _Lines(table, labels, target_names, options)
     joint = JointEstimate(
@@ -221,9 +218,10 @@ class _Lines:
         self._options = options
         self._binding = Binding(table, 0, "", "", "delta")
         self._codes = self._binding.chosen(labels)
-        known = table.targets if len(table.targets) > 1 else table.labels
+        known = table.classes
         names = [str(known[code]) for code in self._codes]
-        self._names = check_target_names(target_names, names)
+        taken = set(self._averages())
+        self._names = check_target_names(target_names, names, taken)
 
     @property
     def support(self) -> dict[str, float]:
@@ -234,7 +232,7 @@ class _Lines:
 
     def _averages(self) -> dict[str, str]:
         """Averages by the name of their line."""
-        several = len(self._table.targets) > 1
+        several = self._table.multilabel
         every = set(self._binding.present) <= set(self._codes) and not several
         first = {"accuracy": ""} if every else {"micro avg": "micro"}
         lines = first | {"macro avg": "macro", "weighted avg": "weighted"}
@@ -252,9 +250,8 @@ class _Lines:
                 own = AccuracyCI(**method)
                 yield from self._lines(own, [name], "accuracy")
                 continue
-            labels = None if average == "samples" else self._labels
             for metric, made in _COLUMNS.items():
-                own = made(average=average, labels=labels, **self._options)
+                own = made(average=average, labels=self._labels, **self._options)
                 yield from self._lines(own, [name], metric)
 
     def _lines(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._joint import JointEstimate
-from skci._labels import labelled_table
+from skci._labels import label_table
 from skci._rows import check_numbers
 from skci.display import COLOURS, pyplot
 from skci.evaluation import threshold_report
@@ -229,8 +229,13 @@ def _even_thresholds(
     curve: list[str], y_true: Any, y_score: Any, *, pos_label: Any, sample_weight: Any
 ) -> Array:
     """Divide a curve evenly, by its ways along both axes added up; increasing."""
-    table = labelled_table(
-        y_true, {}, pos_label=pos_label, sample_weight=sample_weight, merged=False
+    table = label_table(
+        y_true,
+        {},
+        several=False,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        merged=False,
     )
     positive = table.outcomes[:, 0]
     if positive.all() or not positive.any():

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from skci._binding import ONE_RULE
-from skci._labels import check_confusion_matrix, check_no_pos_label, is_multilabel
+from skci._labels import A_MATRIX, check_confusion_matrix, check_no_pos_label
 from skci._outcomes import OutcomeTable
+from skci._parameter import ONE_RULE
 from skci._request import (
     Counted,
     Options,
@@ -161,11 +161,12 @@ class JointEvaluator:
             "groups": groups,
         }
         scored: tuple[Any, ...] = ()
-        if "values" not in options.reads and not (options.several and is_multilabel(y)):
+        if "values" not in options.reads:
             # Bad labels are told before anything is predicted.
             table = options.count(y, {}, **rows).table
-            if len(table.labels) > 2:
-                rows["labels"] = options.known_labels(estimators)
+            known = options.known_labels(estimators)
+            if len(known) > 2 and known >= set(table.labels) - {None}:
+                rows["labels"] = known
                 table = options.count(y, {}, **rows).table
             scored = options.scored_labels(table)
         predicted, scores = respond(
@@ -425,7 +426,7 @@ def confusion_matrix_report(
     """
     options = Options(metrics, confidence_level, method, None, random_state)
     for label, metric in options.metrics.items():
-        check_no_pos_label(metric.pos_label)
+        check_no_pos_label(metric.pos_label, A_MATRIX)
         if metric._reads != "labels":
             raise ValueError(
                 f"metrics of a confusion matrix must be of labels, which {label!r} is "

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._joint import JointEstimate
-from skci._labels import check_no_pos_label
+from skci._labels import A_MATRIX, check_no_pos_label
 from skci._measures import CELLS, Measure
 from skci._outcomes import OutcomeTable
 from skci._planning import rows_for_width
@@ -101,7 +101,7 @@ def sample_size(
     metric = resolve_metric(metric)
     level = check_confidence_level(confidence_level)
     method = check_method(DEFAULT_METHOD if method is None else method)
-    check_no_pos_label(metric.pos_label)
+    check_no_pos_label(metric.pos_label, A_MATRIX)
     metric._check(method)
     table = OutcomeTable.from_cells(_shares(expected, metric._measure))
     own = metric._parameters(table, 0, method=method)

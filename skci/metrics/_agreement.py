@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from skci._binding import Binding, of_classes
+from skci._binding import Binding
 from skci._classes import correlation_of_classes, disagreement, kappa
+from skci._labels import check_one_target
 from skci._measures import MEASURES, Measure, Trait
 from skci._parameter import Parameter
 from skci._validation import check_choice
@@ -39,12 +40,7 @@ class _AgreementCI(LabelMetricCI):
     @property
     def _of_several(self) -> Trait:
         """What is known of it where there are more than two labels."""
-        return of_classes(self._measure, self.name)
-
-    def _check_targets(self, binding: Binding) -> None:
-        """Check that there is one target."""
-        if len(binding.table.targets) > 1:
-            raise ValueError(binding.refusal(self._measure, averages=False))
+        return self._measure.of_classes(self.name)
 
 
 class AccuracyCI(_AgreementCI):
@@ -110,7 +106,7 @@ class HammingLossCI(_AgreementCI):
     _measure = MEASURES["hamming_loss"]
 
     def _of_classes(self, binding: Binding) -> Parameter:
-        if len(binding.table.targets) == 1:
+        if not binding.table.multilabel:
             return binding.of_hits(self._measure)
         return binding.of_samples(self._of_several, self._measure)
 
@@ -133,7 +129,7 @@ class BalancedAccuracyCI(_AgreementCI):
     _measure = MEASURES["balanced_accuracy"]
 
     def _of_classes(self, binding: Binding) -> Parameter:
-        self._check_targets(binding)
+        check_one_target(binding.table, self.name)
         return binding.averaged(self._of_several, MEASURES["recall"], "macro")
 
 
@@ -156,7 +152,7 @@ class MatthewsCorrCoefCI(_AgreementCI):
     _measure = MEASURES["matthews_corrcoef"]
 
     def _of_classes(self, binding: Binding) -> Parameter:
-        self._check_targets(binding)
+        check_one_target(binding.table, self.name)
         labels = len(binding.table.labels)
         return binding.of_pairs(self._of_several, correlation_of_classes(labels))
 
@@ -206,7 +202,7 @@ class CohenKappaCI(_AgreementCI):
             check_choice(self.weights, ("linear", "quadratic"), "weights")
 
     def _of_classes(self, binding: Binding) -> Parameter:
-        self._check_targets(binding)
+        check_one_target(binding.table, self.name)
         weights = disagreement(len(binding.table.labels), binding.present, self.weights)
         return binding.of_pairs(self._of_several, kappa(weights))
 
@@ -250,9 +246,9 @@ class RejectionRateCI(_AgreementCI):
         self.confidence_level = confidence_level
         self.method = method
 
-    def _bound(self, binding: Binding, pos_label: Any) -> Parameter:
+    def _of_one(self, binding: Binding, pos_label: Any) -> Parameter:
         if not binding.table.abstains:
             raise ValueError(
                 "abstain must be the label that stands for no answer, got none"
             )
-        return binding.of_answers(self._measure)
+        return binding.of_rejection(self._measure)

@@ -10,21 +10,20 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
-from skci._binding import ONE_RULE, Binding, of_classes
+from skci._binding import Binding
 from skci._estimate import MetricEstimate, warn_of_undefined
 from skci._intervals import refusal
 from skci._joint import JointEstimate
 from skci._labels import (
+    A_MATRIX,
     check_confusion_matrix,
     check_no_pos_label,
     check_pos_label,
-    is_multilabel,
-    labelled_table,
-    targets_table,
+    label_table,
 )
 from skci._measures import Measure, Trait
 from skci._outcomes import OutcomeTable
-from skci._parameter import Parameter
+from skci._parameter import ONE_RULE, Parameter
 from skci._validation import (
     check_average,
     check_confidence_level,
@@ -84,7 +83,16 @@ class MetricCI(BaseEstimator):
 
     # Options that only some metrics have.
     pos_label: Any = None
+    average: str | None = "binary"
+    labels: Any = None
+    abstain: Any = None
     zero_division: float = np.nan
+
+    # What data it is of.
+    _several = True
+    """Whether there may be more than two labels."""
+    _symmetric = True
+    """Whether it has no positive label."""
 
     confidence_level: float
     method: str | None
@@ -131,10 +139,16 @@ class MetricCI(BaseEstimator):
         Raises
         ------
         ValueError
-            If `bound` is neither "low" nor "high".
+            If `bound` is neither "low" nor "high", or the metric gives a number for
+            each class.
         """
         if bound not in (None, "low", "high"):
             raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
+        if not self._is_one:
+            raise ValueError(
+                "average must give one number for a scorer, got None, which gives one "
+                "for each class"
+            )
         return self._scorer(bound)
 
     def _scorer(self, bound: str | None) -> Any:
@@ -192,7 +206,31 @@ class MetricCI(BaseEstimator):
     @property
     def _is_one(self) -> bool:
         """Whether it gives one estimate, and not one for each class."""
-        return getattr(self, "average", "binary") is not None
+        return self.average is not None
+
+    def _wanted(self, pos_label: Any) -> Any:
+        """Return the positive label of the metric, else the one given."""
+        return pos_label if self.pos_label is None else self.pos_label
+
+    def _binding(
+        self,
+        table: OutcomeTable,
+        position: int,
+        rule: str,
+        metric: str | None,
+        method: str | None,
+        **of: Any,
+    ) -> Binding:
+        """Name what a parameter of one rule is to be called and how it is to be."""
+        return Binding(
+            table,
+            position,
+            rule,
+            self.name if metric is None else metric,
+            self._resolve_method(method),
+            check_zero_division(self.zero_division),
+            **of,
+        )
 
 
 class LabelMetricCI(MetricCI):
@@ -200,10 +238,6 @@ class LabelMetricCI(MetricCI):
 
     _measure: Measure
     _reads = "labels"
-
-    average: str | None = "binary"
-    labels: Any = None
-    abstain: Any = None
 
     @property
     def name(self) -> str:
@@ -213,12 +247,12 @@ class LabelMetricCI(MetricCI):
         return f"{self._measure.name}{averaged}"
 
     @property
-    def _several(self) -> bool:
-        """Whether it is of any number of labels."""
+    def _several(self) -> bool:  # type: ignore[override]
+        """Whether there may be more than two labels."""
         return self.average != "binary"
 
     @property
-    def _symmetric(self) -> bool:
+    def _symmetric(self) -> bool:  # type: ignore[override]
         """Whether it has no positive label."""
         return self._measure.symmetric or self.average != "binary"
 
@@ -230,7 +264,7 @@ class LabelMetricCI(MetricCI):
     @property
     def _trait(self) -> Trait:
         own = self._measure
-        return own if self.average in ("binary", None) else of_classes(own, self.name)
+        return own if self.average in ("binary", None) else own.of_classes(self.name)
 
     def __call__(
         self,
@@ -279,20 +313,17 @@ class LabelMetricCI(MetricCI):
         """
         self._check_arguments(more)
         self._check()
-        rows = {"sample_weight": sample_weight, "groups": groups}
-        if self._several and is_multilabel(y_true):
-            table = targets_table(y_true, {"y_pred": y_pred}, **rows)
-        else:
-            table = labelled_table(
-                y_true,
-                {"y_pred": y_pred},
-                pos_label=self.pos_label,
-                any_pos_label=self._symmetric,
-                several=self._several,
-                labels=() if self.labels is None else self.labels,
-                abstain=self.abstain,
-                **rows,
-            )
+        table = label_table(
+            y_true,
+            {"y_pred": y_pred},
+            pos_label=self.pos_label,
+            any_pos_label=self._symmetric,
+            several=self._several,
+            labels=self.labels,
+            abstain=self.abstain,
+            sample_weight=sample_weight,
+            groups=groups,
+        )
         return self._result(self._parameters(table, 0, rule=self._rule), table)
 
     def from_confusion_matrix(self, matrix: Any) -> Any:
@@ -318,7 +349,7 @@ class LabelMetricCI(MetricCI):
             that `pos_label` must not be set.
         """
         self._check()
-        check_no_pos_label(self.pos_label)
+        check_no_pos_label(self.pos_label, A_MATRIX)
         table = OutcomeTable.from_matrix(check_confusion_matrix(matrix))
         return self._result(self._parameters(table, 0, rule=self._rule), table)
 
@@ -353,30 +384,21 @@ class LabelMetricCI(MetricCI):
         **of
             The subgroup; see `Binding`.
         """
-        binding = Binding(
-            table,
-            position,
-            rule,
-            self.name if metric is None else metric,
-            self._resolve_method(method),
-            check_zero_division(self.zero_division),
-            **of,
-        )
+        binding = self._binding(table, position, rule, metric, method, **of)
         if self.average is None:
             return list(binding.of_each_class(self._measure, self.labels))
         if self.average == "samples":
-            return [binding.of_samples(self._trait, self._measure)]
+            return [binding.of_samples(self._trait, self._measure, self.labels)]
         if self.average != "binary":
             return [
                 binding.averaged(self._trait, self._measure, self.average, self.labels)
             ]
-        wanted = pos_label if self.pos_label is None else self.pos_label
-        return [self._bound(binding, wanted)]
+        return [self._of_one(binding, self._wanted(pos_label))]
 
-    def _bound(self, binding: Binding, pos_label: Any) -> Parameter:
+    def _of_one(self, binding: Binding, pos_label: Any) -> Parameter:
         """Bind a measure of one positive label, or of all labels together."""
         table = binding.table
-        if len(table.targets) > 1 or len(table.labels) > 2:
+        if table.multilabel or len(table.labels) > 2:
             return self._of_classes(binding)
         code = 1 if self._symmetric else check_pos_label(pos_label, table.labels)
         return binding.of_label(self._measure, code)
@@ -397,6 +419,6 @@ class _BoundOf:
     def __name__(self) -> str:
         return f"{self.metric.name}_{self.bound}"
 
-    def __call__(self, y_true: Any, y_pred: Any) -> float:
-        value: float = getattr(self.metric(y_true, y_pred), self.bound)
+    def __call__(self, y_true: Any, y_pred: Any, **rows: Any) -> float:
+        value: float = getattr(self.metric(y_true, y_pred, **rows), self.bound)
         return value

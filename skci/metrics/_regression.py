@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from skci._binding import Binding
 from skci._means import FunctionOfMeans, divisor, first
 from skci._measures import Trait
 from skci._outcomes import OutcomeTable, list_rows
@@ -99,13 +98,12 @@ class RegressionMetricCI(MetricCI):
         **of: Any,
     ) -> list[Parameter]:
         """Bind the measure to the numbers of one rule, row by row."""
-        label = self.name if metric is None else metric
-        binding = Binding(table, 0, rule, label, self._resolve_method(method), **of)
+        binding = self._binding(table, 0, rule, metric, method, **of)
         seen = binding.seen
         features = np.stack(
             self._features(y[seen], values[seen], table.counts[seen]), axis=1
         )
-        functional = FunctionOfMeans(self._function, features, (rule, label))
+        functional = FunctionOfMeans(self._function, features, (rule, binding.metric))
         return [binding.of_rows(self._measure, functional)]
 
     @staticmethod

@@ -9,10 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from skci._auc import AveragePrecision, OneVsRest, RocAuc, Scores
+from skci._auc import AveragePrecision, RocAuc, Scores
 from skci._binding import Binding
+from skci._classes import OneVsRest
 from skci._functionals import Part
-from skci._labels import check_pos_label, labelled_table
+from skci._labels import (
+    check_all_labels,
+    check_no_pos_label,
+    check_one_target,
+    check_pos_label,
+    label_table,
+)
 from skci._means import FunctionOfMeans, first
 from skci._measures import Trait
 from skci._outcomes import OutcomeTable
@@ -39,7 +46,6 @@ class ScoreMetricCI(MetricCI):
     """
 
     _reads = "scores"
-    _several = True
     _symmetric = False
     _probabilities: bool
 
@@ -96,16 +102,17 @@ class ScoreMetricCI(MetricCI):
         """
         self._check_arguments(more)
         self._check()
-        table = labelled_table(
+        table = label_table(
             y_true,
             {},
             pos_label=self.pos_label,
             several=True,
-            labels=() if self.labels is None else self.labels,
+            labels=self.labels,
             sample_weight=sample_weight,
             groups=groups,
             merged=False,
         )
+        check_one_target(table, self.name)
         scores = kept_scores(y_score, "y_score", table, len(y_true), sample_weight)
         return self._result(self._parameters(table, scores, rule=self._rule), table)
 
@@ -124,15 +131,14 @@ class ScoreMetricCI(MetricCI):
         **of: Any,
     ) -> list[Parameter]:
         """Bind the measure to the scores of one rule, row by row."""
-        label = self.name if metric is None else metric
-        method = self._resolve_method(method)
-        binding = Binding(table, 0, rule, label, method, **of)
+        binding = self._binding(table, 0, rule, metric, method, **of)
         if self._probabilities:
-            check_probabilities(scores.values, rule, label)
+            check_probabilities(scores.values, rule, binding.metric)
+        check_all_labels(self.labels, table.labels)
         if len(table.labels) > 2:
+            check_no_pos_label(self.pos_label, "more than two labels")
             return self._of_classes(binding, scores)
-        wanted = pos_label if self.pos_label is None else self.pos_label
-        code = check_pos_label(wanted, table.labels)
+        code = check_pos_label(self._wanted(pos_label), table.labels)
         own = self._of_label(binding, scores, code)
         return [replace(own, pos_label=table.labels[code])]
 
