@@ -100,14 +100,15 @@ class Binding:
         else:
             view = self.table.view_of_pairs(self.position)
             bits = Bits.of_pairs(len(self.table.labels), chosen)
-        functional = Averaged(measure.function, average, bits, self.undefined_as)
+        functional = Averaged(measure, average, bits, self.undefined_as)
         key: Any = ("all", *chosen) if average == "micro" else None
         names = [
             self._name(moment, (0, chosen[k]) if key is None else key)
             for moment, k in functional.moments
         ]
         own = self._bind(trait, functional, view, names)
-        return replace(own, slack=_slack(own, functional, self.undefined_as))
+        slack = _slack(own, functional, self.undefined_as)
+        return replace(own, functional=functional.at(own.counts), slack=slack)
 
     def of_hits(self, measure: Measure) -> Parameter:
         """Bind a function of what is right and wrong; of all targets at once."""
@@ -208,9 +209,12 @@ class Binding:
 
     @cached_property
     def _occur(self) -> Array:
-        """Which labels occur, in the truth or in what the rule predicts."""
+        """Which labels occur, in the truth or in what the rule predicts.
+
+        In all subgroups, so that an average is of the same classes in each.
+        """
         labels = len(self.table.labels)
-        view = self._within(self.table.view_of_pairs(self.position))
+        view = self.table.view_of_pairs(self.position)
         pairs = self.table.own(self.table.cells(view), view.size)
         pairs = pairs.reshape(labels, labels)
         occur: Array = (pairs.sum(axis=0) + pairs.sum(axis=1)) > 0

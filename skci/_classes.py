@@ -7,7 +7,7 @@ are the labels of one target, or the targets of multilabel data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -18,6 +18,7 @@ from scipy import sparse
 
 from skci._functionals import CellFunctional, Evaluation, Part
 from skci._means import FunctionOfMeans, divisor
+from skci._measures import EDGE, Measure
 
 __all__ = [
     "AVERAGES",
@@ -116,24 +117,28 @@ class Averaged:
 
     Parameters
     ----------
-    function : callable
-        ``g(tp, fp, fn, tn)``.
+    measure : Measure
     average : {"micro", "macro", "weighted"}
         Of the tables; of the values, all classes alike; of the values by the true rows
         of each class, a share that is estimated as well.
     bits : Bits
     undefined_as : float
         What a class counts as where its value is undefined; it is left out if NaN.
+    undefined : bool array of shape (C,), optional
+        Classes that are undefined whatever the weights are.
     """
 
     def __init__(
         self,
-        function: Callable[..., Array],
+        measure: Measure,
         average: str,
         bits: Bits,
         undefined_as: float = np.nan,
+        undefined: Array | None = None,
     ) -> None:
-        self._one = CellFunctional(function)
+        self._measure = measure
+        self._one = CellFunctional(measure.function)
+        self._undefined = undefined
         self._average = average
         self._bits = bits
         self._undefined_as = undefined_as
@@ -145,19 +150,59 @@ class Averaged:
     def estimate(self, p: Array) -> Array:
         """Value at weights p; NaN where it is undefined for all classes."""
         tables = self._tables(np.asarray(p, dtype=float))
-        return self._mean(tables, self._one.estimate(tables)).value
+        return self._mean(tables, self._values(self._one.estimate(tables))).value
 
-    def left_open(self, p: Array) -> float:
+    def at(self, counts: Array) -> Averaged:
+        """Return the average of what is defined at some counts."""
+        undefined = np.isnan(self._one.estimate(self._tables(counts)))
+        if not undefined.any():
+            return self
+        own = (self._measure, self._average, self._bits, self._undefined_as)
+        return Averaged(*own, undefined)
+
+    def left_open(self, counts: Array) -> float:
         """Share in the average of the classes whose value is undefined."""
-        tables = self._tables(np.asarray(p, dtype=float))
+        tables = self._tables(counts)
         undefined = np.isnan(self._one.estimate(tables))
         shares = self._mean(tables, np.zeros(undefined.shape)).shares
         return float(shares[undefined].sum())
+
+    def ended(self, counts: Array) -> list[tuple[float, float]]:
+        """Classes whose value is at an end of its range; the rows show no variance.
+
+        Returns
+        -------
+        list of (float, float)
+            The share of each, and the rows that it is known from.
+        """
+        if self._measure.bounds != (0, 1):
+            return []
+        tables = self._tables(counts)
+        values = self._values(self._one.estimate(tables))
+        shares = self._mean(tables, values).shares
+        if self._average == "micro":
+            tables = tables * self._bits.n_classes
+        at_end = np.flatnonzero((values <= EDGE) | (values >= 1 - EDGE))
+        return [(float(shares[k]), self._trials(tables[k])) for k in at_end]
+
+    def _trials(self, table: Array) -> float:
+        """Count the rows that tell of a class."""
+        if self._measure.proportion is not None:
+            return self._measure.successes_and_trials(table)[1]
+        tp, fp, fn, _ = table.tolist()
+        return min(tp + fp, tp + fn)
+
+    def _values(self, values: Array) -> Array:
+        """Mark what is undefined whatever the weights are."""
+        if self._undefined is None:
+            return values
+        return np.where(self._undefined, np.nan, values)
 
     def __call__(self, p: Array) -> Evaluation:
         """Value, influence values and gradient in the moments of each class."""
         tables = self._tables(p)
         values, _, gradient = self._one(tables)
+        values = self._values(values)
         value, shares, more = self._mean(tables, values)
         known = ~np.isnan(values)[..., np.newaxis]
         with np.errstate(all="ignore"):

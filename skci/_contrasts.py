@@ -124,6 +124,7 @@ def combination(
         moments=moments,
         view=None,
         smoothing=added[: len(cells)],
+        sources=tuple(parameters),
         slack=_slack_of(parameters, coefficients, ratio),
     )
 

@@ -306,6 +306,13 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
             "few to know the variance of an area well",
             SmallSampleWarning,
         )
+    scarce = [k for k in positions if own[k].defined and joint.sees_few(k)]
+    if scarce:
+        _warn(
+            f"{_labels(joint, scarce)}: fewer than {ENOUGH_GROUPS} rows, too few to "
+            "know a variance well; the interval may be too short",
+            SmallSampleWarning,
+        )
     small = [k for k in positions if own[k].defined and own[k].is_small]
     if small:
         _warn(

@@ -12,7 +12,7 @@ Everything after this module knows a parameter by these three only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -92,25 +92,30 @@ def rarest(functional: Any) -> int:
     return int(getattr(functional, "rarest", 0))
 
 
-def ended(functional: Any, p: Array) -> list[tuple[float, int]]:
-    """Areas under curves in a functional that are at an end of their range.
+def ended(functional: Any, counts: Array) -> list[tuple[float, float]]:
+    """Find what a functional is made of that is at an end of its range.
 
-    The rows show no variance of them.
+    That is areas under curves, and the values of classes in an average. The rows show
+    no variance of them.
 
     Returns
     -------
-    list of (float, int)
-        The derivative in each such area and the rows of its rarer class.
+    list of (float, float)
+        The derivative in each and the rows that it is known from: of an area those of
+        the rarer class.
     """
     if hasattr(functional, "parts"):
-        slopes = functional.slopes(p)
+        slopes = functional.slopes(counts)
         return [
             (float(slope) * own, rows)
             for slope, part in zip(slopes, functional.parts, strict=True)
-            for own, rows in ended(part.functional, part.own(p))
+            for own, rows in ended(part.functional, part.counts(counts))
         ]
+    if hasattr(functional, "ended"):
+        found: list[tuple[float, float]] = functional.ended(counts)
+        return found
     rows = rarest(functional)
-    if rows and not EDGE < float(functional.estimate(p)) < 1 - EDGE:
+    if rows and not EDGE < float(functional.estimate(counts)) < 1 - EDGE:
         return [(1.0, rows)]
     return []
 
@@ -251,7 +256,7 @@ class Part:
     def _partial(self) -> bool:
         return bool((self.cells == self.size).any())
 
-    def _own(self, p: Array) -> Array:
+    def counts(self, p: Array) -> Array:
         """Weights of its own cells; many weights at once are of few cells only."""
         if p.ndim > 1:
             own: Array = p @ self._seen
@@ -260,14 +265,18 @@ class Part:
 
     def own(self, p: Array) -> Array:
         """Weights of its own cells, which add up to 1 if those of all cells do."""
-        own = self._own(p)
-        return own / own.sum(-1, keepdims=True) if self._partial else own
+        own = self.counts(p)
+        if not self._partial:
+            return own
+        with np.errstate(invalid="ignore"):
+            share: Array = own / own.sum(-1, keepdims=True)
+        return share
 
     def estimate(self, p: Array) -> Array:
         return self.functional.estimate(self.own(p))
 
     def __call__(self, p: Array) -> Evaluation:
-        own = self._own(p)
+        own = self.counts(p)
         if not self._partial:
             estimate, influence, gradient = self.functional(own)
             return Evaluation(estimate, influence[..., self.cells], gradient)
@@ -313,6 +322,13 @@ class Combination:
                 gradients.append(slope[..., np.newaxis] * each.gradient)
         gradient = np.concatenate(gradients, axis=-1)
         return Evaluation(self._value(values), influence, gradient)
+
+    def influence(self, p: Array, factors: Sequence[float]) -> Array:
+        """Influence values with those of each part multiplied by a factor."""
+        triples = zip(self.parts, self.slopes(p), factors, strict=True)
+        influences = [part(p).influence * slope * f for part, slope, f in triples]
+        total: Array = np.sum(influences, axis=0)
+        return total
 
     def slopes(self, p: Array) -> list[Array]:
         """Differentiate in the values of the parts."""

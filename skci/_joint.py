@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from skci._covariance import Design, blurring, correlation_from
 from skci._critical import CriticalValue, critical_value
 from skci._intervals import METHODS, Task
-from skci._parameter import Parameter
+from skci._parameter import ENOUGH_GROUPS, Parameter
 from skci._sampling import Sampling, padded
 
 __all__ = ["JointEstimate"]
@@ -128,7 +128,7 @@ class JointEstimate:
         )
         return np.array(
             [
-                own.defined and not (usable and (spread or bool(own.ended)))
+                own.defined and not (usable and (spread or own.at_end))
                 for own, spread, usable in states
             ],
             dtype=bool,
@@ -223,6 +223,15 @@ class JointEstimate:
             limits[usable] = self.reached(usable, q, self._z)
         return limits
 
+    def sees_few(self, k: int) -> bool:
+        """Whether an interval rests on a variance that few rows tell, and no more."""
+        own = self.parameters[k]
+        method = METHODS[own.method]
+        rests = not (method.smooths or method.blurred)
+        asked = (own.partial or not own.trait.blurs) and not own.has_few
+        alone = self.design.clusters is None
+        return rests and asked and alone and self.sampling.units(own) < ENOUGH_GROUPS
+
     def reached(self, positions: Array, q: float, z: float) -> Array:
         """Limits for a normal quantile, widened where few clusters tell a variance."""
         if self.design.clusters is None:
@@ -257,9 +266,9 @@ class JointEstimate:
         return self._slackened(positions, limits)
 
     def _slackened(self, positions: Sequence[int], limits: Array) -> Array:
-        """Add what the rows leave open, unless the method has looked at that."""
+        """Add what the rows leave open."""
         own = [self.parameters[k] for k in positions]
-        slack = np.array([(0, 0) if one.smoothed else one.slack for one in own])
+        slack = np.array([one.slack for one in own])
         if slack.any():
             ends = np.array([one.trait.bounds for one in own])
             limits = limits + slack * [-1, 1]
@@ -272,7 +281,7 @@ class JointEstimate:
         NaN if it was not found, and None by methods whose limits must be searched.
         """
         find = METHODS[self.parameters[k].method].root
-        if find is None:
+        if find is None or any(self.parameters[k].slack):
             return None
         return find(self._task(k, math.sqrt(self._covariance[k, k])), null, above)
 
@@ -303,15 +312,28 @@ class JointEstimate:
         several = self.design.shows_variance
         usable = []
         for k, own in enumerate(self.parameters):
-            enough = (several and not own.partial) or self.sampling.units(own) > 1
+            enough = several
+            if own.partial:
+                enough = self.sampling.units(own) > 1 and self._parts_vary(own)
             enough = enough or (own.smoothed and single)
             if not single:
                 enough = enough and int(self.n_informative[k]) > 1
             blurred = METHODS[own.method].blurred and variances[k] > 0
-            usable.append(
-                enough and (self.sampling.has_spread[k] or blurred or bool(own.ended))
-            )
+            shown = self.sampling.has_spread[k] or blurred or own.at_end
+            usable.append(enough and shown)
         return np.array(usable, dtype=bool)
+
+    def _parts_vary(self, own: Parameter) -> bool:
+        """Whether rows show a variance of each part of a contrast that sees some only.
+
+        Where a method adds rows or blurs, they need not.
+        """
+        method = METHODS[own.method]
+        if method.smooths or method.blurred:
+            return True
+        parts = [replace(s, method=own.method) for s in own.sources if s.partial]
+        varied = Sampling(tuple(parts), self.design).has_spread
+        return all(v or part.at_end for v, part in zip(varied, parts, strict=True))
 
     @cached_property
     def _covariance(self) -> Array:
@@ -320,11 +342,11 @@ class JointEstimate:
 
     @property
     def _unseen(self) -> Array:
-        """Variances for areas under curves that are at an end of their range, (K,).
+        """Variances for what is at an end of its range: areas, classes, (K,).
 
         Such that z standard errors reach as far from there as Wilson's interval of as
-        many successes as the rarer class has rows. They are combined by squaring and
-        adding (Newcombe, 1998).
+        many successes as there are rows to know it from. They are combined by squaring
+        and adding (Newcombe, 1998).
         """
         z, variances = self._z, np.zeros(len(self.parameters))
         for k, own in enumerate(self.parameters):

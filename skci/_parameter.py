@@ -63,6 +63,8 @@ class Parameter:
         Which label is the positive one; None where it is not known or all the same.
     undefined_as : float
         Estimate to report where the measure is undefined.
+    sources : tuple of Parameter
+        The parameters that a contrast is of.
     slack : (float, float)
         How far below and above the limits it may be for what the rows leave open.
     """
@@ -78,6 +80,7 @@ class Parameter:
     smoothing: Array
     pos_label: Any = None
     undefined_as: float = np.nan
+    sources: tuple[Parameter, ...] = ()
     slack: tuple[float, float] = (0.0, 0.0)
 
     @property
@@ -134,8 +137,8 @@ class Parameter:
 
     @cached_property
     def partial(self) -> bool:
-        """Whether it does not see all of the rows."""
-        return not self.sees.all()
+        """Whether it does not see all of the rows, or something in it does not."""
+        return not self.sees.all() or any(own.partial for own in self.sources)
 
     @property
     def defined(self) -> bool:
@@ -163,7 +166,7 @@ class Parameter:
     @cached_property
     def linearised(self) -> Evaluation:
         """Influence values and gradient at the own table, as the method wants it."""
-        return self.functional(self._weights)
+        return self.functional(self.weights)
 
     @property
     def smoothed(self) -> bool:
@@ -173,10 +176,11 @@ class Parameter:
     @property
     def least_variance(self) -> float:
         """Variance below which a method that smooths does not believe the rows."""
-        return float(self._weights @ self.linearised.influence**2 / self.counts.sum())
+        return float(self.weights @ self.linearised.influence**2 / self.counts.sum())
 
     @property
-    def _weights(self) -> Array:
+    def weights(self) -> Array:
+        """Weights of the own cells at which it is linearised."""
         counts = self.counts + self.smoothing if self.smoothed else self.counts
         weights: Array = counts / counts.sum()
         return weights
@@ -198,20 +202,21 @@ class Parameter:
         return finite and self.steepness < _NO_DERIVATIVE
 
     @cached_property
-    def ended(self) -> list[tuple[float, int]]:
-        """Areas under curves in it that are at an end of their range.
+    def ended(self) -> list[tuple[float, float]]:
+        """What is in it that is at an end of its range.
 
-        See `skci._functionals.ended`; with a single row of a class nothing is known.
+        See `skci._functionals.ended`; methods that add rows or blur do not ask.
         """
-        if self.smoothed or not self.defined:
+        method = METHODS[self.method]
+        if method.smooths or method.blurred or not self.defined:
             return []
-        found = ended(self.functional, self._weights)
-        return [] if any(rows == 1 for _, rows in found) else found
+        return ended(self.functional, self.counts) if self.has_derivative else []
 
     @property
     def at_end(self) -> bool:
-        """Whether it is itself such an area, or a mean of nothing else."""
-        return bool(self.ended) and min(self._value, 1 - self._value) <= EDGE
+        """Whether it is an area at an end of its range, or a mean of nothing else."""
+        ends = min(self._value, 1 - self._value) <= EDGE
+        return bool(self.ended) and rarest(self.functional) > 0 and ends
 
     @property
     def has_few(self) -> bool:

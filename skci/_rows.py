@@ -46,10 +46,10 @@ def as_column(values: Any, name: str) -> Array:
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
+        targets = "; several targets need averages, as f1_macro"
         raise ValueError(
-            f"{name} must be a one-dimensional array of labels, "
-            f"got an array of shape {values.shape}; of several targets, average over "
-            "them as in f1_macro"
+            f"{name} must be a one-dimensional array of labels, got an array of shape "
+            f"{values.shape}{targets if values.ndim == 2 else ''}"
         )
     if values.dtype.kind not in _LABEL_KINDS:
         raise TypeError(

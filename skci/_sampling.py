@@ -62,7 +62,7 @@ class Sampling:
             return np.zeros((len(self.parameters),) * 2)
         chosen = [self.parameters[k] for k in linear]
         covariance = self.design.covariance(
-            [self._seen(own, own.linearised.influence) for own in chosen],
+            [self._seen(own, own.linearised.influence, own.weights) for own in chosen],
             [own.index for own in chosen],
         )
         for k, own in enumerate(chosen):
@@ -73,20 +73,28 @@ class Sampling:
                 covariance[k] = covariance[:, k] = 0  # what is left is rounding
         return padded(covariance, linear, len(self.parameters))
 
-    def _seen(self, own: Parameter, influence: Array) -> Array:
+    def _seen(self, own: Parameter, influence: Array, p: Array) -> Array:
         """Influence values on its own cells and, zero, in rows that it does not see.
 
         The fewer rows it sees, the more one of them weighs; and the variance is that of
-        these rows alone, around their mean.
+        these rows alone, around their mean. A contrast is made of what its parts see.
         """
         if not own.partial:
             return influence
+        if own.sources:
+            factors = [self._of_few(source) for source in own.sources]
+            influence = np.nan_to_num(own.functional.influence(p, factors))  # type: ignore[attr-defined]
+        else:
+            influence = influence * self._of_few(own)
         influence = influence - own.counts @ influence / max(own.counts.sum(), 1.0)
-        growth = self.growth(own)
+        return np.append(influence * self.growth(own), 0.0)
+
+    def _of_few(self, own: Parameter) -> float:
+        """From a deviation of all rows to one of those that a parameter sees."""
         units, all_units = self.units(own), self.design.n_units
-        if self.design.strata is None and units > 1:
-            growth *= math.sqrt(units / (units - 1) * (all_units - 1) / all_units)
-        return np.append(influence * growth, 0.0)
+        if not own.partial or self.design.strata is not None or units < 2:
+            return 1.0
+        return math.sqrt(units / (units - 1) * (all_units - 1) / all_units)
 
     def growth(self, own: Parameter) -> float:
         """How much more a row weighs among those that a parameter sees."""
@@ -94,7 +102,9 @@ class Sampling:
         return float(self.design.weights.sum()) / seen if seen else 1.0
 
     def units(self, own: Parameter) -> int:
-        """Count the rows, or clusters, that a parameter sees."""
+        """Count the rows, or clusters, that a parameter sees; of parts the fewest."""
+        if own.sources:
+            return min(map(self.units, own.sources))
         if self.design.clusters is None:
             return own.n_samples
         return self.design.n_clusters(own.sees)
@@ -110,14 +120,15 @@ class Sampling:
         if self.design.simple:
             return effects
         for k, own in enumerate(self.parameters):
-            p = own.counts / own.counts.sum()
+            p = own.counts / max(own.counts.sum(), 1.0)
             influence, reference = self._smoothed_influence(own)
             spread = p @ (influence - p @ influence) ** 2
-            if spread > max(_SHOWN * reference, _NO_SPREAD**2):
-                seen = self._seen(own, influence)
+            least = max(_SHOWN * reference, _NO_SPREAD**2)
+            if spread > least:
+                seen = self._seen(own, influence, self._smoothed(own))
                 variance = self.design.covariance([seen], [own.index])[0, 0]
                 effects[k] = variance * max(own.n_samples - 1, 1) / spread
-            else:
+            if spread <= least or self.units(own) < 2:
                 effects[k] = self._alike(own, influence)
         return effects
 
@@ -157,18 +168,27 @@ class Sampling:
                 continue
             each = [self.design.n_clusters(stratum & part) for part in parts]
             told = min(filter(None, each), default=0)  # an area may be of another
-            enough = told >= ENOUGH_GROUPS
-            alike = self.design.n_alike(seen, design_effect)
-            numbers.append(alike if enough else float(told))
-        return min(numbers)
+            every = stratum & np.any(parts, axis=0)
+            share = self.design.n_alike(every, design_effect)
+            share /= max(self.design.n_clusters(every), 1)
+            if told >= ENOUGH_GROUPS:
+                told = self.design.n_clusters(seen)
+            numbers.append(min(max(told * share, 2.0), told))
+        sources = [source for source in own.sources if source.partial]
+        return min(numbers + [self._informative(s, design_effect) for s in sources])
 
     def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
         """Influence values at a table without empty cells, and their mean square."""
-        weights = own.counts + own.smoothing
-        weights = weights / weights.sum()
+        weights = self._smoothed(own)
         _, influence, _ = own.functional(weights)
         influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
         return influence, float(weights @ influence**2)
+
+    def _smoothed(self, own: Parameter) -> Array:
+        weights = own.counts + own.smoothing
+        total = weights.sum()
+        smoothed: Array = weights / total if total else weights
+        return smoothed
 
 
 def padded(values: Array, positions: list[int], size: int) -> Array:

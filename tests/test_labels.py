@@ -188,7 +188,7 @@ BAD = {
     "polars null string": (pl.Series(["no", "yes", None]), ValueError, MISSING),
     "scores": ([0.2, 0.7, 0.4], ValueError, SCORES),
     "scores object": (np.array([0.2, 0.7, 1], dtype=object), ValueError, SCORES),
-    "2-D": (np.zeros((3, 2)), ValueError, SHAPE + r"an array of shape \(3, 2\)$"),
+    "2-D": (np.zeros((3, 2)), ValueError, SHAPE + r"an array of shape \(3, 2\);"),
     "0-D": (np.array(1), ValueError, SHAPE + r"an array of shape \(\)$"),
     "ragged": ([[0], [0, 1], [1]], ValueError, SHAPE + "nested sequences"),
     "scalar": (1, TypeError, SHAPE + "int$"),

@@ -109,7 +109,9 @@ def test_gaps_know_that_groups_reach_into_several_subgroups():
         Y, RULES["A"], metrics="f1_macro", by=SEX, groups=GROUPS, method="delta"
     )
     found = report.gaps()["y_pred", "f1_macro", "f", "m"]
-    assert found.standard_error == pytest.approx(jackknife(gap, GROUPS), rel=1e-4)
+    expected = jackknife(gap, GROUPS)
+    # but for groups / (groups - 1) of each subgroup
+    assert found.standard_error == pytest.approx(expected, rel=1e-3)
 
 
 def test_several_columns():
@@ -214,7 +216,7 @@ def test_a_subgroup_that_tells_nothing():
     [
         (SEX[:-1], ValueError, "^by must have an entry for each"),
         ({"rule": SEX}, ValueError, "^by must have a column or more, of other names"),
-        ({}, ValueError, "^by must have a column or more"),
+        ({}, ValueError, "^by must hold at least one entry"),
         (np.where(SEX == "f", 1.0, np.nan), ValueError, "^by must name a subgroup"),
     ],
 )
