@@ -4,6 +4,7 @@ import inspect
 from functools import lru_cache, partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from classes_battery import (
     AGREEMENT,
@@ -28,6 +29,7 @@ from classes_battery import (
     standard_errors,
 )
 from numpy.testing import assert_allclose
+from scipy import sparse
 from scipy.stats import binomtest, norm, t
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
@@ -867,6 +869,23 @@ def test_rows_without_an_answer_are_left_out(method):
     )
     assert_allclose(limits(found), limits(expected), rtol=1e-9)
     assert_allclose(estimates(found), estimates(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["frame", "sparse", "lists"])
+def test_targets_of_any_kind(kind):
+    rows = some_targets()
+    names = ["red", "green", "blue"] if kind == "frame" else [0, 1, 2]
+    make = {
+        "frame": partial(pd.DataFrame, columns=names),
+        "sparse": sparse.csr_array,
+        "lists": np.ndarray.tolist,
+    }[kind]
+    report = F1CI(average=None)(make(rows.y), make(rows.p))
+    assert report.metrics == [f"f1[{name}]" for name in names]
+    assert_allclose(report.estimates, textbook("f1_None", rows), rtol=1e-12)
+    chosen = F1CI(average=None, labels=names[:0:-1])(make(rows.y), make(rows.p))
+    assert chosen.metrics == [f"f1[{name}]" for name in names[:0:-1]]
+    assert_allclose(chosen.estimates, report.estimates[:0:-1], rtol=1e-12)
 
 
 # --------------------------------------------------------------------------------------
