@@ -437,8 +437,8 @@ def slopes(textbook, rows, weights):
     """How much a little more of each row changes, shape (n, values)."""
     step = 1e-4
     more, less = (
-        textbook(weights * (1 + step * np.eye(len(rows))), rows.truth, rows.answer)
-        for step in (step, -step)
+        textbook(weights * (1 + change), rows.truth, rows.answer)
+        for change in (step * np.eye(len(rows)), -step * np.eye(len(rows)))
     )
     return (more - less) / (2 * step)
 

@@ -1,9 +1,10 @@
 """The battery of several classes and targets: what holds for every metric of them."""
 
 import inspect
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from classes_battery import (
     AGREEMENT,
@@ -28,7 +29,9 @@ from classes_battery import (
     standard_errors,
 )
 from numpy.testing import assert_allclose
+from scipy import sparse
 from scipy.stats import binomtest, norm, t
+from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skci import (
@@ -150,6 +153,7 @@ KINDS = {
     "strings": of_labels(WORDS[THREE.y], WORDS[THREE.p]),
     "two labels": TWO,
     "0 and 2": of_labels(2 * TWO.y, 2 * TWO.p),
+    "1 and 2": of_labels(1 + TWO.y, 1 + TWO.p),
     "two strings": of_labels(WORDS[TWO.y], WORDS[TWO.p]),
     "never true": of_labels(np.where(THREE.y == 2, 0, THREE.y), THREE.p),
     "never predicted": of_labels(THREE.y, np.where(THREE.p == 2, 0, THREE.p)),
@@ -167,6 +171,32 @@ def test_estimates_of_labels_of_any_kind(name, kind):
     expected = scikit(name, rows)
     if expected is not None:
         assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("average", AVERAGES)
+@pytest.mark.parametrize("measure", ["specificity", "false_positive_rate"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_weights_leave_nothing_where_there_is_nothing(measure, average):
+    """All rows are of one class, so that its specificity is 0/0, not rounding."""
+    rows = of_labels(np.zeros_like(THREE.y), THREE.p)
+    name = f"{measure}_{average}"
+    for weights in np.random.default_rng(0).uniform(size=(20, len(rows))):
+        found = CASES[name].metric(rows.y, rows.p, sample_weight=weights)
+        assert_allclose(estimates(found), textbook(name, rows, weights), rtol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
+def test_kappa_counts_the_steps_between_labels_that_occur(weights):
+    """As scikit-learn does: a label that neither column holds is no step."""
+    kappa = CohenKappaCI(weights=weights)
+    rows = some_labels(shares=(0.5, 0.3, 0.2))
+    y, p = (np.array([0, 2, 7])[own] for own in (rows.y, rows.p))
+    expected = sk.cohen_kappa_score(y, p, weights=weights)
+    other = np.where(p == 2, 5, p)
+    report = joint_report(y, {"A": p, "B": other}, metrics={"kappa": kappa})
+    assert report["A", "kappa"] == pytest.approx(expected, rel=1e-12)
+    matrix = sk.confusion_matrix(y, p, labels=[0, 1, 2, 7])
+    assert kappa.from_confusion_matrix(matrix) == pytest.approx(expected, rel=1e-12)
 
 
 @every_average
@@ -759,6 +789,64 @@ def test_differences_have_the_standard_error_of_the_jackknife(name, reads):
     assert_allclose(found, values, rtol=1e-10)
 
 
+def of_moments(name, za, a, z):
+    """A metric as a function of the moments of each class that blurring perturbs."""
+    measure, average = name.split("_")
+    cells = [za, a - za, z - za, 1 - a - z + za]
+    if average == "micro":
+        cells = [np.sum(cell, keepdims=True) for cell in cells]
+    values = ONE_VS_REST[measure][1](*cells)
+    return np.average(values, weights=z if average == "weighted" else None)
+
+
+def moments(rows):
+    """Shares of each class found, predicted and true."""
+    return np.array(
+        [
+            own.mean(axis=0)
+            for own in (rows.truth & rows.answer, rows.answer, rows.truth)
+        ]
+    )
+
+
+def gradient(function, point):
+    """Derivative by each entry of an array."""
+    step = 1e-6
+    moves = step * np.eye(point.size).reshape(-1, *point.shape)
+    changes = [function(*(point + move)) - function(*(point - move)) for move in moves]
+    return np.reshape(changes, point.shape) / (2 * step)
+
+
+@pytest.mark.parametrize("measure", ["precision", "recall", "f1", "lift"])
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted"])
+def test_blurring_is_of_the_moments_of_each_class(measure, average):
+    """The noise on the share of a true class is the same for all rules."""
+    name = f"{measure}_{average}"
+    report = reported("labels", THREE, shifted(THREE), name)
+    blurred = joint_report(
+        THREE.y, {"A": THREE.p, "B": shifted(THREE).p}, metrics=name, method="blurred"
+    )
+    first, second = (
+        gradient(partial(of_moments, name), moments(rows))
+        for rows in (THREE, shifted(THREE))
+    )
+    if average == "micro":  # the moments are those of all classes together
+        first, second = first[:, :1], second[:, :1]
+    noise = np.diag([np.sum(own**2) for own in (first, second)])
+    noise[0, 1] = noise[1, 0] = np.sum(first[2] * second[2])
+    noise *= norm.ppf(0.975) ** 2 / (2 * len(THREE) ** 2)
+    assert_allclose(blurred.covariance - report.covariance, noise, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "error_rate", "hamming_loss"])
+def test_blurring_of_what_is_right_is_of_one_moment(name):
+    delta, blurred = (
+        joint_report(THREE.y, THREE.p, metrics=name, method=method).covariance
+        for method in ("delta", "blurred")
+    )
+    assert_allclose(blurred - delta, norm.ppf(0.975) ** 2 / (2 * len(THREE) ** 2))
+
+
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
 def test_a_rule_does_not_differ_from_itself(method):
@@ -781,6 +869,23 @@ def test_rows_without_an_answer_are_left_out(method):
     )
     assert_allclose(limits(found), limits(expected), rtol=1e-9)
     assert_allclose(estimates(found), estimates(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["frame", "sparse", "lists"])
+def test_targets_of_any_kind(kind):
+    rows = some_targets()
+    names = ["red", "green", "blue"] if kind == "frame" else [0, 1, 2]
+    make = {
+        "frame": partial(pd.DataFrame, columns=names),
+        "sparse": sparse.csr_array,
+        "lists": np.ndarray.tolist,
+    }[kind]
+    report = F1CI(average=None)(make(rows.y), make(rows.p))
+    assert report.metrics == [f"f1[{name}]" for name in names]
+    assert_allclose(report.estimates, textbook("f1_None", rows), rtol=1e-12)
+    chosen = F1CI(average=None, labels=names[:0:-1])(make(rows.y), make(rows.p))
+    assert chosen.metrics == [f"f1[{name}]" for name in names[:0:-1]]
+    assert_allclose(chosen.estimates, report.estimates[:0:-1], rtol=1e-12)
 
 
 # --------------------------------------------------------------------------------------
