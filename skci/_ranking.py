@@ -67,14 +67,16 @@ def with_the_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
     return low, high
 
 
-def in_sentences(metric: str, worse: dict[str, list[str]]) -> list[str]:
-    """Say which rules are worse than which on a metric."""
+def in_sentences(
+    metric: str, worse: dict[str, list[str]], kind: str = "rule"
+) -> list[str]:
+    """Say which rules, or what else, are worse than which on a metric."""
     said = [
         f"On {metric}, {rule} is worse than {in_words(others)}."
         for rule, others in worse.items()
         if others
     ]
-    return said or [f"On {metric}, no rule is shown to differ from another."]
+    return said or [f"On {metric}, no {kind} is shown to differ from another."]
 
 
 def compact_letters(differ: Array) -> list[str]:

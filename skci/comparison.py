@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from skci._estimate import decimals
 from skci._joint import JointEstimate
+from skci._parameter import Parameter
 from skci._planning import power_at, rows_for_power, rows_for_width
 from skci._pvalues import pvalues, step_down
 from skci._ranking import Worse, in_sentences
@@ -220,15 +221,17 @@ class ContrastReport(Report):
         Returns
         -------
         list of str
-            Of differences and ratios, a sentence for each metric and rule that is
-            worse than some other; of other contrasts, one for each that is not 0.
+            Of differences and ratios, a sentence for each metric and rule, or subgroup
+            of a rule, that is worse than some other; of other contrasts, one for each
+            that is not 0.
         """
         if "first" in self._labels:
+            kind = "subgroup" if "rule" in self._labels else "rule"
             return self._taken(
                 [
                     sentence
                     for metric, worse in self._worse().items()
-                    for sentence in in_sentences(metric, worse)
+                    for sentence in in_sentences(metric, worse, kind)
                 ]
             )
         said = [
@@ -247,18 +250,19 @@ class ContrastReport(Report):
         return differ
 
     def _worse(self) -> Worse:
-        """Find the rules that are worse by their difference or ratio."""
+        """Find the rules, or subgroups, that are worse by difference or ratio."""
         own = self._joint.parameters
         sides = ("first", "second")
         names = dict.fromkeys(one.labels[side] for side in sides for one in own)
-        worse: Worse = {one.panel: {name: [] for name in names} for one in own}
-        for one, differs in zip(own, self._differ(), strict=True):
+        panels = [_compared_on(one) for one in own]
+        worse: Worse = {panel: {name: [] for name in names} for panel in panels}
+        for one, panel, differs in zip(own, panels, self._differ(), strict=True):
             if differs:
                 above = one.estimate > self._null
                 better, other = (one.labels[side] for side in sides)
                 if above != (one.trait.sign > 0):
                     better, other = other, better
-                worse[one.panel][other].append(better)
+                worse[panel][other].append(better)
         return worse
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -294,6 +298,11 @@ class ContrastReport(Report):
     def _shown(self, limits: Array) -> dict[str, Array]:
         name = "joint interval" if self._joint.simultaneous else "individual interval"
         return {name: limits}
+
+
+def _compared_on(own: Parameter) -> str:
+    """Name what a difference is on: the metric; of subgroups that of one rule."""
+    return f"{own.panel} of {own.labels['rule']}" if "rule" in own.labels else own.panel
 
 
 @dataclass(frozen=True, eq=False)

@@ -650,6 +650,21 @@ def test_findings_of_contrasts():
     assert none == ["No contrast is shown to differ from 0."]
 
 
+def test_findings_of_gaps_are_of_one_rule_each():
+    y = [0, 1] * 200
+    unfair = [0, 1] * 100 + [0, 1, 1, 1, 0] * 40
+    report = joint_report(
+        y,
+        {"fair": [0, 1, 1, 1, 0] * 80, "unfair": unfair},
+        metrics="accuracy",
+        by=["north"] * 200 + ["south"] * 200,
+    )
+    assert report.gaps().findings() == [
+        "On accuracy of fair, no subgroup is shown to differ from another.",
+        "On accuracy of unfair, south is worse than north.",
+    ]
+
+
 def test_findings_follow_the_pvalues_shown():
     """Those of step-down may be below alpha where an interval holds no difference."""
     more = 0

@@ -1,6 +1,6 @@
 """What the pages take from the package itself, so that they cannot fall behind it.
 
-- ``.. metrics-table::`` writes the table of all metrics from the registry,
+- ``.. metrics-table::`` writes the table of all metrics of labels,
 - ``.. metric-aliases::`` writes the table of their other names,
 - a public name of ``skci`` that no page documents is warned of.
 """
@@ -19,10 +19,11 @@ logger = logging.getLogger(__name__)
 
 _COLUMNS = {
     "name and class": 24,
-    "formula": 28,
+    "formula": 26,
     "range, better": 10,
+    "many labels": 10,
     "proportion of": 12,
-    "methods": 20,
+    "methods": 18,
 }
 
 
@@ -36,6 +37,12 @@ def _range(bounds):
 
 def _better(measure):
     return "higher" if measure.greater_is_better else "lower"
+
+
+def _many_labels(metric):
+    if "average" in metric.get_params():
+        return "average"
+    return "as it is" if metric._several else ""
 
 
 def _proportion(measure):
@@ -64,17 +71,19 @@ def _list_table(widths, rows):
 
 
 class MetricsTable(SphinxDirective):
-    """The table of all metrics."""
+    """The table of all metrics of labels."""
 
     def run(self):
         rows = [list(_COLUMNS)]
-        for name, measure in MEASURES.items():
-            own_class = type(resolve_metric(name)).__name__
+        for name in [*MEASURES, "rejection_rate"]:
+            metric = resolve_metric(name)
+            measure = metric._measure
             rows.append(
                 [
-                    f"| ``{name}``\n       | :class:`~skci.{own_class}`",
+                    f"| ``{name}``\n       | :class:`~skci.{type(metric).__name__}`",
                     f":math:`{measure.formula}`",
                     f"{_range(measure.bounds)}, {_better(measure)}",
+                    _many_labels(metric),
                     _proportion(measure),
                     _methods(measure),
                 ]

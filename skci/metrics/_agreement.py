@@ -230,6 +230,7 @@ class RejectionRateCI(_AgreementCI):
     _measure = Measure(
         "rejection_rate",
         MEASURES["accuracy"].function,
+        r"P(\text{no answer})",
         greater_is_better=False,
         proportion=MEASURES["accuracy"].proportion,
         symmetric=True,
