@@ -306,7 +306,7 @@ class JointEstimate:
             enough = (several and not own.partial) or self.sampling.units(own) > 1
             enough = enough or (own.smoothed and single)
             if not single:
-                enough = enough and int(self.n_informative[k]) > 1
+                enough = enough and round(self.n_informative[k]) > 1
             blurred = METHODS[own.method].blurred and variances[k] > 0
             usable.append(
                 enough and (self.sampling.has_spread[k] or blurred or bool(own.ended))

@@ -132,8 +132,8 @@ class Sampling:
     def n_informative(self) -> Array:
         """Number of clusters that tell something of each parameter, (K,).
 
-        Of the sample that tells least; rows where there are no clusters. Where enough
-        of them do, it is how many of one size would tell as much as all.
+        Of the sample that tells least; rows where there are no clusters. It is how many
+        of one size would tell as much as all, or where few of them do, these at most.
         """
         if self.design.clusters is None:
             return np.array([own.n_samples for own in self.parameters])
@@ -151,9 +151,8 @@ class Sampling:
                 continue
             each = [self.design.n_clusters(stratum & part) for part in parts]
             told = min(filter(None, each), default=0)  # an area may be of another
-            enough = told >= ENOUGH_GROUPS
             alike = self.design.n_alike(seen, design_effect)
-            numbers.append(alike if enough else float(told))
+            numbers.append(alike if told >= ENOUGH_GROUPS else min(told, alike))
         return min(numbers)
 
     def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
