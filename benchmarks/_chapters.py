@@ -23,6 +23,9 @@ Array = NDArray[Any]
 Truths = Mapping[tuple[str, ...], float]
 """What is true, by the label of the interval in the report."""
 
+_PLACES = {"differences": 0, "gaps": 2}
+"""Where what is compared is named in the label of an estimate."""
+
 
 class Setting(Protocol):
     """A dataclass that draws samples of one kind and knows what is true of them."""
@@ -53,14 +56,18 @@ class Way:
         None is what a user gets who names none.
     ignored : str or None
         What of the sample is left out, by mistake; such intervals promise nothing.
-    differences : bool
-        Whether the intervals are of all differences between the rules.
+    compared : {"differences", "gaps"} or None
+        Whether the intervals are of all differences between the rules, or of all gaps
+        between the subgroups.
+    every : int
+        Only every so many of the samples are reported on, where that takes long.
     """
 
     name: str
     method: str | None = None
     ignored: str | None = None
-    differences: bool = False
+    compared: str | None = None
+    every: int = 1
 
     def report(self, sample: Mapping[str, Any]) -> Any:
         """Report on a sample as a user gets it."""
@@ -68,14 +75,16 @@ class Way:
         report = skci.joint_report(
             **kept, method=self.method, confidence_level=JOINT_LEVEL
         )
-        return report.differences() if self.differences else report
+        return getattr(report, self.compared)() if self.compared else report
 
     def truth(self, label: tuple[str, ...], truths: Truths) -> float:
         """Find what is true of an interval by its label."""
-        if not self.differences:
+        if not self.compared:
             return truths[label]
-        metric, first, second = label
-        return truths[first, metric] - truths[second, metric]
+        *shared, first, second = label
+        place = _PLACES[self.compared]
+        before, after = shared[:place], shared[place:]
+        return truths[*before, first, *after] - truths[*before, second, *after]
 
 
 @dataclass(frozen=True)
@@ -105,10 +114,11 @@ class ChapterPart:
         """Coverage of the intervals, jointly and each by itself, by way."""
         truths = self.setting.truths()
         tallies = [Tally(way, truths) for way in self.ways]
-        for _ in range(self.draws):
+        for k in range(self.draws):
             sample = self.setting.draw(rng)
             for tally in tallies:
-                tally.count(sample)
+                if k % tally.way.every == 0:
+                    tally.count(sample)
         about = {
             "chapter": self.chapter,
             "setting": self.setting.name,

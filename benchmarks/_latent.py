@@ -15,7 +15,7 @@ Array = NDArray[Any]
 RULES = ("A", "B", "C")
 METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
 
-_SPREAD = np.array([0.8, 1, 1.25])
+SPREAD = np.array([0.8, 1, 1.25])
 """Error rates of the rules over those of the middling one."""
 
 
@@ -33,7 +33,7 @@ def latent(rng: np.random.Generator, n: int) -> Array:
 
 def rates(quality: str, prevalence: float) -> Array:
     """Miss rates and false-positive rates, of shape (2, rules)."""
-    return np.outer(error_rates(quality, prevalence), _SPREAD)
+    return np.outer(error_rates(quality, prevalence), SPREAD)
 
 
 def sample(positive: Array, latents: Array, wrong: Array) -> dict[str, Any]:

@@ -18,12 +18,23 @@ from _areas import AREAS
 from _chapters import Chapter, ChapterPart
 from _clustered import CLUSTERED
 from _command import HERE, page_folder, parser
+from _multiclass import MULTICLASS, TEN_CLASSES
+from _multilabel import MULTILABEL
 from _resume import Record, Shelf
 from _sample import Sample
+from _subgroups import SUBGROUPS
 from _table import Line, as_rst, as_text, heading
 from _weighted import WEIGHTED
 
-CHAPTERS: tuple[Chapter, ...] = (CLUSTERED, WEIGHTED, AREAS)
+CHAPTERS: tuple[Chapter, ...] = (
+    CLUSTERED,
+    WEIGHTED,
+    AREAS,
+    MULTICLASS,
+    TEN_CLASSES,
+    MULTILABEL,
+    SUBGROUPS,
+)
 TOLERANCE = 0.02
 """How far a joint coverage may be from its level."""
 
@@ -37,7 +48,7 @@ class Effort:
     """Only every so many of the settings of a chapter are simulated."""
 
 
-FULL = Effort(draws=1_500)
+FULL = Effort(draws=800)
 QUICK = Effort(draws=20, every=8)
 
 

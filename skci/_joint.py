@@ -317,7 +317,7 @@ class JointEstimate:
                 enough = self.sampling.units(own) > 1 and self._parts_vary(own)
             enough = enough or (own.smoothed and single)
             if not single:
-                enough = enough and int(self.n_informative[k]) > 1
+                enough = enough and round(self.n_informative[k]) > 1
             blurred = METHODS[own.method].blurred and variances[k] > 0
             shown = self.sampling.has_spread[k] or blurred or own.at_end
             usable.append(enough and shown)

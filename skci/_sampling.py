@@ -149,8 +149,8 @@ class Sampling:
     def n_informative(self) -> Array:
         """Number of clusters that tell something of each parameter, (K,).
 
-        Of the sample that tells least; rows where there are no clusters. Where enough
-        of them do, it is how many of one size would tell as much as all.
+        Of the sample that tells least; rows where there are no clusters. It is how many
+        of one size would tell as much as all, or where few of them do, these at most.
         """
         if self.design.clusters is None:
             return np.array([own.n_samples for own in self.parameters])

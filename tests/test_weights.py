@@ -356,6 +356,21 @@ def test_unequal_groups_are_worth_fewer(correlation):
     assert alike.design.n_alike(every, 2.0) == pytest.approx(30)
 
 
+@pytest.mark.parametrize("number", [28, 32])
+def test_few_unequal_groups_are_worth_fewer_still(number):
+    sizes = np.append(np.full(number - 1, 3), 60)
+    groups = np.repeat(np.arange(number), sizes)
+    y = np.random.default_rng(0).random(len(groups)) < 0.2
+    report = joint_report(y, {"A": np.ones_like(y)}, metrics="accuracy", groups=groups)
+    assert report._joint.n_informative[0] < number - 1
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_two_groups_of_nearly_one_size_tell_something():
+    accuracy = AccuracyCI(method="delta")(Y, P, groups=np.arange(N) > 0.52 * N)
+    assert 0 < accuracy.low < accuracy.high < 1
+
+
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_sets_with_different_numbers_of_groups():
     few = joint_report(Y, {"A": P}, metrics="f1", groups=GROUPS % 8, method="delta")
