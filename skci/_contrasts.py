@@ -73,7 +73,7 @@ def combination(
     """
     parameters = [joint.parameters[k] for k in weights]
     coefficients = tuple(float(weight) for weight in weights.values())
-    name = ", ".join(labels.values())
+    name = labels.get("metric", labels.get("contrast", ""))
     trait = _trait_of(parameters, coefficients, ratio, name)
     listed, smoothing = _possible(parameters)
     if method is not None and (reason := refusal(method, trait)):
@@ -87,7 +87,7 @@ def combination(
     elif listed is None and METHODS[method].smooths:
         raise ValueError(
             f"method={method!r} needs contrasts with at most {MOST_CELLS} possible "
-            f"outcomes, which {name!r} has not; use one of "
+            f"outcomes, which {', '.join(labels.values())!r} has not; use one of "
             "['delta', 'blurred']"
         )
     observed = np.stack([own.index for own in parameters], axis=1)

@@ -144,6 +144,8 @@ class Design:
             return self.n_clusters(outcomes)
         sizes = self.clusters.totals(outcomes.astype(float))
         sizes = sizes[sizes > 0]
+        if not len(sizes):
+            return 0.0
         others = np.maximum(sizes - 1, 0)
         within = (design_effect - 1) * sizes.sum() / max((sizes * others).sum(), 1.0)
         variances = sizes * (1 + others * np.clip(within, 0, 1))

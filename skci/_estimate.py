@@ -50,7 +50,7 @@ class MetricEstimate(float):
     method : str
         Interval method.
     n_samples : int
-        Number of rows.
+        Number of rows; in a subgroup, or of a rule that abstains, of those that count.
     n_groups : int or None
         Number of groups of rows, if they have groups.
     design_effect : float
@@ -129,7 +129,8 @@ class MetricEstimate(float):
 
     @property
     def n_samples(self) -> int:
-        return self._joint.n_samples
+        own = self._joint.parameters[self._position]
+        return own.n_samples if own.partial else self._joint.n_samples
 
     @property
     def n_groups(self) -> int | None:
@@ -224,19 +225,20 @@ class MetricEstimate(float):
             kind = level
         own = self._joint.parameters[self._position]
         name = own if own.view is None else self.metric  # a contrast is of something
-        rows = rows_in_words(self._joint)
+        rows = rows_in_words(self._joint, self.n_samples)
         return f"{name} = {self}, {kind} interval ({self.method}, {rows})"
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)
 
 
-def rows_in_words(joint: JointEstimate) -> str:
-    """Say how many rows there are, and in how many groups."""
+def rows_in_words(joint: JointEstimate, n_samples: int | None = None) -> str:
+    """Say how many rows there are, or are seen, and in how many groups."""
     clusters = joint.design.clusters
     number = 0 if clusters is None else len(clusters)
     groups = f" in {number} group{'s' if number > 1 else ''}" if number else ""
-    return f"n = {joint.n_samples}{groups}"
+    n = joint.n_samples if n_samples is None else n_samples
+    return f"n = {n}{groups}"
 
 
 def decimals(intervals: Any, null: float | None = None) -> int:

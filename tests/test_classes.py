@@ -43,6 +43,7 @@ from skci import (
     PositiveLikelihoodRatioCI,
     PrecisionCI,
     RecallCI,
+    RejectionRateCI,
     RocAucCI,
     joint_report,
 )
@@ -103,6 +104,7 @@ def test_every_metric_of_several_classes_is_in_the_battery():
         for name in module.__all__
     }
     of_two = {"DiagnosticOddsRatioCI", "GMeanCI", "InformednessCI", "MarkednessCI"}
+    classes -= {RejectionRateCI}  # of answers
     several = {cls for cls in classes if _is_of_several(cls)}
     assert {cls.__name__ for cls in classes - several} == of_two
     assert {type(case.metric) for case in CASES.values()} == several
@@ -903,12 +905,7 @@ TARGETS = some_targets()
         (F1CI(labels=[0]), TWO.y, TWO.p, "labels must not be set with average='bin"),
         (F1CI(average="macro", labels=[]), TWO.y, TWO.p, "at least one label, got "),
         (F1CI(average="macro", labels="ab"), TWO.y, TWO.p, "at least one label, got"),
-        (
-            F1CI(average="samples", labels=[0]),
-            TARGETS.y,
-            TARGETS.p,
-            "labels must not be set with average='samples'",
-        ),
+        (F1CI(average="samples"), THREE.y, THREE.p, "needs several, got one"),
         (
             F1CI(average="macro", pos_label=1),
             TARGETS.y,
@@ -923,8 +920,8 @@ TARGETS = some_targets()
         ),
         (F1CI(average="macro"), TARGETS.y, THREE.p, "a column for each target, got"),
         (F1CI(average="macro"), TARGETS.y, 2 * TARGETS.p, "must hold 0 or 1 for each"),
-        (MatthewsCorrCoefCI(), TARGETS.y, TARGETS.p, "of two labels, got 3 targets"),
-        (CohenKappaCI(), TARGETS.y, TARGETS.p, "of two labels, got 3 targets"),
+        (MatthewsCorrCoefCI(), TARGETS.y, TARGETS.p, "of one target for .*, got 3"),
+        (CohenKappaCI(), TARGETS.y, TARGETS.p, "of one target for .*, got 3"),
         (CohenKappaCI(weights="cubic"), THREE.y, THREE.p, "weights must be one of"),
     ],
 )
@@ -933,9 +930,17 @@ def test_wrong_labels(metric, y, p, message):
         metric(y, p)
 
 
+def test_samples_of_some_targets():
+    found = F1CI(average="samples", labels=[0, 2])(TARGETS.y, TARGETS.p)
+    expected = sk.f1_score(
+        TARGETS.y, TARGETS.p, average="samples", labels=[0, 2], zero_division=np.nan
+    )
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
 def test_a_matrix_of_three_labels_needs_an_average():
     matrix = F1_TABLES["fair"]
-    with pytest.raises(ValueError, match=r"of two labels, got 3 labels; set average"):
+    with pytest.raises(ValueError, match=r"of two labels, got 3; set average"):
         F1CI().from_confusion_matrix(matrix)
 
 
@@ -953,3 +958,39 @@ def test_a_matrix_of_three_labels_needs_an_average():
 def test_wrong_scores(metric, score, message):
     with pytest.raises(ValueError, match=message):
         metric(THREE.y, score)
+
+
+# --------------------------------------------------------------------------------------
+# Classes that show no variance, or no value
+# --------------------------------------------------------------------------------------
+
+SURE = np.array([[30, 8, 0], [6, 25, 0], [0, 0, 4]])
+"""The third class is always found, in four rows."""
+
+
+@pytest.mark.parametrize("metric", [RecallCI, PrecisionCI, F1CI])
+def test_a_class_without_errors_widens_a_delta_interval(metric):
+    found = metric(average="macro", method="delta").from_confusion_matrix(SURE)
+    z = norm.isf(0.025)
+    unseen = z / (4 + z**2) / 3
+    half = z * np.hypot(found.standard_error, unseen)
+    assert_allclose(found.confidence_interval(), [found - half, min(found + half, 1)])
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_an_undefined_class_is_left_open(method):
+    """The limits are those of the other classes, moved by all that it may change."""
+    table = np.array([[30, 8, 0], [6, 25, 0], [3, 2, 0]])
+    y, p = (np.repeat(np.indices((3, 3))[k].ravel(), table.ravel()) for k in (0, 1))
+    found = PrecisionCI(average="macro", method=method)(y, p)
+    known = PrecisionCI(average="macro", method=method, labels=[0, 1])(y, p)
+    assert found == pytest.approx(float(known))
+    low, high = known.confidence_interval()
+    share = 1 / 3
+    expected = [low - share * known, high + share * (1 - known)]
+    assert_allclose(found.confidence_interval(), np.clip(expected, 0, 1), atol=1e-6)
+    zero = PrecisionCI(average="macro", method=method, zero_division=0)(y, p)
+    assert zero == pytest.approx(float(known) * 2 / 3)
+    assert zero.low == pytest.approx(low * 2 / 3, abs=2e-3)
+    assert zero.high == pytest.approx(high * 2 / 3 + 1 / 3, abs=2e-3)

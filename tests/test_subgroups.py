@@ -20,7 +20,7 @@ from skci import (
     combine_independent,
     joint_report,
 )
-from skci.exceptions import DegenerateVarianceWarning
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 RNG = np.random.default_rng(5)
 N = 600
@@ -231,6 +231,82 @@ def test_gaps_need_subgroups():
     report = joint_report(Y, RULES, metrics="accuracy", by=SEX)
     with pytest.raises(KeyError, match="control must be one of"):
         report.gaps(control="x")
+
+
+# --------------------------------------------------------------------------------------
+# A gap is known no better than its parts
+# --------------------------------------------------------------------------------------
+
+FEW = np.where(np.arange(N) < 3, "few", "many")
+ONE = np.where(np.arange(N) < 1, "one", "many")
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_gap_has_the_errors_of_its_parts():
+    number = Y + RNG.normal(size=N)
+    report = joint_report(Y, number, metrics="mean_squared_error", by=FEW)
+    few, many = (report["y_pred", "mean_squared_error", name] for name in set_of(FEW))
+    (gap,) = report.gaps().covariance.ravel() ** 0.5
+    expected = np.hypot(few.standard_error, many.standard_error)
+    assert gap == pytest.approx(expected, rel=2 / N)
+    assert few.n_samples == 3
+
+
+def set_of(labels):
+    return sorted(set(labels.tolist()))
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("rows", [{}, {"groups": np.where(ONE == "one", -1, GROUPS)}])
+def test_a_gap_from_a_single_row_or_group_is_not_known(rows):
+    score = np.clip(0.5 + (Y > 0) / 4 + RNG.normal(size=N) / 10, 0, 1)
+    report = joint_report(Y > 0, y_score=score, metrics="brier_score", by=ONE, **rows)
+    gaps = report.gaps()
+    with pytest.warns(DegenerateVarianceWarning, match="many - one"):
+        found = gaps["y_pred", "brier_score", "many", "one"].confidence_interval()
+    assert found == (-1, 1)
+    assert gaps.pvalues == 1
+    if rows:
+        (number,) = gaps._joint.n_informative
+        assert number < 2
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_a_rule_with_one_answer_is_not_compared():
+    rules = {"one": np.where(ONE == "one", Y, -1), "B": RULES["B"]}
+    report = joint_report(Y, rules, metrics="accuracy", abstain=-1, method="delta")
+    found = report.differences()["accuracy", "one", "B"]
+    assert found.confidence_interval() == (-1, 1)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_the_group_that_decides():
+    """Few groups of which two are large tell little, however many there are."""
+    degrees = []
+    for number in (20, 29, 30, 80):
+        sizes = [200, 100] + [3] * (number - 2)
+        groups = np.repeat(np.arange(number), sizes)
+        rng = np.random.default_rng(0)
+        right = rng.random(number)[groups] < 0.7
+        report = joint_report(
+            right | True, right, metrics="accuracy", groups=groups, method="delta"
+        )
+        degrees.append(float(report._joint.degrees[0]))
+        low, high = report["y_pred", "accuracy"].confidence_interval()
+        assert 0 <= low < high <= 1
+    assert max(degrees) < 4 and min(degrees) >= 1
+
+
+def test_effective_rows_are_finite():
+    groups = np.where(SEX == "f", 0, GROUPS)
+    report = joint_report(
+        Y, RULES["A"], metrics="accuracy", by=SEX, groups=groups, method="score"
+    )
+    with pytest.warns((DegenerateVarianceWarning, SmallSampleWarning)):
+        title = str(report).splitlines()[0]
+    least, most = title.partition("effective n ")[2].partition(",")[0].split(" to ")
+    assert 0 < int(least) < int(most) < 1000
 
 
 # --------------------------------------------------------------------------------------
