@@ -67,7 +67,10 @@ def main() -> None:
         for setting in chapter.settings[:: effort.every]
     ]
     found = in_order(shelf.complete(parts, options.jobs, "chapters"), parts)
-    sections = [("Where it is off", _OFF, off(found))]
+    sections = [
+        ("In short", _SUMMARY, summary(found)),
+        ("Where it is off", _OFF, off(found)),
+    ]
     for chapter in CHAPTERS:
         records = Sample(found).where(chapter=chapter.title).records
         sections.append((chapter.title, chapter.text, table(records)))
@@ -123,6 +126,55 @@ def off(records: Sequence[Record]) -> list[Line]:
     return [("chapter", *_HEADER), *lines]
 
 
+_SUMMARY_HEADER = (
+    "chapter",
+    "intervals",
+    "settings",
+    "least",
+    "mean",
+    "greatest",
+    "off below",
+    "of these warned of",
+    "off above",
+)
+
+
+def summary(records: Sequence[Record]) -> list[Line]:
+    """Lay out the joint coverages that are promised, by chapter and kind."""
+    promised = Sample(own for own in records if own["promised"])
+    lines: list[Line] = []
+    for chapter in promised.values("chapter"):
+        of_chapter = promised.where(chapter=chapter)
+        for way in of_chapter.values("way"):
+            own = of_chapter.where(way=way)
+            low = [each for each in own.records if beyond(each) < -TOLERANCE]
+            high = [each for each in own.records if beyond(each) > TOLERANCE]
+            lines.append(
+                (
+                    chapter,
+                    way,
+                    str(len(own.records)),
+                    f"{own.least:.3f}",
+                    f"{own.mean:.3f}",
+                    f"{max(own.column('coverage')):.3f}",
+                    str(len(low)),
+                    str(sum(map(mostly_warned, low))) if low else "",
+                    str(len(high)),
+                )
+            )
+    return [_SUMMARY_HEADER, *lines]
+
+
+def mostly_warned(record: Record) -> bool:
+    """Whether most of the samples are warned of, by one warning."""
+    return max(record["warned"].values(), default=0) > 0.5
+
+
+def beyond(record: Record) -> float:
+    """Find how far a coverage is above its level."""
+    return float(round(record["coverage"] - record["confidence_level"], 9))
+
+
 def line(record: Record) -> Line:
     """Write a record as a line of a table."""
     return (
@@ -142,13 +194,12 @@ def verdict(record: Record) -> str:
     """Tell whether a coverage is within the tolerance, or how it is not."""
     if not record["promised"]:
         return ""
-    beyond = record["coverage"] - record["confidence_level"]
-    excess = abs(beyond) - TOLERANCE
+    excess = abs(beyond(record)) - TOLERANCE
     if excess <= 0:
         return "yes"
     if excess < 2 * Sample([record]).noise:
         return "within error"
-    return "no, above" if beyond > 0 else "no, below"
+    return "no, above" if beyond(record) > 0 else "no, below"
 
 
 # --------------------------------------------------------------------------------------
@@ -176,29 +227,48 @@ other data, a chapter for each kind, on 500 rows and more: it is counted how oft
 intervals of a 95% report hold the truth at once, as :func:`~skci.joint_report` gives
 them. The goal is a joint coverage within .02 of .95, or a warning.
 
-Each setting has {draws} samples, and *error* is the Monte Carlo error of the joint
-coverage. *Default* names no method: that is "blurred" for metrics of labels, "logit"
-for areas and "delta" for losses. *Least alone* is the coverage of the individual 95%
-interval that held least often, and *of* says which. A sample may give several warnings;
-each is shown with its share of the samples. Metrics that are not defined hold their
-truth, for their interval is the whole range.
+Each setting has {draws} samples unless it says otherwise, and *error* is the Monte
+Carlo error of the joint coverage. *Default* names no method: that is "blurred" for
+metrics of labels, "logit" for areas and "delta" for losses. *Least alone* is the
+coverage of the individual 95% interval that held least often, and *of* says which. A
+sample may give several warnings; each is shown with its share of the samples. Metrics
+that are not defined hold their truth, for their interval is the whole range.
+"""
+
+_SUMMARY = """\
+Joint coverages of the intervals that promise .95. *Off* is farther than .02 from it,
+and *warned of* is what most samples give one and the same warning of.
 """
 
 _OFF = """\
 All settings whose joint coverage is off by more than .02. *Within error* is beyond that
-by less than two Monte Carlo errors, which chance alone could do.
+by less than two Monte Carlo errors, which chance alone could do: at 800 samples it puts
+a coverage of exactly .95 off in one of a hundred settings.
 
-Above: blurring widens intervals, the more the fewer errors there are, so that "default"
-holds more often than it says. Where the errors are so few that ``SmallSampleWarning``
-is given, it nearly always holds. Use "score" there.
+Above, which costs length but breaks no promise: blurring widens intervals, the more the
+fewer errors there are, so that "default" holds more often than it says; so do
+differences and gaps, where the blurring of both sides adds up, and the more the smaller
+a subgroup is. Where the errors are so few that ``SmallSampleWarning`` is given, it
+nearly always holds. Use "score" there. By "score" intervals of clustered rows are above
+where errors are few, for then the rows of a group are taken to be all alike.
 
-Below: where groups are of very unequal size and their rows much alike, the largest few
-make up most of the variance, and its estimate, about right in the mean, is as uncertain
-as one from these few alone: many intervals are too short. Where errors are few and much
-alike, most of them are in a few groups, which does the same even to groups of equal
-size. The warning of too few groups counts the groups that tell something, not how much
-each tells, and is not given. Weights that differ very much do the same harm, in smaller
-measure. Areas under curves are off where one label is rare, and a warning is given.
+Below, which does break it:
+
+- *Unequal groups, few that tell something.* Where groups are of very unequal size and
+  their rows much alike, the largest few make up most of the variance. They count for
+  fewer, which widens the intervals and is warned of: of fewer than 30 groups that tell
+  anything, or unequal ones that tell no more than so few; the tables cut this short
+  after the comma. That brings *good* rules near the level. Where errors besides are
+  few, most of them are in a few groups, and coverage remains low, with that warning.
+- *Heavy weights.* A few rows that weigh much do the same harm, most where one label is
+  rare. Of this no warning is given.
+- *Rare labels.* Areas under curves are off where one label is rare, and a warning is
+  given below 30 rows. About 50 rows are still somewhat few, without a warning.
+- *Few errors, by "delta".* Nothing protects it from them, and a warning is given for
+  proportions only, not for averages over targets. It is not the default.
+
+So the goal is missed, without a warning, with heavy weights, with about 50 rows of one
+label and by "delta" with few errors.
 """
 
 
