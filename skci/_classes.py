@@ -185,6 +185,14 @@ class Averaged:
         at_end = np.flatnonzero((values <= EDGE) | (values >= 1 - EDGE))
         return [(float(shares[k]), self._trials(tables[k])) for k in at_end]
 
+    def fewest(self, counts: Array) -> float:
+        """Count the hits, or the errors, of the class that has fewest of them."""
+        tables = self._bits.tables(counts)
+        if self._average == "micro":
+            tables = tables.sum(axis=-2)
+        tp, fp, fn, _ = np.moveaxis(tables, -1, 0)
+        return float(np.minimum(tp, fp + fn).min())
+
     def _trials(self, table: Array) -> float:
         """Count the rows that tell of a class."""
         if self._measure.proportion is not None:

@@ -301,6 +301,14 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
                 "variance well; intervals may be too short",
                 SmallSampleWarning,
             )
+    heavy = [k for k in positions if own[k].defined and joint.sampling.is_heavy(own[k])]
+    if heavy:
+        _warn(
+            f"{_labels(joint, heavy)}: unequal weights leave rows that are worth fewer "
+            f"than {ENOUGH_GROUPS} equal ones, too few to know a variance well; "
+            "intervals may be too short",
+            SmallSampleWarning,
+        )
     few = [k for k in positions if own[k].defined and own[k].has_few]
     if few:
         _warn(

@@ -225,8 +225,16 @@ class Parameter:
 
     @property
     def is_small(self) -> bool:
-        """Whether the normal approximation of a proportion is not to be trusted."""
-        if self.trait.proportion is None or self.smoothed:
+        """Whether the normal approximation is not to be trusted.
+
+        That is known of proportions and of averages over classes.
+        """
+        if self.smoothed:
+            return False
+        if hasattr(self.functional, "fewest"):  # the blurring covers for it
+            blurred = METHODS[self.method].blurred
+            return not blurred and self.functional.fewest(self.counts) < ENOUGH
+        if self.trait.proportion is None:
             return False
         successes, trials = self.trait.successes_and_trials(self.counts)
         return min(successes, trials - successes) < ENOUGH

@@ -157,6 +157,16 @@ class Sampling:
         pairs = zip(self.parameters, self.design_effects.tolist(), strict=True)
         return np.array([self._informative(own, effect) for own, effect in pairs])
 
+    def is_heavy(self, own: Parameter) -> bool:
+        """Whether a few rows that weigh much are most of what tells of a parameter."""
+        if self.design.simple or self.design.clusters is not None:
+            return False
+        influence, _ = self._smoothed_influence(own)
+        told = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
+        if self.design.weights[told].sum() < ENOUGH_GROUPS:
+            return False  # which is not for their weights
+        return self.design.worth(told) < ENOUGH_GROUPS
+
     def _informative(self, own: Parameter, design_effect: float) -> float:
         influence, _ = self._smoothed_influence(own)
         cells = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]

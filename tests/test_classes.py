@@ -1,6 +1,7 @@
 """The battery of several classes and targets: what holds for every metric of them."""
 
 import inspect
+import warnings
 from functools import lru_cache, partial
 
 import numpy as np
@@ -48,7 +49,7 @@ from skci import (
     joint_report,
 )
 from skci._intervals import METHODS, refusal
-from skci.exceptions import DegenerateVarianceWarning
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.metrics import _agreement, _binary, _scores
 from skci.metrics._names import resolve_metric
 
@@ -994,3 +995,15 @@ def test_an_undefined_class_is_left_open(method):
     assert zero == pytest.approx(float(known) * 2 / 3)
     assert zero.low == pytest.approx(low * 2 / 3, abs=2e-3)
     assert zero.high == pytest.approx(high * 2 / 3 + 1 / 3, abs=2e-3)
+
+
+def test_a_delta_interval_warns_of_a_class_with_few_errors():
+    table = np.array([[50, 12, 3], [14, 60, 2], [2, 1, 40]])
+    with pytest.warns(SmallSampleWarning, match="f1_macro: fewer than 10 successes"):
+        F1CI(average="macro", method="delta").from_confusion_matrix(table).low  # noqa: B018
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in ("blurred", "score"):
+            F1CI(average="macro", method=method).from_confusion_matrix(table).low  # noqa: B018
+        enough = np.array([[90, 12, 3], [14, 60, 12], [2, 11, 40]])
+        F1CI(average="macro", method="delta").from_confusion_matrix(enough).low  # noqa: B018

@@ -317,6 +317,7 @@ LABELS = {name: (score > 0.5).astype(int) for name, score in SCORES.items()}
 MIXED = ["accuracy", "roc_auc", "log_loss", "f1"]
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
 def test_a_mixed_report(groups):
     rows = {"sample_weight": WEIGHTS, "groups": groups}

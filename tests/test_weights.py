@@ -538,3 +538,10 @@ def test_plans_ask_for_rows_by_themselves():
     report = joint_report(Y, REPORT, metrics="f1", groups=GROUPS)
     with pytest.raises(ValueError, match="from a pilot with sample_weight or groups"):
         report.sample_size(half_width=0.05)
+
+
+def test_heavy_rows_are_warned_of():
+    weights = np.where(np.arange(N) < 8, 300.0, 1.0)
+    with pytest.warns(SmallSampleWarning, match="weights leave rows that are worth"):
+        AccuracyCI()(Y, P, sample_weight=weights).confidence_interval()
+    AccuracyCI()(Y, P, sample_weight=WEIGHTS).confidence_interval()  # which does not
