@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skci._classes import AVERAGES, Averaged, Bits, Hits, marginals
 from skci._functionals import CellFunctional, Functional, Part
-from skci._intervals import refusal
+from skci._intervals import check_serves
 from skci._means import FunctionOfMeans, ratio
 from skci._measures import Measure, Trait
 from skci._outcomes import MOST_CELLS, UNLISTED, OutcomeTable, View
@@ -291,9 +291,7 @@ class Binding:
             trait = replace(trait, smooth=False)
         too_many = view.listable and size > MOST_CELLS
         cells = f" in a table of {size} cells, more than {MOST_CELLS}"
-        reason = refusal(self.method, trait, cells if too_many else "")
-        if reason:
-            raise ValueError(reason)
+        check_serves(self.method, trait, cells if too_many else "")
         metric = metric or self.metric
         return Parameter(
             labels={"rule": self.rule, "metric": metric, **self.labels},

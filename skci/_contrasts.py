@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._functionals import Combination, Part
-from skci._intervals import METHODS, refusal
+from skci._intervals import METHODS, check_serves, refusal
 from skci._joint import JointEstimate
 from skci._measures import IDENTITY, LOG, Trait
 from skci._outcomes import MOST_CELLS, View
@@ -76,8 +76,8 @@ def combination(
     name = labels.get("metric", labels.get("contrast", ""))
     trait = _trait_of(parameters, coefficients, ratio, name)
     listed, smoothing = _possible(parameters)
-    if method is not None and (reason := refusal(method, trait)):
-        raise ValueError(reason)
+    if method is not None:
+        check_serves(method, trait)
     if listed is None:
         trait = replace(trait, smooth=False)
     if method is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from types import FrameType
 from typing import Any, NamedTuple
@@ -12,14 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skci._covariance import Design
 from skci._intervals import refusal
 from skci._joint import JointEstimate
-from skci._parameter import ENOUGH, ENOUGH_GROUPS
+from skci._parameter import ENOUGH, ENOUGH_GROUPS, Parameter
 from skci._pvalues import Alternative, pvalue
 from skci._validation import check_alternative, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
-__all__ = ["ConfidenceInterval", "MetricEstimate", "decimals", "warn_of_intervals"]
+__all__ = [
+    "ConfidenceInterval",
+    "MetricEstimate",
+    "decimals",
+    "jointly",
+    "warn_of_intervals",
+]
 
 
 class ConfidenceInterval(NamedTuple):
@@ -262,7 +269,21 @@ def decimals(intervals: Any, null: float | None = None) -> int:
 # --------------------------------------------------------------------------------------
 
 
-def warn_of_undefined(joint: JointEstimate) -> None:
+def jointly(
+    parameters: Iterable[Parameter],
+    design: Design,
+    confidence_level: float,
+    random_state: int | None = None,
+) -> JointEstimate:
+    """Estimate parameters on the same rows, and warn of those that are undefined."""
+    joint = JointEstimate(
+        tuple(parameters), design, confidence_level, random_state=random_state
+    )
+    _warn_of_undefined(joint)
+    return joint
+
+
+def _warn_of_undefined(joint: JointEstimate) -> None:
     """Warn of measures that are not defined at their tables."""
     undefined = [k for k, own in enumerate(joint.parameters) if not own.defined]
     if undefined:

@@ -19,7 +19,7 @@ from skci._functionals import Functional, rarest
 from skci._measures import EDGE, LOGIT, Trait
 from skci._score import score_limits, score_roots
 
-__all__ = ["METHODS", "IntervalMethod", "Task", "refusal"]
+__all__ = ["METHODS", "IntervalMethod", "Task", "check_serves", "refusal"]
 
 Array = NDArray[Any]
 
@@ -328,3 +328,10 @@ def refusal(method: str, trait: Trait, where: str = "") -> str | None:
         f"method={method!r} needs {METHODS[method].need}, which {trait.name!r} is "
         f"not{where}; use one of {others}"
     )
+
+
+def check_serves(method: str, trait: Trait, where: str = "") -> None:
+    """Check that a method can serve a measure."""
+    reason = refusal(method, trait, where)
+    if reason:
+        raise ValueError(reason)

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skci._critical import fixed_seed
-from skci._estimate import warn_of_undefined
-from skci._joint import JointEstimate
+from skci._estimate import jointly
 from skci._labels import check_pos_label, label_table
 from skci._outcomes import OutcomeTable
 from skci._parameter import ONE_RULE, Parameter
@@ -182,14 +181,10 @@ class Options:
 
     def report(self, counted: Counted) -> JointReport:
         """Make the report of counted outcomes."""
-        joint = JointEstimate(
-            tuple(self._parameters(counted)),
-            counted.table.design,
-            self.confidence_level,
-            random_state=self.seed,
+        parameters, design = self._parameters(counted), counted.table.design
+        return JointReport(
+            jointly(parameters, design, self.confidence_level, self.seed)
         )
-        warn_of_undefined(joint)
-        return JointReport(joint)
 
     def _parameters(self, counted: Counted) -> Iterator[Parameter]:
         """Bind each metric to each rule that has what it is computed from."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from skci._binding import Binding
 from skci._critical import fixed_seed
-from skci._estimate import decimals, warn_of_undefined
+from skci._estimate import decimals, jointly
 from skci._joint import JointEstimate
 from skci._labels import label_table
 from skci._outcomes import OutcomeTable
@@ -190,13 +190,7 @@ def classification_report_ci(
     )
     options = {"method": method, "zero_division": check_zero_division(zero_division)}
     lines = _Lines(table, labels, target_names, options)
-    joint = JointEstimate(
-        tuple(lines.parameters()),
-        table.design,
-        level,
-        random_state=fixed_seed(random_state),
-    )
-    warn_of_undefined(joint)
+    joint = jointly(lines.parameters(), table.design, level, fixed_seed(random_state))
     total = joint.n_samples if sample_weight is None else np.sum(sample_weight)
     scale = float(total) / joint.n_samples
     support = {name: rows * scale for name, rows in lines.support.items()}

@@ -102,3 +102,11 @@ def test_every_module_has_its_layer():
     }
     expected = {name for name, _ in LAYERS} - {"metrics"}
     assert found == expected | {"__init__", "__main__", "metrics.__init__"}
+
+
+def test_no_module_is_too_long_to_read():
+    lengths = {
+        path.name: len(path.read_text(encoding="utf-8").splitlines())
+        for path in PACKAGE.rglob("*.py")
+    }
+    assert max(lengths.values()) < 600, lengths

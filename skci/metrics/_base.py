@@ -11,9 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
 from skci._binding import Binding
-from skci._estimate import MetricEstimate, warn_of_undefined
-from skci._intervals import refusal
-from skci._joint import JointEstimate
+from skci._estimate import MetricEstimate, jointly
+from skci._intervals import check_serves
 from skci._labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -181,9 +180,7 @@ class MetricCI(BaseEstimator):
         """Return the method of the metric, else the one given, else its default."""
         given = method if self.method is None else self.method
         method = check_method(self._default_method if given is None else given)
-        reason = refusal(method, self._trait)
-        if reason:
-            raise ValueError(reason)
+        check_serves(method, self._trait)
         return method
 
     @property
@@ -198,9 +195,7 @@ class MetricCI(BaseEstimator):
 
     def _result(self, parameters: Sequence[Parameter], table: OutcomeTable) -> Any:
         """Return an estimate; of a metric of each class a report."""
-        level = float(self.confidence_level)
-        joint = JointEstimate(tuple(parameters), table.design, level)
-        warn_of_undefined(joint)
+        joint = jointly(parameters, table.design, float(self.confidence_level))
         return MetricEstimate(joint) if self._is_one else JointReport(joint)
 
     @property
