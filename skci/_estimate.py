@@ -317,9 +317,9 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
         lone = [k for k in positions if own[k].defined and told[k] < ENOUGH_GROUPS]
         if lone:
             _warn(
-                f"{_labels(joint, lone)}: fewer than {ENOUGH_GROUPS} groups tell "
-                "anything, or unequal ones no more than so few, too few to know a "
-                "variance well; intervals may be too short",
+                f"{_labels(joint, lone)}: fewer than {ENOUGH_GROUPS} groups tell of it "
+                "(unequal ones count for fewer), too few to know a variance well; the "
+                "interval may be too short",
                 SmallSampleWarning,
             )
     heavy = [k for k in positions if own[k].defined and joint.sampling.is_heavy(own[k])]
@@ -367,9 +367,11 @@ def _warn_degenerate(
 
 def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
     """Name a method that rests on no estimated variance and serves all of them."""
-    own = [joint.parameters[k] for k in positions]
+    own = joint.parameters
+    if any(own[k].smoothed for k in positions):
+        return ""
     for method in ("score", "plus-four"):
-        if not any(refusal(method, one.trait) or one.smoothed for one in own):
+        if not any(refusal(method, one.trait) for one in own):
             return f"; consider method={method!r}"
     return ""
 

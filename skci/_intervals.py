@@ -298,7 +298,7 @@ METHODS: dict[str, IntervalMethod] = {
     "score": IntervalMethod(
         score,
         _is_smooth,
-        "a measure of labels with a derivative everywhere",
+        "a smooth measure of the labels of one target",
         score_root,
     ),
     "wilson": IntervalMethod(wilson, _is_proportion, "a proportion", weighs=False),

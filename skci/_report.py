@@ -18,7 +18,7 @@ from skci._estimate import (
 )
 from skci._joint import JointEstimate
 from skci._rendering import as_frame, as_html, as_latex, as_markdown, as_text
-from skci._validation import check_confidence_level, check_known, in_words
+from skci._validation import as_name, check_confidence_level, check_known, in_words
 
 __all__ = ["Report"]
 
@@ -132,7 +132,7 @@ class Report(ABC):
     def __getitem__(self, key: Any) -> MetricEstimate:
         """Return one estimate by its labels: its rule and metric."""
         labels = self._labels
-        wanted = key if isinstance(key, tuple) else (key,)
+        wanted = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
         if len(wanted) != len(labels):
             kinds = ", ".join(labels)
             raise KeyError(f"a report is indexed by ({kinds}), got {key!r}")

@@ -46,13 +46,25 @@ class Options:
         # A report answers the same whatever is looked at first.
         self.seed = fixed_seed(random_state)
         for metric in self.metrics.values():
-            metric._check(self.method)
+            self._check(metric)
         if "values" in self.reads and len(self.reads) > 1:
             kinds = {name: own._reads for name, own in self.metrics.items()}
             raise ValueError(
                 "metrics must be all of numbers or all of labels and scores, for they "
                 f"have one truth, got {kinds}"
             )
+
+    def _check(self, metric: MetricCI) -> None:
+        """Check a metric; one of several may need another method than they."""
+        try:
+            metric._check(self.method)
+        except ValueError as error:
+            if self.method is None or metric.method or len(self.metrics) == 1:
+                raise
+            raise ValueError(
+                f"{error}; or give a method to metric objects alone, as in "
+                "AccuracyCI(method='score')"
+            ) from error
 
     @property
     def reads(self) -> set[str]:

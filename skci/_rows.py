@@ -251,6 +251,11 @@ def check_subgroups(by: Any, y_true: Any, truth: str) -> Subgroups:
         numbers.append(own.ravel())
         levels.append(names.tolist())
     found, codes = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
+    if len(found) > _MOST_SUBGROUPS:
+        raise ValueError(
+            f"by must part the rows in at most {_MOST_SUBGROUPS} subgroups, got "
+            f"{len(found)}; cut numbers into intervals first"
+        )
     labels = [
         {
             name: str(names[k])
@@ -259,6 +264,9 @@ def check_subgroups(by: Any, y_true: Any, truth: str) -> Subgroups:
         for row in found.tolist()
     ]
     return Subgroups(codes.ravel(), labels)
+
+
+_MOST_SUBGROUPS = 100
 
 
 def _named_columns(by: Any) -> dict[str, Any]:

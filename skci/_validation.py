@@ -17,6 +17,7 @@ from skci._classes import AVERAGES
 from skci._intervals import METHODS
 
 __all__ = [
+    "as_name",
     "check_alternative",
     "check_average",
     "check_choice",
@@ -62,12 +63,18 @@ def check_names(
     """Check names of rules or metrics; all if none are given."""
     if names is None:
         return known
-    wanted = [names] if isinstance(names, str) else list(names)
+    alone = isinstance(names, str) or not isinstance(names, Iterable)
+    wanted = [as_name(name) for name in ([names] if alone else names)]
     if not wanted:
         raise ValueError(f"{kind}s must hold at least one of {known}, got none")
     for name in wanted:
         check_known(name, known, kind)
     return wanted
+
+
+def as_name(value: Any) -> Any:
+    """Return the name that a number or a boolean has in reports."""
+    return str(value) if isinstance(value, Real | np.bool_) else value
 
 
 def check_known(name: Any, known: list[str], kind: str) -> None:
@@ -151,7 +158,7 @@ def check_average(average: Any, labels: Any, pos_label: Any) -> None:
             f"labels must not be set with average={average!r}, got {labels!r}"
         )
     if isinstance(labels, str) or not hasattr(labels, "__len__") or not len(labels):
-        raise ValueError(f"labels must hold at least one label, got {labels!r}")
+        raise ValueError(f"labels must be a list of at least one label, got {labels!r}")
     if len(set(labels)) < len(list(labels)):
         raise ValueError(f"labels must hold no label twice, got {labels!r}")
 

@@ -205,7 +205,7 @@ def joint_report(
         all alike; whether each of several targets is there, 0 or 1; or numbers.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels of each rule, by name; or of one rule. Metrics of labels need
-        them.
+        them. Rows are matched by their position, not by an index.
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each rule, by the same names, such as probabilities of the positive
         label; of more than two labels a column for each, in their order. Metrics of

@@ -15,6 +15,7 @@ from skci._planning import rows_for_width
 from skci._ranking import Worse, compact_letters, in_sentences, with_the_best
 from skci._report import Report
 from skci._validation import (
+    as_name,
     check_choice,
     check_contrasts,
     check_known,
@@ -312,6 +313,7 @@ class JointReport(Report):
         if control is not None:
             own = self._joint.parameters
             names = dict.fromkeys(", ".join(one.subgroup.values()) for one in own)
+            control = as_name(control)
             check_known(control, list(names), "control")
         return self._compared(kinds, control, metrics, scale, method, adjust)
 

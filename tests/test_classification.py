@@ -122,7 +122,7 @@ def test_how_it_is_shown():
     ("options", "message"),
     [
         ({"target_names": ["a", "b"]}, "^target_names must be 4 different names"),
-        ({"labels": "ant"}, "^labels must hold at least one label"),
+        ({"labels": "ant"}, "^labels must be a list of at least one label"),
         ({"zero_division": 2}, "^zero_division must be 0, 1 or"),
         ({"confidence_level": 2}, "^confidence_level must be"),
         ({"method": "wilson"}, "^method='wilson' needs a proportion, which 'f1'"),

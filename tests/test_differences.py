@@ -494,7 +494,7 @@ def test_wrong_options(options, error, message):
 
 
 def test_one_rule_cannot_be_compared():
-    with pytest.raises(ValueError, match=r"needs two rules .* got \[\('A', "):
+    with pytest.raises(ValueError, match=r"need two rules .* got \[\('A', "):
         report_of(["accuracy", "f1"]).select(rules="A").differences()
 
 
@@ -530,7 +530,7 @@ def test_a_single_label_need_not_be_in_a_list():
 def test_contrasts_of_wrong_methods():
     report = report_of(["overlap"])
     for method, message in [
-        ("score", "a derivative everywhere"),
+        ("score", "needs a smooth measure"),
         ("wilson", "needs a proportion"),
     ]:
         with pytest.raises(ValueError, match=message):

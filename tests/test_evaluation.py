@@ -189,7 +189,7 @@ def test_select(report):
         (("f1", "good"), "the other way round, as"),
         (("f1", "best"), "rule must be one of .*, got 'f1'"),
         ((["good"], "f1"), r"rule must be one of .*, got \['good'\]"),
-        ((0, 0), "rule must be one of .*, got 0"),
+        ((0, 0), "rule must be one of .*, got .0."),
         ("good", r"indexed by \(rule, metric\), got 'good'"),
         (("good", "f1", "low"), "indexed by"),
     ],

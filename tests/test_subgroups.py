@@ -458,3 +458,15 @@ def test_a_difference_with_many_outcomes_falls_back_on_delta():
     ]
     with pytest.raises(ValueError, match="at most 256 possible outcomes"):
         report.differences(method="score")
+
+
+def test_numbers_name_subgroups():
+    report = joint_report(Y, RULES, metrics="accuracy", by={"age": AGE})
+    assert report["A", "accuracy", 2] == report["A", "accuracy", "2"]
+    assert len(report.select(age=[1, 3])) == len(report.select(age=1)) * 2
+    assert len(report.gaps(control=1)) == 4
+
+
+def test_numbers_that_make_too_many_subgroups():
+    with pytest.raises(ValueError, match=r"^by must part the rows in at most 100 .* 600"):
+        joint_report(Y, RULES, metrics="accuracy", by=RNG.normal(size=N).astype("U9"))
