@@ -100,7 +100,7 @@ def test_unknown_method(method):
         (LiftCI, "jeffreys", "a proportion, which 'lift' is not"),
         (DiagnosticOddsRatioCI, "clopper-pearson", "which .* is not"),
         (FBetaCI, "agresti-coull", "a proportion, which 'f3' is not"),
-        (OverlapCI, "score", "a derivative everywhere, which 'overlap' is not"),
+        (OverlapCI, "score", "a smooth measure .*, which 'overlap' is not"),
         (LiftCI, "plus-four", "which 'lift' is not"),
     ],
 )
