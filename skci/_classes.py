@@ -183,7 +183,8 @@ class Averaged:
         if self._average == "micro":
             tables = tables * self._bits.n_classes
         at_end = np.flatnonzero((values <= EDGE) | (values >= 1 - EDGE))
-        return [(float(shares[k]), self._trials(tables[k])) for k in at_end]
+        ends = [(float(shares[k]), self._trials(tables[k])) for k in at_end]
+        return [(share, rows) for share, rows in ends if share]
 
     def fewest(self, counts: Array) -> float:
         """Count the hits, or the errors, of the class that has fewest of them."""
@@ -197,8 +198,7 @@ class Averaged:
         """Count the rows that tell of a class."""
         if self._measure.proportion is not None:
             return self._measure.successes_and_trials(table)[1]
-        tp, fp, fn, _ = table.tolist()
-        return min(tp + fp, tp + fn)
+        return float(table[:3].sum())
 
     def _values(self, values: Array) -> Array:
         """Mark what is undefined whatever the weights are."""

@@ -76,6 +76,8 @@ class Design:
         Which of several independent samples each joint outcome is of.
     ddof : int
         1 where the rows were seen, 0 where the weights are those of a population.
+    rows : array of shape (m,), optional
+        Number of rows with each joint outcome, where they do not weigh 1.
     """
 
     weights: Array
@@ -83,6 +85,7 @@ class Design:
     clusters: Clusters | None = None
     strata: Array | None = None
     ddof: int = 1
+    rows: Array | None = None
 
     @cached_property
     def n_samples(self) -> int:
@@ -109,12 +112,18 @@ class Design:
         """Whether there is more than one unit in some sample."""
         return self.n_units > self.n_strata
 
+    def n_rows(self, outcomes: Array) -> int:
+        """Count the rows with some of the outcomes."""
+        return round(self._rows[outcomes].sum())
+
     def worth(self, outcomes: Array) -> float:
         """How many rows some outcomes are worth if those of a cluster are all alike.
 
         Without clusters it is what unequal weights leave (Kish).
         """
         total = float(self.weights[outcomes].sum())
+        if not total:
+            return 0.0
         if self.clusters is not None:
             sizes = self.clusters.totals(outcomes.astype(float))
             return total**2 / float((sizes**2).sum())
@@ -131,7 +140,7 @@ class Design:
         """Count the clusters, or rows, that have some of the outcomes."""
         if self.clusters is not None:
             return int((self.clusters.totals(outcomes.astype(float)) > 0).sum())
-        return round(self.weights[outcomes].sum())
+        return self.n_rows(outcomes)
 
     def n_alike(self, outcomes: Array, design_effect: float) -> float:
         """How many clusters of one size tell as much of a variance.
@@ -242,6 +251,7 @@ class Design:
             None if self.squares is None else self.squares[outcomes],
             None if self.clusters is None else self.clusters.among(outcomes),
             ddof=self.ddof,
+            rows=None if self.rows is None else self.rows[outcomes],
         )
 
     def times(self, factor: float) -> Design:
@@ -278,7 +288,12 @@ class Design:
             _side_by_side(designs),
             np.concatenate(strata),
             designs[0].ddof,
+            None if squares is None else np.concatenate([own._rows for own in designs]),
         )
+
+    @property
+    def _rows(self) -> Array:
+        return self.weights if self.rows is None else self.rows
 
 
 def _side_by_side(designs: Sequence[Design]) -> Clusters | None:

@@ -137,7 +137,7 @@ class MetricEstimate(float):
     @property
     def n_samples(self) -> int:
         own = self._joint.parameters[self._position]
-        return own.n_samples if own.partial else self._joint.n_samples
+        return self._joint.design.n_rows(own.sees)
 
     @property
     def n_groups(self) -> int | None:

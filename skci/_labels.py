@@ -159,7 +159,7 @@ def _encode(column: Array, labels: list[Any], abstain: Any) -> Array:
         if high - low < _DENSE_LABELS:
             lookup = np.zeros(high - low + 1, dtype=np.intp)
             for label, code in numbered.items():
-                if low <= label <= high:
+                if not isinstance(label, str) and low <= label <= high:
                     lookup[int(label) - low] = code
             return lookup[column.astype(np.intp) - low]
     names, which = np.unique(column, return_inverse=True)

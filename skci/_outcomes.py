@@ -103,6 +103,8 @@ class OutcomeTable:
         Total of their squared weights, if they have weights.
     clusters : Clusters, optional
         How much each outcome weighs in each group of rows, if there are groups.
+    rows : array of shape (m,), optional
+        How many rows have each outcome, if they have weights.
     labels : tuple
         The label of each code; of two labels the negative one first, and None for one
         that is not known.
@@ -116,6 +118,7 @@ class OutcomeTable:
     counts: Array
     squares: Array | None = None
     clusters: Clusters | None = None
+    rows: Array | None = None
     labels: tuple[Any, ...] = (None, None)
     targets: tuple[Any, ...] = (None,)
     abstains: bool = False
@@ -128,7 +131,7 @@ class OutcomeTable:
     @cached_property
     def design(self) -> Design:
         """How the rows were drawn."""
-        return Design(self.counts, self.squares, self.clusters)
+        return Design(self.counts, self.squares, self.clusters, rows=self.rows)
 
     @property
     def multilabel(self) -> bool:
@@ -334,15 +337,15 @@ def _weigh(
 ) -> OutcomeTable:
     """Count outcomes by the weights of their rows and in each cluster."""
     counts = np.bincount(outcome, weights)
-    squares = clusters = None
+    squares = clusters = rows = None
     if weights is not None:
-        squares = np.bincount(outcome, weights**2)
+        squares, rows = np.bincount(outcome, weights**2), np.bincount(outcome)
     if groups is not None:
         pairs = groups.astype(np.int64) * len(distinct) + outcome
         found, pair = np.unique(pairs, return_inverse=True)
         number, position = np.divmod(found, len(distinct))
         clusters = Clusters(number, position, np.bincount(pair.ravel(), weights))
-    return OutcomeTable(distinct, counts, squares, clusters, **kind)
+    return OutcomeTable(distinct, counts, squares, clusters, rows, **kind)
 
 
 def list_rows(
@@ -350,13 +353,13 @@ def list_rows(
 ) -> OutcomeTable:
     """Take each row for an outcome of its own."""
     counts = np.ones(len(outcomes)) if weights is None else weights
-    squares = clusters = None
+    squares = clusters = rows = None
     if weights is not None:
-        squares = weights**2
+        squares, rows = weights**2, np.ones(len(weights))
     if groups is not None:
         order = np.argsort(groups, kind="stable")
         clusters = Clusters(groups[order], order, counts[order])
-    return OutcomeTable(outcomes, counts, squares, clusters, **kind)
+    return OutcomeTable(outcomes, counts, squares, clusters, rows, **kind)
 
 
 # --------------------------------------------------------------------------------------

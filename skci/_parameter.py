@@ -215,6 +215,8 @@ class Parameter:
     @property
     def at_end(self) -> bool:
         """Whether it is an area at an end of its range, or a mean of nothing else."""
+        if self.sources:
+            return all(own.at_end for own in self.sources)
         ends = min(self._value, 1 - self._value) <= EDGE
         return bool(self.ended) and rarest(self.functional) > 0 and ends
 

@@ -262,7 +262,7 @@ class Report(ABC):
             rows_in_words(self._joint),
         ]
         if not self._joint.design.simple:
-            rows = np.array([one.n_samples for one in own])
+            rows = np.array([one.counts.sum() for one in own])
             worth = np.sort(rows / self._joint.design_effects).round()
             ends = dict.fromkeys(f"{n:.0f}" for n in (worth[0], worth[-1]))
             parts.append(f"effective n {' to '.join(ends)}")

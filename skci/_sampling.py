@@ -105,8 +105,6 @@ class Sampling:
         """Count the rows, or clusters, that a parameter sees; of parts the fewest."""
         if own.sources:
             return min(map(self.units, own.sources))
-        if self.design.clusters is None:
-            return own.n_samples
         return self.design.n_clusters(own.sees)
 
     @cached_property
@@ -127,7 +125,9 @@ class Sampling:
             if spread > least:
                 seen = self._seen(own, influence, self._smoothed(own))
                 variance = self.design.covariance([seen], [own.index])[0, 0]
-                effects[k] = variance * max(own.n_samples - 1, 1) / spread
+                rows = self.design.n_rows(own.sees)
+                weight = own.counts.sum() * max(1 - 1 / rows, 1 / rows)
+                effects[k] = variance * weight / spread
             if spread <= least or self.units(own) < 2:
                 effects[k] = self._alike(own, influence)
         return effects
@@ -136,9 +136,11 @@ class Sampling:
         """Design effect of a parameter if the rows of a cluster were all alike."""
         parts = [self._outcomes(own, part) for part in classes(own.functional)]
         if parts:  # an area knows as much as of the class that less is known of
-            return rarest(own.functional) / min(map(self.design.worth, parts))
-        seen = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
-        return float(self.design.weights[seen].sum()) / self.design.worth(seen)
+            rows, worth = rarest(own.functional), min(map(self.design.worth, parts))
+        else:
+            seen = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
+            rows, worth = self.design.weights[seen].sum(), self.design.worth(seen)
+        return float(rows / worth) if worth else 1.0
 
     def _outcomes(self, own: Parameter, cells: Array) -> Array:
         """Which joint outcomes are in some of its own cells."""
@@ -153,7 +155,7 @@ class Sampling:
         of one size would tell as much as all, or where few of them do, these at most.
         """
         if self.design.clusters is None:
-            return np.array([own.n_samples for own in self.parameters])
+            return np.array([self.units(own) for own in self.parameters])
         pairs = zip(self.parameters, self.design_effects.tolist(), strict=True)
         return np.array([self._informative(own, effect) for own, effect in pairs])
 
@@ -163,7 +165,7 @@ class Sampling:
             return False
         influence, _ = self._smoothed_influence(own)
         told = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
-        if self.design.weights[told].sum() < ENOUGH_GROUPS:
+        if self.design.n_rows(told) < ENOUGH_GROUPS:
             return False  # which is not for their weights
         return self.design.worth(told) < ENOUGH_GROUPS
 
@@ -185,7 +187,8 @@ class Sampling:
                 told = self.design.n_clusters(seen)
             numbers.append(min(max(told * share, 2.0), told))
         sources = [source for source in own.sources if source.partial]
-        return min(numbers + [self._informative(s, design_effect) for s in sources])
+        numbers += [self._informative(s, design_effect) for s in sources]
+        return min(numbers, default=0.0)
 
     def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
         """Influence values at a table without empty cells, and their mean square."""

@@ -85,12 +85,17 @@ def combine_independent(
             "rules on the same rows by report.differences()"
         )
     stacked = _stacked(joints, [str(name) for name, _ in named])
-    labels = [(own.rule, own.metric) for own in stacked.parameters]
-    for rule, metric in labels:
-        if labels.count((rule, metric)) > 1:
+    kinds = {tuple(own.labels) for own in stacked.parameters}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"reports must all have the same labels, got {sorted(map(list, kinds))}"
+        )
+    labels = [tuple(own.labels.values()) for own in stacked.parameters]
+    for own, each in zip(stacked.parameters, labels, strict=True):
+        if labels.count(each) > 1:
             raise ValueError(
-                f"reports must give rules different names, got {rule!r} twice with "
-                f"{metric}"
+                f"reports must give rules different names, got {own.rule!r} twice with "
+                f"{own.metric}"
             )
     return JointReport(stacked)
 

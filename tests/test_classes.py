@@ -973,7 +973,8 @@ SURE = np.array([[30, 8, 0], [6, 25, 0], [0, 0, 4]])
 def test_a_class_without_errors_widens_a_delta_interval(metric):
     found = metric(average="macro", method="delta").from_confusion_matrix(SURE)
     z = norm.isf(0.025)
-    unseen = z / (4 + z**2) / 3
+    trials = SURE[2].sum()  # of the class that is always found
+    unseen = z / (trials + z**2) / 3
     half = z * np.hypot(found.standard_error, unseen)
     assert_allclose(found.confidence_interval(), [found - half, min(found + half, 1)])
 
@@ -1007,3 +1008,13 @@ def test_a_delta_interval_warns_of_a_class_with_few_errors():
             F1CI(average="macro", method=method).from_confusion_matrix(table).low  # noqa: B018
         enough = np.array([[90, 12, 3], [14, 60, 12], [2, 11, 40]])
         F1CI(average="macro", method="delta").from_confusion_matrix(enough).low  # noqa: B018
+
+
+def test_a_class_never_found_is_no_reason_to_know_nothing():
+    """Its F1 is 0; a rising level makes the interval longer, and p-values agree."""
+    y = [0] * 60 + [1] * 48 + [2] * 12
+    p = [0] * 50 + [1] * 10 + [1] * 44 + [0] * 4 + [0] * 12
+    found = F1CI(average="macro", method="delta")(y, p)
+    halves = [found - found.confidence_interval(c).low for c in (0.05, 0.5, 0.95)]
+    assert halves[0] < halves[1] / 4 < halves[2] / 8
+    assert found.pvalue(found.low - 1e-6) == pytest.approx(0.05, abs=1e-3)

@@ -438,6 +438,7 @@ def test_an_evaluator_asks_for_scores():
 # --------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
 def test_thresholds_are_rules(groups):
     words = np.where(Y == 1, "yes", "no")

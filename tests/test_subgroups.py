@@ -15,6 +15,7 @@ from skci import (
     F1CI,
     AccuracyCI,
     JointEvaluator,
+    MeanSquaredErrorCI,
     RejectionRateCI,
     RocAucCI,
     combine_independent,
@@ -468,5 +469,81 @@ def test_numbers_name_subgroups():
 
 
 def test_numbers_that_make_too_many_subgroups():
-    with pytest.raises(ValueError, match=r"^by must part the rows in at most 100 .* 600"):
+    with pytest.raises(ValueError, match=r"^by must part the rows in .* 100 .* 600"):
         joint_report(Y, RULES, metrics="accuracy", by=RNG.normal(size=N).astype("U9"))
+
+
+def test_sets_with_subgroups_are_combined():
+    first, second = (
+        joint_report(Y[rows], RULES["A"][rows], metrics="accuracy", by=SEX[rows])
+        for rows in (slice(0, 300), slice(300, None))
+    )
+    both = combine_independent({"first": first, "second": second})
+    assert list(both.differences()) == [
+        ("accuracy", sex, "first y_pred", "second y_pred") for sex in ("f", "m")
+    ]
+    whole = joint_report(Y, RULES["A"], metrics="accuracy")
+    with pytest.raises(ValueError, match="reports must all have the same labels"):
+        combine_independent({"first": first, "whole": whole})
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("weight", [0.1, 1.0, 20.0])
+def test_weights_of_a_subgroup_are_no_rows(weight):
+    weights = np.where(FEW == "few", weight, 1.0)
+    number = Y + np.arange(N) % 7
+    report = joint_report(
+        Y, number, metrics="mean_squared_error", by=FEW, sample_weight=weights
+    )
+    found = report["y_pred", "mean_squared_error", "few"]
+    alone = MeanSquaredErrorCI()(Y[:3], number[:3])
+    assert found.n_samples == 3
+    assert found.standard_error == pytest.approx(alone.standard_error)
+    assert_allclose(
+        report.individual()[
+            "y_pred", "mean_squared_error", "few"
+        ].confidence_interval(),
+        alone.confidence_interval(),
+    )
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("rows", [{"groups": GROUPS}, {"sample_weight": WEIGHTS}])
+def test_subgroups_of_one_label_with_weights_and_groups(rows):
+    truth = np.where(SEX == "f", 0, Y > 0)
+    score = RNG.random(N)
+    with pytest.warns(UndefinedMetricWarning):
+        report = joint_report(
+            truth,
+            score > 0.5,
+            y_score=score,
+            metrics=["recall", "roc_auc", "accuracy"],
+            by=SEX,
+            **rows,
+        )
+    for name in ("recall", "roc_auc"):
+        assert report["y_pred", name, "f"].confidence_interval() == (0, 1)
+    assert "nan" in str(report)
+    with pytest.warns(UndefinedMetricWarning):
+        silent = joint_report(Y, np.full(N, -1), metrics="f1_macro", abstain=-1, **rows)
+    assert silent["y_pred", "f1_macro"].confidence_interval() == (0, 1)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_gap_from_a_perfect_order_keeps_its_variance():
+    truth = np.arange(N) % 2
+    score = truth + RNG.normal(size=N)
+    score[SEX == "m"] = truth[SEX == "m"] + RNG.uniform(0, 0.5, np.sum(SEX == "m"))
+    report = joint_report(truth, y_score=score, metrics="roc_auc", by=SEX)
+    (gap,) = report.gaps().covariance.ravel() ** 0.5
+    expected = report["y_pred", "roc_auc", "f"].standard_error
+    assert gap > expected * 0.999
+    turned = joint_report(truth, y_score=-score, metrics="roc_auc", by=SEX).gaps()
+    low, high = report.gaps()["y_pred", "roc_auc", "f", "m"].confidence_interval()
+    mirrored = turned["y_pred", "roc_auc", "f", "m"].confidence_interval()
+    assert_allclose(mirrored, [-high, -low])
+
+
+def test_no_answer_of_another_type():
+    found = joint_report(Y, list("?" * N), metrics="rejection_rate", abstain="?")
+    assert found["y_pred", "rejection_rate"] == 1
