@@ -127,11 +127,12 @@ class Study:
 
     def estimate(self, method: str, counts: Array) -> JointEstimate:
         """Estimate what a method serves from the counts of a test set."""
-        table = OutcomeTable(self.population.outcomes, counts)
+        table = replace(self.population, counts=counts)
         parameters = (
-            metric._parameter(table, r, method=method, rule=rule)
+            own
             for (r, rule), metric in product(enumerate(self.rules), self.metrics)
             if refusal(method, metric._measure) is None
+            for own in metric._parameters(table, r, method=method, rule=rule)
         )
         return JointEstimate(tuple(parameters), Design(counts))
 

@@ -59,6 +59,7 @@ def kappa(r: Rates) -> Array:
 TEXTBOOK: dict[str, Callable[[Rates], Array]] = {
     "accuracy": lambda r: r.accuracy,
     "error_rate": lambda r: 1 - r.accuracy,
+    "hamming_loss": lambda r: 1 - r.accuracy,
     "precision": lambda r: r.precision,
     "recall": lambda r: r.recall,
     "specificity": lambda r: r.specificity,

@@ -119,7 +119,7 @@ class OutcomeTable:
     squares: Array | None = None
     clusters: Clusters | None = None
     rows: Array | None = None
-    labels: tuple[Any, ...] = (None, None)
+    labels: tuple[Any, ...] = (0, 1)
     targets: tuple[Any, ...] = (None,)
     abstains: bool = False
 
