@@ -256,19 +256,15 @@ Below, which does break it:
 
 - *Unequal groups, few that tell something.* Where groups are of very unequal size and
   their rows much alike, the largest few make up most of the variance. They count for
-  fewer, which widens the intervals and is warned of: of fewer than 30 groups that tell
-  anything, or unequal ones that tell no more than so few; the tables cut this short
-  after the comma. That brings *good* rules near the level. Where errors besides are
-  few, most of them are in a few groups, and coverage remains low, with that warning.
+  fewer, which widens the intervals, with a warning below 30. That brings *good* rules
+  near the level. Where errors besides are few, most of them are in a few groups, and
+  coverage remains low, with that warning.
 - *Heavy weights.* A few rows that weigh much do the same harm, most where one label is
-  rare. Of this no warning is given.
+  rare. It is warned of where the rows that tell something are worth fewer than 30.
 - *Rare labels.* Areas under curves are off where one label is rare, and a warning is
-  given below 30 rows. About 50 rows are still somewhat few, without a warning.
-- *Few errors, by "delta".* Nothing protects it from them, and a warning is given for
-  proportions only, not for averages over targets. It is not the default.
-
-So the goal is missed, without a warning, with heavy weights, with about 50 rows of one
-label and by "delta" with few errors.
+  given below 30 rows. About 50 rows are still somewhat few.
+- *Few errors, by "delta".* Nothing protects it from them. Proportions, and averages of
+  which a class has few errors or hits, are warned of. It is not the default.
 """
 
 
