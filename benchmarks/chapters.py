@@ -262,7 +262,7 @@ Below, which does break it:
 - *Heavy weights.* A few rows that weigh much do the same harm, most where one label is
   rare. It is warned of where the rows that tell something are worth fewer than 30.
 - *Rare labels.* Areas under curves are off where one label is rare, and a warning is
-  given below 30 rows. About 50 rows are still somewhat few.
+  given below 60 rows.
 - *Few errors, by "delta".* Nothing protects it from them. Proportions, and averages of
   which a class has few errors or hits, are warned of. It is not the default.
 """

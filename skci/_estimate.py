@@ -15,7 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from skci._covariance import Design
 from skci._intervals import refusal
 from skci._joint import JointEstimate
-from skci._parameter import ENOUGH, ENOUGH_GROUPS, Parameter
+from skci._parameter import ENOUGH, ENOUGH_GROUPS, ENOUGH_OF_A_LABEL, Parameter
 from skci._pvalues import Alternative, pvalue
 from skci._validation import check_alternative, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
@@ -333,8 +333,8 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
     few = [k for k in positions if own[k].defined and own[k].has_few]
     if few:
         _warn(
-            f"{_labels(joint, few)}: fewer than {ENOUGH_GROUPS} rows of one label, too "
-            "few to know the variance of an area well",
+            f"{_labels(joint, few)}: fewer than {ENOUGH_OF_A_LABEL} rows of one label, "
+            "too few to know the variance of an area well",
             SmallSampleWarning,
         )
     scarce = [k for k in positions if own[k].defined and joint.sees_few(k)]

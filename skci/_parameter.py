@@ -16,7 +16,14 @@ from skci._intervals import METHODS
 from skci._measures import EDGE, Trait
 from skci._outcomes import View
 
-__all__ = ["ENOUGH", "ENOUGH_GROUPS", "ONE_RULE", "OWN_LABELS", "Parameter"]
+__all__ = [
+    "ENOUGH",
+    "ENOUGH_GROUPS",
+    "ENOUGH_OF_A_LABEL",
+    "ONE_RULE",
+    "OWN_LABELS",
+    "Parameter",
+]
 
 Array = NDArray[Any]
 
@@ -33,7 +40,9 @@ OWN_LABELS = ("rule", "metric", "first", "second", "contrast")
 ENOUGH = 10
 """Successes and failures that the normal approximation of a proportion asks for."""
 ENOUGH_GROUPS = 30
-"""Groups of rows, or rows of a label, from which on a variance is well known."""
+"""Groups of rows, or rows by themselves, from which on a variance is well known."""
+ENOUGH_OF_A_LABEL = 60
+"""Rows of the rarer label from which on that of an area under a curve is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +232,7 @@ class Parameter:
     @property
     def has_few(self) -> bool:
         """Whether it is an area under a curve with few rows of one label."""
-        return 0 < rarest(self.functional) < ENOUGH_GROUPS
+        return 0 < rarest(self.functional) < ENOUGH_OF_A_LABEL
 
     @property
     def is_small(self) -> bool:

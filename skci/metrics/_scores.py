@@ -303,10 +303,10 @@ class RocAucCI(_AreaCI):
     Examples
     --------
     >>> from skci import RocAucCI
-    >>> y = [0] * 40 + [1] * 40
-    >>> scores = [*range(40), *range(20, 60)]
+    >>> y = [0] * 80 + [1] * 80
+    >>> scores = [*range(80), *range(40, 120)]
     >>> RocAucCI()(y, scores)
-    roc_auc = 0.875 [0.784, 0.931], 95% interval (logit, n = 80)
+    roc_auc = 0.875 [0.815, 0.917], 95% interval (logit, n = 160)
     """
 
     _measure = Trait("roc_auc", smooth=False, blurs=False)
@@ -324,10 +324,10 @@ class AveragePrecisionCI(_AreaCI):
     Examples
     --------
     >>> from skci import AveragePrecisionCI
-    >>> y = [0] * 40 + [1] * 40
-    >>> scores = [*range(40), *range(20, 60)]
+    >>> y = [0] * 80 + [1] * 80
+    >>> scores = [*range(80), *range(40, 120)]
     >>> AveragePrecisionCI()(y, scores)
-    average_precision = 0.883 [0.787, 0.939], 95% interval (logit, n = 80)
+    average_precision = 0.885 [0.823, 0.928], 95% interval (logit, n = 160)
     """
 
     _measure = Trait("average_precision", smooth=False, blurs=False)
