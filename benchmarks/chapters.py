@@ -260,7 +260,8 @@ Below, which does break it:
   near the level. Where errors besides are few, most of them are in a few groups, and
   coverage remains low, with that warning.
 - *Heavy weights.* A few rows that weigh much do the same harm, most where one label is
-  rare. It is warned of where the rows that tell something are worth fewer than 30.
+  rare. It is warned of where the rows that tell something are worth fewer than 60 and
+  less than half of their number.
 - *Rare labels.* Areas under curves are off where one label is rare, and a warning is
   given below 60 rows.
 - *Few errors, by "delta".* Nothing protects it from them. Proportions, and averages of

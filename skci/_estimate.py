@@ -15,7 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from skci._covariance import Design
 from skci._intervals import refusal
 from skci._joint import JointEstimate
-from skci._parameter import ENOUGH, ENOUGH_GROUPS, ENOUGH_OF_A_LABEL, Parameter
+from skci._parameter import ENOUGH, ENOUGH_GROUPS, ENOUGH_ROWS, Parameter
 from skci._pvalues import Alternative, pvalue
 from skci._validation import check_alternative, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
@@ -326,14 +326,14 @@ def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
     if heavy:
         _warn(
             f"{_labels(joint, heavy)}: unequal weights leave rows that are worth fewer "
-            f"than {ENOUGH_GROUPS} equal ones, too few to know a variance well; "
+            f"than {ENOUGH_ROWS} equal ones, too few to know a variance well; "
             "intervals may be too short",
             SmallSampleWarning,
         )
     few = [k for k in positions if own[k].defined and own[k].has_few]
     if few:
         _warn(
-            f"{_labels(joint, few)}: fewer than {ENOUGH_OF_A_LABEL} rows of one label, "
+            f"{_labels(joint, few)}: fewer than {ENOUGH_ROWS} rows of one label, "
             "too few to know the variance of an area well",
             SmallSampleWarning,
         )

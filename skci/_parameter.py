@@ -19,7 +19,7 @@ from skci._outcomes import View
 __all__ = [
     "ENOUGH",
     "ENOUGH_GROUPS",
-    "ENOUGH_OF_A_LABEL",
+    "ENOUGH_ROWS",
     "ONE_RULE",
     "OWN_LABELS",
     "Parameter",
@@ -41,8 +41,9 @@ ENOUGH = 10
 """Successes and failures that the normal approximation of a proportion asks for."""
 ENOUGH_GROUPS = 30
 """Groups of rows, or rows by themselves, from which on a variance is well known."""
-ENOUGH_OF_A_LABEL = 60
-"""Rows of the rarer label from which on that of an area under a curve is."""
+ENOUGH_ROWS = 60
+"""Rows of the rarer label, or what unequal rows are worth, from which on that of an area
+or of weighted rows is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +233,7 @@ class Parameter:
     @property
     def has_few(self) -> bool:
         """Whether it is an area under a curve with few rows of one label."""
-        return 0 < rarest(self.functional) < ENOUGH_OF_A_LABEL
+        return 0 < rarest(self.functional) < ENOUGH_ROWS
 
     @property
     def is_small(self) -> bool:

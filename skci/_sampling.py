@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skci._covariance import Design
 from skci._functionals import classes, rarest
-from skci._parameter import ENOUGH_GROUPS, Parameter
+from skci._parameter import ENOUGH_GROUPS, ENOUGH_ROWS, Parameter
 
 __all__ = ["Sampling", "padded"]
 
@@ -160,14 +160,17 @@ class Sampling:
         return np.array([self._informative(own, effect) for own, effect in pairs])
 
     def is_heavy(self, own: Parameter) -> bool:
-        """Whether a few rows that weigh much are most of what tells of a parameter."""
+        """Whether a few rows that weigh much are most of what tells of a parameter.
+
+        Of unequal weights more rows are asked for than of groups, for no t makes up for
+        them.
+        """
         if self.design.simple or self.design.clusters is not None:
             return False
         influence, _ = self._smoothed_influence(own)
         told = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
-        if self.design.n_rows(told) < ENOUGH_GROUPS:
-            return False  # which is not for their weights
-        return self.design.worth(told) < ENOUGH_GROUPS
+        worth = self.design.worth(told)
+        return worth < min(ENOUGH_ROWS, self.design.n_rows(told) / 2)
 
     def _informative(self, own: Parameter, design_effect: float) -> float:
         influence, _ = self._smoothed_influence(own)
