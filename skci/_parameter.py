@@ -42,8 +42,7 @@ ENOUGH = 10
 ENOUGH_GROUPS = 30
 """Groups of rows, or rows by themselves, from which on a variance is well known."""
 ENOUGH_ROWS = 60
-"""Rows of the rarer label, or what unequal rows are worth, from which on that of an area
-or of weighted rows is."""
+"""The same of the rarer label for an area under a curve, and of unequal weights."""
 
 
 @dataclass(frozen=True, eq=False)
