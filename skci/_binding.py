@@ -96,9 +96,8 @@ class Binding:
         chosen = self.chosen(labels)
         if self.table.multilabel:
             truth, answer = self.indicators
-            view, bits = UNLISTED, Bits.of_targets(truth[:, chosen], answer[:, chosen])
+            bits = Bits.of_targets(truth[:, chosen], answer[:, chosen])
         else:
-            view = self.table.view_of_pairs(self.position)
             bits = Bits.of_pairs(len(self.table.labels), chosen)
         functional = Averaged(measure, average, bits, self.undefined_as)
         key: Any = ("all", *chosen) if average == "micro" else None
@@ -106,7 +105,11 @@ class Binding:
             self._name(moment, (0, chosen[k]) if key is None else key)
             for moment, k in functional.moments
         ]
-        own = self._bind(trait, functional, view, names)
+        if self.table.multilabel:
+            own = self._bind_rows(trait, functional, names)
+        else:
+            view = self.table.view_of_pairs(self.position)
+            own = self._bind(trait, functional, view, names)
         slack = _slack(own, functional, self.undefined_as)
         return replace(own, functional=functional.at(own.counts), slack=slack)
 
@@ -155,7 +158,7 @@ class Binding:
     def of_rows(self, trait: Trait, functional: Functional) -> Parameter:
         """Bind a functional that sees each outcome of the table by itself."""
         names = [self._name(moment, self.metric) for moment in functional.moments]
-        return self._bind(trait, functional, UNLISTED, names)
+        return self._bind_rows(trait, functional, names)
 
     def of_samples(
         self, trait: Trait, measure: Measure, labels: Any = None
@@ -251,9 +254,6 @@ class Binding:
             rows = np.bincount(truth, counts, minlength=len(self.table.labels))
         return [float(rows[code]) for code in codes]
 
-    def _within(self, view: View) -> View:
-        return replace(view, within=self.within)
-
     def _name(self, moment: Any, of: Any) -> tuple[Any, ...]:
         """Name a moment; that of the truth is the same for all rules."""
         rule = None if moment == "z" else self.position
@@ -261,6 +261,21 @@ class Binding:
 
     def _named(self, moments: Sequence[Any], of: Any) -> list[tuple[Any, ...]]:
         return [self._name(moment, of) for moment in moments]
+
+    def _bind_rows(
+        self, trait: Trait, functional: Functional, moments: Sequence[Any]
+    ) -> Parameter:
+        """Bind a functional whose own cells are the outcomes that it sees."""
+        rows = int(np.count_nonzero(self.seen))
+        return self._bind(
+            trait,
+            functional,
+            UNLISTED,
+            moments,
+            index=np.arange(rows),
+            size=rows,
+            smoothed=False,
+        )
 
     def _bind(
         self,
@@ -271,22 +286,17 @@ class Binding:
         *,
         metric: str = "",
         index: Array | None = None,
-        size: int | None = None,
+        size: int = 0,
         smoothed: bool = True,
         pos_label: Any = None,
         undefined_as: float = np.nan,
     ) -> Parameter:
-        smoothed = smoothed and (view.listable or index is not None)
-        if view.listable:
-            view = self._within(view)
+        if index is None:
+            view = replace(view, within=self.within)
             index, size = self.table.cells(view), view.size
         else:
-            number = int(np.count_nonzero(self.seen))
-            own = np.arange(number) if index is None else index
-            size = number if size is None else size
-            index = np.full(len(self.seen), size)
+            own, index = index, np.full(len(self.seen), size)
             index[self.seen] = own
-        assert size is not None  # one of both branches has set it
         if size > MOST_CELLS or not smoothed:
             trait = replace(trait, smooth=False)
         too_many = view.listable and size > MOST_CELLS

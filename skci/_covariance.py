@@ -108,6 +108,11 @@ class Design:
         return self.n_samples if self.clusters is None else len(self.clusters)
 
     @property
+    def n_groups(self) -> int | None:
+        """Number of clusters; None where there are none."""
+        return None if self.clusters is None else len(self.clusters)
+
+    @property
     def shows_variance(self) -> bool:
         """Whether there is more than one unit in some sample."""
         return self.n_units > self.n_strata

@@ -141,8 +141,7 @@ class MetricEstimate(float):
 
     @property
     def n_groups(self) -> int | None:
-        clusters = self._joint.design.clusters
-        return None if clusters is None else len(clusters)
+        return self._joint.design.n_groups
 
     @property
     def design_effect(self) -> float:
@@ -241,8 +240,7 @@ class MetricEstimate(float):
 
 def rows_in_words(joint: JointEstimate, n_samples: int | None = None) -> str:
     """Say how many rows there are, or are seen, and in how many groups."""
-    clusters = joint.design.clusters
-    number = 0 if clusters is None else len(clusters)
+    number = joint.design.n_groups
     groups = f" in {number} group{'s' if number > 1 else ''}" if number else ""
     n = joint.n_samples if n_samples is None else n_samples
     return f"n = {n}{groups}"

@@ -87,8 +87,7 @@ class Report(ABC):
     @property
     def n_groups(self) -> int | None:
         """Number of groups of rows; None if each row stands for itself."""
-        clusters = self._joint.design.clusters
-        return None if clusters is None else len(clusters)
+        return self._joint.design.n_groups
 
     @property
     def design_effects(self) -> Array:

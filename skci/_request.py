@@ -175,9 +175,9 @@ class Options:
         rows: dict[str, Any],
     ) -> OutcomeTable:
         """Count the labels of one target."""
-        of_labels = list(self.metrics.values())
-        wanted = [self._pos_label(own) for own in of_labels if not own._symmetric]
-        asked = [own.labels for own in of_labels if own.labels is not None]
+        metrics = list(self.metrics.values())
+        wanted = [self._pos_label(own) for own in metrics if not own._symmetric]
+        asked = [own.labels for own in metrics if own.labels is not None]
         more = {label for own in [*asked, labels] for label in list(own)}
         return label_table(
             y_true,

@@ -74,6 +74,7 @@ def _from_sequence(values: Any, name: str) -> Array:
 
 
 def is_missing(value: Any) -> bool:
+    """Tell whether a value stands for none."""
     if isinstance(value, Real):
         return not math.isfinite(value)
     if isinstance(value, np.bool_):
@@ -83,6 +84,7 @@ def is_missing(value: Any) -> bool:
 
 
 def check_length(values: Array, n: int, name: str, truth: str) -> None:
+    """Check that there is an entry for each row."""
     if values.shape != (n,):
         raise ValueError(
             f"{name} must have an entry for each of the {n} rows of {truth}, got shape "
@@ -94,10 +96,7 @@ def check_numbers(
     values: Any, name: str, n: int | None = None, truth: str = "y_true"
 ) -> Array:
     """Check finite numbers, one a row."""
-    try:
-        scores = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} must hold numbers: {error}") from error
+    scores = _as_floats(values, name)
     if scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
     if n is None and (scores.ndim != 1 or not len(scores)):
@@ -111,25 +110,29 @@ def check_numbers(
             f"{scores.shape}"
         )
     check_length(scores, len(scores) if n is None else n, name, truth)
-    if not np.isfinite(scores).all():
-        raise ValueError(
-            f"{name} must hold finite numbers, got missing or infinite ones"
-        )
-    return scores
+    return _finite(scores, name)
 
 
 def check_columns(values: Any, name: str, n: int, labels: Sequence[Any]) -> Array:
     """Check finite numbers, a column for each label."""
-    try:
-        scores = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} must hold numbers: {error}") from error
+    scores = _as_floats(values, name)
     if scores.shape != (n, len(labels)):
         raise ValueError(
             f"{name} must have a row for each of the {n} rows and a column for each of "
             f"the labels {list(labels)}, got shape {scores.shape}; labels= of a metric "
             "names those that do not occur"
         )
+    return _finite(scores, name)
+
+
+def _as_floats(values: Any, name: str) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must hold numbers: {error}") from error
+
+
+def _finite(scores: Array, name: str) -> Array:
     if not np.isfinite(scores).all():
         raise ValueError(
             f"{name} must hold finite numbers, got missing or infinite ones"
