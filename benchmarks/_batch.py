@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import skci
-from skci._functionals import CellFunctional
-from skci._measures import IDENTITY, MEASURES
-from skci._score import pearson, score_limits
+from skci.inference.intervals.score import pearson, score_limits
+from skci.measures.functional import CellFunctional
+from skci.measures.registry import IDENTITY, MEASURES
 
 Array = NDArray[Any]
 

@@ -13,8 +13,8 @@ from _resume import Record
 from _settings import JointSetting, Setting, distinct_tables, main_grid
 from numpy.typing import NDArray
 
-from skci._functionals import CellFunctional
-from skci._measures import MEASURES
+from skci.measures.functional import CellFunctional
+from skci.measures.registry import MEASURES
 
 Array = NDArray[Any]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import skci
-from skci._measures import MEASURES
-from skci._score import score_roots
+from skci.inference.intervals.score import score_roots
+from skci.measures.registry import MEASURES
 
 Array = NDArray[Any]
 

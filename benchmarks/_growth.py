@@ -20,7 +20,7 @@ from _timing import peak_memory, seconds
 from sklearn.metrics import accuracy_score, fbeta_score
 
 import skci
-from skci._outcomes import OutcomeTable, count_outcomes
+from skci.data.sample import OutcomeTable, count_outcomes
 
 _CHUNK = 1_000_000
 _PATIENCE = 1.0

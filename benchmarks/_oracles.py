@@ -26,9 +26,9 @@ from scipy.stats import binomtest
 from scipy.stats.contingency import odds_ratio, relative_risk
 
 import skci
-from skci._functionals import CellFunctional
-from skci._measures import MEASURES, Measure
-from skci._score import improved, pearson, score_limits
+from skci.inference.intervals.score import improved, pearson, score_limits
+from skci.measures.functional import CellFunctional
+from skci.measures.registry import MEASURES, Measure
 from skci.metrics._names import resolve_metric
 
 Array = NDArray[Any]

@@ -10,8 +10,8 @@ from _settings import JointSetting
 from numpy.typing import NDArray
 
 import skci
-from skci._functionals import CellFunctional
-from skci._measures import MEASURES
+from skci.measures.functional import CellFunctional
+from skci.measures.registry import MEASURES
 
 Array = NDArray[Any]
 

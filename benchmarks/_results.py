@@ -14,7 +14,7 @@ import numpy as np
 from _studies import METHODS, Draws, Group, Label, Study
 from _table import Line, as_rst, as_text, heading
 
-from skci._parameter import ENOUGH
+from skci.inference.parameter import ENOUGH
 
 _LEVEL = 0.95
 

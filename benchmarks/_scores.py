@@ -14,7 +14,7 @@ from _rows import Row, Section, compared, limited
 from _timing import sidebyside, stopwatch
 
 import skci
-from skci._functionals import CellFunctional
+from skci.measures.functional import CellFunctional
 
 _TEXT = """\
 Intervals by ``method="score"``, which are searched for, from confusion matrices drawn

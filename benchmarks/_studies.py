@@ -26,10 +26,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from skci import critical_value
-from skci._covariance import Design
-from skci._intervals import refusal
-from skci._joint import JointEstimate
-from skci._outcomes import OutcomeTable, count_outcomes
+from skci.data.sample import OutcomeTable, count_outcomes
+from skci.inference.design import Design
+from skci.inference.intervals.methods import refusal
+from skci.inference.joint import JointEstimate
 from skci.metrics import F05CI, AccuracyCI, LiftCI
 
 Array = NDArray[Any]

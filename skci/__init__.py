@@ -9,17 +9,13 @@ one report whose intervals all cover at once.
 from importlib.metadata import version
 
 from skci import exceptions, metrics
-from skci._critical import CriticalValue, critical_value
-from skci._estimate import ConfidenceInterval, MetricEstimate
 from skci.classification import ClassificationReport, classification_report_ci
-from skci.comparison import BestReport, ContrastReport
 from skci.curves import (
     ConfidenceBandDisplay,
     CurveReport,
     precision_recall_report,
     roc_report,
 )
-from skci.display import ConfidenceIntervalDisplay
 from skci.evaluation import (
     JointEvaluator,
     confusion_matrix_report,
@@ -27,9 +23,13 @@ from skci.evaluation import (
     threshold_report,
 )
 from skci.independent import combine_independent, two_proportion_test
+from skci.inference.critical.law import CriticalValue, critical_value
 from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size
-from skci.report import JointReport
+from skci.reports.contrasts import BestReport, ContrastReport
+from skci.reports.display import ConfidenceIntervalDisplay
+from skci.reports.estimate import ConfidenceInterval, MetricEstimate
+from skci.reports.joint import JointReport
 
 __version__ = version("skci")
 

@@ -5,37 +5,28 @@ Every error names the parameter, says what it must be and what it was.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skci._classes import AVERAGES
-from skci._intervals import METHODS
+from skci._typing import Array
 
 __all__ = [
     "as_name",
     "check_alternative",
-    "check_average",
     "check_choice",
     "check_confidence_level",
     "check_contrasts",
     "check_estimators",
     "check_known",
-    "check_method",
     "check_names",
     "check_positive_number",
     "check_share",
-    "check_target_names",
-    "check_zero_division",
     "in_words",
     "named_pairs",
 ]
-
-Array = NDArray[Any]
 
 
 def check_share(value: Any, name: str) -> float:
@@ -126,13 +117,6 @@ def check_confidence_level(confidence_level: Any) -> float:
     )
 
 
-def check_method(method: Any) -> str:
-    """Check the name of an interval method."""
-    if isinstance(method, str) and method in METHODS:
-        return method
-    raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}")
-
-
 def check_positive_number(value: Any, name: str) -> float:
     """Check a finite number above 0."""
     if isinstance(value, Real) and not isinstance(value, bool):
@@ -140,54 +124,6 @@ def check_positive_number(value: Any, name: str) -> float:
         if np.isfinite(number) and number > 0:
             return number
     raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
-
-
-def check_average(average: Any, labels: Any, pos_label: Any) -> None:
-    """Check how to average over classes."""
-    if average is not None:
-        check_choice(average, ("binary", *AVERAGES, "samples"), "average")
-    if average != "binary" and pos_label is not None:
-        raise ValueError(
-            f"pos_label must not be set with average={average!r}, which treats all "
-            f"classes alike, got {pos_label!r}"
-        )
-    if labels is None:
-        return
-    if average == "binary":
-        raise ValueError(
-            f"labels must not be set with average={average!r}, got {labels!r}"
-        )
-    if isinstance(labels, str) or not hasattr(labels, "__len__") or not len(labels):
-        raise ValueError(f"labels must be a list of at least one label, got {labels!r}")
-    if len(set(labels)) < len(list(labels)):
-        raise ValueError(f"labels must hold no label twice, got {labels!r}")
-
-
-def check_target_names(
-    target_names: Any, names: list[str], taken: set[str]
-) -> list[str]:
-    """Check names to show for classes; those of the labels if none are given."""
-    shown = names if target_names is None else [str(name) for name in target_names]
-    if taken & set(shown):
-        raise ValueError(
-            f"target_names must be others than {sorted(taken)}, which are lines of the "
-            f"report, got {shown}"
-        )
-    if len(shown) != len(names) or len(set(shown)) < len(shown):
-        raise ValueError(
-            f"target_names must be {len(names)} different names, for {names}, got "
-            f"{shown}"
-        )
-    return shown
-
-
-def check_zero_division(zero_division: Any) -> float:
-    """Check what stands for an undefined estimate: 0, 1 or NaN."""
-    if isinstance(zero_division, Real):
-        value = float(zero_division)
-        if value in (0.0, 1.0) or math.isnan(value):
-            return value
-    raise ValueError(f"zero_division must be 0, 1 or numpy.nan, got {zero_division!r}")
 
 
 def check_estimators(estimators: Any) -> list[tuple[str, Any]]:

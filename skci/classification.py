@@ -8,22 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from skci._binding import Binding
-from skci._critical import fixed_seed
-from skci._estimate import decimals, jointly
-from skci._joint import JointEstimate
-from skci._labels import label_table
-from skci._outcomes import OutcomeTable
-from skci._parameter import Parameter
-from skci._report import Report
-from skci._validation import (
-    check_average,
-    check_confidence_level,
-    check_target_names,
-    check_zero_division,
-)
+from skci._validation import check_confidence_level
+from skci.data.labels import label_table
+from skci.data.sample import OutcomeTable
+from skci.inference.critical.law import fixed_seed
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Parameter
 from skci.metrics._agreement import AccuracyCI
+from skci.metrics._base import check_average, check_zero_division
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
+from skci.metrics._binding import Binding
+from skci.reports.base import Report
+from skci.reports.estimate import decimals, jointly
 
 __all__ = ["ClassificationReport", "classification_report_ci"]
 
@@ -254,3 +250,21 @@ class _Lines:
         parameters = own._parameters(self._table, 0)
         for name, parameter in zip(names, parameters, strict=True):
             yield replace(parameter, labels={"class": name, "metric": metric})
+
+
+def check_target_names(
+    target_names: Any, names: list[str], taken: set[str]
+) -> list[str]:
+    """Check names to show for classes; those of the labels if none are given."""
+    shown = names if target_names is None else [str(name) for name in target_names]
+    if taken & set(shown):
+        raise ValueError(
+            f"target_names must be others than {sorted(taken)}, which are lines of the "
+            f"report, got {shown}"
+        )
+    if len(shown) != len(names) or len(set(shown)) < len(shown):
+        raise ValueError(
+            f"target_names must be {len(names)} different names, for {names}, got "
+            f"{shown}"
+        )
+    return shown

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skci._joint import JointEstimate
-from skci._labels import label_table
-from skci._rows import check_numbers
-from skci.display import COLOURS, pyplot
+from skci._typing import Array
+from skci.data.labels import label_table
+from skci.data.rows import check_numbers
 from skci.evaluation import threshold_report
+from skci.inference.joint import JointEstimate
 from skci.metrics._scores import kept_scores
-from skci.report import JointReport
+from skci.reports.display import COLOURS, pyplot
+from skci.reports.joint import JointReport
 
 __all__ = [
     "ConfidenceBandDisplay",
@@ -23,7 +23,6 @@ __all__ = [
     "roc_report",
 ]
 
-Array = NDArray[Any]
 
 _ROC = ["false_positive_rate", "recall"]
 _PRECISION_RECALL = ["recall", "precision"]

@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from skci._labels import A_MATRIX, check_confusion_matrix, check_no_pos_label
-from skci._outcomes import OutcomeTable
-from skci._parameter import ONE_RULE
-from skci._request import (
+from skci._validation import check_estimators, in_words, named_pairs
+from skci.data.labels import A_MATRIX, check_confusion_matrix, check_no_pos_label
+from skci.data.responses import respond
+from skci.data.rows import check_numbers
+from skci.data.sample import OutcomeTable
+from skci.inference.parameter import ONE_RULE
+from skci.metrics._request import (
     Counted,
     Options,
     named_metrics,
     named_predictions,
 )
-from skci._responses import respond
-from skci._rows import check_numbers
-from skci._validation import check_estimators, in_words, named_pairs
-from skci.report import JointReport
+from skci.reports.joint import JointReport
 
 __all__ = [
     "JointEvaluator",

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from skci._covariance import Design
-from skci._estimate import MetricEstimate
-from skci._joint import JointEstimate
-from skci._parameter import Parameter
-from skci._pvalues import Alternative
 from skci._validation import check_alternative, in_words
-from skci.report import JointReport
+from skci.inference.design import Design
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Parameter
+from skci.inference.pvalues import Alternative
+from skci.reports.estimate import MetricEstimate
+from skci.reports.joint import JointReport
 
 __all__ = ["ProportionTest", "combine_independent", "two_proportion_test"]
 

@@ -7,20 +7,20 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skci._joint import JointEstimate
-from skci._labels import A_MATRIX, check_no_pos_label
-from skci._measures import CELLS, Measure
-from skci._outcomes import OutcomeTable
-from skci._planning import rows_for_width
-from skci._validation import check_confidence_level, check_method
+from skci._typing import Array
+from skci._validation import check_confidence_level
+from skci.data.labels import A_MATRIX, check_no_pos_label
+from skci.data.sample import OutcomeTable
+from skci.inference.intervals.methods import check_method
+from skci.inference.joint import JointEstimate
+from skci.inference.planning import rows_for_width
+from skci.measures.registry import CELLS, Measure
 from skci.metrics._base import DEFAULT_METHOD
 from skci.metrics._names import resolve_metric
 
 __all__ = ["sample_size"]
 
-Array = NDArray[Any]
 
 _RATES = ("prevalence", "recall", "specificity")
 

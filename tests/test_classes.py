@@ -48,8 +48,8 @@ from skci import (
     RocAucCI,
     joint_report,
 )
-from skci._intervals import METHODS, refusal
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.inference.intervals.methods import METHODS, refusal
 from skci.metrics import _agreement, _binary, _scores
 from skci.metrics._names import resolve_metric
 

@@ -5,8 +5,8 @@ import pytest
 from metrics_battery import METRICS, REFERENCES, labels
 
 from skci import joint_report
-from skci._covariance import Design
-from skci._functionals import CellFunctional
+from skci.inference.design import Design
+from skci.measures.functional import CellFunctional
 
 SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
 
@@ -76,8 +76,8 @@ def test_blocks_do_not_matter(monkeypatch):
     )
     counts = rng.integers(1, 10, 100)
     whole = Design(counts).covariance(influences, list(indices))
-    monkeypatch.setattr("skci._covariance._BLOCK", 7)
-    monkeypatch.setattr("skci._covariance._NUMBERS", 7)
+    monkeypatch.setattr("skci.inference.design._BLOCK", 7)
+    monkeypatch.setattr("skci.inference.design._NUMBERS", 7)
     assert Design(counts).covariance(influences, list(indices)) == pytest.approx(whole)
     rows = np.repeat(
         [own[index] for own, index in zip(influences, indices, strict=True)],

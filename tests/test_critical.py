@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import optimize, special, stats
 
-from skci._critical import CriticalValue, critical_value
 from skci.exceptions import CriticalValueWarning
+from skci.inference.critical.law import CriticalValue, critical_value
 
 # Correlation matrices
 

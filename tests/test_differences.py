@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 from skci import critical_value, joint_report
-from skci._score import pearson, score_limits, score_roots
 from skci.exceptions import DegenerateVarianceWarning
+from skci.inference.intervals.score import pearson, score_limits, score_roots
 
 REFERENCE = Path(__file__).parent / "reference"
 METHODS = ["delta", "blurred", "score"]

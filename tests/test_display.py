@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from simulated import some_rules
-from sklearn.neighbors import KNeighborsClassifier
 
 from skci import (
     ConfidenceBandDisplay,
@@ -127,28 +126,6 @@ def test_legend_of_intervals_that_are_not_joint():
     for other in (report.individual(), report.select(rules="fair")):
         (legend,) = other.plot().figure_.legends
         assert [text.get_text() for text in legend.get_texts()] == ["95% interval"]
-
-
-def test_from_estimators_and_predictions():
-    X = np.random.default_rng(0).normal(size=(len(Y), 2)) + Y[:, np.newaxis]
-    rules = {
-        f"{k}-NN": KNeighborsClassifier(k).fit(X[:200], Y[:200]) for k in (1, 5, 25)
-    }
-    X_test, y_test = X[200:], Y[200:]
-    metrics = ["f1", "mcc"]
-    by_estimators = ConfidenceIntervalDisplay.from_estimators(
-        rules, X_test, y_test, metrics=metrics, method="score", n_jobs=2
-    )
-    predictions = {name: rule.predict(X_test) for name, rule in rules.items()}
-    by_predictions = ConfidenceIntervalDisplay.from_predictions(
-        y_test, predictions, metrics=metrics, method="score"
-    )
-    report = joint_report(y_test, predictions, metrics=metrics, method="score")
-    for display in (by_estimators, by_predictions):
-        assert len(display.axes_) == 2
-        assert display.estimates.tolist() == report.estimates.tolist()
-        assert display.intervals[:, 0].tolist() == report.to_dict()["low"]
-        assert list(dict.fromkeys(display.rules)) == list(rules)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -18,8 +18,8 @@ from skci import (
     confusion_matrix_report,
     joint_report,
 )
-from skci._measures import ALIASES, MEASURES
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.measures.registry import ALIASES, MEASURES
 
 Y, RULES = some_rules(good=0.9, fair=0.8, poor=0.7)
 REFERENCES = {

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skci._functionals import CellFunctional
-from skci._measures import MEASURES
+from skci.measures.functional import CellFunctional
+from skci.measures.registry import MEASURES
 
 RATIOS = [name for name in MEASURES if CellFunctional(MEASURES[name].function).ratio]
 

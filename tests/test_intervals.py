@@ -6,8 +6,8 @@ from metrics_battery import METRICS
 from scipy.stats import beta, binomtest, norm
 
 from skci import F05CI, AccuracyCI, joint_report
-from skci._intervals import METHODS, refusal
 from skci.exceptions import SmallSampleWarning
+from skci.inference.intervals.methods import METHODS, refusal
 
 ignore_small = pytest.mark.filterwarnings(
     "ignore::skci.exceptions.SmallSampleWarning",

@@ -23,7 +23,7 @@ from skci import (
     SpecificityCI,
     joint_report,
 )
-from skci._outcomes import count_outcomes
+from skci.data.sample import count_outcomes
 
 LABELS = {  # the negative label and the positive one, which is 1 if not said
     "0 and 1": (0, 1),

@@ -13,9 +13,9 @@ from sklearn.metrics import confusion_matrix
 
 import skci
 from skci import metrics
-from skci._functionals import CellFunctional
-from skci._intervals import METHODS, refusal
-from skci._measures import ALIASES, MEASURES
+from skci.inference.intervals.methods import METHODS, refusal
+from skci.measures.functional import CellFunctional
+from skci.measures.registry import ALIASES, MEASURES
 from skci.metrics import MetricCI, make_metric_ci
 from skci.metrics._base import LabelMetricCI
 

@@ -12,7 +12,7 @@ from metrics_battery import METRICS, labels
 from scipy.stats import norm
 
 from skci import TverskyCI, critical_value, joint_report
-from skci._functionals import CellFunctional
+from skci.measures.functional import CellFunctional
 
 # --------------------------------------------------------------------------------------
 # Table III: g and its derivatives in u = E[ZA], a = E[A], z = E[Z]

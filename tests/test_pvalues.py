@@ -6,8 +6,8 @@ from metrics_battery import METRICS
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom, binomtest, norm
 
-import skci._intervals
-import skci._pvalues
+import skci.inference.intervals.methods
+import skci.inference.pvalues
 from skci import (
     AccuracyCI,
     PrecisionCI,
@@ -15,9 +15,9 @@ from skci import (
     confusion_matrix_report,
     joint_report,
 )
-from skci._critical import critical_value
-from skci._intervals import METHODS
 from skci.exceptions import DegenerateVarianceWarning
+from skci.inference.critical.law import critical_value
+from skci.inference.intervals.methods import METHODS
 
 SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
 SIDES = ["two-sided", "less", "greater"]
@@ -231,7 +231,9 @@ def test_roots_that_are_not_found_are_searched(monkeypatch):
     compared = random_report(5, "score").differences()
     known = compared.pvalues
     monkeypatch.setattr(
-        skci._intervals, "score_roots", lambda functionals, *args: np.full(1, np.nan)
+        skci.inference.intervals.methods,
+        "score_roots",
+        lambda functionals, *args: np.full(1, np.nan),
     )
     assert_allclose(compared.pvalues, known, rtol=1e-4)
 
@@ -349,7 +351,7 @@ def test_step_down_of_one_difference_is_individual():
 def test_a_curve_of_critical_values():
     """P-values go through critical values at a few levels; the rest lie between."""
     compared = random_report(9, "delta", rules=4).differences()
-    curve = skci._pvalues._Search(compared._joint, "two-sided").critical_value
+    curve = skci.inference.pvalues._Search(compared._joint, "two-sided").critical_value
     for z in (0.6, 1.0, 1.96, 2.1, 2.7, 3.4, 5.4, 7.0):
         exact = critical_value(compared.correlation, 1 - 2 * norm.sf(z))
         assert curve(z) == pytest.approx(exact, abs=0.01)

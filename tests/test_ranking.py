@@ -21,8 +21,8 @@ from skci import (
     joint_report,
     two_proportion_test,
 )
-from skci._ranking import compact_letters, with_the_best
-from skci._score import pearson, score_limits, score_roots
+from skci.inference.intervals.score import pearson, score_limits, score_roots
+from skci.inference.ranking import compact_letters, with_the_best
 
 METHODS = ["delta", "blurred", "score"]
 

@@ -9,12 +9,12 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit, xlogy
 from scipy.stats import binom, norm
 
-import skci._roads
-import skci._score
-from skci._functionals import CellFunctional
-from skci._measures import MEASURES
-from skci._score import improved, pearson, score_limits, score_roots
-from skci._tversky import as_tversky
+import skci.inference.intervals.path_solver
+import skci.inference.intervals.score
+from skci.inference.intervals.score import improved, pearson, score_limits, score_roots
+from skci.inference.intervals.tversky import as_tversky
+from skci.measures.functional import CellFunctional
+from skci.measures.registry import MEASURES
 
 Z = norm.isf(0.025)
 UNIT, BALANCED, POSITIVE = (0.0, 1.0), (-1.0, 1.0), (0.0, np.inf)
@@ -417,7 +417,7 @@ def test_a_batch_is_as_good_as_one_at_a_time(monkeypatch):
     order = np.random.default_rng(0).permutation(len(names))
     shuffled = batch_limits([names[k] for k in order], tables[order], crit[order])
     np.testing.assert_allclose(shuffled, together[order], rtol=1e-9, atol=1e-9)
-    monkeypatch.setattr(skci._score, "_WEIGHTS", 1000)
+    monkeypatch.setattr(skci.inference.intervals.score, "_WEIGHTS", 1000)
     parts = batch_limits(names, tables, crit)
     np.testing.assert_allclose(parts, together, rtol=1e-9, atol=1e-9)
 
@@ -431,7 +431,7 @@ def test_both_roads_lead_to_the_same_limits(name, monkeypatch):
         nowhere = np.full(len(quest.owner), np.nan)
         return nowhere, np.zeros(len(nowhere), dtype=bool)
 
-    monkeypatch.setattr(skci._roads, "_land", distrust)
+    monkeypatch.setattr(skci.inference.intervals.path_solver, "_land", distrust)
     np.testing.assert_allclose(limits(name, tables), short, rtol=1e-7, atol=1e-9)
 
 

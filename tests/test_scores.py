@@ -24,8 +24,8 @@ from skci import (
     joint_report,
     threshold_report,
 )
-from skci._auc import AveragePrecision, RocAuc, Scores
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.measures.areas import AveragePrecision, RocAuc, Scores
 
 REFERENCE = Path(__file__).parent / "reference"
 

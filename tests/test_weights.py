@@ -20,7 +20,7 @@ from skci import (
     joint_report,
     two_proportion_test,
 )
-from skci._outcomes import count_codes
+from skci.data.sample import count_codes
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 METHODS = ["delta", "blurred", "plus-four", "score"]

@@ -11,8 +11,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 import skci
-from skci._intervals import METHODS
-from skci._measures import ALIASES, MEASURES
+from skci.inference.intervals.methods import METHODS
+from skci.measures.registry import ALIASES, MEASURES
 from skci.metrics._names import resolve_metric
 
 logger = logging.getLogger(__name__)

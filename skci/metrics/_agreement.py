@@ -1,19 +1,20 @@
 """The metric objects of agreement: of any number of labels, all alike.
 
-Of two labels they are functions of the four cells, declared in ``skci._measures``.
+Of two labels they are functions of the four cells, declared in
+``skci.measures.registry``.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from skci._binding import Binding
-from skci._classes import correlation_of_classes, disagreement, kappa
-from skci._labels import check_one_target
-from skci._measures import MEASURES, Measure, Trait
-from skci._parameter import Parameter
 from skci._validation import check_choice
+from skci.data.labels import check_one_target
+from skci.inference.parameter import Parameter
+from skci.measures.classes import correlation_of_classes, disagreement, kappa
+from skci.measures.registry import MEASURES, Measure, Trait
 from skci.metrics._base import LabelMetricCI
+from skci.metrics._binding import Binding
 
 __all__ = [
     "AccuracyCI",

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
-from skci._binding import Binding
-from skci._estimate import MetricEstimate, jointly
-from skci._intervals import check_serves
-from skci._labels import (
+from skci._validation import check_choice, check_confidence_level
+from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
     check_no_pos_label,
     check_pos_label,
     label_table,
 )
-from skci._measures import Measure, Trait
-from skci._outcomes import OutcomeTable
-from skci._parameter import ONE_RULE, Parameter
-from skci._validation import (
-    check_average,
-    check_confidence_level,
-    check_method,
-    check_zero_division,
-)
-from skci.report import JointReport
+from skci.data.sample import OutcomeTable
+from skci.inference.intervals.methods import check_method, check_serves
+from skci.inference.parameter import ONE_RULE, Parameter
+from skci.measures.classes import AVERAGES
+from skci.measures.registry import Measure, Trait
+from skci.metrics._binding import Binding
+from skci.reports.estimate import MetricEstimate, jointly
+from skci.reports.joint import JointReport
 
-__all__ = ["DEFAULT_METHOD", "LabelMetricCI", "MetricCI"]
+__all__ = [
+    "DEFAULT_METHOD",
+    "LabelMetricCI",
+    "MetricCI",
+    "check_average",
+    "check_zero_division",
+]
 
 DEFAULT_METHOD = "blurred"
 
@@ -417,3 +421,33 @@ class _BoundOf:
     def __call__(self, y_true: Any, y_pred: Any, **rows: Any) -> float:
         value: float = getattr(self.metric(y_true, y_pred, **rows), self.bound)
         return value
+
+
+def check_average(average: Any, labels: Any, pos_label: Any) -> None:
+    """Check how to average over classes."""
+    if average is not None:
+        check_choice(average, ("binary", *AVERAGES, "samples"), "average")
+    if average != "binary" and pos_label is not None:
+        raise ValueError(
+            f"pos_label must not be set with average={average!r}, which treats all "
+            f"classes alike, got {pos_label!r}"
+        )
+    if labels is None:
+        return
+    if average == "binary":
+        raise ValueError(
+            f"labels must not be set with average={average!r}, got {labels!r}"
+        )
+    if isinstance(labels, str) or not hasattr(labels, "__len__") or not len(labels):
+        raise ValueError(f"labels must be a list of at least one label, got {labels!r}")
+    if len(set(labels)) < len(list(labels)):
+        raise ValueError(f"labels must hold no label twice, got {labels!r}")
+
+
+def check_zero_division(zero_division: Any) -> float:
+    """Check what stands for an undefined estimate: 0, 1 or NaN."""
+    if isinstance(zero_division, Real):
+        value = float(zero_division)
+        if value in (0.0, 1.0) or math.isnan(value):
+            return value
+    raise ValueError(f"zero_division must be 0, 1 or numpy.nan, got {zero_division!r}")

@@ -1,7 +1,7 @@
 """The metric objects of a label against the rest, a few lines each.
 
 Three bases hold the options; a class names its measure, declared in
-``skci._measures``. Formulas are in proportions of the rows.
+``skci.measures.registry``. Formulas are in proportions of the rows.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from skci._measures import MEASURES, Measure, f_beta_measure, tversky_measure
 from skci._validation import check_positive_number
+from skci.measures.registry import MEASURES, Measure, f_beta_measure, tversky_measure
 from skci.metrics._base import LabelMetricCI
 
 __all__ = [

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skci._functionals import CellFunctional
-from skci._means import FunctionOfMeans
-from skci._measures import CELLS, Measure, Trait
+from skci._typing import Array
+from skci.measures.functional import CellFunctional
+from skci.measures.means import FunctionOfMeans
+from skci.measures.registry import CELLS, Measure, Trait
 from skci.metrics._base import LabelMetricCI
 from skci.metrics._regression import RegressionMetricCI
 
 __all__ = ["CustomCI", "CustomRegressionCI", "make_metric_ci"]
 
-Array = NDArray[Any]
 
 _DIFFERENCE_STEP = 1e-6
 _TOLERANCE = 1e-5

@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import Any
 
-from skci._measures import ALIASES
+from skci.measures.registry import ALIASES
 from skci.metrics import _agreement, _binary, _regression, _scores
 from skci.metrics._base import MetricCI
 

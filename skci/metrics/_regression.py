@@ -6,15 +6,15 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from skci._means import FunctionOfMeans, divisor, first
-from skci._measures import Trait
-from skci._outcomes import OutcomeTable, list_rows
-from skci._parameter import Parameter
-from skci._rows import check_numbers, check_rows
+from skci._typing import Array
 from skci._validation import check_share
+from skci.data.rows import check_numbers, check_rows
+from skci.data.sample import OutcomeTable, list_rows
+from skci.inference.parameter import Parameter
+from skci.measures.means import FunctionOfMeans, divisor, first
+from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI
 
 __all__ = [
@@ -30,8 +30,6 @@ __all__ = [
     "PearsonCorrelationCI",
     "RootMeanSquaredErrorCI",
 ]
-
-Array = NDArray[Any]
 
 
 class RegressionMetricCI(MetricCI):

@@ -6,37 +6,35 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
-from skci._auc import AveragePrecision, RocAuc, Scores
-from skci._binding import Binding
-from skci._classes import OneVsRest
-from skci._functionals import Part
-from skci._labels import (
+from skci._typing import Array
+from skci._validation import check_choice
+from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
     check_one_target,
     check_pos_label,
     label_table,
 )
-from skci._means import FunctionOfMeans, first
-from skci._measures import Trait
-from skci._outcomes import OutcomeTable
-from skci._parameter import Parameter
-from skci._responses import scores_of
-from skci._rows import (
+from skci.data.responses import scores_of
+from skci.data.rows import (
     check_columns,
     check_distributions,
     check_numbers,
     check_probabilities,
 )
-from skci._validation import check_choice
+from skci.data.sample import OutcomeTable
+from skci.inference.parameter import Parameter
+from skci.measures.areas import AveragePrecision, RocAuc, Scores
+from skci.measures.classes import OneVsRest
+from skci.measures.functional import Part
+from skci.measures.means import FunctionOfMeans, first
+from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI
+from skci.metrics._binding import Binding
 
 __all__ = ["AveragePrecisionCI", "BrierScoreCI", "LogLossCI", "RocAucCI"]
-
-Array = NDArray[Any]
 
 
 class ScoreMetricCI(MetricCI):

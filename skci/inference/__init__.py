@@ -1,0 +1,1 @@
+"""Inference from estimates and their covariance."""

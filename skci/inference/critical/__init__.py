@@ -1,0 +1,1 @@
+"""Quantiles and tail probabilities of the maximum of correlated normals."""

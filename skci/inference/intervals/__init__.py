@@ -1,0 +1,1 @@
+"""The interval methods, and the solver of the score interval."""

@@ -1,0 +1,349 @@
+"""The interval methods: one function each, and their registry.
+
+A method turns parameters and a critical value into limits. The critical value is a
+normal quantile for an individual interval and the joint one for a joint interval; no
+method knows which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from skci._typing import Array
+from skci.inference.intervals.score import score_limits, score_roots
+from skci.measures.functional import Functional, rarest
+from skci.measures.registry import EDGE, LOGIT, Trait
+
+__all__ = [
+    "METHODS",
+    "IntervalMethod",
+    "Task",
+    "check_method",
+    "check_serves",
+    "refusal",
+]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One interval to compute."""
+
+    trait: Trait
+    functional: Functional
+    counts: Array
+    """Counts of the cells of the own table, shape (m,)."""
+    estimate: float
+    standard_error: float
+    """Of the estimate; the blurring included where the method blurs."""
+    design_effect: float = 1.0
+    """Rows behind the estimate over rows that they are worth."""
+
+
+def wald(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Estimate plus and minus crit standard errors, on the scale of the measure."""
+    limits = []
+    for task in tasks:
+        link = task.trait.scale
+        half = crit * task.standard_error * link.slope(task.estimate)
+        centre = link.forward(task.estimate)
+        low, high = link.backward(centre - half), link.backward(centre + half)
+        limits.append(_clip(task, low, high))
+    return limits
+
+
+def logit(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Estimate plus and minus crit standard errors, on the logit scale.
+
+    At an end of the range, where the logit is infinite, an area under a curve of which
+    the rarer class has k rows reaches as far from it as Wilson's interval of k
+    successes in k trials.
+    """
+    limits = []
+    for task in tasks:
+        if min(task.estimate, 1 - task.estimate) <= EDGE:
+            rows = rarest(task.functional) / task.design_effect
+            reach = crit**2 / (rows + crit**2)
+            limits.append((1 - reach, 1.0) if task.estimate > 0.5 else (0.0, reach))
+            continue
+        half = crit * task.standard_error * LOGIT.slope(task.estimate)
+        centre = LOGIT.forward(task.estimate)
+        low, high = LOGIT.backward(centre - half), LOGIT.backward(centre + half)
+        limits.append(_clip(task, low, high))
+    return limits
+
+
+def plus_four(
+    tasks: Sequence[Task], crit: float, z: float
+) -> list[tuple[float, float]]:
+    """Wald's interval at the table with z^2/4 added to every cell.
+
+    For the accuracy this is the interval of Agresti and Coull (1998).
+    """
+    limits = []
+    for task in tasks:
+        counts = task.counts / task.design_effect + z**2 / 4
+        n = counts.sum()
+        p = counts / n
+        estimate, influence, _ = task.functional(p)
+        link = task.trait.plus_four
+        assert link is not None  # refusal() came first
+        half = crit * np.sqrt(p @ influence**2 / n) * link.slope(estimate)
+        centre = link.forward(estimate)
+        low, high = link.backward(centre - half), link.backward(centre + half)
+        limits.append(_clip(task, low, high))
+    return limits
+
+
+def score(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Values that a score test under the multinomial does not reject.
+
+    A design effect stretches the statistic (Rao and Scott, 1981).
+    """
+    limits: list[tuple[float, float]] = [(np.nan, np.nan)] * len(tasks)
+    for cells in {len(task.counts) for task in tasks}:
+        batch = [k for k, task in enumerate(tasks) if len(task.counts) == cells]
+        low, high = score_limits(
+            [tasks[k].functional for k in batch],
+            np.stack([tasks[k].counts for k in batch]),
+            crit * np.sqrt([tasks[k].design_effect for k in batch]),
+            np.array([tasks[k].trait.bounds for k in batch]),
+        )
+        for position, k in enumerate(batch):
+            limits[k] = _clip(tasks[k], low[position], high[position])
+    return limits
+
+
+def wilson(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Wilson's (1927) score interval of a proportion."""
+    limits = []
+    for task in tasks:
+        successes, trials = task.trait.successes_and_trials(task.counts)
+        n = trials + crit**2
+        centre = (successes + crit**2 / 2) / n
+        spread = successes * (trials - successes) / trials + crit**2 / 4
+        half = crit * np.sqrt(spread) / n
+        limits.append(_clip(task, centre - half, centre + half))
+    return limits
+
+
+def clopper_pearson(
+    tasks: Sequence[Task], crit: float, z: float
+) -> list[tuple[float, float]]:
+    """Clopper and Pearson's (1934) exact interval of a proportion."""
+    limits = []
+    for task in tasks:
+        successes, trials = task.trait.successes_and_trials(task.counts)
+        failures, tail = trials - successes, stats.norm.sf(crit)
+        # Without successes (failures) the distribution is none and the limit an end.
+        low = stats.beta.ppf(tail, successes, failures + 1)
+        high = stats.beta.isf(tail, successes + 1, failures)
+        limits.append(_clip(task, np.nan_to_num(low), np.nan_to_num(high, nan=1.0)))
+    return limits
+
+
+def agresti_coull(
+    tasks: Sequence[Task], crit: float, z: float
+) -> list[tuple[float, float]]:
+    """Agresti and Coull's (1998) interval: z^2/2 successes and failures added."""
+    limits = []
+    for task in tasks:
+        successes, trials = task.trait.successes_and_trials(task.counts)
+        n = trials + z**2
+        p = (successes + z**2 / 2) / n
+        half = crit * np.sqrt(p * (1 - p) / n)
+        limits.append(_clip(task, p - half, p + half))
+    return limits
+
+
+def jeffreys(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
+    """Equal-tailed interval of the posterior under Jeffreys' prior.
+
+    Brown, Cai and DasGupta (2001); a limit is the end of the range where the
+    estimate is.
+    """
+    limits = []
+    for task in tasks:
+        successes, trials = task.trait.successes_and_trials(task.counts)
+        tail = stats.norm.sf(crit)
+        posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
+        limits.append(_clip(task, posterior.ppf(tail), posterior.isf(tail)))
+    return limits
+
+
+def _clip(task: Task, low: float, high: float) -> tuple[float, float]:
+    """Keep limits in the range and around the estimate.
+
+    An estimate at an end of the range has that limit.
+    """
+    lowest, highest = task.trait.bounds
+    low = max(min(low, task.estimate), lowest)
+    high = min(max(high, task.estimate), highest)
+    if task.estimate <= lowest + EDGE:
+        low = lowest
+    if task.estimate >= highest - EDGE:
+        high = highest
+    return float(low), float(high)
+
+
+# --------------------------------------------------------------------------------------
+# From a null to a critical value
+# --------------------------------------------------------------------------------------
+
+
+def score_root(task: Task, null: float, above: bool) -> float:
+    """Signed root of the score statistic of a null; NaN if it was not found."""
+    sign = 1 if above else -1
+    ends = np.array(task.trait.bounds)
+    if null in ends:
+        at_end = abs(task.estimate - null) <= EDGE
+        return np.inf if not at_end and null == ends[::sign][0] else -np.inf
+    (root,) = score_roots(
+        [task.functional], task.counts[np.newaxis], np.array([null]), ends[np.newaxis]
+    )
+    return float(sign * root / np.sqrt(task.design_effect))
+
+
+def clopper_pearson_root(task: Task, null: float, above: bool) -> float:
+    """Take the normal quantile of a tail of the binomial distribution."""
+    successes, trials = task.trait.successes_and_trials(task.counts)
+    if above:
+        return float(stats.norm.isf(stats.binom.sf(successes - 1, trials, null)))
+    return float(stats.norm.isf(stats.binom.cdf(successes, trials, null)))
+
+
+def jeffreys_root(task: Task, null: float, above: bool) -> float:
+    """Take the normal quantile of a tail of the posterior."""
+    successes, trials = task.trait.successes_and_trials(task.counts)
+    if task.estimate == task.trait.bounds[0 if above else 1]:
+        return -np.inf  # that limit is the end
+    posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
+    tail = posterior.cdf(null) if above else posterior.sf(null)
+    return float(stats.norm.isf(tail))
+
+
+# --------------------------------------------------------------------------------------
+# The registry
+# --------------------------------------------------------------------------------------
+
+
+def _any(trait: Trait) -> bool:
+    return True
+
+
+def _is_share(trait: Trait) -> bool:
+    return trait.bounds == (0, 1)
+
+
+def _blurs(trait: Trait) -> bool:
+    return trait.blurs
+
+
+def _has_plus_four(trait: Trait) -> bool:
+    return trait.plus_four is not None
+
+
+def _is_smooth(trait: Trait) -> bool:
+    return trait.smooth
+
+
+def _is_proportion(trait: Trait) -> bool:
+    return trait.proportion is not None
+
+
+@dataclass(frozen=True)
+class IntervalMethod:
+    """An interval method and what it asks of a measure and of the covariance.
+
+    Parameters
+    ----------
+    limits : callable
+        ``limits(tasks, crit, z)`` with the critical value and the normal quantile of
+        the level.
+    applies : callable
+        Whether it can serve a measure.
+    need : str
+        What it needs, for the message when it cannot.
+    root : callable, optional
+        ``root(task, null, above)``: the critical value at which the lower limit (the
+        upper, if not above) is at a null; negative if the null is on the other side of
+        the estimate. For methods that know it without a search, or whose limits are
+        not alike on both sides.
+    blurred : bool
+        Whether the covariance gains the blurring term.
+    weighs : bool
+        Whether it serves rows of unequal weight and clusters of rows.
+    smooths : bool
+        Whether rows are added to the own table before the influence values are taken.
+        Then the variance is never zero and never undefined.
+    """
+
+    limits: Callable[[Sequence[Task], float, float], list[tuple[float, float]]]
+    applies: Callable[[Trait], bool] = _any
+    need: str = ""
+    root: Callable[[Task, float, bool], float] | None = None
+    blurred: bool = False
+    weighs: bool = True
+    smooths: bool = True
+
+
+METHODS: dict[str, IntervalMethod] = {
+    "delta": IntervalMethod(wald, smooths=False),
+    "logit": IntervalMethod(logit, _is_share, "a range from 0 to 1", smooths=False),
+    "blurred": IntervalMethod(
+        wald, _blurs, "a measure of labels", blurred=True, smooths=False
+    ),
+    "plus-four": IntervalMethod(
+        plus_four, _has_plus_four, "a measure that shrinking does not distort"
+    ),
+    "score": IntervalMethod(
+        score,
+        _is_smooth,
+        "a smooth measure of the labels of one target",
+        score_root,
+    ),
+    "wilson": IntervalMethod(wilson, _is_proportion, "a proportion", weighs=False),
+    "agresti-coull": IntervalMethod(
+        agresti_coull, _is_proportion, "a proportion", weighs=False
+    ),
+    "clopper-pearson": IntervalMethod(
+        clopper_pearson,
+        _is_proportion,
+        "a proportion",
+        clopper_pearson_root,
+        weighs=False,
+    ),
+    "jeffreys": IntervalMethod(
+        jeffreys, _is_proportion, "a proportion", jeffreys_root, weighs=False
+    ),
+}
+"""Every interval method by its name."""
+
+
+def refusal(method: str, trait: Trait, where: str = "") -> str | None:
+    """Say why a method cannot serve a measure, and which can; None if it can."""
+    if METHODS[method].applies(trait):
+        return None
+    others = [name for name, other in METHODS.items() if other.applies(trait)]
+    return (
+        f"method={method!r} needs {METHODS[method].need}, which {trait.name!r} is "
+        f"not{where}; use one of {others}"
+    )
+
+
+def check_serves(method: str, trait: Trait, where: str = "") -> None:
+    """Check that a method can serve a measure."""
+    reason = refusal(method, trait, where)
+    if reason:
+        raise ValueError(reason)
+
+
+def check_method(method: Any) -> str:
+    """Check the name of an interval method."""
+    if isinstance(method, str) and method in METHODS:
+        return method
+    raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}")

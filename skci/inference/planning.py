@@ -1,0 +1,296 @@
+"""How many rows make intervals of a joint estimate short, or its tests powerful.
+
+A plan is a joint estimate at the table that so many rows are expected to give: that of
+a pilot, or an assumed one, with every count multiplied.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from skci._typing import Array
+from skci._validation import check_positive_number, in_words
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Parameter
+from skci.measures.registry import Trait
+
+__all__ = ["power_at", "rows_for_power", "rows_for_width"]
+
+
+_MANY = 1e9
+"""Rows of which a blurring and added rows are nothing."""
+
+
+def rows_for_width(
+    joint: JointEstimate, half_width: float | Mapping[str, float]
+) -> int:
+    """Find the number of rows that makes intervals short enough.
+
+    Parameters
+    ----------
+    joint : JointEstimate
+        Of a pilot.
+    half_width : float or mapping of str to float
+        Half of the length that they may have, of all or by metric.
+    """
+    wanted = _by_metric(joint, half_width, "half_width")
+    for k, value in wanted.items():
+        _check_half_width(value, joint.parameters[k].trait)
+    positions = list(wanted)
+    widths = np.array(list(wanted.values()), dtype=float)
+    _refuse(joint, [k for k in positions if joint.undefined[k]], "undefined")
+    crit, deviations = _one_row(joint)
+    formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
+    # No rows are saved by cutting off intervals at the end of a range.
+    smoothed = [joint.parameters[k].smoothed for k in positions]
+    fewest = max(
+        _ceil(np.where(smoothed, 0, formula)),
+        *(_fewest(joint, joint.parameters[k]) for k in positions),
+    )
+    start = max(_ceil(formula), fewest)
+    usable = _planned(joint, start).usable
+    _refuse(
+        joint,
+        [k for k in positions if not usable[k]],
+        "without variance; expect some errors, or use method='score'",
+    )
+
+    def fits(n: int) -> bool:
+        low, high = _planned(joint, n).intervals[positions].T
+        return bool((high - low <= 2 * widths).all())
+
+    return _least(fits, start, fewest)
+
+
+def rows_for_power(
+    joint: JointEstimate,
+    power: float,
+    null: float,
+    difference: float | Mapping[str, float] | None = None,
+) -> int:
+    """Find the number of rows with which each test has at least some power.
+
+    Parameters
+    ----------
+    joint : JointEstimate
+        Contrasts of a pilot.
+    power : float
+    null : float
+        Their value if there is no difference.
+    difference : float or mapping of str to float, optional
+        The difference to be found, of all or by metric; that of the pilot if not given.
+    """
+    _check_power(power)
+    distances = _distances(joint, null, difference)
+    asked = np.isfinite(distances)
+    crit, deviations = _one_row(joint)
+    reach = max(crit + float(ndtri(power)), 0.0)
+    formula = (reach * deviations[asked] / distances[asked]) ** 2
+    start = max(_ceil(formula), _fewest(joint))
+    linear = _linear(joint)
+
+    def fits(n: int) -> bool:
+        return bool((_power(linear, n, distances)[asked] >= power).all())
+
+    return _least(fits, start, start)
+
+
+def power_at(
+    joint: JointEstimate,
+    n_samples: Any,
+    null: float,
+    difference: float | Mapping[str, float] | None = None,
+) -> Array:
+    """Compute the power of each test at some numbers of rows.
+
+    Parameters
+    ----------
+    joint, null, difference
+        See :func:`rows_for_power`.
+    n_samples : int or array-like of int
+
+    Returns
+    -------
+    array of shape (..., C)
+        NaN for contrasts that no difference is given for.
+    """
+    numbers = _check_n_samples(n_samples, _fewest(joint))
+    distances = _distances(joint, null, difference)
+    linear = _linear(joint)
+    powers = [_power(linear, n, distances) for n in numbers.ravel().tolist()]
+    return np.reshape(powers, (*numbers.shape, len(distances)))
+
+
+def _power(linear: JointEstimate, n: float, distances: Array) -> Array:
+    """Probability that an estimate so far from the null has an interval without it."""
+    planned = _planned(linear, n)
+    reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
+    power: Array = ndtr((distances - reach) / planned.standard_errors)
+    return power
+
+
+def _distances(
+    joint: JointEstimate, null: float, difference: float | Mapping[str, float] | None
+) -> Array:
+    """How far differences are from none, on the scale of their standard errors."""
+    if difference is None:
+        wanted = dict(enumerate(joint.estimates.tolist()))
+    else:
+        wanted = _by_metric(joint, difference, "difference")
+        for k, value in wanted.items():
+            _check_difference(value, null, joint.parameters[k].trait)
+    _refuse(joint, [k for k in wanted if joint.undefined[k]], "undefined")
+    _, deviations = _one_row(joint)
+    _refuse(joint, [k for k in wanted if not deviations[k] > 0], "without variance")
+    distances = np.full(len(joint.parameters), np.nan)
+    for k, value in wanted.items():
+        own = joint.parameters[k]
+        if value == null:
+            raise ValueError(
+                f"difference must be given where the pilot shows none, as for {own}"
+            )
+        link = own.trait.scale
+        there = abs(link.forward(value) - link.forward(null))
+        distances[k] = there / link.slope(own.estimate)
+    return distances
+
+
+# --------------------------------------------------------------------------------------
+# The plan
+# --------------------------------------------------------------------------------------
+
+
+def _planned(joint: JointEstimate, n: float) -> JointEstimate:
+    """Multiply all counts, so that there are n rows, and take them for a population."""
+    factor = n / joint.design.weights.sum()
+    parameters = (replace(own, counts=own.counts * factor) for own in joint.parameters)
+    return replace(
+        joint, design=joint.design.times(factor), parameters=tuple(parameters)
+    )
+
+
+def _linear(joint: JointEstimate) -> JointEstimate:
+    """Give all estimates methods that use a standard error.
+
+    To first order the others reach as far as "delta".
+    """
+    parameters = [
+        replace(own, method="delta") if own.smoothed else own
+        for own in joint.parameters
+    ]
+    return joint.with_parameters(parameters, simultaneous=joint.simultaneous)
+
+
+def _one_row(joint: JointEstimate) -> tuple[float, Array]:
+    """Critical value, and the standard deviation of each estimate from one row.
+
+    The latter are the square roots of the sums of p L^2.
+    """
+    ideal = _planned(_linear(joint), _MANY)
+    return float(ideal.critical_value), ideal.standard_errors * np.sqrt(_MANY)
+
+
+def _fewest(joint: JointEstimate, own: Parameter | None = None) -> int:
+    """Rows to start from: two in each sample, and enough to expect a trial."""
+    fewest = 2 * joint.design.n_strata
+    if own is None or own.trait.proportion is None:
+        return fewest
+    _, trials = own.trait.successes_and_trials(own.counts)
+    return max(fewest, _ceil(own.counts.sum() / trials))
+
+
+def _ceil(values: Any) -> int:
+    return math.ceil(np.max(values))
+
+
+def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:
+    """Least number from `fewest` on that fits, as all after it do.
+
+    The search begins at `start` and takes longer and longer steps either way.
+    """
+    step = 1
+    if fits(start):
+        last, n = start - 1, start
+        while last >= fewest and fits(last):
+            last, n, step = max(last - 2 * step, fewest - 1), last, 2 * step
+    else:
+        last, n = start, start + 1
+        while not fits(n):
+            last, n, step = n, n + 2 * step, 2 * step
+    while n - last > 1:
+        middle = (last + n) // 2
+        last, n = (last, middle) if fits(middle) else (middle, n)
+    return n
+
+
+# --------------------------------------------------------------------------------------
+# Checks
+# --------------------------------------------------------------------------------------
+
+
+def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
+    """Values of the parameters by position, from one for all or some by metric."""
+    known = list(dict.fromkeys(own.metric for own in joint.parameters))
+    if not isinstance(values, Mapping):
+        values = dict.fromkeys(known, values)
+    if not values or set(values) - set(known):
+        raise ValueError(
+            f"{name} must be a number or a mapping of some of the metrics {known}, got "
+            f"{values!r}"
+        )
+    return {
+        k: values[own.metric]
+        for k, own in enumerate(joint.parameters)
+        if own.metric in values
+    }
+
+
+def _check_half_width(value: Any, trait: Trait) -> None:
+    low, high = trait.bounds
+    if check_positive_number(value, "half_width") >= (high - low) / 2:
+        raise ValueError(
+            f"half_width must be less than half of the range [{low:g}, {high:g}] of "
+            f"{trait.name}, got {value!r}"
+        )
+
+
+def _check_difference(value: Any, null: float, trait: Trait) -> None:
+    low, high = trait.bounds
+    if not (isinstance(value, Real) and low < float(value) < high and value != null):
+        raise ValueError(
+            f"difference must be a number between {low:g} and {high:g} other than "
+            f"{null:g}, got {value!r}"
+        )
+
+
+def _check_power(value: Any) -> None:
+    if not (isinstance(value, Real) and 0 < float(value) < 1):
+        raise ValueError(
+            f"power must be a number between 0 and 1, both excluded, got {value!r}"
+        )
+
+
+def _check_n_samples(values: Any, fewest: int) -> Array:
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iuf" or not (numbers >= fewest).all():
+        raise ValueError(
+            f"n_samples must hold numbers of rows, at least {fewest}, got {values!r}"
+        )
+    return numbers
+
+
+def _refuse(joint: JointEstimate, positions: Sequence[int], fault: str) -> None:
+    """Refuse to plan with parameters that have a fault."""
+    if positions:
+        names = in_words([str(joint.parameters[k]) for k in positions])
+        raise ValueError(
+            "nothing can be planned from an expected table or a pilot at which "
+            f"{names} is {fault}"
+        )

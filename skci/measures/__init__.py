@@ -1,0 +1,1 @@
+"""Performance measures: plain functions, their declarations and their functionals."""

@@ -1,0 +1,180 @@
+"""Areas under the curves of a score, as functionals of weights on rows.
+
+References
+----------
+DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the areas under
+two or more correlated receiver operating characteristic curves: a nonparametric
+approach. Biometrics 44, 837-845.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from skci._typing import Array
+from skci.measures.functional import Evaluation
+
+__all__ = ["AveragePrecision", "RocAuc", "Scores"]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of one rule, sorted once for all that is computed from their order.
+
+    Parameters
+    ----------
+    values : array of shape (n,) or (n, labels)
+        Greater for what is rather positive; for each of several labels.
+    """
+
+    values: Array
+
+    @cached_property
+    def _columns(self) -> list[Scores]:
+        return [Scores(column) for column in self.values.T]
+
+    def column(self, code: int) -> Scores:
+        """Scores for one of several labels."""
+        return self._columns[code]
+
+    def among(self, rows: Array) -> Scores:
+        """Scores of some of the rows."""
+        return self if rows.all() else Scores(self.values[rows])
+
+    @cached_property
+    def _ranked(self) -> tuple[int, Array]:
+        """Number of different scores, and the rank of each row among them."""
+        levels, rank = np.unique(self.values, return_inverse=True)
+        return len(levels), rank
+
+    @property
+    def levels(self) -> int:
+        """Number of different scores."""
+        return self._ranked[0]
+
+    def cells(self, positive: Array) -> Array:
+        """Cell of each row: a class and a score, in the order of a functional."""
+        levels, rank = self._ranked
+        cells: Array = rank + levels * positive
+        return cells
+
+
+class _Scored:
+    """A functional of the order of scores within two classes.
+
+    Its cells are the different scores, ascending, of the negative rows and once more
+    those of the positive ones.
+
+    Parameters
+    ----------
+    levels : int
+        Number of different scores.
+    sizes : tuple of int
+        Number of negative rows and of positive ones.
+    name : hashable
+        Name of the one moment that it is said to be a function of.
+    """
+
+    def __init__(self, levels: int, sizes: tuple[int, int], name: Any) -> None:
+        self.levels = levels
+        self.sizes = sizes
+        self.moments = (name,)
+
+    @property
+    def positive(self) -> Array:
+        """Which cells are of the positive class."""
+        return np.repeat([False, True], self.levels)
+
+    def estimate(self, p: Array) -> Array:
+        """Value at weights p of the cells; NaN without rows of either class."""
+        raise NotImplementedError
+
+
+class RocAuc(_Scored):
+    """Probability that a positive row has a greater score than a negative one.
+
+    Ties count half. The influence values are placements, of a size that makes their
+    common variance DeLong's.
+    """
+
+    @property
+    def rarest(self) -> int:
+        """Rows of the rarer class."""
+        return min(self.sizes)
+
+    def estimate(self, p: Array) -> Array:
+        negative, positive = p.reshape(2, -1)
+        pairs = positive.sum() * negative.sum()
+        with np.errstate(all="ignore"):
+            value: Array = positive @ _below(negative) / pairs
+        return value
+
+    def __call__(self, p: Array) -> Evaluation:
+        negative, positive = p.reshape(2, -1)
+        negatives, positives = negative.sum(), positive.sum()
+        below = _below(negative)
+        with np.errstate(all="ignore"):
+            value = positive @ below / (positives * negatives)
+            shrunk, grown = (self._growth(size) for size in self.sizes)
+            of_negative = 1 - value - _below(positive) / positives
+            of_negative *= shrunk / negatives
+            of_positive = below / negatives - value
+            of_positive *= grown / positives
+        # One row of a class tells nothing of a variance within it.
+        slope = 1.0 if self.rarest > 1 else np.inf
+        influence = np.concatenate([of_negative, of_positive])
+        return Evaluation(value, influence, np.array([slope]))
+
+    def _growth(self, size: int) -> float:
+        """From a variance over all rows to one within a class."""
+        rows = sum(self.sizes)
+        return float(np.sqrt(np.divide(size, size - 1) * (rows - 1) / rows))
+
+
+class AveragePrecision(_Scored):
+    """Mean over the positive rows of the precision at their scores."""
+
+    @property
+    def rarest(self) -> int:
+        """Positive rows."""
+        return self.sizes[1]
+
+    def estimate(self, p: Array) -> Array:
+        negative, positive = p.reshape(2, -1)
+        hits, flagged = _from(positive), _from(positive + negative)
+        with np.errstate(all="ignore"):
+            precision = np.where(positive > 0, hits / flagged, 0)
+            value: Array = positive @ precision / positive.sum()
+        return value
+
+    def __call__(self, p: Array) -> Evaluation:
+        negative, positive = p.reshape(2, -1)
+        hits, flagged = _from(positive), _from(positive + negative)
+        with np.errstate(all="ignore"):
+            precision = np.where(flagged > 0, hits / flagged, 0)
+            share = np.where(flagged > 0, positive / flagged, 0)
+            value = positive @ precision / positive.sum()
+            # A row counts at its own score and at all below it.
+            lowers = np.cumsum(share * precision)
+            raises = precision - value + np.cumsum(share)
+            influence = np.concatenate([-lowers, raises - lowers]) / positive.sum()
+        # One positive row tells nothing of how others vary.
+        slope = 1.0 if self.rarest > 1 else np.inf
+        return Evaluation(value, influence, np.array([slope]))
+
+
+def _below(mass: Array) -> Array:
+    """Total of what has a lower score, and half of what has the same."""
+    total: Array = np.cumsum(mass, dtype=float)
+    total -= mass / 2
+    return total
+
+
+def _from(mass: Array) -> Array:
+    """Total of what has the same score or a greater one."""
+    total: Array = np.cumsum(mass[::-1])[::-1]
+    return total
