@@ -25,7 +25,7 @@ LAYERS = [
     ("inference.critical.exceedances", {"numpy", "scipy"}),
     ("inference.critical.law", {"numpy", "scipy"}),
     ("inference.intervals.statistic", {"numpy", "scipy"}),
-    ("inference.intervals.tversky", {"numpy", "scipy"}),
+    ("inference.intervals.closed_form", {"numpy", "scipy"}),
     ("inference.intervals.path", {"numpy", "scipy"}),
     ("inference.intervals.path_solver", {"numpy"}),
     ("inference.intervals.score", {"numpy"}),

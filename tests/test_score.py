@@ -11,8 +11,8 @@ from scipy.stats import binom, norm
 
 import skci.inference.intervals.path_solver
 import skci.inference.intervals.score
+from skci.inference.intervals.closed_form import as_tversky
 from skci.inference.intervals.score import improved, pearson, score_limits, score_roots
-from skci.inference.intervals.tversky import as_tversky
 from skci.measures.functional import CellFunctional
 from skci.measures.registry import MEASURES
 

@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 
 from skci._typing import Array
+from skci.inference.intervals.closed_form import as_tversky, tversky_limits
 from skci.inference.intervals.path_solver import LANDINGS, road_limits, road_roots
 from skci.inference.intervals.statistic import Samples, Statistic, improved, pearson
-from skci.inference.intervals.tversky import as_tversky, tversky_limits
 from skci.measures.functional import Functional
 
 __all__ = ["improved", "pearson", "score_limits", "score_roots"]
