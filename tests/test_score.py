@@ -417,22 +417,22 @@ def test_a_batch_is_as_good_as_one_at_a_time(monkeypatch):
     order = np.random.default_rng(0).permutation(len(names))
     shuffled = batch_limits([names[k] for k in order], tables[order], crit[order])
     np.testing.assert_allclose(shuffled, together[order], rtol=1e-9, atol=1e-9)
-    monkeypatch.setattr(skci.inference.intervals.score, "_WEIGHTS", 1000)
+    monkeypatch.setattr(skci.inference.intervals.score, "_BATCH_SIZE", 1000)
     parts = batch_limits(names, tables, crit)
     np.testing.assert_allclose(parts, together, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_both_roads_lead_to_the_same_limits(name, monkeypatch):
+def test_newton_jump_and_path_following_agree(name, monkeypatch):
     tables = random_tables(name, [20, 30, 50, 1000], seed=22)
-    short = limits(name, tables)
+    jumped = limits(name, tables)
 
-    def distrust(problem, quest):
-        nowhere = np.full(len(quest.owner), np.nan)
+    def reject(problem, search):
+        nowhere = np.full(len(search.owner), np.nan)
         return nowhere, np.zeros(len(nowhere), dtype=bool)
 
-    monkeypatch.setattr(skci.inference.intervals.path_solver, "_land", distrust)
-    np.testing.assert_allclose(limits(name, tables), short, rtol=1e-7, atol=1e-9)
+    monkeypatch.setattr(skci.inference.intervals.path_solver, "newton_jump", reject)
+    np.testing.assert_allclose(limits(name, tables), jumped, rtol=1e-7, atol=1e-9)
 
 
 RATIOS = [name for name in NAMES if as_tversky(own_functional(name)) is not None]
@@ -464,11 +464,11 @@ def test_which_measures_have_a_closed_form():
 
 @pytest.mark.parametrize("name", RATIOS)
 @pytest.mark.parametrize("statistic", [improved, pearson])
-def test_closed_form_and_roads_agree(name, statistic):
+def test_closed_form_and_path_agree(name, statistic):
     sizes = np.repeat([5, 12, 30, 50, 200, 1000, 100_000], 8)
     tables = random_tables(name, sizes, seed=24)
     for crit in (1.0, Z, 4.0):
-        by_road = limits(name, tables, crit, statistic)
+        by_path = limits(name, tables, crit, statistic)
         count = len(tables)
         closed = score_limits(
             [own_functional(name)] * count,
@@ -477,7 +477,7 @@ def test_closed_form_and_roads_agree(name, statistic):
             np.tile(UNIT, (count, 1)),
             statistic=statistic,
         )
-        np.testing.assert_allclose(np.transpose(closed), by_road, atol=2e-7)
+        np.testing.assert_allclose(np.transpose(closed), by_path, atol=2e-7)
 
 
 @pytest.mark.parametrize("name", NAMES)

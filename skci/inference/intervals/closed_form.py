@@ -1,25 +1,23 @@
-"""Score limits of Tversky's ratios, for which constrained maxima have a closed form.
+r"""Score limits of Tversky's ratios, whose constrained maxima have a closed form.
 
-Tversky's ratio sets hits against two kinds of misses. With H, X and Y the sums of the
-probabilities of the cells of each kind, it is
+Tversky's ratio compares hits with two kinds of misses. With H, X and Y the total
+probabilities of the cells of each kind,
 
-    g(p) = a H / (b H + c X + d Y),    c > d >= 0.
+.. math:: g(p) = \frac{a H}{b H + c X + d Y}, \qquad c > d \ge 0.
 
-Accuracy, precision, recall, F_beta, Jaccard's index, ... are of this form. There
-``g(p) = M`` is linear in p, and its likeliest p are ``f / w`` with weights w that are
-the same for all cells of a kind: 1 for the cells that do not count, and for the misses
-a pair of which one follows from the other,
+Accuracy, precision, recall, F-beta and Jaccard's index are of this form. The constraint
+``g(p) = M`` is linear in p, so the constrained maximum is ``p = f / w`` with one weight
+w for each kind of cell: 1 for cells outside of the ratio, and for the misses
 
-    w_Y = 1 - r + r w_X,    r = d / c.
+.. math:: w_Y = 1 - r + r w_X, \qquad r = d / c.
 
-What the hits leave, the misses have. With T the share of the data that counts, and x
-and y that of the misses,
+Let T be the observed share of hits and misses, and x and y those of the misses. Then
 
-    x / w_X + y / w_Y = Q = T - H,
+.. math:: x / w_X + y / w_Y = Q = T - H
 
-a quadratic equation for w_X with one positive root. So any H between 0 and T gives a
-constrained maximum, and with it M and the statistic S: a limit is where a function of
-one variable first exceeds a given height.
+is a quadratic equation for ``w_X`` with one positive root. Each H in (0, T) thus gives
+a point of the profile (M and the statistic S), and a limit is the first crossing of a
+critical value by a function of one variable.
 
 References
 ----------
@@ -28,8 +26,7 @@ Tversky, A. (1977). Features of similarity. Psychological Review 84, 327-352.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -37,172 +34,152 @@ from scipy.special import expit
 from skci._typing import Array
 from skci.inference.intervals.statistic import Samples
 
-__all__ = ["Tversky", "as_tversky", "tversky_limits"]
+__all__ = ["as_tversky", "tversky_limits"]
+
+# The search variable is the log of the distance of logit(H / T) from its estimate.
+_FIRST_DISTANCE = 1e-3  # relative to that of the limit of a proportion
+_MAX_LOGIT = 40.0
+_GRID = np.linspace(0, 1, 32)
+_HALF_GRID = np.geomspace(1e-3, 1, 7)
+_ZOOM_GRID = np.concatenate([-_HALF_GRID[::-1], [0], _HALF_GRID])  # dense at the guess
+_MAX_ZOOMS = 20
+_TOLERANCE = 0.03  # width of a bracket that is left to interpolation
+_MARGIN = 0.01  # relative distance of a guess from the ends of its bracket
 
 
-# The search goes by the logit of H / T, and by the logarithm of the way on it.
-_NEAREST = 1e-3  # first stop, relative to how far the limit of a proportion is
-_FARTHEST = 40.0  # logit at which hits or misses are as good as gone
-_FAN = np.linspace(0, 1, 32)
-_CLOSER = np.geomspace(1e-3, 1, 7)
-_ZOOM = np.concatenate([-_CLOSER[::-1], [0], _CLOSER])  # closest around a guess
-_NARROW = 0.03  # what is left to interpolation
-_MARGIN = 0.01  # of what is searched, at its ends, where no guess may be
-_LOOKS = 20
+def as_tversky(functional: Any) -> Array | None:
+    """Coefficients of a Tversky ratio, from ``functional.ratio``; None for others.
 
-
-class Tversky(NamedTuple):
-    """A Tversky ratio, by what is known of each cell."""
-
-    numerator: tuple[float, ...]
-    denominator: tuple[float, ...]
-    hit: tuple[bool, ...]
-    heavy: tuple[bool, ...]
-    light: tuple[bool, ...]
-    """The misses of either kind: X and Y."""
-    cost: tuple[float, ...]
-    """1 for heavy misses, r for light ones."""
-
-
-def as_tversky(functional: Any) -> Tversky | None:
-    """Recognise a Tversky ratio by its coefficients, ``functional.ratio``."""
+    Returns
+    -------
+    array of shape (3, m) or None
+        Coefficients in the numerator and in the denominator, and cost of a miss
+        relative to the costlier kind: 1 in X, r in Y, 0 elsewhere.
+    """
     ratio = getattr(functional, "ratio", None)
     if ratio is None:
         return None
-    numerator, denominator = ratio
-    cells = list(zip(numerator, denominator, strict=True))
+    cells = list(zip(*ratio, strict=True))
     hits = {(a, b) for a, b in cells if a != 0}
     costs = {b for a, b in cells if a == 0 and b != 0}
     if min(map(min, cells)) < 0 or len(hits) != 1 or len(costs) not in (1, 2):
         return None
-    cost = tuple(0.0 if a else b / max(costs) for a, b in cells)
-    return Tversky(
-        numerator,
-        denominator,
-        hit=tuple(a > 0 for a, _ in cells),
-        heavy=tuple(each == 1 for each in cost),
-        light=tuple(0 < each < 1 for each in cost),
-        cost=cost,
-    )
+    return np.array([*ratio, [0.0 if a else b / max(costs) for a, b in cells]])
 
 
 def tversky_limits(
-    samples: Samples,
-    ratios: Sequence[Tversky],
-    which: Array,
-    crit: Array,
-    bounds: Array,
+    samples: Samples, coefficients: Array, crit: Array, bounds: Array
 ) -> Array:
-    """Limits of the ratios `which` of J samples, shape (J, 2).
+    """Limits of Tversky ratios of J samples, shape (J, 2).
 
-    There are some where there are hits to lose, or misses, and the statistic gets as
-    far as that; if not, the limit is the end of the range.
+    A limit is the boundary of the range where the sample has no hits to lose (lower) or
+    no misses (upper), and where the statistic does not reach the critical value.
     """
     limits = bounds.copy()
-    cells = np.array([ratios[k] for k in which])
-    lost = cells[:, [2, 5]] * samples.counts[:, np.newaxis]
-    owner, end = np.nonzero(lost.any(-1))
+    movable = (coefficients[:, [0, 2]] > 0) & (samples.counts[:, np.newaxis] > 0)
+    owner, end = np.nonzero(movable.any(-1))
     if len(owner):
-        curve = _Curve(samples, owner, cells[owner])
-        found = _first_crossing(curve, 2.0 * end - 1, crit[owner])
-        limits[owner, end] = np.where(np.isnan(found), limits[owner, end], found)
+        profile = _Profile(samples, owner, coefficients[owner])
+        limits[owner, end] = _first_crossing(
+            profile, 2.0 * end - 1, crit[owner], default=bounds[owner, end]
+        )
     return limits
 
 
-class _Curve:
-    """Constrained maxima of ratios, by the logit of the share of the hits.
+class _Profile:
+    """Ratio and statistic at the constrained maxima, by ``logit(H / T)``.
 
     Parameters
     ----------
     samples : Samples
     owner : array
-        Which of the samples.
-    cells : array of shape (owners, 6, m)
-        Their ratios.
+        Sample of each profile.
+    coefficients : array of shape (owners, 3, m)
+        Of their ratios, see `as_tversky`.
     """
 
-    def __init__(self, samples: Samples, owner: Array, cells: Array) -> None:
+    def __init__(self, samples: Samples, owner: Array, coefficients: Array) -> None:
         self._samples, self._owner = samples, owner
+        self._numerator, self._denominator, self._cost = np.moveaxis(
+            coefficients[:, np.newaxis], 2, 0
+        )
+        self._hit = (self._numerator > 0).astype(float)
+        self._other = 1 - self._hit - self._cost
         self._f = samples.f[owner, np.newaxis]
-        shares = (self._f * cells[:, 2:5]).sum(-1)[..., np.newaxis]
-        self._hits, self._heavy, self._light = np.moveaxis(shares, 1, 0)
+        light = (self._cost > 0) & (self._cost < 1)
+        self._hits, self._heavy, self._light = (
+            (self._f * kind).sum(-1) for kind in (self._hit, self._cost == 1, light)
+        )
+        self._r = (light * self._cost).max(-1)
+        self._scale = self._numerator.max(-1)
         misses = self._heavy + self._light
         self._total = self._hits + misses
-        self._r = (cells[:, 4] * cells[:, 5]).max(-1, keepdims=True)
-        self._gain = cells[:, 0].max(-1, keepdims=True)
-        parts = np.moveaxis(cells[:, np.newaxis], 2, 0)
-        self._numerator, self._denominator, self._hit, *_, self._cost = parts
-        self._rest = 1 - self._hit - self._cost
         self.start = np.log(self._hits / misses)
-        """Where the data are."""
+        """Estimate of the logit."""
         n = samples.n[owner, np.newaxis]
         self.error = np.sqrt(self._total / (n * self._hits * misses))
         """Standard error of the logit."""
 
-    def at(self, place: Array) -> tuple[Array, Array]:
-        """Values and roots of the statistic at places, shape (owners, points)."""
-        hits, misses = self._total * expit(place), self._total * expit(-place)
+    def at(self, logit: Array) -> tuple[Array, Array]:
+        """Ratio and square root of the statistic, shape (owners, points)."""
+        hits, misses = self._total * expit(logit), self._total * expit(-logit)
         w_hit = (self._hits / hits)[..., np.newaxis]
         w_heavy = self._w_heavy(misses)[..., np.newaxis]
-        p = self._f / (self._rest + self._hit * w_hit + self._cost * w_heavy)
+        p = self._f / (self._other + self._hit * w_hit + self._cost * w_heavy)
         total = (self._denominator * p).sum(-1)
-        value = self._gain * hits / total
+        value = self._scale * hits / total
         slope = self._numerator - value[..., np.newaxis] * self._denominator
         influence = slope / total[..., np.newaxis]
         return value, self._samples.root(self._owner, p, influence)
 
     def _w_heavy(self, misses: Array) -> Array:
-        """Find the positive root w of ``r Q w^2 + b w - c = 0``; nothing cancels."""
+        """Positive root of ``r Q w^2 + b w - c = 0``, without cancellation."""
         r = self._r
         b = (1 - r) * misses - r * self._heavy - self._light
         c = (1 - r) * self._heavy
-        far = np.abs(b) + np.sqrt(b * b + 4 * r * c * misses)
-        return np.where(b > 0, 2 * c / far, far / (2 * r * misses))
+        q = np.abs(b) + np.sqrt(b * b + 4 * r * c * misses)
+        return np.where(b > 0, 2 * c / q, q / (2 * r * misses))
 
 
-def _first_crossing(curve: _Curve, side: Array, crit: Array) -> Array:
-    """Values where the root of the statistic first exceeds crit; NaN where never.
+def _first_crossing(
+    profile: _Profile, side: Array, crit: Array, default: Array
+) -> Array:
+    """Ratio where the root of the statistic first exceeds crit, or the default.
 
-    Going outward, a fan of stops finds the first that is beyond. Closer fans, around
-    where interpolation puts the crossing, narrow it down.
+    A coarse grid outward from the estimate brackets the first crossing; finer grids
+    around its inverse interpolation narrow the bracket.
     """
     side, crit = side[:, np.newaxis], crit[:, np.newaxis]
-    low = np.log(_NEAREST * np.minimum(crit * curve.error, 1))
-    high = np.log(_FARTHEST - side * curve.start)
-    way = low + (high - low) * _FAN
-    value, root = curve.at(curve.start + side * np.exp(way))
-    crosses = (root >= crit).any(-1)
-    for _ in range(_LOOKS):
-        near = _around_first(root >= crit)
-        way, value, excess = way[near], value[near], np.log(root[near] / crit)
-        low, high = way[:, :1], way[:, -1:]
-        guess, found = _at_zero(excess, np.stack([way, value]))
-        if not (crosses & (high - low > _NARROW)[:, 0]).any():
+    low = np.log(_FIRST_DISTANCE * np.minimum(crit * profile.error, 1))
+    high = np.log(_MAX_LOGIT - side * profile.start)
+    x = low + (high - low) * _GRID
+    value, root = profile.at(profile.start + side * np.exp(x))
+    exists = (root >= crit).any(-1)
+    for _ in range(_MAX_ZOOMS):
+        near = _neighbours_of_first(root >= crit)
+        x, value, excess = x[near], value[near], np.log(root[near] / crit)
+        low, high = x[:, :1], x[:, -1:]
+        guess, crossing = _interpolate_at_zero(excess, np.stack([x, value]))
+        if not (exists & (high - low > _TOLERANCE)[:, 0]).any():
             break
         margin = _MARGIN * (high - low)
-        guess = _within(low + margin, guess, high - margin)
-        way = guess + np.where(_ZOOM < 0, guess - low, high - guess) * _ZOOM
-        value, root = curve.at(curve.start + side * np.exp(way))
-    found = _within(value.min(-1), found[:, 0], value.max(-1))
-    return np.where(crosses, found, np.nan)
+        guess = np.fmin(np.fmax(guess, low + margin), high - margin)  # never NaN
+        x = guess + np.where(_ZOOM_GRID < 0, guess - low, high - guess) * _ZOOM_GRID
+        value, root = profile.at(profile.start + side * np.exp(x))
+    crossing = np.fmin(np.fmax(crossing[:, 0], value.min(-1)), value.max(-1))
+    return np.where(exists, crossing, default)
 
 
-def _around_first(beyond: Array) -> tuple[Array, Array]:
-    """Index of four neighbours, two of them before the first that is beyond."""
+def _neighbours_of_first(beyond: Array) -> tuple[Array, Array]:
+    """Index of four neighbours, two of them before the first that is True."""
     beyond[:, -1] = True
     first = np.maximum(np.minimum(beyond.argmax(-1) - 2, beyond.shape[1] - 4), 0)
     return np.arange(len(first))[:, np.newaxis], first[:, np.newaxis] + np.arange(4)
 
 
-def _at_zero(x: Array, y: Array) -> Array:
-    """Values at 0 of polynomials through points, by Neville's scheme."""
+def _interpolate_at_zero(x: Array, y: Array) -> Array:
+    """Values at 0 of interpolating polynomials, by Neville's algorithm."""
     for gap in range(1, x.shape[-1]):
         left, right = x[:, :-gap], x[:, gap:]
         y = (y[..., 1:] * left - y[..., :-1] * right) / (left - right)
     return y
-
-
-def _within(low: Array, x: Array, high: Array) -> Array:
-    """Draw x into a range; it is in there even where it is NaN."""
-    inside: Array = np.fmin(np.fmax(x, low), high)
-    return inside

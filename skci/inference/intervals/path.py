@@ -1,16 +1,23 @@
-"""The curve of constrained maxima of a functional, by Newton's method.
+r"""Newton's method on the path of constrained maxima of a multinomial likelihood.
 
-The constrained maxima (Aitchison and Silvey, 1958) form a curve. With a multiplier
-lambda they solve, as the weights of empirical likelihood do (Owen, 2001),
+The maxima of the likelihood subject to ``g(p) = M`` form a path as M varies. With
+multiplier :math:`\lambda` and influence values L they satisfy
 
-    p_i w_i = f_i,    w_i = 1 + lambda L_i(p) > 0,    f proportional to c,
+.. math:: p_i w_i = f_i, \qquad w_i = 1 + \lambda L_i(p) > 0,
 
-because multiplying the score equations by p and adding up leaves no multiplier for
-``sum p = 1``. The curve starts at ``p = f`` with ``lambda = 0``. Newton's method finds
-its points, with p and w as separate unknowns that both stay positive: a primal-dual
-interior point method, which does not mind empty cells. The last equation says which
-point: either ``g(p) = M``, or ``sqrt(S) = tau``, and then the limit itself is found
-without a search over M.
+where f are the observed proportions: multiplying the score equations by p and adding
+them up eliminates the multiplier of ``sum p = 1``. The path starts at ``p = f`` with
+:math:`\lambda = 0`. Newton's method treats p and w as separate unknowns and keeps both
+positive, as a primal-dual interior point method, so empty cells need no special care.
+One more equation selects a point of the path: ``g(p) = M``, or ``sqrt(S) = tau`` for
+the statistic S, which yields a confidence limit without a search over M.
+
+References
+----------
+Aitchison, J. and Silvey, S. D. (1958). Maximum-likelihood estimation of parameters
+subject to restraints. Annals of Mathematical Statistics 29, 813-828.
+
+Owen, A. B. (2001). Empirical Likelihood. Chapman & Hall/CRC.
 """
 
 from __future__ import annotations
@@ -23,36 +30,28 @@ import numpy as np
 from scipy.special import expit
 
 from skci._typing import Array
-from skci.inference.intervals.statistic import Samples, normalised
+from skci.inference.intervals.statistic import Samples, normalise
 from skci.measures.functional import Functional
 from skci.measures.registry import EDGE
 
-__all__ = [
-    "Array",
-    "Places",
-    "Points",
-    "Problem",
-    "Rows",
-    "newton",
-]
+__all__ = ["Batch", "PathPoint", "Problem", "ProfilePoint", "newton"]
 
-
-# Where a functional is defined.
-_NOTHING = 1e-80  # rows added to tell a value at empty cells from an undefined one
-_INFINITE = 1e25  # estimates beyond this are infinite: they divide by _NOTHING
+# Detection of undefined and infinite estimates.
+_TINY_COUNT = 1e-80  # added to cells; an estimate that depends on it is undefined
+_INFINITE = 1e25  # estimates beyond this are infinite: a division by _TINY_COUNT
 
 # Newton's method.
 _DIFFERENCE = 1e-5  # relative step of the forward differences in the Jacobian
-_TOLERANCE = 3e-5  # relative length of a last step; what is left is about its square
-_BOLD = (0.9, 0.97)  # most that a step takes of p or w; the latter in empty cells
-_ITERATIONS = 12  # steps before giving up
+_TOLERANCE = 3e-5  # relative size of the last step; the error is about its square
+_MAX_DECREASE = (0.9, 0.97)  # of p and w in a step; the latter in empty cells
+_MAX_STEPS = 12
 
 
 class Problem:
-    """Functionals of samples, and how to evaluate them.
+    """Functionals of samples, on the scale on which the path is computed.
 
-    Where the range is (a, inf) the functional is replaced by ``log(g - a)``, which
-    Newton's method likes better and the statistic does not notice.
+    A functional with range (a, inf) is replaced by ``log(g - a)``, for which Newton's
+    method converges better; the statistic is invariant.
 
     Parameters
     ----------
@@ -60,8 +59,9 @@ class Problem:
     functionals : sequence of callables
         Each is evaluated for all its samples at once.
     which : array of shape (J,)
-        Which is the functional of each sample, ascending.
+        Index of the functional of each sample, ascending.
     bounds : array of shape (J, 2)
+        Range of each functional.
     """
 
     def __init__(
@@ -75,246 +75,224 @@ class Problem:
         self._functionals, self._which = functionals, which
         counts = samples.counts
         cells = counts.shape[-1]
-        self.most = np.where(counts > 0, *_BOLD)
-        self.nudges = 1 + _DIFFERENCE * np.eye(cells + 1, cells, -1)
+        self.max_decrease = np.where(counts > 0, *_MAX_DECREASE)
+        self.differences = 1 + _DIFFERENCE * np.eye(cells + 1, cells, -1)
         finite: Array = np.abs(bounds) < np.inf
-        self.bounded = finite[:, 0] & finite[:, 1]
-        self.log = finite[:, 0] & ~finite[:, 1]
-        self._any_log = bool(self.log.any())
+        self._bounded = finite[:, 0] & finite[:, 1]
+        self._log = finite[:, 0] & ~finite[:, 1]
+        self._any_log = bool(self._log.any())
 
-        # Nothing in the empty cells, in two ways; and two rows spread over all cells.
-        ways = _NOTHING * np.stack([np.ones(cells), 1 + np.arange(cells)])
-        rows = counts[:, np.newaxis] + np.vstack([ways, np.full(cells, 2 / cells)])
-        p = normalised(rows)
+        # Two different tiny additions, and two observations spread over all cells.
+        tiny = _TINY_COUNT * np.stack([np.ones(cells), 1 + np.arange(cells)])
+        added = np.vstack([tiny, np.full(cells, 2 / cells)])
+        p = normalise(counts[:, np.newaxis] + added)
         everyone = np.arange(len(counts))
         value, influence = self.evaluate(everyone, p)
-        self.estimate = self.on_scale(everyone[:, np.newaxis], value[:, :2])
-        self.inner, self.inner_value, self.inner_slope = (
+        self._estimates = self.to_functional(everyone[:, np.newaxis], value[:, :2])
+        self.estimate = self._estimates[:, 0]
+        self.interior, self.interior_value, self.interior_influence = (
             each[:, 2] for each in (p, value, influence)
         )
-        variance = (self.inner * self.inner_slope**2).sum(-1)
-        self.inner_error = np.sqrt(variance / samples.n)
-
-    def raw(self, owner: Array, p: Array) -> tuple[Array, Array]:
-        """Values and influence values of functionals `owner`, in order, at p."""
-        which = self._which[owner]
-        if which[0] == which[-1]:
-            return self._functionals[which[0]](p)[:2]
-        value, influence = np.empty(p.shape[:-1]), np.empty(p.shape)
-        ends = np.searchsorted(which, np.arange(len(self._functionals) + 1)).tolist()
-        for functional, first, last in zip(
-            self._functionals, ends, ends[1:], strict=False
-        ):
-            if first < last:
-                part = slice(first, last)
-                value[part], influence[part], _ = functional(p[part])
-        return value, influence
+        variance = (self.interior * self.interior_influence**2).sum(-1)
+        self.standard_error = np.sqrt(variance / samples.n)
 
     def evaluate(self, owner: Array, p: Array) -> tuple[Array, Array]:
-        """Values, or their logarithms, and influence values at (owners, points, m)."""
-        value, influence = self.raw(owner, p)
+        """Values, or their logs, and influence values at p of shape (owners, k, m)."""
+        which = self._which[owner]
+        if which[0] == which[-1]:
+            value, influence, _ = self._functionals[which[0]](p)
+        else:
+            cuts = np.flatnonzero(np.diff(which)) + 1
+            pairs = zip(which[np.r_[0, cuts]], np.split(p, cuts), strict=True)
+            results = [self._functionals[k](part) for k, part in pairs]
+            value = np.concatenate([each[0] for each in results])
+            influence = np.concatenate([each[1] for each in results])
         if not self._any_log:
             return value, influence
-        log = self.log[owner, np.newaxis]
+        log = self._log[owner, np.newaxis]
         above = value - self.bounds[owner, :1]
         value = np.where(log, np.log(above), value)
         return value, influence / np.where(log, above, 1)[..., np.newaxis]
 
-    def on_scale(self, owner: Array, value: Array) -> Array:
-        """From values as `evaluate` gives them to those of the functionals."""
+    def to_functional(self, owner: Array, value: Array) -> Array:
+        """Values of the functionals from those of `evaluate`."""
         low = self.bounds[owner, 0]
-        return np.where(self.log[owner], np.exp(value) + low, value)
+        return np.where(self._log[owner], np.exp(value) + low, value)
 
-    def off_scale(self, owner: Array, value: Array) -> Array:
-        """Inverse of `on_scale`."""
+    def from_functional(self, owner: Array, value: Array) -> Array:
+        """Inverse of `to_functional`."""
         low = self.bounds[owner, 0]
-        return np.where(self.log[owner], np.log(value - low), value)
+        return np.where(self._log[owner], np.log(value - low), value)
 
-    def line(self, owner: Array, value: Array) -> Array:
-        """From values to a scale without ends: logit, log, or arsinh of the errors."""
+    def to_line(self, owner: Array, value: Array) -> Array:
+        """Map to the real line: by logit, log, or arsinh of standard errors."""
         low, high = self.bounds[owner].T
-        errors = (value - self.inner_value[owner]) / self.inner_error[owner]
-        free = np.where(self.log[owner], value, np.arcsinh(errors))
+        z = (value - self.interior_value[owner]) / self.standard_error[owner]
+        unbounded = np.where(self._log[owner], value, np.arcsinh(z))
         logit = np.log((value - low) / (high - value))
-        return np.where(self.bounded[owner], logit, free)
+        return np.where(self._bounded[owner], logit, unbounded)
 
-    def off_line(self, owner: Array, place: Array) -> Array:
-        """Inverse of `line`."""
+    def from_line(self, owner: Array, x: Array) -> Array:
+        """Inverse of `to_line`."""
         low, high = self.bounds[owner].T
-        errors = np.sinh(place) * self.inner_error[owner]
-        free = np.where(self.log[owner], place, self.inner_value[owner] + errors)
-        return np.where(self.bounded[owner], low + (high - low) * expit(place), free)
+        shifted = self.interior_value[owner] + np.sinh(x) * self.standard_error[owner]
+        unbounded = np.where(self._log[owner], x, shifted)
+        return np.where(self._bounded[owner], low + (high - low) * expit(x), unbounded)
 
-    def end(self, owner: Array, side: Array) -> Array:
-        """Give the ends of the ranges as values of `evaluate`."""
-        end = self.bounds[owner, (side > 0).astype(int)]
-        return np.where(self.log[owner], side * np.inf, end)
+    def has_interior_limit(self) -> Array:
+        """Whether a limit has to be computed, shape (J, 2).
 
-    def has_limits(self) -> Array:
-        """Whether a limit is to be looked for, shape (J, 2).
-
-        Not where the estimate is at that end of the range, and not where it is
-        undefined: where it depends on how nothing is spread over the cells.
+        Not where the estimate lies on that boundary of the range, nor where it is
+        undefined, that is, depends on tiny additions to the cells.
         """
-        one, other = self.estimate.T
-        same = np.abs(one - other) <= EDGE**0.5 * (1 + np.abs(one))
-        infinite = self.estimate.min(-1) > _INFINITE
+        first, second = self._estimates.T
+        defined = np.abs(first - second) <= EDGE**0.5 * (1 + np.abs(first))
+        infinite = self._estimates.min(-1) > _INFINITE
         low, high = self.bounds.T
-        below = (one < high - EDGE) & ~infinite
-        inside: Array = np.array([one > low + EDGE, below]) & (same | infinite)
-        return inside.T
+        off_boundary = np.array([first > low + EDGE, (first < high - EDGE) & ~infinite])
+        result: Array = off_boundary & (defined | infinite)
+        return result.T
 
 
-class Rows:
-    """Arrays with a common first axis or more."""
+class Batch:
+    """Arrays with common leading axes, indexed and assigned to like one array."""
 
-    def take(self, rows: Any) -> Self:
-        """Take some of the rows."""
-        return type(self)(*[each[rows] for each in vars(self).values()])
+    def __getitem__(self, index: Any) -> Self:
+        return type(self)(*[each[index] for each in vars(self).values()])
 
-    __getitem__ = take
-
-    def put(self, rows: Any, others: Self) -> None:
-        """Overwrite some of the rows."""
-        for mine, other in zip(vars(self).values(), vars(others).values(), strict=True):
-            mine[rows] = other
-
-    def fold(self, shape: tuple[int, ...]) -> Self:
-        """Give the first axis another shape."""
-        return type(self)(
-            *[each.reshape(*shape, *each.shape[1:]) for each in vars(self).values()]
-        )
+    def __setitem__(self, index: Any, new: Self) -> None:
+        for name, each in vars(self).items():
+            each[index] = vars(new)[name]
 
 
 @dataclass
-class Places(Rows):
-    """Places to start from: weights p and w, and the multiplier."""
+class PathPoint(Batch):
+    """Unknowns of Newton's method: probabilities p, weights w and multiplier."""
 
     p: Array
     w: Array
     multiplier: Array
-
-    def mixed(self, others: Places, share: Array) -> Places:
-        """Go a share of the way to other places."""
-        part = share[:, np.newaxis]
-        return Places(
-            (1 - part) * self.p + part * others.p,
-            (1 - part) * self.w + part * others.w,
-            (1 - share) * self.multiplier + share * others.multiplier,
-        )
+    """The last axis has length one."""
 
 
 @dataclass
-class Points(Places):
-    """Points of the curves of some functionals, and what is known of them."""
+class ProfilePoint(PathPoint):
+    """Point of the path, with the profile there."""
 
     value: Array
     root: Array
-    """Root of the statistic."""
-    speed: Array
-    """Derivative of the value in the root, along the curve."""
-    top: Array
-    """Whether the likelihood is at a maximum there and not at a saddle."""
+    """Square root of the statistic."""
+    tangent: Array
+    """Derivative of the value with respect to the root along the path."""
+    is_maximum: Array
+    """Whether the constrained likelihood has a maximum and not a saddle."""
 
 
 def newton(
-    problem: Problem,
-    owner: Array,
-    start: Places,
-    target: Array,
-    *,
-    by_root: bool,
-    f: Array | None = None,
-) -> tuple[Points, Array]:
-    """Points of the curves whose root, or value, is the target; which were reached."""
-    f = problem.samples.f[owner] if f is None else f
+    problem: Problem, owner: Array, f: Array, x: PathPoint, target: Array, by_root: bool
+) -> tuple[ProfilePoint, Array]:
+    """Points of the path of samples `owner` at targets, and which of them converged.
+
+    A target is a value of ``problem.evaluate``, or a root of the statistic. Proportions
+    f may differ from those of the samples; x are starting points.
+    """
     rows = np.arange(len(owner))
-    reached = np.zeros(len(owner), dtype=bool)
-    active = start
-    for _ in range(_ITERATIONS):
-        active, length = _step(problem, owner, f, active, target, by_root)
-        if len(rows) == len(reached):
-            points = active
+    converged = np.zeros(len(owner), dtype=bool)
+    for _ in range(_MAX_STEPS):
+        x, size = _step(problem, owner, f, x, target, by_root)
+        if len(rows) == len(converged):
+            points = x
         else:
-            points.put(rows, active)
-        going = (length >= _TOLERANCE) & (length < np.inf)
+            points[rows] = x
+        converged[rows] = size < _TOLERANCE
+        going = (size >= _TOLERANCE) & (size < np.inf)
+        if not going.any():
+            break
         if not going.all():
-            reached[rows] = length < _TOLERANCE
-            if not going.any():
-                break
-            rows, owner, target, f = rows[going], owner[going], target[going], f[going]
-            active = active.take(going)
-    return points, reached
+            rows, owner, f = rows[going], owner[going], f[going]
+            x, target = x[going], target[going]
+    return points, converged
 
 
 def _step(
-    problem: Problem, owner: Array, f: Array, at: Places, target: Array, by_root: bool
-) -> tuple[Points, Array]:
-    """One step for each point, and its relative length; infinite if there is none.
+    problem: Problem, owner: Array, f: Array, x: PathPoint, target: Array, by_root: bool
+) -> tuple[ProfilePoint, Array]:
+    """Damped Newton step and its relative size before damping; infinite if singular.
 
-    The unknowns are the relative changes of p and the change of the multiplier.
+    The unknowns of the linear system are the relative changes of p and the change of
+    the multiplier.
     """
-    p, w = at.p, at.w
-    multiplier = at.multiplier[:, np.newaxis]
+    p, w, multiplier = x.p, x.w, x.multiplier
     cells = p.shape[-1]
-    near = normalised(p[:, np.newaxis] * problem.nudges)
-    value, influence = problem.evaluate(owner, near)
-    root = problem.samples.root(owner, near, influence)
-    slope = influence[:, 0]
-    value_slope = slope * p
+    nearby = normalise(p[:, np.newaxis] * problem.differences)
+    value, influence = problem.evaluate(owner, nearby)
+    root = problem.samples.root(owner, nearby, influence)
+    value_slope = influence[:, 0] * p
     root_slope = (root[:, 1:] - root[:, :1]) / _DIFFERENCE
-    bend = (influence[:, 1:] - influence[:, :1]) / _DIFFERENCE
-    curvature = multiplier[..., np.newaxis] * bend.swapaxes(1, 2)
+    constraint = root_slope if by_root else value_slope
+    jacobian, sign = _jacobian(w, multiplier, influence, constraint, not by_root)
 
-    jacobian = np.zeros((len(p), cells + 1, cells + 1))
-    diagonal = jacobian.reshape(len(p), -1)[:, : -1 : cells + 2]
-    jacobian[:, :cells, :cells] = curvature
-    diagonal += w
-    jacobian[:, :cells, cells] = slope
-    jacobian[:, cells, :cells] = root_slope if by_root else value_slope
-    sign: Array = np.full(len(p), np.nan)
-    if not by_root:
-        sign = np.linalg.slogdet(jacobian)[0]
-        # Without the curvature, Newton's method does not stop at a saddle.
-        if (sign > 0).any():
-            jacobian[sign > 0, :cells, :cells] -= curvature[sign > 0]
-    # The second column is a unit of the target: the way onward along the curve.
-    needed = f / p
+    ratio = f / p
     right = np.zeros((len(p), cells + 1, 2))
-    right[:, :cells, 0] = needed - 1 - multiplier * slope
+    right[:, :cells, 0] = ratio - 1 - multiplier * influence[:, 0]
     right[:, cells, 0] = target - (root if by_root else value)[:, 0]
-    right[:, cells, 1] = 1
-    solution, possible = _solve(jacobian, right)
-
-    dp, onward = solution[:, :cells, 0], solution[:, :cells, 1]
-    dw = needed / w - 1 - dp
-    length = np.maximum(np.abs(dp), np.abs(dw)).max(-1)
-    shrinks = -(np.minimum(dp, dw) / problem.most[owner]).min(-1)
-    share = 1 / np.maximum(shrinks, 1)[:, np.newaxis]
-    dp = share * dp
-    if by_root and (length < _TOLERANCE).any():
+    right[:, cells, 1] = 1  # change of the target by one: the tangent of the path
+    solution, solvable = _solve(jacobian, right)
+    dp, along = solution[:, :cells, 0], solution[:, :cells, 1]
+    dw = ratio / w - 1 - dp
+    size = np.maximum(np.abs(dp), np.abs(dw)).max(-1)
+    decrease = -(np.minimum(dp, dw) / problem.max_decrease[owner]).min(-1)
+    damping = 1 / np.maximum(decrease, 1)[:, np.newaxis]
+    dp = damping * dp
+    if by_root and (size < _TOLERANCE).any():
         sign = np.linalg.slogdet(jacobian)[0]
-    speed = (value_slope * onward).sum(-1) / (root_slope * onward).sum(-1)
-    new = Points(
-        p=normalised(p + p * dp),
-        w=w + w * share * dw,
-        multiplier=(multiplier + share * solution[:, cells, :1])[:, 0],
+    tangent = (value_slope * along).sum(-1) / (root_slope * along).sum(-1)
+    new = ProfilePoint(
+        p=normalise(p + p * dp),
+        w=w + w * damping * dw,
+        multiplier=multiplier + damping * solution[:, cells, :1],
         value=value[:, 0] + (value_slope * dp).sum(-1),
         root=root[:, 0] + (root_slope * dp).sum(-1),
-        speed=speed,
-        top=(sign * speed if by_root else sign) < 0,  # alike, by Cramer's rule
+        tangent=tangent,
+        # By Cramer's rule the two determinants differ by the tangent as a factor.
+        is_maximum=(sign * tangent if by_root else sign) < 0,
     )
-    return new, np.where(possible & np.isfinite(length), length, np.inf)
+    return new, np.where(solvable & np.isfinite(size), size, np.inf)
+
+
+def _jacobian(
+    w: Array, multiplier: Array, influence: Array, constraint: Array, by_value: bool
+) -> tuple[Array, Array]:
+    """Jacobian of the equations of the path, and the sign of its determinant.
+
+    The sign is computed by value only: positive at a saddle of the likelihood, where
+    leaving out the curvature keeps Newton's method from converging to it.
+    """
+    count, cells = w.shape
+    differences = (influence[:, 1:] - influence[:, :1]) / _DIFFERENCE
+    curvature = multiplier[..., np.newaxis] * differences.swapaxes(1, 2)
+    jacobian = np.zeros((count, cells + 1, cells + 1))
+    jacobian[:, :cells, :cells] = curvature
+    diagonal = jacobian.reshape(count, -1)[:, : -1 : cells + 2]
+    diagonal += w
+    jacobian[:, :cells, cells] = influence[:, 0]
+    jacobian[:, cells, :cells] = constraint
+    sign: Array = np.full(count, np.nan)
+    if by_value:
+        sign = np.linalg.slogdet(jacobian)[0]
+        if (sign > 0).any():
+            jacobian[sign > 0, :cells, :cells] -= curvature[sign > 0]
+    return jacobian, sign
 
 
 def _solve(matrix: Array, right: Array) -> tuple[Array, Array]:
     """Solutions of linear systems, and which of the systems are finite."""
-    possible: Array = np.isfinite(matrix.sum((1, 2)) + right.sum((1, 2)))
-    if not possible.all():
-        keep = possible[:, np.newaxis, np.newaxis]
+    finite: Array = np.isfinite(matrix.sum((1, 2)) + right.sum((1, 2)))
+    if not finite.all():
+        keep = finite[:, np.newaxis, np.newaxis]
         matrix = np.where(keep, matrix, np.eye(matrix.shape[-1]))
         right = np.where(keep, right, 0)
     try:
-        return np.linalg.solve(matrix, right), possible
+        return np.linalg.solve(matrix, right), finite
     except np.linalg.LinAlgError:
-        return np.linalg.pinv(matrix) @ right, possible
+        return np.linalg.pinv(matrix) @ right, finite

@@ -1,333 +1,305 @@
-"""Two roads to a score limit, along the curve of constrained maxima.
+"""Score limits of general functionals, on the path of constrained maxima.
 
-The short one lands at once on four points of the curve, the last one the limit, and
-believes it when nothing speaks against it: the distances between the points are those
-that the speeds at the points promise, which they are not when S turns back in between;
-the same cells are kept empty at all of them; and no likelier place is known. Whatever
-does not converge or is not believed takes the sure road: along the curve from its
-start, step by step, with an eye on other maxima of the likelihood.
+Newton's method first solves at once for four points of the path, of which the last is
+the limit (`newton_jump`). The solution is accepted if all four are maxima; if secants
+between them agree with the tangents, which they do not where the profile turns back;
+if the same cells are fitted by zero at all four; and if no starting point shows a
+competing maximum. Otherwise the path is followed from the data by continuation, with a
+search for competing maxima at each step (`follow_path`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from skci.inference.intervals.path import Array, Places, Points, Problem, Rows, newton
-from skci.inference.intervals.statistic import Samples, filled
-from skci.measures.functional import Functional
+from skci._typing import Array
+from skci.inference.intervals.path import (
+    Batch,
+    PathPoint,
+    Problem,
+    ProfilePoint,
+    newton,
+)
+from skci.inference.intervals.statistic import smooth
 
-__all__ = ["LANDINGS", "road_limits", "road_roots"]
+__all__ = ["LEVELS", "path_limits", "path_roots"]
 
-_FAN = 2 ** np.linspace(-3, 3, 19)  # tilts, relative to what a linear one would need
+_STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt of a linear functional
+_FITTED_ZERO = 0.05  # expected count below which an empty cell is fitted by zero
 
-# The short road.
-LANDINGS = np.array([0.4, 0.6, 0.8, 1.0])  # roots, relative to the critical value
-_RESTARTS = 3  # further rounds of landing, from neighbours that were reached
-_STEADY = 2.0  # how far a mean speed may lie outside of the speeds at both ends
-_STARVED = 0.05  # expected rows in a cell that is kept empty, and
-_BARELY = 0.25  # its weight w if it is so only just
-_LIKELIER = 1e-9  # gain in log-likelihood per row
+# Newton jump.
+LEVELS = np.array([0.4, 0.6, 0.8, 1.0])  # roots, relative to the critical value
+_RETRIES = 3  # from neighbouring points that converged
+_SECANT_FACTOR = 2.0  # how far a secant may lie outside of the tangents at its ends
+_FIRM_WEIGHT = 0.25  # w above which a fitted zero is far from becoming positive
+_MIN_GAIN = 1e-9  # in log-likelihood per observation, of a competing maximum
 
-# The sure road, on a scale without ends such as the logit.
-_RIVAL_FILLS = 2.0, 0.4, 0.08, 0.0  # rows added to follow another maximum from inside
-_TILT, _UNTIED = 0.02, 1e-10  # for each of them, and at least, for ties are forks
-_AGREE = 1e-6  # roots nearer than this are the same
-_FIRST_STEP, _LONGEST_STEP, _SHORTEST_STEP = 0.02, 1.0, 1e-8
-_STRIDE = 0.1  # what a step should add to the root, relative to the critical value
-_CAREFUL_STEP = 1e-3  # the longest from one maximum to another where S is lower
-_MOST_STEPS = 200
-_FAR = 25.0  # a limit beyond this is the end of the range
+# Path following, with steps on the real line, such as those of the logit.
+_PSEUDO_COUNTS = 2.0, 0.4, 0.08, 0.0  # homotopy from the interior to another maximum
+_TILT, _MIN_TILT = 0.02, 1e-10  # per pseudo-count and at least: the path forks at ties
+_ROOT_TOLERANCE = 1e-6
+_FIRST_STEP, _MAX_STEP, _MIN_STEP = 0.02, 1.0, 1e-8
+_ROOT_INCREMENT = 0.1  # aimed at in a step, relative to the critical value
+_SWITCH_STEP = 1e-3  # below which S may decrease as another maximum takes over
+_MAX_STEPS = 200
+_FAR = 25.0  # a limit beyond this is the boundary of the range
 
 
-def road_limits(
-    samples: Samples,
-    functionals: Sequence[Functional],
-    which: Array,
-    crit: Array,
-    bounds: Array,
-) -> Array:
-    """Limits of the functionals `which` of J samples, shape (J, 2)."""
-    problem = Problem(samples, functionals, which, bounds)
-    limits = bounds.copy()
-    owner, end = np.nonzero(problem.has_limits())
+def path_limits(problem: Problem, crit: Array) -> Array:
+    """Limits at which the root of the statistic is crit, shape (J, 2)."""
+    limits = problem.bounds.copy()
+    owner, end = np.nonzero(problem.has_interior_limit())
     if len(owner):
-        quest = _set_out(problem, owner, 2.0 * end - 1, crit[owner])
-        value, believed = _land(problem, quest)
-        left = np.flatnonzero(~believed)
-        if len(left):
-            value[left] = _walk(problem, quest.take(left))
-        limits[owner, end] = problem.on_scale(owner, value)
+        search = initialise(problem, owner, 2.0 * end - 1, crit[owner])
+        value, accepted = newton_jump(problem, search)
+        rest = np.flatnonzero(~accepted)
+        if len(rest):
+            value[rest] = follow_path(problem, search[rest])
+        limits[owner, end] = problem.to_functional(owner, value)
     return limits
 
 
-def road_roots(
-    samples: Samples,
-    functionals: Sequence[Functional],
-    which: Array,
-    nulls: Array,
-    bounds: Array,
-) -> Array:
+def path_roots(problem: Problem, nulls: Array) -> Array:
     """Signed roots of the statistic at nulls; NaN where no maximum was found."""
-    problem = Problem(samples, functionals, which, bounds)
     owner = np.arange(len(nulls))
-    target = problem.off_scale(owner, nulls)
-    side = np.where(target > problem.inner_value, 1.0, -1.0)
-    quest = _set_out(problem, owner, side, np.ones(len(nulls)))
-    points, found = _likeliest(problem, quest, quest.nearest(target), target)
-    sign = np.where(problem.estimate[:, 0] < nulls, -1, 1)
+    target = problem.from_functional(owner, nulls)
+    side = np.where(target > problem.interior_value, 1.0, -1.0)
+    search = initialise(problem, owner, side, np.ones(len(nulls)))
+    start = search.nearest(target)
+    points, found = _constrained_maximum(problem, search, start, target)
+    sign = np.where(problem.estimate < nulls, -1, 1)
     return np.where(found, sign * points.root, np.nan)
 
 
 @dataclass
-class _Quest(Rows):
-    """Limits to be found: whose, on which side, and a fan of places on the way."""
+class SearchState(Batch):
+    """Limits to find, and starting points on the way to them, shape (owners, k)."""
 
     owner: Array
     side: Array
     """Lower -1, upper 1."""
     crit: Array
-    fan: Places
+    starts: PathPoint
     value: Array
     root: Array
-    """Root of the statistic."""
+    """Square root of the statistic at the starting points."""
 
-    def nearest(self, target: Array) -> Places:
-        """Places of the fan with values next to the targets."""
+    def nearest(self, target: Array) -> PathPoint:
+        """Return the starting points with values nearest to the targets."""
         nearest = np.abs(self.value - target[:, np.newaxis]).argmin(-1)
-        return self.fan.take((np.arange(len(target)), nearest))
+        return self.starts[np.arange(len(target)), nearest]
 
 
-def _set_out(problem: Problem, owner: Array, side: Array, crit: Array) -> _Quest:
-    """Look outward from the data.
+def initialise(problem: Problem, owner: Array, side: Array, crit: Array) -> SearchState:
+    """Choose starting points outward from the data, as if functionals were linear.
 
-    The fan would be on the curves if the functionals were linear. Its places are
-    ``q / (1 - u r)`` with ``r = L / max L``, frozen at the inner points q.
+    They are ``p = q / (1 - u L / max L)``, normalised, with the influence values L at
+    the interior points q.
     """
-    inner = problem.inner[owner]
-    slope = side[:, np.newaxis] * problem.inner_slope[owner]
-    top = slope.max(-1)
-    needed = crit * top / (problem.samples.n * problem.inner_error)[owner]
-    u = -np.expm1(np.log1p(-np.minimum(needed, 0.9))[:, np.newaxis] * _FAN)
-    p = inner[:, np.newaxis] / (
-        1 - u[..., np.newaxis] * (slope.T / top).T[:, np.newaxis]
-    )
+    q = problem.interior[owner]
+    slope = side[:, np.newaxis] * problem.interior_influence[owner]
+    steepest = slope.max(-1)
+    tilt = crit * steepest / (problem.samples.n * problem.standard_error)[owner]
+    u = -np.expm1(np.log1p(-np.minimum(tilt, 0.9))[:, np.newaxis] * _STARTS)
+    relative = (slope.T / steepest).T[:, np.newaxis]
+    p = q[:, np.newaxis] / (1 - u[..., np.newaxis] * relative)
     total = p.sum(-1)
     p /= total[..., np.newaxis]
-    multiplier = -(side / top)[:, np.newaxis] * u * total
+    multiplier = (-(side / steepest)[:, np.newaxis] * u * total)[..., np.newaxis]
     value, influence = problem.evaluate(owner, p)
-    w = np.maximum(1 + multiplier[..., np.newaxis] * influence, 0.1)
+    w = np.maximum(1 + multiplier * influence, 0.1)
     root = problem.samples.root(owner, p, influence)
-    return _Quest(owner, side, crit, Places(p, w, multiplier), value, root)
+    return SearchState(owner, side, crit, PathPoint(p, w, multiplier), value, root)
 
 
-# --------------------------------------------------------------------------------------
-# The short road
-# --------------------------------------------------------------------------------------
-
-
-def _land(problem: Problem, quest: _Quest) -> tuple[Array, Array]:
-    """Values at the limits, and which of them to believe."""
-    goals = quest.crit[:, np.newaxis] * LANDINGS
-    owner, side = (np.repeat(x, len(LANDINGS)) for x in (quest.owner, quest.side))
-    start, goal = _between(quest, goals), goals.ravel()
-    points, reached = newton(problem, owner, start, goal, by_root=True)
-    reached &= points.multiplier * side < 0
-    for _ in range(_RESTARTS):
-        if reached.all():
-            break
-        todo, donor = _neighbours(reached)
-        if not len(todo):
-            break
-        new, arrived = newton(
-            problem, owner[todo], points.take(donor), goal[todo], by_root=True
-        )
-        points.put(todo, new)
-        reached[todo] = arrived & (new.multiplier * side[todo] < 0)
-    points = points.fold(goals.shape)
-    last = points.take((slice(None), -1))
-    believed: Array = (
-        (reached.reshape(goals.shape) & points.top).all(-1)
-        & _is_steady(quest, points, goals)
-        & _is_settled(problem, quest, points)
-        & ~_is_outdone(problem, quest, last)
-    )
-    return last.value, believed
-
-
-def _between(quest: _Quest, goals: Array) -> Places:
-    """Interpolate in the fan where the root first exceeds the goals."""
-    beyond = quest.root[:, np.newaxis] >= goals[..., np.newaxis]
-    far = np.maximum(beyond.argmax(-1), 1).ravel()
-    rows = np.repeat(np.arange(len(goals)), goals.shape[1])
-    low, high = quest.root[rows, far - 1], quest.root[rows, far]
-    share = np.clip((goals.ravel() - low) / (high - low), 0, 1)
-    before, after = quest.fan.take((rows, far - 1)), quest.fan.take((rows, far))
-    return before.mixed(after, share)
-
-
-def _neighbours(reached: Array) -> tuple[Array, Array]:
-    """Points that were not reached, and others next to them that were."""
-    reached = reached.reshape(-1, len(LANDINGS))
-    toward = np.zeros(reached.shape, dtype=int)
-    toward[:, :-1] += reached[:, 1:]
-    toward[:, 1:] = np.where(reached[:, :-1], -1, toward[:, 1:])
-    todo = np.flatnonzero(~reached & (toward != 0))
-    return todo, todo + toward.ravel()[todo]
-
-
-def _is_steady(quest: _Quest, points: Points, goals: Array) -> Array:
-    """Whether mean speeds between points are like the speeds at the points."""
-    side = quest.side[:, np.newaxis]
-    speed = points.speed * side
-    mean = np.diff(points.value * side) / np.diff(goals)
-    slow = np.minimum(speed[:, 1:], speed[:, :-1])
-    fast = np.maximum(speed[:, 1:], speed[:, :-1])
-    steady = (mean > slow / _STEADY) & (mean < fast * _STEADY) & (slow > 0)
-    every: Array = steady.all(-1)
-    return every
-
-
-def _is_settled(problem: Problem, quest: _Quest, points: Points) -> Array:
-    """Whether a cell without rows is kept empty at each of the points or at none.
-
-    If one is only just kept empty, or comes in on the way, the likelihood may have
-    two maxima.
-    """
-    empty = _kept_empty(problem, quest.owner[:, np.newaxis], points)
-    firmly = empty & (points.w > _BARELY)
-    settled: Array = np.all(firmly.all(1) | ~empty.any(1), axis=-1)
-    return settled
-
-
-def _is_outdone(problem: Problem, quest: _Quest, points: Points) -> Array:
-    """Whether a place of the fan that is further out is likelier.
-
-    The log-likelihood is concave, so some place between that one and the data has the
-    value of the point and is likelier, too.
-    """
-    f = problem.samples.f[quest.owner, np.newaxis]
-    gain = (f * np.log(quest.fan.p / points.p[:, np.newaxis])).sum(-1)
-    ahead = quest.side[:, np.newaxis] * (quest.value - points.value[:, np.newaxis])
-    outdone: Array = ((gain > _LIKELIER) & (ahead >= 0)).any(-1)
-    return outdone
-
-
-def _kept_empty(problem: Problem, owner: Array, points: Points) -> Array:
-    """Which cells without rows have next to nothing at the points; shape of p."""
+def _fitted_zeros(problem: Problem, owner: Array, points: PathPoint) -> Array:
+    """Cells that are empty and have an expected count near zero; shape of p."""
     samples = problem.samples
     expected = points.p * samples.n[owner, np.newaxis]
-    empty: Array = (samples.counts[owner] == 0) & (expected < _STARVED)
-    return empty
+    zeros: Array = (samples.counts[owner] == 0) & (expected < _FITTED_ZERO)
+    return zeros
 
 
-# --------------------------------------------------------------------------------------
-# The sure road
-# --------------------------------------------------------------------------------------
+def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
+    """Values at the limits by Newton's method alone, and which are accepted."""
+    levels = search.crit[:, np.newaxis] * LEVELS
+    owner, side = (np.repeat(a, len(LEVELS)) for a in (search.owner, search.side))
+    f, target = problem.samples.f[owner], levels.ravel()
+
+    def solve(x: PathPoint, k: Array) -> tuple[ProfilePoint, Array]:
+        points, converged = newton(problem, owner[k], f[k], x, target[k], by_root=True)
+        return points, converged & (points.multiplier[:, 0] * side[k] < 0)
+
+    every = np.arange(len(owner))
+    points, converged = solve(_interpolate_starts(search, levels), every)
+    for _ in range(_RETRIES):
+        retry, neighbour = _retries(converged)
+        if not len(retry):
+            break
+        points[retry], converged[retry] = solve(points[neighbour], retry)
+    every = every.reshape(levels.shape)
+    points, accepted = points[every], converged[every].all(-1)
+    return points.value[:, -1], accepted & _is_reliable(problem, search, points, levels)
 
 
-def _walk(problem: Problem, quest: _Quest) -> Array:
-    """Values at the limits, by walking along the curves from their start."""
-    here = _beginning(problem, quest.owner)
-    limit = problem.end(quest.owner, quest.side)
+def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
+    """Interpolate starting points where the root first exceeds the levels."""
+    beyond = search.root[:, np.newaxis] >= levels[..., np.newaxis]
+    after = np.maximum(beyond.argmax(-1), 1).ravel()
+    rows = np.repeat(np.arange(len(levels)), levels.shape[1])
+    low, high = search.root[rows, after - 1], search.root[rows, after]
+    share = np.clip((levels.ravel() - low) / (high - low), 0, 1)[:, np.newaxis]
+    return PathPoint(
+        *[
+            (1 - share) * each[rows, after - 1] + share * each[rows, after]
+            for each in vars(search.starts).values()
+        ]
+    )
+
+
+def _retries(converged: Array) -> tuple[Array, Array]:
+    """Points that did not converge next to ones that did, and the latter."""
+    converged = converged.reshape(-1, len(LEVELS))
+    offset = np.zeros(converged.shape, dtype=int)
+    offset[:, :-1] += converged[:, 1:]
+    offset[:, 1:] = np.where(converged[:, :-1], -1, offset[:, 1:])
+    retry = np.flatnonzero(~converged & (offset != 0))
+    return retry, retry + offset.ravel()[retry]
+
+
+def _is_reliable(
+    problem: Problem, search: SearchState, points: ProfilePoint, levels: Array
+) -> Array:
+    """Whether nothing suggests another crossing or maximum before the last points."""
+    side = search.side[:, np.newaxis]
+    # Secants of the profile agree with the tangents at their ends.
+    tangent = points.tangent * side
+    secant = np.diff(points.value * side) / np.diff(levels)
+    least = np.minimum(tangent[:, 1:], tangent[:, :-1])
+    greatest = np.maximum(tangent[:, 1:], tangent[:, :-1])
+    agree = (secant > least / _SECANT_FACTOR) & (secant < greatest * _SECANT_FACTOR)
+    monotone = (agree & (least > 0)).all(-1)
+
+    # Each empty cell is firmly fitted by zero at all points or at none: in between, the
+    # likelihood may have two maxima.
+    zeros = _fitted_zeros(problem, search.owner[:, np.newaxis], points)
+    firm = zeros & (points.w > _FIRM_WEIGHT)
+    constant = (firm.all(1) | ~zeros.any(1)).all(-1)
+
+    # No starting point beyond the limit is likelier. As the log-likelihood is concave,
+    # a point between that one and the data would have the value of the limit and a
+    # higher likelihood.
+    f = problem.samples.f[search.owner, np.newaxis]
+    gain = (f * np.log(search.starts.p / points.p[:, -1:])).sum(-1)
+    ahead = side * (search.value - points.value[:, -1:])
+    competing = ((gain > _MIN_GAIN) & (ahead >= 0)).any(-1)
+    reliable: Array = points.is_maximum.all(-1) & monotone & constant & ~competing
+    return reliable
+
+
+def follow_path(problem: Problem, search: SearchState) -> Array:
+    """Values at the limits, by continuation along the path from the data.
+
+    Where the statistic jumps over the critical value, from one maximum to another, the
+    limit is the value at the jump; where no step succeeds, the boundary of the range.
+    """
+    current = _path_origin(problem, search.owner)
+    end = problem.bounds[search.owner, (search.side > 0).astype(int)]
+    boundary = problem.from_functional(search.owner, end)
+    limit = boundary.copy()
     step = np.full(len(limit), _FIRST_STEP)
-    jumps = np.zeros(len(limit), dtype=bool)
-    rows = np.flatnonzero(np.isfinite(here.value))
-    for _ in range(_MOST_STEPS):
+    rows = np.flatnonzero(np.isfinite(current.value))
+    for _ in range(_MAX_STEPS):
         if not len(rows):
             break
-        part, now = quest.take(rows), here.take(rows)
-        place = problem.line(part.owner, now.value) + part.side * step[rows]
-        target = problem.off_line(part.owner, place)
-        there, reached = _likeliest(problem, part, now, target)
-        jumps[rows] = reached & (there.root >= part.crit)
-        over = np.flatnonzero(jumps[rows])
-        landed = np.zeros(len(rows), dtype=bool)
-        if len(over):
-            last, landed[over] = _land_between(
-                problem, part.take(over), now.take(over), there.take(over)
-            )
-            limit[rows[over]] = last.value
-        onward = reached & (there.root < part.crit)
-        onward &= ~_falls(problem, part, now, there) | (step[rows] < _CAREFUL_STEP)
-        here.put(rows[onward], there.take(onward))
-        stride = np.abs(there.root - now.root) / (_STRIDE * part.crit)
-        step[rows] *= np.where(onward, np.clip(1 / stride, 0.5, 2), 0.25)
-        step[rows] = np.minimum(step[rows], _LONGEST_STEP)
-        # Where S jumps over the critical value the limit is here; where the way is
-        # lost, there is none but the end of the range.
-        end = problem.end(part.owner, part.side)
-        gone = onward & (place * part.side > _FAR)
-        kept = np.where(jumps[rows] & ~gone, here.value[rows], end)
-        limit[rows] = np.where(landed, limit[rows], kept)
-        rows = rows[~landed & ~gone & (step[rows] >= _SHORTEST_STEP)]
+        part, here = search[rows], current[rows]
+        x = problem.to_line(part.owner, here.value) + part.side * step[rows]
+        target = problem.from_line(part.owner, x)
+        there, found = _constrained_maximum(problem, part, here, target)
+
+        crossed = found & (there.root >= part.crit)
+        value = np.where(crossed, here.value, boundary[rows])
+        solved = np.zeros(len(rows), dtype=bool)
+        k = np.flatnonzero(crossed)
+        if len(k):
+            value[k], solved[k] = _limit_between(problem, part[k], here[k], there[k])
+        limit[rows] = value
+
+        moved = found & (there.root < part.crit)
+        # Where other cells are fitted by zero and S is lower, another maximum took over
+        # on the way, at a value where S may have been greater.
+        zeros, others = (_fitted_zeros(problem, part.owner, at) for at in (here, there))
+        drops = (zeros != others).any(-1) & (there.root < here.root)
+        moved &= ~drops | (step[rows] < _SWITCH_STEP)
+        current[rows[moved]] = there[moved]
+        increment = np.abs(there.root - here.root) / (_ROOT_INCREMENT * part.crit)
+        step[rows] *= np.where(moved, np.clip(1 / increment, 0.5, 2), 0.25)
+        step[rows] = np.minimum(step[rows], _MAX_STEP)
+        far = moved & (x * part.side > _FAR)
+        rows = rows[~solved & ~far & (step[rows] >= _MIN_STEP)]
     return limit
 
 
-def _beginning(problem: Problem, owner: Array) -> Points:
-    """Where the curves begin: at the data, with multiplier zero."""
+def _path_origin(problem: Problem, owner: Array) -> ProfilePoint:
+    """Origin of the path: the data, with multiplier zero."""
     p = problem.samples.f[owner]
     value = problem.evaluate(owner, p[:, np.newaxis])[0][:, 0]
-    zero, root, speed = np.zeros((3, len(p)))
-    return Points(p, np.ones_like(p), zero, value, root, speed, zero == 0)
+    root, tangent = np.zeros((2, len(p)))
+    multiplier = np.zeros((len(p), 1))
+    return ProfilePoint(p, np.ones_like(p), multiplier, value, root, tangent, root == 0)
 
 
-def _likeliest(
-    problem: Problem, quest: _Quest, here: Places, target: Array
-) -> tuple[Points, Array]:
+def _constrained_maximum(
+    problem: Problem, search: SearchState, start: PathPoint, target: Array
+) -> tuple[ProfilePoint, Array]:
     """Likeliest points with values at the targets, and which were found.
 
-    Newton's method from here finds one maximum. Where that fails or keeps a cell
-    empty, the other is looked for: the maximum if there were rows in every cell,
-    followed while they are taken away.
+    Newton's method from the start finds a local maximum. Where it fails or fits a cell
+    by zero, the competing maximum is computed by a homotopy: pseudo-counts in all cells
+    give an interior maximum, which is followed while they vanish.
     """
-    owner, counts = quest.owner, problem.samples.counts
-    f = _untied(counts[owner])
-    points, found = newton(problem, owner, here, target, by_root=False, f=f)
-    found &= points.top
-    k = np.flatnonzero(~found | _kept_empty(problem, owner, points).any(-1))
+    owner, counts = search.owner, problem.samples.counts
+    f = _break_ties(counts[owner])
+    points, found = newton(problem, owner, f, start, target, by_root=False)
+    found &= points.is_maximum
+    k = np.flatnonzero(~found | _fitted_zeros(problem, owner, points).any(-1))
     if not len(k):
         return points, found
     owner, target = owner[k], target[k]
-    start: Places = quest.take(k).nearest(target)
-    for rows in _RIVAL_FILLS:
-        f = _untied(counts[owner], rows)
-        rival, reached = newton(problem, owner, start, target, by_root=False, f=f)
+    start = search[k].nearest(target)
+    for pseudo_count in _PSEUDO_COUNTS:
+        f = _break_ties(counts[owner], pseudo_count)
+        rival, converged = newton(problem, owner, f, start, target, by_root=False)
         start = rival
-    reached &= rival.top
+    converged &= rival.is_maximum
     gain = (f * np.log(rival.p / points.p[k])).sum(-1)
-    better = reached & (~found[k] | (gain > 0))
-    points.put(k[better], rival.take(better))
-    found[k] |= reached
+    better = converged & (~found[k] | (gain > 0))
+    points[k[better]] = rival[better]
+    found[k] |= converged
     return points, found
 
 
-def _untied(counts: Array, fill: float = 0.0) -> Array:
-    """Positive proportions of counts with rows added, no two of them the same."""
+def _break_ties(counts: Array, pseudo_count: float = 0.0) -> Array:
+    """Positive proportions with pseudo-counts, perturbed so that no two are equal."""
     cells = counts.shape[-1]
-    tilt = (_UNTIED + _TILT * fill) * np.arange(cells)
-    return filled((counts + fill / cells) * (1 + tilt))
+    tilt = (_MIN_TILT + _TILT * pseudo_count) * np.arange(cells)
+    return smooth((counts + pseudo_count / cells) * (1 + tilt))
 
 
-def _land_between(
-    problem: Problem, quest: _Quest, here: Points, there: Points
-) -> tuple[Points, Array]:
-    """Limits, if they lie between points inside and outside of the interval."""
-    f = _untied(problem.samples.counts[quest.owner])
-    last, reached = newton(problem, quest.owner, there, quest.crit, by_root=True, f=f)
-    share = (last.value - here.value) / (there.value - here.value)
-    best, found = _likeliest(problem, quest, last, last.value)
-    agree = found & (np.abs(best.root - last.root) < _AGREE)
-    return last, reached & agree & (share >= 0) & (share <= 1)
+def _limit_between(
+    problem: Problem, search: SearchState, inside: ProfilePoint, outside: ProfilePoint
+) -> tuple[Array, Array]:
+    """Values where the root is crit, and which were found between two points.
 
-
-def _falls(problem: Problem, quest: _Quest, here: Points, there: Points) -> Array:
-    """Whether S is lower at a maximum where another cell is empty or none is.
-
-    Before that maximum took over, S may have been anything.
+    Where none was, the value is that of the point inside of the interval.
     """
-    before, after = (_kept_empty(problem, quest.owner, at) for at in (here, there))
-    falls: Array = (before != after).any(-1) & (there.root < here.root)
-    return falls
+    f = _break_ties(problem.samples.counts[search.owner])
+    crit = search.crit
+    limit, converged = newton(problem, search.owner, f, outside, crit, by_root=True)
+    share = (limit.value - inside.value) / (outside.value - inside.value)
+    best, found = _constrained_maximum(problem, search, limit, limit.value)
+    agree = np.abs(best.root - limit.root) < _ROOT_TOLERANCE
+    found &= converged & agree & (share >= 0) & (share <= 1)
+    return np.where(found, limit.value, inside.value), found

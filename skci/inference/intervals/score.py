@@ -1,22 +1,19 @@
-"""The score interval of a smooth functional of a multinomial.
+r"""Score intervals of smooth functionals of a multinomial.
 
-Let c be counts of n rows in m cells, ``p_hat = c / n``, g a functional of the cell
-probabilities and L(p) its influence values, so that ``sum p L = 0``. A value M is
-accepted when the statistic S is at most ``crit**2``, where S compares p_hat with the
-maximum of the likelihood among the p with ``g(p) = M``. The limits are the first
-values, going outward from the estimate, at which S reaches ``crit**2``.
+Let c be counts of n observations in m cells, ``p_hat = c / n``, g a functional of the
+cell probabilities and L(p) its influence values, so that ``sum p L = 0``. The interval
+inverts the test of ``g(p) = M`` by a statistic S that compares p_hat with the maximum
+likelihood estimate under that constraint: its limits are the first values, outward from
+the estimate, at which ``S = crit**2``.
 
-For most ratios the constrained maxima have a closed form (`_tversky`). For any other
-functional they are points of a curve that Newton's method finds (`_curve`), along
-which two roads lead to the limit (`_roads`).
+The constrained estimates of Tversky's ratios have a closed form (`closed_form`). Those
+of other functionals lie on a path that Newton's method computes (`path`) and that is
+searched for the limits (`path_solver`).
 
 References
 ----------
 Wilson, E. B. (1927). Probable inference, the law of succession, and statistical
 inference. JASA 22, 209-212. The limits of a proportion when S is Pearson's statistic.
-
-Agresti, A. and Coull, B. A. (1998). Approximate is better than "exact" for interval
-estimation of binomial proportions. The American Statistician 52, 119-126.
 
 Tango, T. (1998). Equivalence test and confidence interval for the difference in
 proportions for the paired-sample design. Statistics in Medicine 17, 891-908. The
@@ -32,14 +29,14 @@ import numpy as np
 
 from skci._typing import Array
 from skci.inference.intervals.closed_form import as_tversky, tversky_limits
-from skci.inference.intervals.path_solver import LANDINGS, road_limits, road_roots
+from skci.inference.intervals.path import Problem
+from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
 from skci.inference.intervals.statistic import Samples, Statistic, improved, pearson
 from skci.measures.functional import Functional
 
 __all__ = ["improved", "pearson", "score_limits", "score_roots"]
 
-
-_WEIGHTS = 2**18  # weights in a batch, which bounds the memory in use
+_BATCH_SIZE = 2**18  # numbers in the largest array of a batch, to bound the memory
 
 
 def score_limits(
@@ -56,13 +53,12 @@ def score_limits(
     ----------
     functionals : sequence of J callables
         Each gives value and influence values at positive weights p of shape (..., m).
-        Equal ones are evaluated together, if they can be hashed. One that has an
-        attribute ``ratio``, its coefficients as a ratio of linear forms, may be
-        served by a closed form.
+        Equal ones are evaluated together if they are hashable. An attribute ``ratio``,
+        the coefficients as a ratio of linear forms, makes the closed form available.
     counts : array of shape (J, m)
-        Rows in each cell; every cell counts, those without rows as well.
+        Counts of all possible cells, empty ones included.
     crit : array of shape (J,)
-        Critical values of the root of the statistic.
+        Critical values of the square root of the statistic.
     bounds : array of shape (J, 2)
         Range of each functional.
     statistic : callable, default=improved
@@ -71,24 +67,26 @@ def score_limits(
     Returns
     -------
     low, high : arrays of shape (J,)
-        A limit is the end of the range where the estimate is at that end, and where
-        the statistic does not reach ``crit**2`` on the way there. A functional that
-        is undefined at the counts has its whole range.
+        A limit is the boundary of the range where the estimate lies on it, and where
+        the statistic does not reach ``crit**2``. A functional that is undefined at the
+        counts has its whole range.
     """
     counts, crit = np.asarray(counts, dtype=float), np.asarray(crit, dtype=float)
     bounds = np.array(bounds, dtype=float)
     limits = bounds.copy()
     distinct, which = _distinct(functionals)
-    ratios = [as_tversky(functional) for functional in distinct]
+    ratios: Any = [as_tversky(functional) for functional in distinct]
     closed = np.array([ratio is not None for ratio in ratios], dtype=bool)[which]
-    roads: Any = ((tversky_limits, ratios, closed), (road_limits, distinct, ~closed))
+    cells = counts.shape[-1]
     with np.errstate(all="ignore"):
-        for solve, members, mine in roads:
-            for part in _batches(which, mine, counts.shape[-1]):
-                samples = Samples(counts[part], statistic)
-                limits[part] = solve(
-                    samples, members, which[part], crit[part], bounds[part]
-                )
+        for k in _batches(which, closed, cells):
+            samples = Samples(counts[k], statistic)
+            coefficients = np.stack([ratios[j] for j in which[k]])
+            limits[k] = tversky_limits(samples, coefficients, crit[k], bounds[k])
+        for k in _batches(which, ~closed, cells):
+            samples = Samples(counts[k], statistic)
+            problem = Problem(samples, distinct, which[k], bounds[k])
+            limits[k] = path_limits(problem, crit[k])
     limits = np.clip(limits, bounds[:, :1], bounds[:, 1:])
     return limits[:, 0], limits[:, 1]
 
@@ -108,12 +106,12 @@ def score_roots(
     functionals, counts, bounds, statistic
         See `score_limits`.
     nulls : array of shape (J,)
-        Values inside of the ranges.
+        Null values in the interior of the ranges.
 
     Returns
     -------
     array of shape (J,)
-        Positive where the estimate is above the null, NaN where no maximum of the
+        Positive where the estimate exceeds the null; NaN where no maximum of the
         likelihood under the null was found.
     """
     counts, nulls = np.asarray(counts, dtype=float), np.asarray(nulls, dtype=float)
@@ -121,24 +119,23 @@ def score_roots(
     roots = np.empty(len(nulls))
     distinct, which = _distinct(functionals)
     with np.errstate(all="ignore"):
-        for part in _batches(which, np.full(len(nulls), True), counts.shape[-1]):
-            samples = Samples(counts[part], statistic)
-            roots[part] = road_roots(
-                samples, distinct, which[part], nulls[part], bounds[part]
-            )
+        for k in _batches(which, np.full(len(nulls), True), counts.shape[-1]):
+            samples = Samples(counts[k], statistic)
+            problem = Problem(samples, distinct, which[k], bounds[k])
+            roots[k] = path_roots(problem, nulls[k])
     return roots
 
 
 def _distinct(functionals: Sequence[Functional]) -> tuple[list[Functional], Array]:
-    """Distinct functionals, and which of them each one is."""
+    """Distinct functionals, and the index of each functional among them."""
     keys = [_key(functional) for functional in functionals]
     distinct = dict(zip(keys, functionals, strict=True))
-    position = {key: k for k, key in enumerate(distinct)}
-    return list(distinct.values()), np.array([position[key] for key in keys], dtype=int)
+    index = {key: k for k, key in enumerate(distinct)}
+    return list(distinct.values()), np.array([index[key] for key in keys], dtype=int)
 
 
 def _key(functional: Functional) -> object:
-    """Return what functionals that are evaluated together have in common."""
+    """Return the functional if it is hashable, its identity otherwise."""
     try:
         hash(functional)
     except TypeError:
@@ -146,9 +143,9 @@ def _key(functional: Functional) -> object:
     return functional
 
 
-def _batches(which: Array, mine: Array, cells: int) -> list[Array]:
-    """Split rows into batches, in which equal functionals are neighbours."""
-    rows = np.flatnonzero(mine)
+def _batches(which: Array, selected: Array, cells: int) -> list[Array]:
+    """Split selected samples into batches, sorted by functional."""
+    rows = np.flatnonzero(selected)
     rows = rows[np.argsort(which[rows], kind="stable")]
-    size = max(1, _WEIGHTS // (2 * len(LANDINGS) * (cells + 1) * cells))
+    size = max(1, _BATCH_SIZE // (2 * len(LEVELS) * (cells + 1) * cells))
     return [rows[first : first + size] for first in range(0, len(rows), size)]

@@ -1,4 +1,4 @@
-"""Samples of multinomials, and the statistics that set them against a null."""
+"""Test statistics of a multinomial null hypothesis."""
 
 from __future__ import annotations
 
@@ -9,51 +9,44 @@ from scipy.special import rel_entr
 
 from skci._typing import Array
 
-__all__ = [
-    "Samples",
-    "Statistic",
-    "filled",
-    "improved",
-    "normalised",
-    "pearson",
-]
-
+__all__ = ["Samples", "Statistic", "improved", "normalise", "pearson", "smooth"]
 
 Statistic = Callable[[Array, Array, Array, Array], Array]
-"""``statistic(p_hat, p, influence, n)``: how far p_hat is from the null p."""
+"""``statistic(p_hat, p, influence, n)``: discrepancy of p_hat from the null p."""
 
-_FILL = 1e-7  # rows added to every cell, so that an empty one can gain probability
+_PSEUDO_COUNT = 1e-7  # in each cell, so that fitted probabilities are positive
 
 
 def pearson(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
-    """Pearson's ``X2 = n sum (p_hat - p)^2 / p``, behind Wilson's and Tango's limits.
+    """Pearson's statistic, ``X2 = n sum (p_hat - p)^2 / p``.
+
+    Its limits are Wilson's for a proportion and Tango's for a paired difference.
 
     Parameters
     ----------
     p_hat, p : arrays of shape (..., m)
-        Observed proportions and the null.
+        Observed proportions and null probabilities.
     influence : array of shape (..., m)
-        Influence values at the null.
-    n : array
-        Number of rows.
+        Influence values of the functional at the null.
+    n : array of shape (...)
+        Sample size.
 
     Returns
     -------
-    array
-        The statistic.
+    array of shape (...)
     """
     x2: Array = n * ((p_hat - p) ** 2 / p).sum(-1)
     return x2
 
 
 def improved(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
-    """Pearson's X2, drawn to the likelihood ratio G2 where the null is the sparser.
+    """Pearson's X2, moved towards the likelihood ratio G2 where the score is skewed.
 
     ``S = X2 - max(X2 - G2, 0) e^3 / (16 + e^3)`` with ``e = max(rho - 1, 0)`` and
-    ``rho = sum p_hat L^2 / sum p L^2``. Here rho - 1 is the skewness of the score
-    times its signed root. Where the data are the sparser, S is X2 exactly; where the
-    null is much sparser, X2 rejects too easily and S goes over to G2. Parameters as
-    for `pearson`.
+    ``rho = sum p_hat L^2 / sum p L^2``, where ``rho - 1`` is the skewness of the score
+    times its signed root. S equals X2 where the variance is smaller under p_hat than
+    under the null, and approaches G2 where it is much larger: there X2 rejects too
+    often. Parameters and result are those of `pearson`.
     """
     x2 = pearson(p_hat, p, influence, n)
     g2 = 2 * n * rel_entr(p_hat, p).sum(-1)
@@ -65,35 +58,36 @@ def improved(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
 
 
 class Samples:
-    """Samples of J multinomials with m cells.
+    """J multinomial samples in m cells, and the statistic that tests them.
 
     Parameters
     ----------
     counts : array of shape (J, m)
     statistic : callable
+        See `Statistic`.
     """
 
     def __init__(self, counts: Array, statistic: Statistic) -> None:
         self.counts = counts
         self.n = counts.sum(-1)
         self.p_hat = counts / self.n[:, np.newaxis]
-        self.f = filled(counts)
+        self.f = smooth(counts)
         self._statistic = statistic
 
     def root(self, owner: Array, p: Array, influence: Array) -> Array:
-        """Root of the statistic of samples `owner` at p: (owners, points, m)."""
+        """Square root of the statistic of samples `owner`, at p (owners, points, m)."""
         n = self.n[owner, np.newaxis]
         s = self._statistic(self.p_hat[owner, np.newaxis], p, influence, n)
         root: Array = np.sqrt(np.maximum(s, 0))
         return root
 
 
-def filled(counts: Array) -> Array:
-    """Proportions of the rows, each of them positive."""
-    return normalised(counts + _FILL)
+def smooth(counts: Array) -> Array:
+    """Proportions with a small pseudo-count in each cell, so all are positive."""
+    return normalise(counts + _PSEUDO_COUNT)
 
 
-def normalised(weights: Array) -> Array:
-    """Divide weights by their sum."""
+def normalise(weights: Array) -> Array:
+    """Weights divided by their sum."""
     shares: Array = weights / weights.sum(-1, keepdims=True)
     return shares
