@@ -428,7 +428,7 @@ def test_newton_jump_and_path_following_agree(name, monkeypatch):
     jumped = limits(name, tables)
 
     def reject(problem, search):
-        nowhere = np.full(len(search.owner), np.nan)
+        nowhere = np.full(len(search.index), np.nan)
         return nowhere, np.zeros(len(nowhere), dtype=bool)
 
     monkeypatch.setattr(skci.inference.intervals.path_solver, "newton_jump", reject)

@@ -50,11 +50,8 @@ _MARGIN = 0.01  # relative distance of a guess from the ends of its bracket
 def as_tversky(functional: Any) -> Array | None:
     """Coefficients of a Tversky ratio, from ``functional.ratio``; None for others.
 
-    Returns
-    -------
-    array of shape (3, m) or None
-        Coefficients in the numerator and in the denominator, and cost of a miss
-        relative to the costlier kind: 1 in X, r in Y, 0 elsewhere.
+    The rows are numerator, denominator, and cost of a miss relative to the costlier
+    kind: 1 in X, r in Y, 0 elsewhere.
     """
     ratio = getattr(functional, "ratio", None)
     if ratio is None:
@@ -77,11 +74,11 @@ def tversky_limits(
     """
     limits = bounds.copy()
     movable = (coefficients[:, [0, 2]] > 0) & (samples.counts[:, np.newaxis] > 0)
-    owner, end = np.nonzero(movable.any(-1))
-    if len(owner):
-        profile = _Profile(samples, owner, coefficients[owner])
-        limits[owner, end] = _first_crossing(
-            profile, 2.0 * end - 1, crit[owner], default=bounds[owner, end]
+    index, end = np.nonzero(movable.any(-1))
+    if len(index):
+        profile = _Profile(samples, index, coefficients[index])
+        limits[index, end] = _first_crossing(
+            profile, 2.0 * end - 1, crit[index], default=bounds[index, end]
         )
     return limits
 
@@ -92,20 +89,20 @@ class _Profile:
     Parameters
     ----------
     samples : Samples
-    owner : array
+    index : array
         Sample of each profile.
-    coefficients : array of shape (owners, 3, m)
+    coefficients : array of shape (K, 3, m)
         Of their ratios, see `as_tversky`.
     """
 
-    def __init__(self, samples: Samples, owner: Array, coefficients: Array) -> None:
-        self._samples, self._owner = samples, owner
+    def __init__(self, samples: Samples, index: Array, coefficients: Array) -> None:
+        self._samples, self._index = samples, index
         self._numerator, self._denominator, self._cost = np.moveaxis(
             coefficients[:, np.newaxis], 2, 0
         )
         self._hit = (self._numerator > 0).astype(float)
         self._other = 1 - self._hit - self._cost
-        self._f = samples.f[owner, np.newaxis]
+        self._f = samples.f[index, np.newaxis]
         light = (self._cost > 0) & (self._cost < 1)
         self._hits, self._heavy, self._light = (
             (self._f * kind).sum(-1) for kind in (self._hit, self._cost == 1, light)
@@ -116,12 +113,12 @@ class _Profile:
         self._total = self._hits + misses
         self.start = np.log(self._hits / misses)
         """Estimate of the logit."""
-        n = samples.n[owner, np.newaxis]
+        n = samples.n[index, np.newaxis]
         self.error = np.sqrt(self._total / (n * self._hits * misses))
         """Standard error of the logit."""
 
     def at(self, logit: Array) -> tuple[Array, Array]:
-        """Ratio and square root of the statistic, shape (owners, points)."""
+        """Ratio and square root of the statistic, shape (K, points)."""
         hits, misses = self._total * expit(logit), self._total * expit(-logit)
         w_hit = (self._hits / hits)[..., np.newaxis]
         w_heavy = self._w_heavy(misses)[..., np.newaxis]
@@ -130,7 +127,7 @@ class _Profile:
         value = self._scale * hits / total
         slope = self._numerator - value[..., np.newaxis] * self._denominator
         influence = slope / total[..., np.newaxis]
-        return value, self._samples.root(self._owner, p, influence)
+        return value, self._samples.root(self._index, p, influence)
 
     def _w_heavy(self, misses: Array) -> Array:
         """Positive root of ``r Q w^2 + b w - c = 0``, without cancellation."""

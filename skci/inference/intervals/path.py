@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -86,9 +87,9 @@ class Problem:
         tiny = _TINY_COUNT * np.stack([np.ones(cells), 1 + np.arange(cells)])
         added = np.vstack([tiny, np.full(cells, 2 / cells)])
         p = normalise(counts[:, np.newaxis] + added)
-        everyone = np.arange(len(counts))
-        value, influence = self.evaluate(everyone, p)
-        self._estimates = self.to_functional(everyone[:, np.newaxis], value[:, :2])
+        every = np.arange(len(counts))
+        value, influence = self.evaluate(every, p)
+        self._estimates = self.to_functional(every[:, np.newaxis], value[:, :2])
         self.estimate = self._estimates[:, 0]
         self.interior, self.interior_value, self.interior_influence = (
             each[:, 2] for each in (p, value, influence)
@@ -96,48 +97,48 @@ class Problem:
         variance = (self.interior * self.interior_influence**2).sum(-1)
         self.standard_error = np.sqrt(variance / samples.n)
 
-    def evaluate(self, owner: Array, p: Array) -> tuple[Array, Array]:
-        """Values, or their logs, and influence values at p of shape (owners, k, m)."""
-        which = self._which[owner]
+    def evaluate(self, index: Array, p: Array) -> tuple[Array, Array]:
+        """Values, or their logs, and influence values at p of shape (K, k, m)."""
+        which = self._which[index]
         if which[0] == which[-1]:
             value, influence, _ = self._functionals[which[0]](p)
         else:
-            cuts = np.flatnonzero(np.diff(which)) + 1
-            pairs = zip(which[np.r_[0, cuts]], np.split(p, cuts), strict=True)
-            results = [self._functionals[k](part) for k, part in pairs]
-            value = np.concatenate([each[0] for each in results])
-            influence = np.concatenate([each[1] for each in results])
+            every = np.arange(len(self._functionals) + 1)
+            slices = pairwise(np.searchsorted(which, every).tolist())
+            pairs = zip(self._functionals, slices, strict=True)
+            results = [g(p[start:end])[:2] for g, (start, end) in pairs if start < end]
+            value, influence = map(np.concatenate, zip(*results, strict=True))
         if not self._any_log:
             return value, influence
-        log = self._log[owner, np.newaxis]
-        above = value - self.bounds[owner, :1]
+        log = self._log[index, np.newaxis]
+        above = value - self.bounds[index, :1]
         value = np.where(log, np.log(above), value)
         return value, influence / np.where(log, above, 1)[..., np.newaxis]
 
-    def to_functional(self, owner: Array, value: Array) -> Array:
+    def to_functional(self, index: Array, value: Array) -> Array:
         """Values of the functionals from those of `evaluate`."""
-        low = self.bounds[owner, 0]
-        return np.where(self._log[owner], np.exp(value) + low, value)
+        low = self.bounds[index, 0]
+        return np.where(self._log[index], np.exp(value) + low, value)
 
-    def from_functional(self, owner: Array, value: Array) -> Array:
+    def from_functional(self, index: Array, value: Array) -> Array:
         """Inverse of `to_functional`."""
-        low = self.bounds[owner, 0]
-        return np.where(self._log[owner], np.log(value - low), value)
+        low = self.bounds[index, 0]
+        return np.where(self._log[index], np.log(value - low), value)
 
-    def to_line(self, owner: Array, value: Array) -> Array:
+    def to_line(self, index: Array, value: Array) -> Array:
         """Map to the real line: by logit, log, or arsinh of standard errors."""
-        low, high = self.bounds[owner].T
-        z = (value - self.interior_value[owner]) / self.standard_error[owner]
-        unbounded = np.where(self._log[owner], value, np.arcsinh(z))
+        low, high = self.bounds[index].T
+        z = (value - self.interior_value[index]) / self.standard_error[index]
+        unbounded = np.where(self._log[index], value, np.arcsinh(z))
         logit = np.log((value - low) / (high - value))
-        return np.where(self._bounded[owner], logit, unbounded)
+        return np.where(self._bounded[index], logit, unbounded)
 
-    def from_line(self, owner: Array, x: Array) -> Array:
+    def from_line(self, index: Array, x: Array) -> Array:
         """Inverse of `to_line`."""
-        low, high = self.bounds[owner].T
-        shifted = self.interior_value[owner] + np.sinh(x) * self.standard_error[owner]
-        unbounded = np.where(self._log[owner], x, shifted)
-        return np.where(self._bounded[owner], low + (high - low) * expit(x), unbounded)
+        low, high = self.bounds[index].T
+        shifted = self.interior_value[index] + np.sinh(x) * self.standard_error[index]
+        unbounded = np.where(self._log[index], x, shifted)
+        return np.where(self._bounded[index], low + (high - low) * expit(x), unbounded)
 
     def has_interior_limit(self) -> Array:
         """Whether a limit has to be computed, shape (J, 2).
@@ -155,7 +156,7 @@ class Problem:
 
 
 class Batch:
-    """Arrays with common leading axes, indexed and assigned to like one array."""
+    """Arrays with common leading axes, indexed like one array."""
 
     def __getitem__(self, index: Any) -> Self:
         return type(self)(*[each[index] for each in vars(self).values()])
@@ -189,33 +190,33 @@ class ProfilePoint(PathPoint):
 
 
 def newton(
-    problem: Problem, owner: Array, f: Array, x: PathPoint, target: Array, by_root: bool
+    problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
-    """Points of the path of samples `owner` at targets, and which of them converged.
+    """Points of the path of samples `index` at targets, and which of them converged.
 
     A target is a value of ``problem.evaluate``, or a root of the statistic. Proportions
     f may differ from those of the samples; x are starting points.
     """
-    rows = np.arange(len(owner))
-    converged = np.zeros(len(owner), dtype=bool)
+    rows = np.arange(len(index))
+    converged = np.zeros(len(index), dtype=bool)
     for _ in range(_MAX_STEPS):
-        x, size = _step(problem, owner, f, x, target, by_root)
+        x, size = _step(problem, index, f, x, target, by_root)
         if len(rows) == len(converged):
             points = x
         else:
             points[rows] = x
-        converged[rows] = size < _TOLERANCE
         going = (size >= _TOLERANCE) & (size < np.inf)
-        if not going.any():
-            break
         if not going.all():
-            rows, owner, f = rows[going], owner[going], f[going]
+            converged[rows] = size < _TOLERANCE
+            if not going.any():
+                break
+            rows, index, f = rows[going], index[going], f[going]
             x, target = x[going], target[going]
     return points, converged
 
 
 def _step(
-    problem: Problem, owner: Array, f: Array, x: PathPoint, target: Array, by_root: bool
+    problem: Problem, index: Array, f: Array, x: PathPoint, target: Array, by_root: bool
 ) -> tuple[ProfilePoint, Array]:
     """Damped Newton step and its relative size before damping; infinite if singular.
 
@@ -225,8 +226,8 @@ def _step(
     p, w, multiplier = x.p, x.w, x.multiplier
     cells = p.shape[-1]
     nearby = normalise(p[:, np.newaxis] * problem.differences)
-    value, influence = problem.evaluate(owner, nearby)
-    root = problem.samples.root(owner, nearby, influence)
+    value, influence = problem.evaluate(index, nearby)
+    root = problem.samples.root(index, nearby, influence)
     value_slope = influence[:, 0] * p
     root_slope = (root[:, 1:] - root[:, :1]) / _DIFFERENCE
     constraint = root_slope if by_root else value_slope
@@ -241,7 +242,7 @@ def _step(
     dp, along = solution[:, :cells, 0], solution[:, :cells, 1]
     dw = ratio / w - 1 - dp
     size = np.maximum(np.abs(dp), np.abs(dw)).max(-1)
-    decrease = -(np.minimum(dp, dw) / problem.max_decrease[owner]).min(-1)
+    decrease = -(np.minimum(dp, dw) / problem.max_decrease[index]).min(-1)
     damping = 1 / np.maximum(decrease, 1)[:, np.newaxis]
     dp = damping * dp
     if by_root and (size < _TOLERANCE).any():

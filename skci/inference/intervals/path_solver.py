@@ -1,11 +1,9 @@
 """Score limits of general functionals, on the path of constrained maxima.
 
 Newton's method first solves at once for four points of the path, of which the last is
-the limit (`newton_jump`). The solution is accepted if all four are maxima; if secants
-between them agree with the tangents, which they do not where the profile turns back;
-if the same cells are fitted by zero at all four; and if no starting point shows a
-competing maximum. Otherwise the path is followed from the data by continuation, with a
-search for competing maxima at each step (`follow_path`).
+the limit (`newton_jump`). Unless they suggest an earlier crossing or a competing local
+maximum of the likelihood, the limit is accepted. Otherwise the path is followed from
+the data by continuation, with a search for such maxima at each step (`follow_path`).
 """
 
 from __future__ import annotations
@@ -50,23 +48,23 @@ _FAR = 25.0  # a limit beyond this is the boundary of the range
 def path_limits(problem: Problem, crit: Array) -> Array:
     """Limits at which the root of the statistic is crit, shape (J, 2)."""
     limits = problem.bounds.copy()
-    owner, end = np.nonzero(problem.has_interior_limit())
-    if len(owner):
-        search = initialise(problem, owner, 2.0 * end - 1, crit[owner])
+    index, end = np.nonzero(problem.has_interior_limit())
+    if len(index):
+        search = initialise(problem, index, 2.0 * end - 1, crit[index])
         value, accepted = newton_jump(problem, search)
         rest = np.flatnonzero(~accepted)
         if len(rest):
             value[rest] = follow_path(problem, search[rest])
-        limits[owner, end] = problem.to_functional(owner, value)
+        limits[index, end] = problem.to_functional(index, value)
     return limits
 
 
 def path_roots(problem: Problem, nulls: Array) -> Array:
     """Signed roots of the statistic at nulls; NaN where no maximum was found."""
-    owner = np.arange(len(nulls))
-    target = problem.from_functional(owner, nulls)
+    index = np.arange(len(nulls))
+    target = problem.from_functional(index, nulls)
     side = np.where(target > problem.interior_value, 1.0, -1.0)
-    search = initialise(problem, owner, side, np.ones(len(nulls)))
+    search = initialise(problem, index, side, np.ones(len(nulls)))
     start = search.nearest(target)
     points, found = _constrained_maximum(problem, search, start, target)
     sign = np.where(problem.estimate < nulls, -1, 1)
@@ -75,9 +73,9 @@ def path_roots(problem: Problem, nulls: Array) -> Array:
 
 @dataclass
 class SearchState(Batch):
-    """Limits to find, and starting points on the way to them, shape (owners, k)."""
+    """Limits to find, and starting points on the way to them, shape (K, k)."""
 
-    owner: Array
+    index: Array
     side: Array
     """Lower -1, upper 1."""
     crit: Array
@@ -92,55 +90,57 @@ class SearchState(Batch):
         return self.starts[np.arange(len(target)), nearest]
 
 
-def initialise(problem: Problem, owner: Array, side: Array, crit: Array) -> SearchState:
+def initialise(problem: Problem, index: Array, side: Array, crit: Array) -> SearchState:
     """Choose starting points outward from the data, as if functionals were linear.
 
     They are ``p = q / (1 - u L / max L)``, normalised, with the influence values L at
     the interior points q.
     """
-    q = problem.interior[owner]
-    slope = side[:, np.newaxis] * problem.interior_influence[owner]
+    q = problem.interior[index]
+    slope = side[:, np.newaxis] * problem.interior_influence[index]
     steepest = slope.max(-1)
-    tilt = crit * steepest / (problem.samples.n * problem.standard_error)[owner]
+    tilt = crit * steepest / (problem.samples.n * problem.standard_error)[index]
     u = -np.expm1(np.log1p(-np.minimum(tilt, 0.9))[:, np.newaxis] * _STARTS)
     relative = (slope.T / steepest).T[:, np.newaxis]
     p = q[:, np.newaxis] / (1 - u[..., np.newaxis] * relative)
     total = p.sum(-1)
     p /= total[..., np.newaxis]
     multiplier = (-(side / steepest)[:, np.newaxis] * u * total)[..., np.newaxis]
-    value, influence = problem.evaluate(owner, p)
+    value, influence = problem.evaluate(index, p)
     w = np.maximum(1 + multiplier * influence, 0.1)
-    root = problem.samples.root(owner, p, influence)
-    return SearchState(owner, side, crit, PathPoint(p, w, multiplier), value, root)
+    root = problem.samples.root(index, p, influence)
+    return SearchState(index, side, crit, PathPoint(p, w, multiplier), value, root)
 
 
-def _fitted_zeros(problem: Problem, owner: Array, points: PathPoint) -> Array:
+def _fitted_zeros(problem: Problem, index: Array, points: PathPoint) -> Array:
     """Cells that are empty and have an expected count near zero; shape of p."""
-    samples = problem.samples
-    expected = points.p * samples.n[owner, np.newaxis]
-    zeros: Array = (samples.counts[owner] == 0) & (expected < _FITTED_ZERO)
+    expected = points.p * problem.samples.n[index, np.newaxis]
+    zeros: Array = (problem.samples.counts[index] == 0) & (expected < _FITTED_ZERO)
     return zeros
 
 
 def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
     """Values at the limits by Newton's method alone, and which are accepted."""
     levels = search.crit[:, np.newaxis] * LEVELS
-    owner, side = (np.repeat(a, len(LEVELS)) for a in (search.owner, search.side))
-    f, target = problem.samples.f[owner], levels.ravel()
+    index, side = (np.repeat(a, len(LEVELS)) for a in (search.index, search.side))
+    f, target = problem.samples.f[index], levels.ravel()
 
     def solve(x: PathPoint, k: Array) -> tuple[ProfilePoint, Array]:
-        points, converged = newton(problem, owner[k], f[k], x, target[k], by_root=True)
+        points, converged = newton(problem, index[k], f[k], x, target[k], by_root=True)
         return points, converged & (points.multiplier[:, 0] * side[k] < 0)
 
-    every = np.arange(len(owner))
-    points, converged = solve(_interpolate_starts(search, levels), every)
+    start = _interpolate_starts(search, levels)
+    points, converged = solve(start, np.arange(len(index)))
     for _ in range(_RETRIES):
+        if converged.all():
+            break
         retry, neighbour = _retries(converged)
         if not len(retry):
             break
         points[retry], converged[retry] = solve(points[neighbour], retry)
-    every = every.reshape(levels.shape)
-    points, accepted = points[every], converged[every].all(-1)
+    fields = vars(points).values()
+    points = ProfilePoint(*[x.reshape(*levels.shape, *x.shape[1:]) for x in fields])
+    accepted = converged.reshape(levels.shape).all(-1)
     return points.value[:, -1], accepted & _is_reliable(problem, search, points, levels)
 
 
@@ -151,12 +151,11 @@ def _interpolate_starts(search: SearchState, levels: Array) -> PathPoint:
     rows = np.repeat(np.arange(len(levels)), levels.shape[1])
     low, high = search.root[rows, after - 1], search.root[rows, after]
     share = np.clip((levels.ravel() - low) / (high - low), 0, 1)[:, np.newaxis]
-    return PathPoint(
-        *[
-            (1 - share) * each[rows, after - 1] + share * each[rows, after]
-            for each in vars(search.starts).values()
-        ]
-    )
+    mixed = [
+        (1 - share) * each[rows, after - 1] + share * each[rows, after]
+        for each in vars(search.starts).values()
+    ]
+    return PathPoint(*mixed)
 
 
 def _retries(converged: Array) -> tuple[Array, Array]:
@@ -172,9 +171,9 @@ def _retries(converged: Array) -> tuple[Array, Array]:
 def _is_reliable(
     problem: Problem, search: SearchState, points: ProfilePoint, levels: Array
 ) -> Array:
-    """Whether nothing suggests another crossing or maximum before the last points."""
+    """Whether nothing suggests an earlier crossing or a competing maximum."""
     side = search.side[:, np.newaxis]
-    # Secants of the profile agree with the tangents at their ends.
+    # Secants of the profile agree with the tangents, unlike where it turns back.
     tangent = points.tangent * side
     secant = np.diff(points.value * side) / np.diff(levels)
     least = np.minimum(tangent[:, 1:], tangent[:, :-1])
@@ -182,16 +181,15 @@ def _is_reliable(
     agree = (secant > least / _SECANT_FACTOR) & (secant < greatest * _SECANT_FACTOR)
     monotone = (agree & (least > 0)).all(-1)
 
-    # Each empty cell is firmly fitted by zero at all points or at none: in between, the
-    # likelihood may have two maxima.
-    zeros = _fitted_zeros(problem, search.owner[:, np.newaxis], points)
+    # Empty cells are firmly fitted by zero at all points or at none; there may be two
+    # maxima if not.
+    zeros = _fitted_zeros(problem, search.index[:, np.newaxis], points)
     firm = zeros & (points.w > _FIRM_WEIGHT)
     constant = (firm.all(1) | ~zeros.any(1)).all(-1)
 
-    # No starting point beyond the limit is likelier. As the log-likelihood is concave,
-    # a point between that one and the data would have the value of the limit and a
-    # higher likelihood.
-    f = problem.samples.f[search.owner, np.newaxis]
+    # No starting point beyond the limit is likelier: as the log-likelihood is concave,
+    # a likelier point with the value of the limit would lie between that and the data.
+    f = problem.samples.f[search.index, np.newaxis]
     gain = (f * np.log(search.starts.p / points.p[:, -1:])).sum(-1)
     ahead = side * (search.value - points.value[:, -1:])
     competing = ((gain > _MIN_GAIN) & (ahead >= 0)).any(-1)
@@ -205,9 +203,9 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
     Where the statistic jumps over the critical value, from one maximum to another, the
     limit is the value at the jump; where no step succeeds, the boundary of the range.
     """
-    current = _path_origin(problem, search.owner)
-    end = problem.bounds[search.owner, (search.side > 0).astype(int)]
-    boundary = problem.from_functional(search.owner, end)
+    current = _path_origin(problem, search.index)
+    end = problem.bounds[search.index, (search.side > 0).astype(int)]
+    boundary = problem.from_functional(search.index, end)
     limit = boundary.copy()
     step = np.full(len(limit), _FIRST_STEP)
     rows = np.flatnonzero(np.isfinite(current.value))
@@ -215,8 +213,8 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
         if not len(rows):
             break
         part, here = search[rows], current[rows]
-        x = problem.to_line(part.owner, here.value) + part.side * step[rows]
-        target = problem.from_line(part.owner, x)
+        x = problem.to_line(part.index, here.value) + part.side * step[rows]
+        target = problem.from_line(part.index, x)
         there, found = _constrained_maximum(problem, part, here, target)
 
         crossed = found & (there.root >= part.crit)
@@ -230,7 +228,7 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
         moved = found & (there.root < part.crit)
         # Where other cells are fitted by zero and S is lower, another maximum took over
         # on the way, at a value where S may have been greater.
-        zeros, others = (_fitted_zeros(problem, part.owner, at) for at in (here, there))
+        zeros, others = (_fitted_zeros(problem, part.index, at) for at in (here, there))
         drops = (zeros != others).any(-1) & (there.root < here.root)
         moved &= ~drops | (step[rows] < _SWITCH_STEP)
         current[rows[moved]] = there[moved]
@@ -242,10 +240,10 @@ def follow_path(problem: Problem, search: SearchState) -> Array:
     return limit
 
 
-def _path_origin(problem: Problem, owner: Array) -> ProfilePoint:
+def _path_origin(problem: Problem, index: Array) -> ProfilePoint:
     """Origin of the path: the data, with multiplier zero."""
-    p = problem.samples.f[owner]
-    value = problem.evaluate(owner, p[:, np.newaxis])[0][:, 0]
+    p = problem.samples.f[index]
+    value = problem.evaluate(index, p[:, np.newaxis])[0][:, 0]
     root, tangent = np.zeros((2, len(p)))
     multiplier = np.zeros((len(p), 1))
     return ProfilePoint(p, np.ones_like(p), multiplier, value, root, tangent, root == 0)
@@ -260,18 +258,18 @@ def _constrained_maximum(
     by zero, the competing maximum is computed by a homotopy: pseudo-counts in all cells
     give an interior maximum, which is followed while they vanish.
     """
-    owner, counts = search.owner, problem.samples.counts
-    f = _break_ties(counts[owner])
-    points, found = newton(problem, owner, f, start, target, by_root=False)
+    index, counts = search.index, problem.samples.counts
+    f = _break_ties(counts[index])
+    points, found = newton(problem, index, f, start, target, by_root=False)
     found &= points.is_maximum
-    k = np.flatnonzero(~found | _fitted_zeros(problem, owner, points).any(-1))
+    k = np.flatnonzero(~found | _fitted_zeros(problem, index, points).any(-1))
     if not len(k):
         return points, found
-    owner, target = owner[k], target[k]
+    index, target = index[k], target[k]
     start = search[k].nearest(target)
     for pseudo_count in _PSEUDO_COUNTS:
-        f = _break_ties(counts[owner], pseudo_count)
-        rival, converged = newton(problem, owner, f, start, target, by_root=False)
+        f = _break_ties(counts[index], pseudo_count)
+        rival, converged = newton(problem, index, f, start, target, by_root=False)
         start = rival
     converged &= rival.is_maximum
     gain = (f * np.log(rival.p / points.p[k])).sum(-1)
@@ -291,13 +289,10 @@ def _break_ties(counts: Array, pseudo_count: float = 0.0) -> Array:
 def _limit_between(
     problem: Problem, search: SearchState, inside: ProfilePoint, outside: ProfilePoint
 ) -> tuple[Array, Array]:
-    """Values where the root is crit, and which were found between two points.
-
-    Where none was, the value is that of the point inside of the interval.
-    """
-    f = _break_ties(problem.samples.counts[search.owner])
-    crit = search.crit
-    limit, converged = newton(problem, search.owner, f, outside, crit, by_root=True)
+    """Limits between two points, or the value inside, and which were found."""
+    index, crit = search.index, search.crit
+    f = _break_ties(problem.samples.counts[index])
+    limit, converged = newton(problem, index, f, outside, crit, by_root=True)
     share = (limit.value - inside.value) / (outside.value - inside.value)
     best, found = _constrained_maximum(problem, search, limit, limit.value)
     agree = np.abs(best.root - limit.root) < _ROOT_TOLERANCE

@@ -74,10 +74,10 @@ class Samples:
         self.f = smooth(counts)
         self._statistic = statistic
 
-    def root(self, owner: Array, p: Array, influence: Array) -> Array:
-        """Square root of the statistic of samples `owner`, at p (owners, points, m)."""
-        n = self.n[owner, np.newaxis]
-        s = self._statistic(self.p_hat[owner, np.newaxis], p, influence, n)
+    def root(self, index: Array, p: Array, influence: Array) -> Array:
+        """Square root of the statistic of samples `index` at p of shape (K, k, m)."""
+        n = self.n[index, np.newaxis]
+        s = self._statistic(self.p_hat[index, np.newaxis], p, influence, n)
         root: Array = np.sqrt(np.maximum(s, 0))
         return root
 
