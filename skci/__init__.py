@@ -11,23 +11,23 @@ from importlib.metadata import version
 from skci import exceptions, metrics
 from skci.classification import ClassificationReport, classification_report_ci
 from skci.curves import (
-    ConfidenceBandDisplay,
     CurveReport,
     precision_recall_report,
     roc_report,
+    threshold_report,
 )
 from skci.evaluation import (
     JointEvaluator,
     confusion_matrix_report,
     joint_report,
-    threshold_report,
 )
 from skci.independent import combine_independent, two_proportion_test
 from skci.inference.critical.law import CriticalValue, critical_value
+from skci.intervals import joint_intervals
 from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size
 from skci.reports.contrasts import BestReport, ContrastReport
-from skci.reports.display import ConfidenceIntervalDisplay
+from skci.reports.display import ConfidenceBandDisplay, ConfidenceIntervalDisplay
 from skci.reports.estimate import ConfidenceInterval, MetricEstimate
 from skci.reports.joint import JointReport
 
@@ -50,6 +50,7 @@ __all__ = [
     "confusion_matrix_report",
     "critical_value",
     "exceptions",
+    "joint_intervals",
     "joint_report",
     "metrics",
     "precision_recall_report",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array
 
 __all__ = [
     "as_name",
@@ -24,7 +24,7 @@ __all__ = [
     "check_names",
     "check_positive_number",
     "check_share",
-    "in_words",
+    "join_names",
     "named_pairs",
 ]
 
@@ -166,6 +166,6 @@ def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
     return named
 
 
-def in_words(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Join names as in a sentence."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from skci._validation import check_confidence_level
-from skci.data.labels import label_table
-from skci.data.sample import OutcomeTable
+from skci.data.reading import Reader
+from skci.data.sample import Sample
 from skci.inference.critical.law import fixed_seed
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Parameter
+from skci.inference.parameter import DEFAULT_RULE, Key, TableParameter
 from skci.metrics._agreement import AccuracyCI
-from skci.metrics._base import check_average, check_zero_division
+from skci.metrics._base import MetricCI, check_average, check_zero_division
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
-from skci.metrics._binding import Binding
+from skci.metrics._binding import Binding, Settings
 from skci.reports.base import Report
-from skci.reports.estimate import decimals, jointly
+from skci.reports.estimate import decimals, warn_of_undefined
 
 __all__ = ["ClassificationReport", "classification_report_ci"]
 
@@ -70,8 +70,13 @@ class ClassificationReport(Report):
             **self._estimated(),
             "support": [self._support[name] for name in self._labels["class"]],
             **self._design_effects(),
-            "method": [own.method for own in self._joint.parameters],
+            "method": [parameter.method for parameter in self._joint.parameters],
         }
+
+    @property
+    def _labels(self) -> dict[str, list[str]]:
+        names, metrics = super()._labels.values()
+        return {"class": names, "metric": metrics}
 
     def _drawing(self) -> dict[str, Any]:
         return super()._drawing() | {
@@ -85,11 +90,11 @@ class ClassificationReport(Report):
         rows = {
             name: dict.fromkeys(_COLUMNS, "") for name in dict.fromkeys(self._support)
         }
-        for (name, metric), own, (low, high) in zip(
-            self, self._joint.parameters, limits, strict=True
+        for (name, metric), estimate, (low, high) in zip(
+            self, self._joint.estimates, limits, strict=True
         ):
             rows[name][_column(metric)] = (
-                f"{own.estimate:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
+                f"{estimate:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
             )
         lines = [
             [name, *cells.values(), f"{self._support[name]:g}"]
@@ -175,21 +180,23 @@ def classification_report_ci(
     """
     level = check_confidence_level(confidence_level)
     check_average(None, labels, None)
-    table = label_table(
+    reader = Reader(
         y_true,
-        {"y_pred": y_pred},
         any_pos_label=True,
-        several=True,
-        labels=labels,
+        labels=[] if labels is None else labels,
         sample_weight=sample_weight,
         groups=groups,
     )
+    sample = reader.sample({DEFAULT_RULE: y_pred})
     options = {"method": method, "zero_division": check_zero_division(zero_division)}
-    lines = _Lines(table, labels, target_names, options)
-    joint = jointly(lines.parameters(), table.design, level, fixed_seed(random_state))
-    total = joint.n_samples if sample_weight is None else np.sum(sample_weight)
-    scale = float(total) / joint.n_samples
-    support = {name: rows * scale for name, rows in lines.support.items()}
+    lines = _Lines(sample, labels, target_names, options)
+    joint = JointEstimate.from_rows(
+        lines.parameters(), sample.design, level, True, fixed_seed(random_state)
+    )
+    warn_of_undefined(joint)
+    design = sample.design
+    scale = float(design.weights.sum()) / design.n_samples
+    support = {name: n * scale for name, n in lines.support.items()}
     return ClassificationReport(joint, support)
 
 
@@ -198,58 +205,56 @@ class _Lines:
 
     def __init__(
         self,
-        table: OutcomeTable,
+        sample: Sample,
         labels: Any,
         target_names: Sequence[str] | None,
         options: dict[str, Any],
     ) -> None:
-        self._table = table
+        self._sample = sample
         self._labels = labels
         self._options = options
-        self._binding = Binding(table, 0, "", "", "delta")
+        self._binding = Binding(sample, DEFAULT_RULE, "", "delta")
         self._codes = self._binding.chosen(labels)
-        known = table.classes
-        names = [str(known[code]) for code in self._codes]
-        taken = set(self._averages())
-        self._names = check_target_names(target_names, names, taken)
+        classes = sample.vocabulary.classes
+        names = [str(classes[code]) for code in self._codes]
+        self._names = check_target_names(target_names, names, set(self._averages()))
 
     @property
     def support(self) -> dict[str, float]:
         """True rows of the classes, and of all together in the lines below."""
-        rows = self._binding.true_rows(self._codes)
-        of_each = dict(zip(self._names, rows, strict=True))
-        return of_each | dict.fromkeys(self._averages(), sum(rows))
+        n_true = self._binding.n_true(self._codes)
+        by_class = dict(zip(self._names, n_true, strict=True))
+        return by_class | dict.fromkeys(self._averages(), sum(n_true))
 
     def _averages(self) -> dict[str, str]:
         """Averages by the name of their line."""
-        several = self._table.multilabel
+        several = self._sample.vocabulary.multilabel
         every = set(self._binding.present) <= set(self._codes) and not several
         first = {"accuracy": ""} if every else {"micro avg": "micro"}
         lines = first | {"macro avg": "macro", "weighted avg": "weighted"}
         return lines | ({"samples avg": "samples"} if several else {})
 
-    def parameters(self) -> Iterator[Parameter]:
+    def parameters(self) -> Iterator[TableParameter]:
         """Bind what is in each line."""
-        method = {"method": self._options["method"]}
-        for metric, made in _COLUMNS.items():
-            own = made(average=None, labels=self._labels, **self._options)
-            own._check()
-            yield from self._lines(own, self._names, metric)
+        for column, metric in _COLUMNS.items():
+            per_class = metric(average=None, labels=self._labels, **self._options)
+            per_class._check()
+            yield from self._bind(per_class, self._names, column)
         for name, average in self._averages().items():
             if not average:
-                own = AccuracyCI(**method)
-                yield from self._lines(own, [name], "accuracy")
+                accuracy = AccuracyCI(method=self._options["method"])
+                yield from self._bind(accuracy, [name], "accuracy")
                 continue
-            for metric, made in _COLUMNS.items():
-                own = made(average=average, labels=self._labels, **self._options)
-                yield from self._lines(own, [name], metric)
+            for column, metric in _COLUMNS.items():
+                averaged = metric(average=average, labels=self._labels, **self._options)
+                yield from self._bind(averaged, [name], column)
 
-    def _lines(
-        self, own: Any, names: Iterable[str], metric: str
-    ) -> Iterator[Parameter]:
-        parameters = own._parameters(self._table, 0)
+    def _bind(
+        self, metric: MetricCI, names: Iterable[str], column: str
+    ) -> Iterator[TableParameter]:
+        parameters = metric.bind(self._sample, DEFAULT_RULE, Settings())
         for name, parameter in zip(names, parameters, strict=True):
-            yield replace(parameter, labels={"class": name, "metric": metric})
+            yield replace(parameter, key=Key(column, name))
 
 
 def check_target_names(

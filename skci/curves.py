@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
-from skci.data.labels import label_table
+from skci._arrays import Array, distinct_rows
+from skci.data.reading import Reader
 from skci.data.rows import check_numbers
-from skci.evaluation import threshold_report
+from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
-from skci.metrics._scores import kept_scores
-from skci.reports.display import COLOURS, pyplot
+from skci.metrics._metric_set import MetricSet
+from skci.reports.display import ConfidenceBandDisplay
 from skci.reports.joint import JointReport
 
 __all__ = [
-    "ConfidenceBandDisplay",
     "CurveReport",
     "precision_recall_report",
     "roc_report",
+    "threshold_report",
 ]
 
 
@@ -30,6 +29,113 @@ _CORNERS = np.array([[0.0, 0.0], [1.0, 1.0]])
 
 _POINTS = 20
 """Thresholds of a curve, if none are given."""
+
+
+def threshold_report(
+    y_true: Any,
+    y_score: Any,
+    *,
+    metrics: Any,
+    thresholds: Any,
+    confidence_level: float = 0.95,
+    method: str | None = None,
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+) -> JointReport:
+    """Report measures at several thresholds of one score by joint intervals.
+
+    The intervals are a simultaneous band: all thresholds may be looked at, and the best
+    one chosen, and the interval there still holds with the others.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, two at most.
+    y_score : array-like of shape (n_samples,)
+        Scores, such as the probability of the positive label.
+    metrics : str, metric object, list of them, or mapping of str to them
+        Metrics of labels.
+    thresholds : array-like of float
+        A row is predicted positive if its score is at a threshold or above it. They are
+        the rules of the report, named by their values.
+    confidence_level, method, pos_label, sample_weight, groups, random_state
+        See :func:`joint_report`.
+
+    Returns
+    -------
+    JointReport
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option, the labels or the scores are not what they must be.
+
+    Examples
+    --------
+    >>> from skci import threshold_report
+    >>> y = [0] * 40 + [1] * 40
+    >>> scores = [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+    >>> report = threshold_report(
+    ...     y, scores, metrics=["precision", "recall"], thresholds=[0.5, 0.7]
+    ... )
+    >>> report["0.7", "recall"]
+    recall = 0.75 [0.55, 0.95], joint 95% interval (blurred, n = 80)
+    """
+    chosen = MetricSet(
+        metrics,
+        confidence_level=confidence_level,
+        method=method,
+        pos_label=pos_label,
+        random_state=random_state,
+    )
+    chosen.must_read_labels()
+    values = _check_thresholds(thresholds)
+    scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    return chosen.report(_at_thresholds(scored, values))
+
+
+def _read_scores(
+    y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, groups: Any
+) -> Sample:
+    """Read one score of two labels."""
+    reader = Reader(
+        y_true,
+        kinds=["scores"],
+        several=False,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        groups=groups,
+    )
+    return reader.sample(y_score={"": y_score})
+
+
+def _check_thresholds(thresholds: Any) -> Array:
+    values = check_numbers(thresholds, "thresholds")
+    names = [f"{value:g}" for value in values]
+    if len(set(names)) < len(names):
+        raise ValueError(f"thresholds must differ in six digits, got {names}")
+    return values
+
+
+def _at_thresholds(scored: Sample, thresholds: Array) -> Sample:
+    """Sample of the labels that a score gives at each threshold."""
+    negative, positive = scored.vocabulary.labels
+    if negative is None:
+        raise ValueError(f"y_true must hold two labels, got {positive!r} only")
+    names = [f"{value:g}" for value in thresholds]
+    order = np.argsort(thresholds)
+    passed = np.searchsorted(thresholds[order], scored.scores[""].values, side="right")
+    outcomes, unit = distinct_rows(np.stack([scored.codes[:, 0], passed], axis=1))
+    predicted = np.empty((len(outcomes), len(order)), dtype=bool)
+    predicted[:, order] = outcomes[:, 1:] > np.arange(len(order))
+    return Sample(
+        scored.design.regrouped(unit, len(outcomes)),
+        scored.vocabulary,
+        np.column_stack([outcomes[:, 0].astype(bool), predicted]),
+        tuple(names),
+    )
 
 
 def roc_report(
@@ -213,43 +319,35 @@ def _curve_report(
     *,
     pos_label: Any,
     sample_weight: Any,
+    groups: Any,
     **options: Any,
 ) -> CurveReport:
-    rows = {"pos_label": pos_label, "sample_weight": sample_weight}
+    chosen = MetricSet(metrics, pos_label=pos_label, **options)
+    if thresholds is not None:
+        thresholds = _check_thresholds(thresholds)
+    scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
     if thresholds is None:
-        thresholds = _even_thresholds(metrics, y_true, y_score, **rows)
-    report = threshold_report(
-        y_true, y_score, metrics=metrics, thresholds=thresholds, **rows, **options
-    )
-    return CurveReport(report._joint, check_numbers(thresholds, "thresholds"))
+        thresholds = _even_thresholds(metrics, scored)
+    sample = _at_thresholds(scored, thresholds)
+    return CurveReport(chosen.estimate(sample), thresholds)
 
 
-def _even_thresholds(
-    curve: list[str], y_true: Any, y_score: Any, *, pos_label: Any, sample_weight: Any
-) -> Array:
-    """Divide a curve evenly, by its ways along both axes added up; increasing."""
-    table = label_table(
-        y_true,
-        {},
-        several=False,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        merged=False,
-    )
-    positive = table.outcomes[:, 0]
+def _even_thresholds(curve: list[str], scored: Sample) -> Array:
+    """Divide a curve into parts of equal length along both axes; increasing."""
+    counts, positive = scored.design.counts, scored.codes[:, 0]
     if positive.all() or not positive.any():
         raise ValueError(
             f"y_true must hold rows of two labels for a curve, got {positive.sum()} "
             f"positive ones of {len(positive)}"
         )
-    scores = kept_scores(y_score, "y_score", table, len(y_true), sample_weight).values
+    scores = scored.scores[""].values
     # A threshold is what its name says, which has six digits.
     levels = np.unique([float(f"{score:g}") for score in np.unique(scores)])
     hits, alarms = (
-        _reaching(levels, scores, own * table.counts) for own in (positive, ~positive)
+        _reaching(levels, scores, label * counts) for label in (positive, ~positive)
     )
     way = _way_along(curve, hits, alarms)
-    some = np.flatnonzero((hits + alarms > 0) & (hits + alarms < table.counts.sum()))
+    some = np.flatnonzero((hits + alarms > 0) & (hits + alarms < counts.sum()))
     if not len(some):
         raise ValueError(
             "y_score must hold two scores that differ in six digits, got only "
@@ -348,186 +446,3 @@ class CurveReport(JointReport):
             "simultaneous": joint.simultaneous,
             "ends": _CORNERS if self.metrics == _ROC else None,
         }
-
-
-class ConfidenceBandDisplay:
-    """A curve with its confidence band.
-
-    The dots are the estimates at the thresholds and the fine rectangles around them
-    their two intervals. The shaded band joins each rectangle to the next by straight
-    lines: where all rectangles hold their points, it holds the whole line from one true
-    point to the next. Made by ``CurveReport.plot``.
-
-    Parameters
-    ----------
-    metrics : sequence of two str
-        Of the horizontal axis and of the vertical one.
-    thresholds : array of shape (T,)
-        Increasing; they are kept with the points, not drawn.
-    points : array of shape (T, 2)
-        Estimates of both metrics.
-    intervals : array of shape (T, 2, 2)
-        Lower and upper limit of both metrics.
-    confidence_level : float
-    simultaneous : bool, default=True
-        Whether all intervals cover at once.
-    ends : array of shape (2, 2), optional
-        Points that the curve runs between whatever the score is: the corners of a ROC
-        curve. The line between them is that of chance.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        After :meth:`plot`.
-    figure_ : matplotlib Figure
-
-    Examples
-    --------
-    >>> from skci import roc_report
-    >>> y = [0] * 40 + [1] * 40
-    >>> report = roc_report(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    >>> report.plot().ax_.get_xlabel()
-    'false positive rate'
-    """
-
-    def __init__(
-        self,
-        *,
-        metrics: Sequence[str],
-        thresholds: Array,
-        points: Array,
-        intervals: Array,
-        confidence_level: float,
-        simultaneous: bool = True,
-        ends: Array | None = None,
-    ) -> None:
-        self.metrics = metrics
-        self.thresholds = thresholds
-        self.points = points
-        self.intervals = intervals
-        self.confidence_level = confidence_level
-        self.simultaneous = simultaneous
-        self.ends = ends
-
-    def plot(self, *, ax: Any = None) -> ConfidenceBandDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure is made if not given.
-
-        Returns
-        -------
-        ConfidenceBandDisplay
-            Itself, with ``ax_`` and ``figure_``.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        given = ax is not None
-        if not given:
-            _, ax = pyplot().subplots(figsize=(4.4, 4.8), layout="constrained")
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        self._plot_curve()
-        self._plot_band()
-        self._plot_chance()
-        across, up = (name.replace("_", " ") for name in self.metrics)
-        ax.set(xlabel=across, xlim=_EDGES, xticks=_TICKS)
-        ax.set(ylabel=up, ylim=_EDGES, yticks=_TICKS, aspect="equal")
-        ax.grid(alpha=0.3)
-        ax.spines[["top", "right"]].set_visible(False)
-        if given:  # where there is room for a legend is not known
-            ax.legend()
-        else:
-            self.figure_.legend(loc="outside lower center", ncols=3, frameon=False)
-        return self
-
-    def _plot_curve(self) -> None:
-        colour = COLOURS[0]
-        self.ax_.plot(
-            *self.points.T,
-            "o-",
-            color=colour,
-            markerfacecolor="white",
-            markersize=4,
-            label="estimate",
-        )
-        if self.ends is not None:
-            first, last = self.ends[::-1]
-            for leg in ([first, self.points[0]], [self.points[-1], last]):
-                self.ax_.plot(*np.transpose(leg), color=colour, zorder=1.9)
-
-    def _plot_chance(self) -> None:
-        if self.ends is not None:
-            self.ax_.plot(
-                *self.ends.T,
-                color="0.35",
-                linewidth=0.8,
-                linestyle="--",
-                zorder=1.8,
-                label="chance",
-            )
-
-    def _plot_band(self) -> None:
-        from matplotlib.patches import PathPatch, Polygon
-        from matplotlib.path import Path
-
-        boxes = [_corners(*intervals) for intervals in self.intervals]
-        around = boxes
-        if self.ends is not None:
-            around = [self.ends[1:], *boxes, self.ends[:1]]
-        hulls = [
-            Path(hull, closed=True)
-            for pair in zip(around, [*around[1:], around[-1]], strict=True)
-            if len(hull := _hull(np.concatenate(pair))) > 3
-        ]
-        kind = "joint" if self.simultaneous else "individual"
-        level = f"{100 * self.confidence_level:g}%"
-        self.ax_.add_patch(
-            PathPatch(
-                Path.make_compound_path(*hulls),
-                facecolor=COLOURS[0],
-                alpha=0.18,
-                linewidth=0,
-                label=f"{kind} {level} band",
-            )
-        )
-        for box in boxes:
-            self.ax_.add_patch(
-                Polygon(
-                    box, fill=False, edgecolor=COLOURS[0], alpha=0.25, linewidth=0.6
-                )
-            )
-
-
-_EDGES = (-0.03, 1.03)
-_TICKS = np.linspace(0, 1, 6)
-
-
-def _corners(across: Array, up: Array) -> Array:
-    """List the corners of a rectangle counterclockwise, shape (4, 2)."""
-    (left, right), (low, high) = across, up
-    return np.array([[left, low], [right, low], [right, high], [left, high]])
-
-
-def _hull(points: Array) -> Array:
-    """Find the corners of the convex hull counterclockwise, by Andrew's chain."""
-    ordered = np.unique(points, axis=0)
-    sides = []
-    for way in (ordered, ordered[::-1]):
-        side: list[Array] = []
-        for point in way:
-            while len(side) > 1 and _turn(side[-2], side[-1], point) <= 0:
-                side.pop()
-            side.append(point)
-        sides += side[:-1]
-    return np.array([*sides, *sides[:1]])
-
-
-def _turn(a: Array, b: Array, c: Array) -> float:
-    """Twice the area of a triangle, positive if it is counterclockwise."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from skci._validation import check_estimators, in_words, named_pairs
+from skci._validation import check_estimators, named_pairs
 from skci.data.labels import A_MATRIX, check_confusion_matrix, check_no_pos_label
+from skci.data.reading import named_predictions
 from skci.data.responses import respond
-from skci.data.rows import check_numbers
-from skci.data.sample import OutcomeTable
-from skci.inference.parameter import ONE_RULE
-from skci.metrics._request import (
-    Counted,
-    Options,
-    named_metrics,
-    named_predictions,
-)
+from skci.data.sample import Sample
+from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.reports.joint import JointReport
 
-__all__ = [
-    "JointEvaluator",
-    "confusion_matrix_report",
-    "joint_report",
-    "threshold_report",
-]
+__all__ = ["JointEvaluator", "confusion_matrix_report", "joint_report"]
 
 
 class JointEvaluator:
@@ -146,39 +133,38 @@ class JointEvaluator:
             estimator raises is raised again with its name in front.
         """
         estimators = check_estimators(self.estimators)
-        options = Options(
+        metrics = MetricSet(
             self.metrics,
-            self.confidence_level,
-            self.method,
-            self.pos_label,
-            self.random_state,
+            confidence_level=self.confidence_level,
+            method=self.method,
+            pos_label=self.pos_label,
+            random_state=self.random_state,
         )
-        rows = {
-            "truth": "y",
-            "abstain": self.abstain,
-            "by": by,
-            "sample_weight": sample_weight,
-            "groups": groups,
-        }
+        reader = metrics.reader(
+            y,
+            truth="y",
+            abstain=self.abstain,
+            by=by,
+            sample_weight=sample_weight,
+            groups=groups,
+        )
         scored: tuple[Any, ...] = ()
-        if "values" not in options.reads:
-            # Bad labels are told before anything is predicted.
-            table = options.count(y, {}, **rows).table
-            known = options.known_labels(estimators)
-            if len(known) > 2 and known >= set(table.labels) - {None}:
-                rows["labels"] = known
-                table = options.count(y, {}, **rows).table
-            scored = options.scored_labels(table)
+        if "numbers" not in metrics.reads:
+            # Bad labels are an error before anything is predicted.
+            known = known_labels(estimators) if metrics.several else set()
+            if len(known) > 2 and known >= set(reader.vocabulary.labels) - {None}:
+                reader.know(known)
+            scored = metrics.scored_labels(reader.vocabulary)
         predicted, scores = respond(
             estimators,
             X,
-            options.reads,
+            metrics.reads,
             scored=scored,
-            probabilities=options.wants_probabilities,
+            probabilities=metrics.needs_probabilities,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        return options.report(options.count(y, predicted, scores, **rows))
+        return metrics.report(reader.sample(predicted, scores))
 
 
 def joint_report(
@@ -279,109 +265,20 @@ def joint_report(
     Stump        accuracy  0.900     [0.867, 0.925]  [0.872, 0.922]
     Stump        mcc       0.784     [0.714, 0.838]  [0.726, 0.831]
     """
-    options = Options(metrics, confidence_level, method, pos_label, random_state)
-    for kind, given, parameter in (
-        ("labels", y_pred, "y_pred"),
-        ("values", y_pred, "y_pred"),
-        ("scores", y_score, "y_score"),
-    ):
-        needy = [name for name, own in options.metrics.items() if own._reads == kind]
-        if needy and given is None:
-            raise ValueError(
-                f"{parameter}= must be given for metrics of {kind}: {in_words(needy)}"
-            )
-    named = None if y_pred is None else named_predictions(y_pred)
-    scored = None if y_score is None else named_predictions(y_score, "y_score")
-    if {"labels", "scores"} <= options.reads and set(named or ()) != set(scored or ()):
-        raise ValueError(
-            f"y_score must name the rules of y_pred, {list(named or ())}, got "
-            f"{list(scored or ())}"
-        )
-    counted = options.count(
-        y_true,
-        named or {},
-        scored or {},
-        abstain=abstain,
-        by=by,
-        sample_weight=sample_weight,
-        groups=groups,
+    chosen = MetricSet(
+        metrics,
+        confidence_level=confidence_level,
+        method=method,
+        pos_label=pos_label,
+        random_state=random_state,
     )
-    return options.report(counted)
-
-
-def threshold_report(
-    y_true: Any,
-    y_score: Any,
-    *,
-    metrics: Any,
-    thresholds: Any,
-    confidence_level: float = 0.95,
-    method: str | None = None,
-    pos_label: Any = None,
-    sample_weight: Any = None,
-    groups: Any = None,
-    random_state: Any = None,
-) -> JointReport:
-    """Report measures at several thresholds of one score by joint intervals.
-
-    The intervals are a simultaneous band: all thresholds may be looked at, and the best
-    one chosen, and the interval there still holds with the others.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, two at most.
-    y_score : array-like of shape (n_samples,)
-        Scores, such as the probability of the positive label.
-    metrics : str, metric object, list of them, or mapping of str to them
-        Metrics of labels.
-    thresholds : array-like of float
-        A row is predicted positive if its score is at a threshold or above it. They are
-        the rules of the report, named by their values.
-    confidence_level, method, pos_label, sample_weight, groups, random_state
-        See :func:`joint_report`.
-
-    Returns
-    -------
-    JointReport
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an option, the labels or the scores are not what they must be.
-
-    Examples
-    --------
-    >>> from skci import threshold_report
-    >>> y = [0] * 40 + [1] * 40
-    >>> scores = [0.2] * 30 + [0.6] * 20 + [0.9] * 30
-    >>> report = threshold_report(
-    ...     y, scores, metrics=["precision", "recall"], thresholds=[0.5, 0.7]
-    ... )
-    >>> report["0.7", "recall"]
-    recall = 0.75 [0.55, 0.95], joint 95% interval (blurred, n = 80)
-    """
-    values = check_numbers(thresholds, "thresholds")
-    names = [f"{value:g}" for value in values]
-    if len(set(names)) < len(names):
-        raise ValueError(f"thresholds must differ in six digits, got {names}")
-    scores = check_numbers(y_score, "y_score", len(y_true))
-    options = Options(metrics, confidence_level, method, pos_label, random_state)
-    if options.reads != {"labels"}:
-        kinds = {name: own._reads for name, own in options.metrics.items()}
-        raise ValueError(f"metrics must be of labels, got {kinds}")
-    rows = {"sample_weight": sample_weight, "groups": groups}
-    table = options.count(y_true, {}, **rows).table
-    if len(table.labels) > 2:
-        raise ValueError(f"y_true must hold two labels, got {len(table.labels)}")
-    negative, positive = table.labels
-    if negative is None:
-        raise ValueError(f"y_true must hold two labels, got {positive!r} only")
-    predicted = {
-        name: np.where(scores >= value, positive, negative)
-        for name, value in zip(names, values, strict=True)
-    }
-    return options.report(options.count(y_true, predicted, **rows))
+    labelled = None if y_pred is None else named_predictions(y_pred)
+    scored = None if y_score is None else named_predictions(y_score, "y_score")
+    chosen.must_be_given(labelled, scored)
+    reader = chosen.reader(
+        y_true, abstain=abstain, by=by, sample_weight=sample_weight, groups=groups
+    )
+    return chosen.report(reader.sample(labelled, scored))
 
 
 def confusion_matrix_report(
@@ -417,20 +314,20 @@ def confusion_matrix_report(
     >>> from skci import confusion_matrix_report
     >>> matrix = [[50, 10], [15, 25]]
     >>> print(confusion_matrix_report(matrix, metrics=["precision", "recall"]))
-    Joint 95% confidence intervals (blurred), n = 100, critical value 2.22...
+    Joint 95% confidence intervals (blurred), n = 100, critical value 2.23...
     <BLANKLINE>
     rule    metric     estimate  joint interval  individual interval
     ----------------------------------------------------------------
     y_pred  precision  0.71      [0.51, 0.92]    [0.54, 0.89]
     y_pred  recall     0.62      [0.43, 0.82]    [0.45, 0.80]
     """
-    options = Options(metrics, confidence_level, method, None, random_state)
-    for label, metric in options.metrics.items():
+    chosen = MetricSet(
+        metrics,
+        confidence_level=confidence_level,
+        method=method,
+        random_state=random_state,
+    )
+    chosen.must_read_labels()
+    for metric in chosen.metrics.values():
         check_no_pos_label(metric.pos_label, A_MATRIX)
-        if metric._reads != "labels":
-            raise ValueError(
-                f"metrics of a confusion matrix must be of labels, which {label!r} is "
-                "not"
-            )
-    table = OutcomeTable.from_matrix(check_confusion_matrix(matrix))
-    return options.report(Counted(table, [ONE_RULE], {}))
+    return chosen.report(Sample.from_matrix(check_confusion_matrix(matrix)))

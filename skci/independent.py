@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from skci._validation import check_alternative, in_words
+from skci._validation import check_alternative, join_names
 from skci.inference.design import Design
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Parameter
+from skci.inference.parameter import TableParameter
 from skci.inference.pvalues import Alternative
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
@@ -85,17 +85,17 @@ def combine_independent(
             "rules on the same rows by report.differences()"
         )
     stacked = _stacked(joints, [str(name) for name, _ in named])
-    kinds = {tuple(own.labels) for own in stacked.parameters}
+    names = [parameter.key.labels for parameter in stacked.parameters]
+    kinds = {tuple(labels) for labels in names}
     if len(kinds) > 1:
         raise ValueError(
             f"reports must all have the same labels, got {sorted(map(list, kinds))}"
         )
-    labels = [tuple(own.labels.values()) for own in stacked.parameters]
-    for own, each in zip(stacked.parameters, labels, strict=True):
-        if labels.count(each) > 1:
+    for labels in names:
+        if names.count(labels) > 1:
             raise ValueError(
-                f"reports must give rules different names, got {own.rule!r} twice with "
-                f"{own.metric}"
+                f"reports must give rules different names, got {labels['rule']!r} "
+                f"twice with {labels['metric']}"
             )
     return JointReport(stacked)
 
@@ -103,7 +103,7 @@ def combine_independent(
 def _joint_of(value: Any, name: Any) -> JointEstimate:
     if isinstance(value, MetricEstimate):
         joint = value._joint.select([value._position])
-        if joint.parameters[0].view is not None:  # else it is a contrast
+        if not joint.parameters[0].key.is_contrast:
             return joint
     if isinstance(value, JointReport):
         return value._joint
@@ -123,27 +123,30 @@ def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEsti
         What to put before the names of their rules.
     """
     design = Design.stacked([joint.design for joint in joints])
-    parameters: list[Parameter] = []
+    parameters = []
     stratum = start = 0
     for joint, name in zip(joints, names, strict=True):
         stop = start + len(joint.design.weights)
-        for own in joint.parameters:
-            index = np.full(len(design.weights), own.size)
-            index[start:stop] = own.index
-            view = own.view
-            assert view is not None  # _joint_of has seen to that
+        for parameter in joint.parameters:
+            assert isinstance(parameter, TableParameter)
+            index = np.full(len(design.weights), parameter.size)
+            index[start:stop] = parameter.index
+            cell_map = parameter.cell_map
+            if cell_map is not None:
+                cell_map = replace(cell_map, sample=stratum + cell_map.sample)
+            sample = " ".join(filter(None, [name, parameter.key.sample]))
             parameters.append(
                 replace(
-                    own,
-                    labels={**own.labels, "rule": f"{name} {own.rule}".strip()},
+                    parameter,
+                    key=replace(parameter.key, sample=sample),
                     index=index,
-                    moments=tuple((stratum, moment) for moment in own.moments),
-                    view=replace(view, sample=stratum + view.sample),
+                    cell_map=cell_map,
                 )
             )
         start, stratum = stop, stratum + joint.design.n_strata
-    return replace(
-        joints[0], parameters=tuple(parameters), design=design, simultaneous=True
+    first = joints[0]
+    return JointEstimate.from_rows(
+        parameters, design, first.confidence_level, True, first.random_state
     )
 
 
@@ -207,7 +210,7 @@ def two_proportion_test(
     ]
     if names[0] != names[1]:
         raise ValueError(
-            f"first and second must be of the same measure, got {in_words(names)}"
+            f"first and second must be of the same measure, got {join_names(names)}"
         )
     if first._joint.design is second._joint.design:
         raise ValueError(
@@ -232,15 +235,16 @@ def two_proportion_test(
 def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     if not isinstance(value, MetricEstimate):
         raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
-    own = value._joint.parameters[value._position]
-    if not value._joint.design.simple:
+    parameter = value._joint.parameters[value._position]
+    if not value._joint.design.is_simple:
         raise ValueError(
-            f"{name} must be of equal rows by themselves, got sample_weight or groups; "
+            f"{name} must be of a simple random sample, got sample_weight or groups; "
             "compare by combine_independent"
         )
-    if own.trait.proportion is None:
-        raise ValueError(f"{name} must be a proportion, which {own} is not")
-    successes, trials = own.trait.successes_and_trials(own.counts)
+    trait = parameter.trait
+    if trait.proportion is None or not isinstance(parameter, TableParameter):
+        raise ValueError(f"{name} must be a proportion, which {parameter} is not")
+    successes, trials = trait.successes_and_trials(parameter.counts)
     if not trials:
-        raise ValueError(f"{name} must be defined, got {own.metric} of no rows")
+        raise ValueError(f"{name} must be defined, got {trait.name} of no rows")
     return successes, trials

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci._validation import check_confidence_level
 from skci.data.labels import A_MATRIX, check_no_pos_label
-from skci.data.sample import OutcomeTable
+from skci.data.sample import Sample
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.planning import rows_for_width
 from skci.measures.registry import CELLS, Measure
 from skci.metrics._base import DEFAULT_METHOD
+from skci.metrics._binding import Settings
 from skci.metrics._names import resolve_metric
 
 __all__ = ["sample_size"]
@@ -103,9 +104,11 @@ def sample_size(
     method = check_method(DEFAULT_METHOD if method is None else method)
     check_no_pos_label(metric.pos_label, A_MATRIX)
     metric._check(method)
-    table = OutcomeTable.from_cells(_shares(expected, metric._measure))
-    own = metric._parameters(table, 0, method=method)
-    return rows_for_width(JointEstimate(tuple(own), table.design, level), half_width)
+    tp, fp, fn, tn = _shares(expected, metric._measure)
+    sample = Sample.from_matrix(np.array([[tn, fp], [fn, tp]]), "")
+    parameters = metric.bind(sample, "", Settings(method=method))
+    joint = JointEstimate.from_rows(parameters, sample.design, level)
+    return rows_for_width(joint, half_width)
 
 
 # --------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ NEEDS_MORE = {"rejection_rate"}
 METRICS = {
     name: metric
     for name, metric in ((name, resolve_metric(name)) for name in available_metrics())
-    if metric._reads == "labels" and name not in NEEDS_MORE
+    if metric.reads == "labels" and name not in NEEDS_MORE
 }
 METRICS["f0.7"] = FBetaCI(0.7)
 METRICS["tversky(.3, .9)"] = TverskyCI(0.3, 0.9)

@@ -13,7 +13,7 @@ PACKAGE = Path(skci.__file__).parent
 # Each module may import those listed before it, and the libraries named; folders come
 # one after the other, so no folder imports from a later one.
 LAYERS = [
-    ("_typing", {"numpy"}),
+    ("_arrays", {"numpy"}),
     ("_validation", {"numpy"}),
     ("exceptions", set()),
     ("measures.registry", {"numpy"}),
@@ -37,9 +37,11 @@ LAYERS = [
     ("inference.pvalues", {"numpy", "scipy"}),
     ("inference.ranking", {"numpy"}),
     ("inference.planning", {"numpy", "scipy"}),
+    ("data.counting", {"numpy"}),
     ("data.sample", {"numpy"}),
     ("data.rows", {"numpy"}),
     ("data.labels", {"numpy"}),
+    ("data.reading", {"numpy"}),
     ("data.responses", {"numpy", "sklearn"}),
     ("reports.rendering", {"pandas"}),
     ("reports.display", {"numpy", "matplotlib"}),
@@ -55,12 +57,13 @@ LAYERS = [
     ("metrics._custom", {"numpy"}),
     ("metrics._scores", {"numpy", "sklearn"}),
     ("metrics._names", set()),
-    ("metrics._request", {"numpy"}),
+    ("metrics._metric_set", {"numpy"}),
     ("metrics", set()),
     ("planning", {"numpy"}),
     ("classification", {"numpy"}),
     ("evaluation", {"numpy"}),
     ("independent", {"numpy", "scipy"}),
+    ("intervals", {"numpy"}),
     ("curves", {"numpy", "matplotlib"}),
 ]
 ROOMS = ["measures", "inference", "inference.critical", "inference.intervals"]

@@ -62,7 +62,7 @@ def test_a_class_without_rows(zero_division):
 
 @pytest.mark.filterwarnings("ignore:.*some of the classes")
 def test_a_class_without_rows_is_warned_of():
-    with pytest.warns(UndefinedMetricWarning, match="recall, class = 7, .*undefined"):
+    with pytest.warns(UndefinedMetricWarning, match="recall of 7, .*undefined"):
         report = classification_report_ci(Y, P, labels=[0, 7])
     assert "nan" in str(report)
 

@@ -537,11 +537,39 @@ def test_contrasts_of_wrong_methods():
             report.contrasts([[1, -1, 0]], ["a"], method=method)
 
 
-def test_contrasts_are_not_compared_again():
-    """They know how to be shown and selected, not what they are contrasts of."""
+def test_contrasts_have_no_rules_to_compare():
     differences = report_of(["accuracy", "f1"]).differences()
-    for method in ("differences", "contrasts", "best", "letters"):
+    for method in ("differences", "best", "letters"):
         assert not hasattr(differences, method)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+def test_contrasts_of_contrasts(method):
+    """Their covariance is that of the combined coefficients, L2 L1 V L1' L2'."""
+    report = report_of(["accuracy", "f1"], method=method)
+    first = np.random.default_rng(0).normal(size=(3, len(report)))
+    second = np.array([[1.0, -1.0, 0.0], [0.5, 0.5, -1.0]])
+    contrasts = report.contrasts(first, list("abc"), method=method)
+    nested = contrasts.contrasts(second, ["d", "e"], method=method)
+    direct = report.contrasts(second @ first, ["d", "e"], method=method)
+    assert_allclose(nested.estimates, second @ first @ report.estimates, rtol=1e-12)
+    assert_allclose(nested.covariance, direct.covariance, rtol=1e-9)
+    for column in ("low", "high", "pvalue"):
+        assert_allclose(nested.to_dict()[column], direct.to_dict()[column], rtol=1e-6)
+    if method != "score":  # whose pseudo-counts depend on the table of a contrast
+        combined = second @ first
+        expected = combined @ report.covariance @ combined.T
+        assert_allclose(nested.covariance, expected, rtol=1e-9)
+
+
+def test_contrasts_of_ratios():
+    """By the delta method from the covariance of the ratios."""
+    ratios = report_of(["accuracy"], method="delta").differences(scale="ratio")
+    matrix = np.array([[1.0, -1.0, 0.0]])
+    contrasts = ratios.contrasts(matrix, ["first - second"])
+    assert_allclose(contrasts.estimates, matrix @ ratios.estimates)
+    expected = matrix @ ratios.covariance @ matrix.T
+    assert_allclose(contrasts.covariance, expected, rtol=1e-9)
 
 
 def test_too_many_outcomes_for_score():

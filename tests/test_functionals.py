@@ -7,19 +7,27 @@ from numpy.testing import assert_allclose
 from skci.measures.functional import CellFunctional
 from skci.measures.registry import MEASURES
 
-RATIOS = [name for name in MEASURES if CellFunctional(MEASURES[name].function).ratio]
+RATIOS = [
+    name
+    for name in MEASURES
+    if CellFunctional(MEASURES[name].function).linear_fractional
+]
 
 
 @pytest.mark.parametrize("name", RATIOS)
 def test_a_function_that_is_recognised_as_a_ratio_is_that_ratio(name):
     functional = CellFunctional(MEASURES[name].function)
     p = np.random.default_rng(0).dirichlet(np.ones(4), size=20)
-    numerator, denominator = functional.ratio
+    numerator, denominator = functional.linear_fractional
     assert_allclose(p @ numerator / (p @ denominator), functional.estimate(p))
 
 
 def test_which_functions_are_recognised_as_ratios():
-    found = {name for name in MEASURES if CellFunctional(MEASURES[name].function).ratio}
+    found = {
+        name
+        for name in MEASURES
+        if CellFunctional(MEASURES[name].function).linear_fractional
+    }
     assert {"accuracy", "precision", "recall", "f0.5", "jaccard"} <= found
     assert not {"matthews_corrcoef", "cohen_kappa", "g_mean", "overlap"} & found
 
@@ -38,4 +46,4 @@ def test_which_functions_are_recognised_as_ratios():
 )
 def test_other_functions_are_not(function):
     """Whatever they do with what they are called with, which are not numbers then."""
-    assert CellFunctional(function).ratio is None
+    assert CellFunctional(function).linear_fractional is None

@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from metrics_battery import labels
+from numpy.testing import assert_allclose
 from simulated import some_rules
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
@@ -23,7 +24,9 @@ from skci import (
     SpecificityCI,
     joint_report,
 )
-from skci.data.sample import count_outcomes
+from skci.data.counting import count_two_labels
+from skci.data.reading import Reader
+from skci.metrics._metric_set import MetricSet
 
 LABELS = {  # the negative label and the positive one, which is 1 if not said
     "0 and 1": (0, 1),
@@ -325,39 +328,97 @@ def test_many_rules_equal_each_alone(number):
     assert chosen.covariance == pytest.approx(pair.covariance, rel=1e-10)
 
 
-@pytest.mark.parametrize("number", [1, 4, 17, 70])
-def test_tables_add_up(number):
-    y, rules = better_and_better(number)
-    columns = [y, *rules.values()]
-    whole = count_outcomes(columns, 1, 0)
-    first, second = (
-        count_outcomes([column[part] for column in columns], 1, 0)
-        for part in (slice(250), slice(250, None))
+def sample_of(y, rules, part=slice(None), scores=None, by=None, **options):
+    """Read some of the rows."""
+    rows = {name: np.asarray(v)[part] for name, v in options.items() if name in ROWS}
+    others = {name: v for name, v in options.items() if name not in ROWS}
+    reader = Reader(
+        np.asarray(y)[part],
+        kinds=["labels"] if scores is None else ["labels", "scores"],
+        by=None if by is None else {"part": np.asarray(by)[part]},
+        **rows,
+        **others,
     )
-    total = first + second
-    assert np.array_equal(total.outcomes, whole.outcomes)
-    assert np.array_equal(total.counts, whole.counts)
-    assert total.n_samples == len(y)
-    for rule, p in enumerate(rules.values()):
+    scored = {} if scores is None else {"a": np.asarray(scores)[part]}
+    return reader.sample({k: np.asarray(v)[part] for k, v in rules.items()}, scored)
+
+
+ROWS = ("sample_weight", "groups")
+
+
+@pytest.mark.parametrize("number", [1, 4, 17, 70])
+def test_samples_add_up(number):
+    y, rules = better_and_better(number)
+    whole = sample_of(y, rules)
+    total = sum(
+        (sample_of(y, rules, part) for part in (slice(9, 250), slice(250, None))),
+        sample_of(y, rules, slice(9)),
+    )
+    assert np.array_equal(total.codes, whole.codes)
+    assert np.array_equal(total.design.counts, whole.design.counts)
+    assert total.design.n_samples == len(y)
+    for rule, p in rules.items():
         (tn, fp), (fn, tp) = sk.confusion_matrix(y, p)
-        assert total.own(total.cells(total.view(rule))).tolist() == [tp, fp, fn, tn]
+        cells = total.cells(total.one_vs_rest(rule))
+        counts = np.bincount(cells, total.design.counts, minlength=4)
+        assert counts.tolist() == [tp, fp, fn, tn]
+
+
+@pytest.mark.parametrize("labels", [[0, 1], ["cat", "dog"], ["ant", "bee", "cat"]])
+@pytest.mark.parametrize("rows", ["plain", "weights", "groups", "both", "subgroups"])
+@pytest.mark.parametrize("scored", [False, True])
+def test_samples_add_up_with_weights_groups_and_scores(labels, rows, scored):
+    """Batches that hold one label only, and groups that span batches, included."""
+    if scored and len(labels) > 2:
+        pytest.skip("scores of three labels are a column each")
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.choice(labels, 300))
+    rules = {
+        "a": rng.choice(labels, 300),
+        "b": np.where(rng.random(300) < 0.8, y, y[0]),
+    }
+    rules = {name: np.where(y == y[0], y, p) for name, p in rules.items()}
+    options = {}
+    if rows in ("weights", "both"):
+        options["sample_weight"] = rng.integers(0, 4, 300)
+    if rows in ("groups", "both"):
+        options["groups"] = rng.choice(list("uvwxyz"), 300)
+    if rows == "subgroups":
+        options["by"] = rng.choice(["north", "south"], 300)
+    if scored:
+        options["scores"] = rng.random(300)
+    two = len(labels) == 2
+    options |= {"pos_label": labels[-1]} if two else {"any_pos_label": True}
+    parts = [slice(60), slice(60, 150), slice(150, 300)]
+    assert len(set(y[parts[0]])) == 1
+    first, *others = [sample_of(y, rules, part, **options) for part in parts]
+    total, whole = sum(others, first), sample_of(y, rules, **options)
+    names = ["accuracy", "mcc", *(["roc_auc"] if scored else [])]
+    metrics = MetricSet(names, pos_label=options.get("pos_label"), method="delta")
+    expected = metrics.estimate(whole)
+    found = metrics.estimate(total)
+    assert [p.key for p in found.parameters] == [p.key for p in expected.parameters]
+    assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
+    assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-18)
+    assert_allclose(found.intervals, expected.intervals, rtol=1e-9)
 
 
 @pytest.mark.parametrize("number", [2, 16, 70])
 def test_outcomes_are_distinct_and_in_order(number):
     y, rules = better_and_better(number)
     columns = np.array([y, *rules.values()], dtype=bool)
-    distinct, counts = np.unique(columns, axis=1, return_counts=True)
-    table = count_outcomes([y, *rules.values()], 1, 0)
-    assert np.array_equal(table.outcomes, distinct.T)
-    assert np.array_equal(table.counts, counts)
+    distinct, expected = np.unique(columns, axis=1, return_counts=True)
+    codes, counts = count_two_labels([y, *rules.values()], 1, 0)
+    assert np.array_equal(codes, distinct.T)
+    assert np.array_equal(counts, expected)
 
 
-def test_tables_of_different_rules_do_not_add():
-    one, two = (count_outcomes([np.ones(3)] * k, 1, 0) for k in (2, 3))
-    with pytest.raises(
-        ValueError, match="must be of the same rules, got 1 and 2 rules"
-    ):
+def test_samples_of_different_rules_do_not_add():
+    one, two = (
+        sample_of([0, 1, 1], {name: [1, 1, 0] for name in names})
+        for names in ("a", "ab")
+    )
+    with pytest.raises(ValueError, match=r"same rules, got \['a'\] and \['a', 'b'\]"):
         one + two
 
 

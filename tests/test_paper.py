@@ -149,13 +149,11 @@ def test_joint_intervals(choice):
     )
     covariance = np.cov(rows)
     if choice == "blurred":
-        # D of the moments (E[ZA_r], E[A_r] of each rule, one E[Z]): z^2 / 2n each
-        jacobian = np.zeros((len(rows), 2 * len(RULES) + 1))
-        for k, slope in enumerate(slopes):
-            rule = k // len(names)
-            jacobian[k, [2 * rule, 2 * rule + 1, -1]] = slope
+        # Independent noises e_1k, e_2k, e_3k for every parameter k, z^2 / 2n each
         z = norm.ppf((1 + level) / 2)
-        covariance = covariance + z**2 / (2 * n) * jacobian @ jacobian.T
+        covariance = covariance + z**2 / (2 * n) * np.diag(
+            np.square(slopes).sum(axis=1)
+        )
     deviation = np.sqrt(np.diag(covariance))
     correlation = covariance / np.outer(deviation, deviation)
 

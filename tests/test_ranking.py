@@ -22,7 +22,7 @@ from skci import (
     two_proportion_test,
 )
 from skci.inference.intervals.score import pearson, score_limits, score_roots
-from skci.inference.ranking import compact_letters, with_the_best
+from skci.inference.ranking import compact_letters, compare_with_best
 
 METHODS = ["delta", "blurred", "score"]
 
@@ -50,7 +50,7 @@ def best_of(theta, covariance, level=0.95):
     errors[np.array(unknown, dtype=bool) | (errors == 0)] = np.nan
     differences = np.array([theta[i] - theta[j] for i, j in both])
 
-    def reached(positions, crit, z):
+    def limits_at(positions, crit, z):
         half = crit * errors[positions]
         return np.stack(
             [differences[positions] - half, differences[positions] + half], 1
@@ -61,9 +61,9 @@ def best_of(theta, covariance, level=0.95):
         correlation=squares / np.outer(errors, errors),
         confidence_level=level,
         random_state=None,
-        reached=reached,
+        limits_at_normal_quantile=limits_at,
     )
-    return with_the_best(rules, compared)
+    return compare_with_best(rules, compared)
 
 
 @pytest.mark.parametrize("rules", [2, 3, 4, 6])

@@ -310,7 +310,9 @@ def test_metrics_of_different_targets():
         joint_report(labels, {"A": labels}, metrics=["accuracy", "r2"])
     with pytest.raises(ValueError, match="must hold class labels, got continuous"):
         joint_report(Y, PREDICTED, metrics=["accuracy"])
-    with pytest.raises(ValueError, match="y_pred= must be given for metrics of values"):
+    with pytest.raises(
+        ValueError, match="y_pred= must be given for metrics of numbers"
+    ):
         joint_report(Y, metrics=["r2"])
     for method in ("blurred", "score", "plus-four", "wilson", "logit"):
         with pytest.raises(ValueError, match=rf"'{method}' needs .* \['delta'\]"):

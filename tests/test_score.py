@@ -13,18 +13,21 @@ import skci.inference.intervals.path_solver
 import skci.inference.intervals.score
 from skci.inference.intervals.closed_form import as_tversky
 from skci.inference.intervals.score import improved, pearson, score_limits, score_roots
-from skci.measures.functional import CellFunctional
+from skci.measures.functional import CellFunctional, Functional
 from skci.measures.registry import MEASURES
 
 Z = norm.isf(0.025)
 UNIT, BALANCED, POSITIVE = (0.0, 1.0), (-1.0, 1.0), (0.0, np.inf)
 
 
-class Smooth:
+class Smooth(Functional):
     """A function of the cells, differentiated by the complex step."""
 
     def __init__(self, function):
         self.function = function
+
+    def estimate(self, p):
+        return self(p)[0]
 
     def __call__(self, p):
         nudged = p[..., np.newaxis, :] + 1e-100j * np.eye(p.shape[-1])
@@ -98,7 +101,7 @@ NAMES = list(FUNCTIONS)
 def own_functional(name):
     """Functional of the package for a measure of this name, if it has one."""
     measure = MEASURES.get(name)
-    return measure and CellFunctional(measure.function)
+    return CellFunctional(measure.function) if measure else FUNCTIONALS[name]
 
 
 def limits(name, tables, crit=Z, statistic=improved):
@@ -578,14 +581,18 @@ def test_many_cells():
     truth, first, second = np.indices((3, 3, 3)).reshape(3, -1)
     signs = (first == truth).astype(float) - (second == truth)
 
-    def difference(p):
-        value = p @ signs
-        return value, signs - value[..., np.newaxis], p[..., :1]
+    class Difference(Functional):
+        def estimate(self, p):
+            return p @ signs
+
+        def __call__(self, p):
+            value = p @ signs
+            return value, signs - value[..., np.newaxis], p[..., :1]
 
     counts = np.random.default_rng(5).multinomial(60, np.full(27, 1 / 27)).astype(float)
     counts[::2] = 0
     low, high = score_limits(
-        [difference], counts[np.newaxis], np.array([Z]), np.array([BALANCED]),
+        [Difference()], counts[np.newaxis], np.array([Z]), np.array([BALANCED]),
         statistic=pearson,
     )  # fmt: skip
     wins, losses = counts[signs > 0].sum(), counts[signs < 0].sum()

@@ -20,8 +20,8 @@ from skci import (
     joint_report,
     two_proportion_test,
 )
-from skci.data.sample import count_codes
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.inference.design import Design
 
 METHODS = ["delta", "blurred", "plus-four", "score"]
 SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
@@ -193,7 +193,7 @@ def test_differences_know_weights_and_groups(groups):
     # the critical value is that of t where there are groups
     if groups is not None:
         normal = compared._joint.normal_quantile
-        degrees = compared._joint.degrees.max()
+        degrees = compared._joint.sampling.degrees_of_freedom.max()
         assert 45 < degrees < compared.n_groups - 1  # which are not of one size
         widened = t.isf(norm.sf(normal), degrees)
         assert compared.critical_value == pytest.approx(widened)
@@ -303,7 +303,7 @@ def test_a_label_of_one_group():
             assert few.low < 0.76
         with pytest.warns(SmallSampleWarning) as told:
             few.confidence_interval()
-        assert "fewer than 30 groups tell" in str(told[0].message)
+        assert "fewer than 30 effective groups" in str(told[0].message)
 
 
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
@@ -332,8 +332,8 @@ def test_degrees_of_freedom():
     few = joint_report(Y, {"A": P}, metrics="accuracy", groups=rows % 5)
     many = joint_report(Y, {"A": REPORT["B"]}, metrics="accuracy", groups=rows % 50)
     both = combine_independent({"few": few, "many": many})
-    assert_allclose(both._joint.degrees, [4, 49])
-    assert_allclose(both.differences()._joint.degrees, [4])
+    assert_allclose(both._joint.sampling.degrees_of_freedom, [4, 49])
+    assert_allclose(both.differences()._joint.sampling.degrees_of_freedom, [4])
     for name, own in (("few A", few), ("many A", many)):
         alone = both.individual()[name, "accuracy"].confidence_interval()
         assert_allclose(alone, own["A", "accuracy"].confidence_interval())
@@ -344,16 +344,20 @@ def test_unequal_groups_are_worth_fewer(correlation):
     """The spread of a variance over samples says how well it is known."""
     sizes = np.tile([1, 2, 5, 10, 40], 8)
     groups = np.repeat(np.arange(len(sizes)), sizes)
-    table = count_codes(np.zeros((len(groups), 1), dtype=int), groups=groups)
+    design = Design.of_units(
+        np.zeros_like(groups), 1, groups=(np.unique(groups), groups)
+    )
     variances = sizes * (1 + (sizes - 1) * correlation)
     effect = variances.sum() / sizes.sum()
     every = np.ones(1, dtype=bool)
-    found = table.design.n_alike(every, effect)
+    found = design.effective_n_clusters(every, effect)
     draws = np.random.default_rng(1).normal(scale=np.sqrt(variances), size=(40_000, 40))
     seen = (draws**2).sum(axis=1)
     assert found == pytest.approx(2 * seen.mean() ** 2 / seen.var(), rel=0.03)
-    alike = count_codes(np.zeros((90, 1), dtype=int), groups=np.arange(90) % 30)
-    assert alike.design.n_alike(every, 2.0) == pytest.approx(30)
+    equal = Design.of_units(
+        np.zeros(90, dtype=int), 1, groups=(np.arange(30), np.arange(90) % 30)
+    )
+    assert equal.effective_n_clusters(every, 2.0) == pytest.approx(30)
 
 
 @pytest.mark.parametrize("number", [28, 32])
@@ -362,7 +366,7 @@ def test_few_unequal_groups_are_worth_fewer_still(number):
     groups = np.repeat(np.arange(number), sizes)
     y = np.random.default_rng(0).random(len(groups)) < 0.2
     report = joint_report(y, {"A": np.ones_like(y)}, metrics="accuracy", groups=groups)
-    assert report._joint.n_informative[0] < number - 1
+    assert report._joint.sampling.effective_n_clusters[0] < number - 1
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -482,7 +486,7 @@ def test_intervals_of_weighted_rows_cover(method):
 
 def test_few_groups():
     few = GROUPS % 29
-    with pytest.warns(SmallSampleWarning, match="f1: fewer than 30 groups tell"):
+    with pytest.warns(SmallSampleWarning, match="f1: fewer than 30 effective groups"):
         F1CI()(Y, P, groups=few).confidence_interval()
     for method in METHODS:
         with warnings.catch_warnings():
@@ -503,7 +507,8 @@ def test_methods_of_equal_rows(name):
     assert metric(Y, P, sample_weight=np.full(N, 3)) == metric(Y, P)
     for rows in ({"sample_weight": WEIGHTS}, {"groups": GROUPS}):
         with pytest.raises(
-            ValueError, match=f"'{name}' needs rows of equal .* 'score'"
+            ValueError,
+            match=f"'{name}' needs independent rows of equal .* 'score'",
         ):
             metric(Y, P, **rows)
 
@@ -511,7 +516,9 @@ def test_methods_of_equal_rows(name):
 def test_the_test_of_two_proportions_is_of_equal_rows():
     plain = AccuracyCI()(Y, P)
     for rows in ({"sample_weight": WEIGHTS}, {"groups": GROUPS}):
-        with pytest.raises(ValueError, match="second must be of equal rows by"):
+        with pytest.raises(
+            ValueError, match="second must be of a simple random sample"
+        ):
             two_proportion_test(plain, AccuracyCI()(Y, P, **rows))
 
 
@@ -542,6 +549,6 @@ def test_plans_ask_for_rows_by_themselves():
 
 def test_heavy_rows_are_warned_of():
     weights = np.where(np.arange(N) < 8, 300.0, 1.0)
-    with pytest.warns(SmallSampleWarning, match="weights leave rows that are worth"):
+    with pytest.warns(SmallSampleWarning, match="unequal weights leave an effective"):
         AccuracyCI()(Y, P, sample_weight=weights).confidence_interval()
     AccuracyCI()(Y, P, sample_weight=WEIGHTS).confidence_interval()  # which does not

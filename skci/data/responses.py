@@ -32,7 +32,7 @@ def respond(
     estimators : sequence of (str, estimator)
     X : array-like
     reads : collection of str
-        "labels", "scores" or both; or "values".
+        "labels", "scores" or both; or "numbers".
     scored : tuple of labels
         What scores are of: one label, or all of them, a column each.
     probabilities : bool
@@ -69,7 +69,7 @@ def _respond(
 ) -> tuple[Any, Any]:
     start = time.perf_counter()
     try:
-        asked = {"labels", "values"} & set(reads)
+        asked = {"labels", "numbers"} & set(reads)
         labels = estimator.predict(X) if asked else None
         scores = None
         if "scores" in reads:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array, distinct_rows
 from skci._validation import named_pairs
-from skci.inference.parameter import ONE_RULE, OWN_LABELS
+from skci.data.sample import Subgroups
+from skci.inference.design import Design
+from skci.inference.parameter import DEFAULT_RULE
 
 __all__ = [
-    "Subgroups",
+    "RowAttributes",
     "as_column",
     "check_columns",
     "check_distributions",
@@ -22,9 +25,9 @@ __all__ = [
     "check_numbers",
     "check_probabilities",
     "check_rows",
-    "check_subgroups",
     "is_missing",
-    "scores_in_messages",
+    "label_name",
+    "score_name",
 ]
 
 
@@ -145,7 +148,7 @@ def check_distributions(scores: Array, rule: str, metric: str) -> None:
     worst = totals[np.abs(totals - 1).argmax()]
     if abs(worst - 1) > _NOT_ONE:
         raise ValueError(
-            f"{scores_in_messages(rule)} must hold probabilities of all labels for "
+            f"{score_name(rule)} must hold probabilities of all labels for "
             f"{metric!r}, got a row that adds up to {worst:g}"
         )
 
@@ -158,31 +161,56 @@ def check_probabilities(scores: Array, rule: str, metric: str) -> None:
     """Check that scores are probabilities."""
     if scores.min() < 0 or scores.max() > 1:
         raise ValueError(
-            f"{scores_in_messages(rule)} must hold probabilities for {metric!r}, got "
+            f"{score_name(rule)} must hold probabilities for {metric!r}, got "
             f"values from {scores.min():g} to {scores.max():g}"
         )
 
 
-def scores_in_messages(rule: str) -> str:
-    """Name the scores of a rule as they were passed."""
-    return "y_score" if rule in ("", ONE_RULE) else f"y_score[{rule!r}]"
+def label_name(rule: str) -> str:
+    """Name of the predictions of a rule in messages, as they were passed."""
+    return "y_pred" if rule in ("", DEFAULT_RULE) else f"y_pred[{rule!r}]"
+
+
+def score_name(rule: str) -> str:
+    """Name of the scores of a rule in messages, as they were passed."""
+    return "y_score" if rule in ("", DEFAULT_RULE) else f"y_score[{rule!r}]"
+
+
+@dataclass(frozen=True, eq=False)
+class RowAttributes:
+    """Weights, clusters and subgroups of rows.
+
+    Parameters
+    ----------
+    kept : slice or bool array of shape (n,)
+        Which rows have a positive weight; the others are left out.
+    weights : array, optional
+        Weights of the rows that are kept, as given.
+    groups : (array, int array), optional
+        Names of the clusters, and the number of that of each row kept.
+    subgroups : Subgroups, optional
+        Subgroup of each row kept.
+    """
+
+    kept: Any
+    weights: Array | None = None
+    groups: tuple[Array, Array] | None = None
+    subgroups: Subgroups | None = None
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether there are none of them."""
+        return self.weights is None and self.groups is None and self.subgroups is None
+
+    def design(self, unit: Array, n_units: int) -> Design:
+        """Design of units that consist of some of the rows."""
+        return Design.of_units(unit, n_units, self.weights, self.groups)
 
 
 def check_rows(
-    sample_weight: Any, groups: Any, n: int, truth: str
-) -> tuple[Array | None, Array | None, Any]:
-    """Check what rows weigh and which belong together.
-
-    Returns
-    -------
-    weights : array or None
-        Of the rows that weigh something, adding up to their number; None if all weigh
-        the same.
-    groups : int array or None
-        A number from 0 on for each group.
-    kept : slice or bool array
-        Which rows weigh something.
-    """
+    sample_weight: Any, groups: Any, by: Any, n: int, truth: str
+) -> RowAttributes:
+    """Check weights, clusters and subgroups of n rows."""
     kept: Any = slice(None)
     weights = None
     if sample_weight is not None:
@@ -198,17 +226,17 @@ def check_rows(
                 "sample_weight must hold finite numbers, none negative and not all "
                 f"zero, got values from {weights.min()} to {weights.max()}"
             )
-        kept = weights > 0
-        weights = weights[kept]
-        weights = weights * (len(weights) / weights.sum())
-        if np.ptp(weights) <= _SAME_WEIGHT:
-            weights = None
-        if kept.all():
-            kept = slice(None)
-    if groups is None:
-        return weights, None, kept
-    column = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
-    column = np.asarray(column)
+        if not weights.all():
+            kept = weights > 0
+            weights = weights[kept]
+    clusters = None if groups is None else _check_groups(groups, n, truth, kept)
+    subgroups = None if by is None else _check_subgroups(by, n, truth, kept)
+    return RowAttributes(kept, weights, clusters, subgroups)
+
+
+def _check_groups(groups: Any, n: int, truth: str, kept: Any) -> tuple[Array, Array]:
+    """Names of clusters, and the number of that of each row."""
+    column = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
     check_length(column, n, "groups", truth)
     if column.dtype.kind == "f" and np.isnan(column).any():
         raise ValueError("groups must name a group in every row, got NaN")
@@ -217,55 +245,42 @@ def check_rows(
         if missing:
             raise ValueError(f"groups must name a group in every row, got {missing[0]}")
     try:
-        _, numbers = np.unique(column[kept], return_inverse=True)
+        keys, numbers = np.unique(column[kept], return_inverse=True)
     except TypeError as error:
         raise TypeError(f"groups must hold names of one type: {error}") from error
-    return weights, numbers.ravel(), kept
+    return keys, numbers.ravel()
 
 
-_SAME_WEIGHT = 1e-12
-"""Relative difference of weights that are equal but for rounding."""
-
-
-class Subgroups(NamedTuple):
-    """Which rows are in which subgroup."""
-
-    codes: Array
-    """Number of the subgroup of each row, shape (n,)."""
-    labels: list[dict[str, str]]
-    """Names of each subgroup, by what they are names of."""
-
-
-def check_subgroups(by: Any, y_true: Any, truth: str) -> Subgroups:
-    """Check what parts the rows in subgroups: a column, or several by their names."""
+def _check_subgroups(by: Any, n: int, truth: str, kept: Any) -> Subgroups:
+    """Subgroups of rows by a column, or by several with their names."""
     columns = _named_columns(by)
     numbers, levels = [], []
     for name, values in columns.items():
         column = as_column(values, f"by[{name!r}]" if len(columns) > 1 else "by")
-        check_length(column, len(y_true), "by", truth)
+        check_length(column, n, "by", truth)
         missing = [value for value in column.tolist() if is_missing(value)]
         if missing:
             raise ValueError(f"by must name a subgroup in every row, got {missing[0]}")
         try:
-            names, own = np.unique(column, return_inverse=True)
+            names, number = np.unique(column, return_inverse=True)
         except TypeError as error:
             raise TypeError(f"by must hold names of one type: {error}") from error
-        numbers.append(own.ravel())
+        numbers.append(number.ravel())
         levels.append(names.tolist())
-    found, codes = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
+    found, codes = distinct_rows(np.stack(numbers, axis=1))
     if len(found) > _MOST_SUBGROUPS:
         raise ValueError(
             f"by must part the rows in at most {_MOST_SUBGROUPS} subgroups, got "
             f"{len(found)}; cut numbers into intervals first"
         )
-    labels = [
-        {
-            name: str(names[k])
-            for name, names, k in zip(columns, levels, row, strict=True)
-        }
+    names_of = tuple(
+        tuple(
+            (name, str(level[k]))
+            for name, level, k in zip(columns, levels, row, strict=True)
+        )
         for row in found.tolist()
-    ]
-    return Subgroups(codes.ravel(), labels)
+    )
+    return Subgroups(codes[kept], names_of)
 
 
 _MOST_SUBGROUPS = 100
@@ -292,6 +307,7 @@ def _is_pairs(values: Any) -> bool:
     return isinstance(values, list) and bool(values) and isinstance(values[0], tuple)
 
 
-_TAKEN = {*OWN_LABELS, "rules", "metrics", "estimate", "low", "high", "standard_error"}
-_TAKEN |= {"individual_low", "individual_high", "design_effect", "method", "pvalue"}
+_TAKEN = {"rule", "metric", "first", "second", "contrast", "rules", "metrics"}
+_TAKEN |= {"estimate", "low", "high", "standard_error", "individual_low"}
+_TAKEN |= {"individual_high", "design_effect", "method", "pvalue"}
 """Names that columns of a report have already."""

@@ -1,8 +1,8 @@
-"""Contrasts: from parameters to linear combinations and ratios of them.
+"""Contrasts: linear combinations and ratios of parameters.
 
-A contrast is a parameter like any other: a functional on its own table, whose cells are
-the possible combinations of the cells that its parts see. Its covariance with all else,
-its critical value and its intervals come from the same places.
+A contrast of parameters of a sample is a parameter like any other: a functional on a
+table whose cells are the possible combinations of those of its components. Contrasts of
+estimates with a given covariance have the covariance that follows from it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,28 @@ from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array, distinct_rows
 from skci.inference.intervals.methods import METHODS, check_serves, refusal
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import MOST_CELLS, Parameter, View
-from skci.measures.functional import Combination, Part
+from skci.inference.parameter import (
+    MAX_ENUMERATED_CELLS,
+    CellMap,
+    Key,
+    Parameter,
+    TableParameter,
+)
+from skci.measures.functional import Component, LinearCombination, Ratio
 from skci.measures.registry import IDENTITY, LOG, Trait
 
-__all__ = ["against", "combination", "pairs"]
+__all__ = ["Contrast", "against", "contrast_estimate", "pairs"]
 
+Contrast = tuple[Key, Mapping[int, float]]
+"""Name of a contrast, and the coefficients of parameters by their positions."""
 
-_MOST_OUTCOMES = 1 << 16
-"""Possible outcomes up to which the cells that they make up are listed."""
+_FALLBACK = ("score", "delta")
+"""Methods of contrasts whose parameters have none in common that serves."""
+_MAX_ENUMERATED_OUTCOMES = 1 << 16
+"""Possible outcomes up to which the cells that they make up are enumerated."""
 
 
 def pairs(names: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -40,165 +50,256 @@ def against(names: Sequence[str], control: str) -> Iterator[tuple[int, int]]:
     return ((i, j) for i, j in both if names[j] == control)
 
 
-def combination(
+def contrast_estimate(
     joint: JointEstimate,
-    weights: Mapping[int, float],
-    labels: Mapping[str, str],
+    contrasts: Sequence[Contrast],
     *,
     ratio: bool = False,
     method: str | None = None,
-) -> Parameter:
-    """Combine some of the parameters of a joint estimate into one more.
+    simultaneous: bool = True,
+) -> JointEstimate:
+    r"""Estimate contrasts of the parameters of a joint estimate.
+
+    Their covariance is :math:`L V L^T`, L the coefficients (for ratios, times the
+    ratio over the estimate).
 
     Parameters
     ----------
     joint : JointEstimate
-    weights : mapping of int to float
-        Coefficients of the parameters by their positions.
-    labels : mapping of str to str
-        Its labels in a report.
+    contrasts : sequence of Contrast
     ratio : bool
         Whether the coefficients are of the logarithms.
     method : str, optional
         Interval method; that of the parameters if they have one in common that serves
         contrasts, else "score", or "delta" where that does not.
+    simultaneous : bool
+        Whether the intervals shall all cover at once.
 
     Raises
     ------
     ValueError
-        If the method cannot serve the contrast, or a ratio is of measures that may be
+        If the method cannot serve a contrast, or a ratio is of measures that may be
         negative.
     """
-    parameters = [joint.parameters[k] for k in weights]
-    coefficients = tuple(float(weight) for weight in weights.values())
-    name = labels.get("metric", labels.get("contrast", ""))
-    trait = _trait_of(parameters, coefficients, ratio, name)
-    listed, smoothing = _possible(parameters)
-    if method is not None:
-        check_serves(method, trait)
-    if listed is None:
+    if joint.is_of_rows:
+        parameters = [
+            _table_contrast(joint, key, weights, ratio, method)
+            for key, weights in contrasts
+        ]
+        return joint.with_parameters(parameters, simultaneous)
+    return _given_contrasts(joint, contrasts, ratio, method, simultaneous)
+
+
+def _given_contrasts(
+    joint: JointEstimate,
+    contrasts: Sequence[Contrast],
+    ratio: bool,
+    method: str | None,
+    simultaneous: bool,
+) -> JointEstimate:
+    """Contrasts of estimates with a given covariance."""
+    traits, methods = [], []
+    slopes = np.zeros((len(contrasts), len(joint.parameters)))
+    for row, (key, weights) in zip(slopes, contrasts, strict=True):
+        parameters = [joint.parameters[k] for k in weights]
+        traits.append(_trait_of(parameters, list(weights.values()), ratio, key))
+        methods.append(_method_of(parameters, traits[-1], method, table=False))
+        row[list(weights)] = list(weights.values())
+    estimates = slopes @ joint.estimates
+    if ratio:
+        with np.errstate(all="ignore"):
+            estimates = np.exp(slopes @ np.log(joint.estimates))
+            slopes = slopes * estimates[:, np.newaxis] / joint.estimates
+    sampling = joint.sampling
+    return JointEstimate.from_moments(
+        estimates.tolist(),
+        slopes @ sampling.covariance @ slopes.T,
+        float(sampling.degrees_of_freedom[0]),
+        [key for key, _ in contrasts],
+        traits,
+        methods[0],
+        joint.confidence_level,
+        simultaneous,
+        joint.random_state,
+    )
+
+
+def _table_contrast(
+    joint: JointEstimate,
+    key: Key,
+    weights: Mapping[int, float],
+    ratio: bool,
+    method: str | None,
+) -> TableParameter:
+    """Combine parameters of a sample into one more."""
+    terms = _base_terms(joint, weights, ratio)
+    parameters = [parameter for parameter, _ in terms]
+    coefficients = [coefficient for _, coefficient in terms]
+    trait = _trait_of(parameters, coefficients, ratio, key)
+    enumerated, pseudo_counts = _enumerate(parameters)
+    if enumerated is None:
+        if method is not None:
+            check_serves(method, trait)
+            if METHODS[method].smooths:
+                raise ValueError(
+                    f"method={method!r} needs contrasts with at most "
+                    f"{MAX_ENUMERATED_CELLS} possible outcomes, which {str(key)!r} has "
+                    "not; use one of ['delta', 'blurred']"
+                )
         trait = replace(trait, smooth=False)
-    if method is None:
-        serving = {own.method for own in parameters if not refusal(own.method, trait)}
-        fallback = "delta" if refusal("score", trait) else "score"
-        method = serving.pop() if len(serving) == 1 else fallback
-    elif listed is None and METHODS[method].smooths:
-        raise ValueError(
-            f"method={method!r} needs contrasts with at most {MOST_CELLS} possible "
-            f"outcomes, which {', '.join(labels.values())!r} has not; use one of "
-            "['delta', 'blurred']"
-        )
-    observed = np.stack([own.index for own in parameters], axis=1)
-    rows = observed if listed is None else np.concatenate([listed, observed])
-    sizes = [own.size for own in parameters]
-    if listed is None and (observed < sizes).any(axis=1).all():
-        cells, found = observed, np.arange(len(observed))  # each outcome is a cell
-    else:
-        cells, found = np.unique(rows, axis=0, return_inverse=True)
-    index = found.ravel()[len(rows) - len(observed) :]
-    nowhere = (cells == sizes).all(axis=1)
-    if nowhere.any():  # the last one; outcomes that no part sees
-        cells = cells[:-1]
-    counts = np.bincount(index, weights=joint.design.weights, minlength=len(cells))
-    added = np.bincount(
-        found.ravel()[: len(rows) - len(observed)], smoothing, minlength=len(cells)
-    )
-    moments = tuple(name for own in parameters for name in own.moments)
-    return Parameter(
-        labels=labels,
+        enumerated = np.zeros((0, len(parameters)), dtype=int)
+    method = _method_of(parameters, trait, method)
+
+    sizes = [parameter.size for parameter in parameters]
+    observed = np.stack([parameter.index for parameter in parameters], axis=1)
+    cells, cell = distinct_rows(np.concatenate([enumerated, observed]))
+    n_cells = len(cells)
+    if (cells[-1] == sizes).all():  # units that no component depends on
+        n_cells -= 1
+    index = cell[len(enumerated) :].astype(np.min_scalar_type(len(cells)))
+    counts = np.bincount(index, joint.design.counts, len(cells))[:n_cells]
+    smoothing = np.bincount(cell[: len(enumerated)], pseudo_counts, len(cells))
+    components = [
+        Component(parameter.functional, column, parameter.size)
+        for parameter, column in zip(parameters, cells[:n_cells].T, strict=True)
+    ]
+    return TableParameter(
+        key=key,
         trait=trait,
-        functional=Combination(
-            tuple(
-                Part(own.functional, column, own.size)
-                for own, column in zip(parameters, cells.T, strict=True)
-            ),
-            coefficients,
-            moments,
-            ratio,
-        ),
+        functional=(Ratio if ratio else LinearCombination)(components, coefficients),
         method=method,
-        counts=counts[: len(cells)],
+        counts=counts,
         index=index,
-        moments=moments,
-        view=None,
-        smoothing=added[: len(cells)],
-        sources=tuple(parameters),
-        slack=_slack_of(parameters, coefficients, ratio),
+        smoothing=smoothing[:n_cells],
+        components=tuple(parameters),
+        extension=_extension_of(parameters, coefficients, ratio),
     )
 
 
-def _slack_of(
+def _base_terms(
+    joint: JointEstimate, weights: Mapping[int, float], ratio: bool
+) -> list[tuple[TableParameter, float]]:
+    """Parameters and coefficients, with contrasts of the same kind taken apart."""
+    kind = Ratio if ratio else LinearCombination
+    total: dict[int, float] = {}
+    parameters: dict[int, TableParameter] = {}
+    for k, weight in weights.items():
+        parameter = joint.parameters[k]
+        assert isinstance(parameter, TableParameter)
+        functional = parameter.functional
+        terms = [(parameter, 1.0)]
+        if parameter.components and type(functional) is kind:
+            inner = functional.coefficients
+            terms = list(zip(parameter.components, inner, strict=True))
+        for base, coefficient in terms:
+            parameters[id(base)] = base
+            total[id(base)] = total.get(id(base), 0.0) + float(weight) * coefficient
+    used = [base for base, coefficient in total.items() if coefficient] or list(total)
+    return [(parameters[base], total[base]) for base in used]
+
+
+def _method_of(
+    parameters: Sequence[Parameter],
+    trait: Trait,
+    method: str | None,
+    table: bool = True,
+) -> str:
+    """Interval method of a contrast."""
+    if method is not None:
+        check_serves(method, trait, table=table)
+        return method
+    serving = {p.method for p in parameters if not refusal(p.method, trait)}
+    if len(serving) == 1:
+        return serving.pop()
+    usable = [name for name in _FALLBACK if table or not METHODS[name].needs_table]
+    return next(name for name in usable if not refusal(name, trait))
+
+
+def _extension_of(
     parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
 ) -> tuple[float, float]:
-    """How far a combination may be off for what the rows leave open of its parts."""
+    """Extension of the interval for undefined classes of the components."""
     low = high = 0.0
-    for weight, own in zip(coefficients, parameters, strict=True):
-        below, above = own.slack if weight > 0 else reversed(own.slack)
-        low += abs(weight) * below
-        high += abs(weight) * above
+    for coefficient, parameter in zip(coefficients, parameters, strict=True):
+        below, above = parameter.extension[:: 1 if coefficient > 0 else -1]
+        low += abs(coefficient) * below
+        high += abs(coefficient) * above
     # Of a ratio, nothing is known.
     return (np.inf, np.inf) if ratio and (low or high) else (low, high)
 
 
-def _possible(parameters: Sequence[Parameter]) -> tuple[Array | None, Array]:
-    """List the own cells that the parameters can be in together.
+def _enumerate(parameters: Sequence[TableParameter]) -> tuple[Array | None, Array]:
+    """Enumerate the cells that the parameters can be in together.
 
     Returns
     -------
     cells : int array of shape (m, number of parameters) or None
-        None if there are too many.
-    smoothing : array of shape (m,)
-        Two rows in each sample, spread evenly, so that half a row comes to every cell
-        of a single rule.
+        None if there are too many, or they cannot be enumerated.
+    pseudo_counts : array of shape (m,)
+        Two rows in each sample, spread evenly over the possible outcomes.
     """
-    listed, smoothing = [], []
-    total = 0
-    views = [_view(own) for own in parameters]
-    if not all(view.listable for view in views):
-        return None, np.zeros(0)
-    for rows in dict.fromkeys(view.rows for view in views):
-        sizes: dict[int, int] = {}
-        for view in views:
-            if view.rows == rows:
-                sizes |= zip(view.columns, view.cells.shape, strict=True)
-        number = math.prod(sizes.values())
-        total += number
-        if total > _MOST_OUTCOMES:
-            return None, np.zeros(0)
-        grid = np.indices(tuple(sizes.values())).reshape(len(sizes), -1)
-        values = dict(zip(sizes, grid, strict=True))
-        seen = [
-            view.cells[tuple(values[column] for column in view.columns)]
-            if view.rows == rows
-            else np.full(number, own.size)
-            for own, view in zip(parameters, views, strict=True)
-        ]
-        listed.append(np.stack(seen, axis=1))
-        smoothing.append(np.full(number, 2 / number))
-    cells, outcome = np.unique(np.concatenate(listed), axis=0, return_inverse=True)
-    if len(cells) > MOST_CELLS:
-        return None, np.zeros(0)
-    return cells, np.bincount(outcome.ravel(), np.concatenate(smoothing))
-
-
-def _view(own: Parameter) -> View:
-    if own.view is None:
-        raise ValueError(
-            f"contrasts must be of estimates, got the contrast {own.rule!r}"
+    nothing = None, np.zeros(0)
+    maps = [parameter.cell_map for parameter in parameters]
+    enumerated, pseudo_counts = [], []
+    for units in dict.fromkeys(cell_map.units for cell_map in maps if cell_map):
+        codes, shares = _possible_codes([m for m in maps if m and m.units == units])
+        if codes is None:
+            return nothing
+        enumerated.append(
+            np.stack(
+                [
+                    cell_map(codes)
+                    if cell_map and cell_map.units == units
+                    else np.full(len(shares), parameter.size)
+                    for parameter, cell_map in zip(parameters, maps, strict=True)
+                ],
+                axis=1,
+            )
         )
-    return own.view
+        pseudo_counts.append(2 * shares)
+    if None in maps or sum(map(len, pseudo_counts)) > _MAX_ENUMERATED_OUTCOMES:
+        return nothing
+    cells, cell = distinct_rows(np.concatenate(enumerated))
+    if len(cells) > MAX_ENUMERATED_CELLS:
+        return nothing
+    return cells, np.bincount(cell, np.concatenate(pseudo_counts))
+
+
+def _possible_codes(
+    maps: Sequence[CellMap],
+) -> tuple[dict[int, Array] | None, Array]:
+    """All combinations of codes that maps distinguish, by column, and their shares."""
+    representatives: dict[int, Array] = {}
+    shares = []
+    for column in dict.fromkeys(column for m in maps for column in m.columns):
+        symbols = [
+            m.symbols[m.columns.index(column)] for m in maps if column in m.columns
+        ]
+        _, first, counts = np.unique(
+            np.stack(symbols, axis=1), axis=0, return_index=True, return_counts=True
+        )
+        representatives[column] = first
+        shares.append(counts / counts.sum())
+    sizes = [len(codes) for codes in representatives.values()]
+    if math.prod(sizes) > _MAX_ENUMERATED_OUTCOMES:
+        return None, np.zeros(0)
+    grid = np.indices(sizes).reshape(len(sizes), -1)
+    share = np.prod([s[g] for s, g in zip(shares, grid, strict=True)], axis=0)
+    codes = zip(representatives.items(), grid, strict=True)
+    return {column: values[g] for (column, values), g in codes}, share
 
 
 def _trait_of(
     parameters: Sequence[Parameter],
     coefficients: Sequence[float],
     ratio: bool,
-    name: str,
+    key: Key,
 ) -> Trait:
-    """Declare what is known of a contrast."""
-    own = [parameter.trait for parameter in parameters]
+    """Properties of a contrast."""
+    traits = [parameter.trait for parameter in parameters]
+    name = key.title
     if ratio:
-        if any(trait.bounds[0] < 0 for trait in own):
+        if any(trait.bounds[0] < 0 for trait in traits):
             raise ValueError(
                 f"scale='ratio' needs measures that are never negative, which {name!r} "
                 "is not"
@@ -208,16 +309,16 @@ def _trait_of(
         ends = [
             sorted((weight * low, weight * high))
             for weight, (low, high) in zip(
-                coefficients, (trait.bounds for trait in own), strict=True
+                coefficients, (trait.bounds for trait in traits), strict=True
             )
         ]
         bounds = (sum(low for low, _ in ends), sum(high for _, high in ends))
     return Trait(
         name,
         bounds=bounds,
-        greater_is_better=own[0].greater_is_better,
-        smooth=all(trait.smooth for trait in own),
+        greater_is_better=traits[0].greater_is_better,
+        smooth=all(trait.smooth for trait in traits),
         scale=LOG if ratio else IDENTITY,
-        blurs=all(trait.blurs for trait in own),
-        scale_free=all(trait.scale_free for trait in own),
+        blurs=all(trait.blurs for trait in traits),
+        scale_free=all(trait.scale_free for trait in traits),
     )

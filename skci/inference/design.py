@@ -1,96 +1,175 @@
-"""From influence values to a covariance: the one place where a variance is computed."""
+"""How units were drawn, and the variance of estimates that follows from it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array
 
-__all__ = ["Clusters", "Design", "blurring", "correlation_from"]
+__all__ = ["Clusters", "Design", "correlation_from"]
 
-
-# Blocks of so many rows stay in cache; of a few parameters they hold so many numbers,
-# for each product has a price of its own where threads share it.
+# Blocks of so many units stay in cache; of few parameters they hold so many numbers,
+# since each product of matrices has a fixed cost, and of many at most so many.
 _BLOCK = 1 << 14
 _NUMBERS = 1 << 17
+_MOST_NUMBERS = 1 << 22
+
+_SAME_WEIGHT = 1e-12
+"""Relative difference of weights that are equal up to rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Which rows go together: how much each outcome weighs in each cluster.
+    """Clusters of rows: the weight of each unit in each cluster.
 
     Parameters
     ----------
     number : int array of shape (c,)
-        A cluster, ascending, for each outcome that it has.
-    outcome : int array of shape (c,)
-        That outcome.
+        A cluster, ascending, for each unit that occurs in it.
+    unit : int array of shape (c,)
+        That unit.
     weights : array of shape (c,)
-        Total weight of its rows.
+        Total weight of its rows in the cluster.
+    keys : array of shape (G,)
+        Names of the clusters, by number.
     """
 
     number: Array
-    outcome: Array
+    unit: Array
     weights: Array
+    keys: Array
+
+    @classmethod
+    def of(
+        cls, keys: Array, number: Array, unit: Array, weights: Array | None
+    ) -> Clusters:
+        """Add up the weights of rows by cluster and unit; each counts once if None."""
+        units = int(unit.max()) + 1
+        pairs, pair = np.unique(number * units + unit, return_inverse=True)
+        number, unit = np.divmod(pairs, units)
+        return cls(number, unit, np.bincount(pair.ravel(), weights), keys)
 
     @cached_property
     def starts(self) -> Array:
-        """Where each cluster begins."""
+        """Position of the first entry of each cluster."""
         return np.flatnonzero(np.diff(self.number, prepend=-1))
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def totals(self, values: Array) -> Array:
-        """Weighted sums of values of the outcomes, shape (..., clusters)."""
-        parts = values[..., self.outcome] * self.weights
-        total: Array = np.add.reduceat(parts, self.starts, axis=-1)
+        """Weighted sums of values of the units, shape (..., clusters)."""
+        terms = values[..., self.unit] * self.weights
+        total: Array = np.add.reduceat(terms, self.starts, axis=-1)
         return total
 
-    def among(self, outcomes: Array) -> Clusters:
-        """Keep some of the outcomes, True or False for each, and count them anew."""
-        kept = outcomes[self.outcome]
-        anew = np.cumsum(outcomes) - 1
-        return Clusters(self.number[kept], anew[self.outcome[kept]], self.weights[kept])
+    def among(self, units: Array) -> Clusters:
+        """Keep some of the units, given as a bool array, renumbered."""
+        kept = units[self.unit]
+        renumbered = np.cumsum(units) - 1
+        return Clusters(
+            self.number[kept],
+            renumbered[self.unit[kept]],
+            self.weights[kept],
+            self.keys,
+        )
+
+    def merged(self, others: Clusters, first: Array, second: Array) -> Clusters:
+        """Unite with the clusters of other rows; those of the same key are one.
+
+        Parameters
+        ----------
+        others : Clusters
+        first, second : int arrays
+            New number of each unit of either.
+        """
+        keys, number = np.unique(
+            np.concatenate([self.keys, others.keys]), return_inverse=True
+        )
+        number = number.ravel()
+        mine, theirs = number[: len(self.keys)], number[len(self.keys) :]
+        return Clusters.of(
+            keys,
+            np.concatenate([mine[self.number], theirs[others.number]]),
+            np.concatenate([first[self.unit], second[others.unit]]),
+            np.concatenate([self.weights, others.weights]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How the rows were drawn: what they weigh, and which of them go together.
+    """How the rows of a sample were drawn: their weights, clusters and strata.
+
+    Units are distinct outcomes, or rows. Weights are kept as they were given, so that
+    designs of several chunks of data can be united; only their ratios matter.
 
     Parameters
     ----------
     weights : array of shape (m,)
-        Total weight of the rows with each joint outcome. All weights together are the
-        number of rows.
+        Total weight of the rows of each unit; their number, if they have no weights.
     squares : array of shape (m,), optional
-        Total of their squared weights, where they are not all 1.
-    clusters : Clusters, optional
-        Rows that were drawn together, if not each by itself.
-    strata : int array of shape (m,), optional
-        Which of several independent samples each joint outcome is of.
-    ddof : int
-        1 where the rows were seen, 0 where the weights are those of a population.
+        Total of their squared weights, if they have weights.
     rows : array of shape (m,), optional
-        Number of rows with each joint outcome, where they do not weigh 1.
+        Number of rows of each unit, if they have weights.
+    clusters : Clusters, optional
+        Clusters of rows, if rows are not independent.
+    strata : int array of shape (m,), optional
+        Which of several independent samples each unit is of.
+    ddof : int
+        1 where the rows were observed, 0 where the weights are those of a population.
     """
 
     weights: Array
     squares: Array | None = None
+    rows: Array | None = None
     clusters: Clusters | None = None
     strata: Array | None = None
     ddof: int = 1
-    rows: Array | None = None
+
+    @classmethod
+    def of_units(
+        cls,
+        unit: Array,
+        n_units: int,
+        weights: Array | None = None,
+        groups: tuple[Array, Array] | None = None,
+    ) -> Design:
+        """Count rows by their unit.
+
+        Parameters
+        ----------
+        unit : int array of shape (n,)
+            Unit of each row.
+        n_units : int
+        weights : array of shape (n,), optional
+        groups : (array of shape (G,), int array of shape (n,)), optional
+            Names of the clusters, and the number of that of each row.
+        """
+        counts = np.bincount(unit, minlength=n_units)
+        clusters = None if groups is None else Clusters.of(*groups, unit, weights)
+        if weights is None:
+            return cls(counts, clusters=clusters)
+        total, squares = (np.bincount(unit, w, n_units) for w in (weights, weights**2))
+        return cls(total, squares, counts, clusters)
 
     @cached_property
     def n_samples(self) -> int:
         """Number of rows."""
-        return round(self.weights.sum())
+        return round(self._rows.sum())
+
+    @cached_property
+    def counts(self) -> Array:
+        """Weights of the units, scaled to add up to the number of rows."""
+        if self.rows is None:
+            return self.weights
+        if self._has_equal_weights:
+            return self.rows
+        counts: Array = self.weights * (self.rows.sum() / self.weights.sum())
+        return counts
 
     @cached_property
     def n_strata(self) -> int:
@@ -98,13 +177,22 @@ class Design:
         return 1 if self.strata is None else len(np.unique(self.strata))
 
     @property
-    def simple(self) -> bool:
-        """Whether every row weighs the same and was drawn by itself."""
-        return self.squares is None and self.clusters is None
+    def is_simple(self) -> bool:
+        """Whether the rows are a simple random sample: equal weights, no clusters."""
+        return self.clusters is None and self._has_equal_weights
+
+    @cached_property
+    def _has_equal_weights(self) -> bool:
+        if self.squares is None or self.rows is None:
+            return True
+        means = self.weights / self.rows
+        between = np.ptp(means) <= _SAME_WEIGHT * means.max()
+        within = self.squares * self.rows - self.weights**2
+        return bool(between and (within <= _SAME_WEIGHT * self.weights**2).all())
 
     @property
     def n_units(self) -> int:
-        """Number of what was drawn: clusters, or rows."""
+        """Number of independent units: clusters, or rows."""
         return self.n_samples if self.clusters is None else len(self.clusters)
 
     @property
@@ -114,49 +202,49 @@ class Design:
 
     @property
     def shows_variance(self) -> bool:
-        """Whether there is more than one unit in some sample."""
+        """Whether some stratum has more than one independent unit."""
         return self.n_units > self.n_strata
 
-    def n_rows(self, outcomes: Array) -> int:
-        """Count the rows with some of the outcomes."""
-        return round(self._rows[outcomes].sum())
+    def n_rows(self, units: Array) -> int:
+        """Count the rows of some of the units."""
+        return round(self._rows[units].sum())
 
-    def worth(self, outcomes: Array) -> float:
-        """How many rows some outcomes are worth if those of a cluster are all alike.
+    def effective_sample_size(self, units: Array) -> float:
+        r"""Effective sample size of some units if rows of a cluster are all alike.
 
-        Without clusters it is what unequal weights leave (Kish).
+        Kish's :math:`(\sum w)^2 / \sum w^2`, over clusters or, without any, rows.
         """
-        total = float(self.weights[outcomes].sum())
+        total = float(self.weights[units].sum())
         if not total:
             return 0.0
         if self.clusters is not None:
-            sizes = self.clusters.totals(outcomes.astype(float))
+            sizes = self.clusters.totals(units.astype(float))
             return total**2 / float((sizes**2).sum())
-        squares = self.weights if self.squares is None else self.squares
-        return total**2 / float(squares[outcomes].sum())
+        return total**2 / float(self._squares[units].sum())
 
-    def each_stratum(self) -> list[Array]:
-        """Which outcomes are of each of the independent samples."""
+    def strata_units(self) -> list[Array]:
+        """Which units are of each stratum."""
         if self.strata is None:
             return [np.ones(len(self.weights), dtype=bool)]
         return [self.strata == stratum for stratum in np.unique(self.strata)]
 
-    def n_clusters(self, outcomes: Array) -> int:
-        """Count the clusters, or rows, that have some of the outcomes."""
+    def n_clusters(self, units: Array) -> int:
+        """Count the clusters, or rows, that have some of the units."""
         if self.clusters is not None:
-            return int((self.clusters.totals(outcomes.astype(float)) > 0).sum())
-        return self.n_rows(outcomes)
+            return int((self.clusters.totals(units.astype(float)) > 0).sum())
+        return self.n_rows(units)
 
-    def n_alike(self, outcomes: Array, design_effect: float) -> float:
-        """How many clusters of one size tell as much of a variance.
+    def effective_n_clusters(self, units: Array, design_effect: float) -> float:
+        """Number of equal clusters that estimate a variance as well.
 
-        Of a cluster with m of the rows the variance grows as :math:`m (1 + (m - 1) r)`,
-        where r is the correlation within clusters that the design effect speaks of; the
-        degrees of freedom are those of Satterthwaite (1946).
+        The variance of a cluster of m rows grows as :math:`m (1 + (m - 1) r)`, r the
+        intraclass correlation that the design effect implies; the degrees of freedom
+        are those of Satterthwaite (1946).
         """
         if self.clusters is None:
-            return self.n_clusters(outcomes)
-        sizes = self.clusters.totals(outcomes.astype(float))
+            return self.n_clusters(units)
+        scale = self.n_samples / self.weights.sum()
+        sizes = self.clusters.totals(units.astype(float)) * scale
         sizes = sizes[sizes > 0]
         if not len(sizes):
             return 0.0
@@ -168,7 +256,7 @@ class Design:
     def covariance(
         self, influences: Sequence[Array], indices: Sequence[Array]
     ) -> Array:
-        r"""Estimate the covariance of estimates from influence values on the same rows.
+        r"""Estimate the covariance of estimates from their influence values.
 
         .. math:: \frac{G}{G - 1} \frac{1}{n^2} \sum_g S_j(g) S_k(g) ,
             \qquad S_j(g) = \sum_{i \in g} w_i L_j(i) ,
@@ -181,25 +269,24 @@ class Design:
         Parameters
         ----------
         influences : sequence of K arrays
-            Influence values of each parameter on the cells of its own table.
-        indices : sequence of K arrays of shape (m,)
-            The own cell of each parameter in each of the m joint outcomes.
+            Influence values of each parameter on the cells of its table.
+        indices : sequence of K int arrays of shape (m,)
+            The cell of each parameter for each unit.
 
         Returns
         -------
         array of shape (K, K)
-            Zero for a single row or cluster, which tells nothing of a variance.
+            Zero for a single row or cluster, from which no variance can be estimated.
         """
         if self.strata is None:
             return self._covariance(influences, indices)
         n = float(self.weights.sum())
         total = np.zeros((len(influences),) * 2)
-        for stratum in np.unique(self.strata):
-            chosen = self.strata == stratum
-            own = self._among(chosen)
-            within = [index[chosen] for index in indices]
-            share = float(own.weights.sum()) / n
-            total += own._covariance(influences, within) * share**2
+        for units in self.strata_units():
+            stratum = self._among(units)
+            within = [index[units] for index in indices]
+            share = float(stratum.weights.sum()) / n
+            total += stratum._covariance(influences, within) * share**2
         return total
 
     def _covariance(
@@ -207,26 +294,30 @@ class Design:
     ) -> Array:
         n = float(self.weights.sum())
         if self.clusters is None:
-            total = self._of_rows(influences, indices)
+            total = self._over_rows(influences, indices)
         else:
-            total = self._of_clusters(influences, indices, self.clusters)
+            total = self._over_clusters(influences, indices, self.clusters)
         total = (total + total.T) / 2  # a product of matrices rounds on one side only
         units = self.n_units
         return total * (units / (n**2 * max(units - self.ddof, 1)))
 
-    def _of_rows(self, influences: Sequence[Array], indices: Sequence[Array]) -> Array:
-        """Add up products over rows."""
+    def _over_rows(
+        self, influences: Sequence[Array], indices: Sequence[Array]
+    ) -> Array:
+        """Sum of the products of centred influence values over rows."""
         size = len(influences)
-        squares = self.weights if self.squares is None else self.squares
+        squares = self._squares
         total = np.zeros((size, size))
         mean, crossed = np.zeros((2, size))
-        rows = min(max(_BLOCK, _NUMBERS // size), len(squares))
+        rows = min(max(_BLOCK, _NUMBERS // size), _MOST_NUMBERS // size + 1)
+        rows = min(rows, len(squares))
         buffer = np.empty((size, rows))
         for start in range(0, len(squares), rows):
             block = slice(start, start + rows)
             values = buffer[:, : len(squares) - start]
-            for row, own, index in zip(values, influences, indices, strict=True):
-                np.take(own, index[block], out=row, mode="clip")  # "raise" would copy
+            for row, influence, index in zip(values, influences, indices, strict=True):
+                # "raise" would copy
+                np.take(influence, index[block], out=row, mode="clip")
             mean += values @ self.weights[block]
             roots = np.sqrt(squares[block])
             values *= roots
@@ -237,120 +328,132 @@ class Design:
         total += squares.sum() * np.outer(mean, mean) - outer - outer.T
         return total
 
-    def _of_clusters(
+    def _over_clusters(
         self, influences: Sequence[Array], indices: Sequence[Array], clusters: Clusters
     ) -> Array:
-        """Add up products over clusters."""
+        """Sum of the products of the totals of centred influence values."""
         pairs = zip(influences, indices, strict=True)
-        sums = np.array([clusters.totals(own[index]) for own, index in pairs])
+        sums = np.array([clusters.totals(values[index]) for values, index in pairs])
         sizes = clusters.totals(np.ones(len(self.weights)))
         mean = sums.sum(axis=1) / self.weights.sum()
         sums -= np.outer(mean, sizes)
         total: Array = sums @ sums.T
         return total
 
-    def _among(self, outcomes: Array) -> Design:
-        """Keep some of the outcomes, which are all of some samples."""
+    def _among(self, units: Array) -> Design:
+        """Keep some of the units, which are all of some strata."""
         return Design(
-            self.weights[outcomes],
-            None if self.squares is None else self.squares[outcomes],
-            None if self.clusters is None else self.clusters.among(outcomes),
+            self.weights[units],
+            None if self.squares is None else self.squares[units],
+            None if self.rows is None else self.rows[units],
+            None if self.clusters is None else self.clusters.among(units),
             ddof=self.ddof,
-            rows=None if self.rows is None else self.rows[outcomes],
         )
 
+    def regrouped(self, unit: Array, n_units: int) -> Design:
+        """Unite units; `unit` is the new number of each."""
+        clusters = None
+        if self.clusters is not None:
+            keys, number = self.clusters.keys, self.clusters.number
+            merged = unit[self.clusters.unit]
+            clusters = Clusters.of(keys, number, merged, self.clusters.weights)
+
+        def total(values: Array | None) -> Array | None:
+            return None if values is None else np.bincount(unit, values, n_units)
+
+        weights = np.bincount(unit, self.weights, n_units)
+        return Design(weights, total(self.squares), total(self.rows), clusters)
+
     def times(self, factor: float) -> Design:
-        """Multiply all weights, which are then of a population."""
-        if not self.simple:
+        """Multiply all weights, which are then those of a population."""
+        if not self.is_simple:
             raise ValueError(
                 "nothing can be planned from a pilot with sample_weight or groups"
             )
-        return replace(self, weights=self.weights * factor, ddof=0)
+        return Design(self.counts * factor, strata=self.strata, ddof=0)
+
+    def merged(self, other: Design, first: Array, second: Array) -> Design:
+        """Unite with the design of other rows of the same population.
+
+        Parameters
+        ----------
+        other : Design
+        first, second : int arrays
+            New number of each unit of either.
+        """
+        if (self.clusters is None) != (other.clusters is None):
+            raise ValueError("samples must all have groups or none, got some of either")
+        clusters = None
+        if self.clusters is not None and other.clusters is not None:
+            clusters = self.clusters.merged(other.clusters, first, second)
+        unit = np.concatenate([first, second])
+        weighted = self.rows is not None or other.rows is not None
+
+        def both(mine: Array, theirs: Array) -> Array | None:
+            return np.concatenate([mine, theirs]) if weighted else None
+
+        side_by_side = Design(
+            np.concatenate([self.weights, other.weights]),
+            both(self._squares, other._squares),
+            both(self._rows, other._rows),
+        )
+        merged = side_by_side.regrouped(unit, int(unit.max()) + 1)
+        return replace(merged, clusters=clusters)
 
     @classmethod
     def stacked(cls, designs: Sequence[Design]) -> Design:
-        """Put designs of independent samples side by side."""
-        weights = np.concatenate([own.weights for own in designs])
-        squares = None
-        if any(own.squares is not None for own in designs):
-            squares = np.concatenate(
-                [own.weights if own.squares is None else own.squares for own in designs]
-            )
-        if len({own.clusters is None for own in designs}) > 1:
+        """Put designs of independent samples side by side, as strata."""
+        if len({design.clusters is None for design in designs}) > 1:
             raise ValueError(
                 "reports must all have groups or none, got some of either kind"
             )
-        if any(own.clusters is not None and not own.shows_variance for own in designs):
+        if any(design.clusters and not design.shows_variance for design in designs):
             raise ValueError("reports must have two groups or more each, got one")
+        # A row of one sample weighs as much as a row of another.
+        scales = [d.n_samples / float(d.weights.sum()) for d in designs]
+        pairs = list(zip(designs, scales, strict=True))
+        weighted = any(design.rows is not None for design in designs)
         strata, first = [], 0
-        for own in designs:
-            inner = np.zeros(len(own.weights), dtype=int)
-            strata.append(first + (inner if own.strata is None else own.strata))
-            first += own.n_strata
+        for design in designs:
+            none = np.zeros(len(design.weights), dtype=int)
+            strata.append(first + (none if design.strata is None else design.strata))
+            first += design.n_strata
         return cls(
-            weights,
-            squares,
-            _side_by_side(designs),
+            np.concatenate([design.counts for design in designs]),
+            np.concatenate([d._squares * s**2 for d, s in pairs]) if weighted else None,
+            np.concatenate([d._rows for d in designs]) if weighted else None,
+            _side_by_side(pairs),
             np.concatenate(strata),
             designs[0].ddof,
-            None if squares is None else np.concatenate([own._rows for own in designs]),
         )
 
     @property
     def _rows(self) -> Array:
         return self.weights if self.rows is None else self.rows
 
+    @property
+    def _squares(self) -> Array:
+        return self.weights if self.squares is None else self.squares
 
-def _side_by_side(designs: Sequence[Design]) -> Clusters | None:
-    number, outcome, weights = [], [], []
-    clusters, outcomes = 0, 0
-    for own in designs:
-        if own.clusters is None:
+
+def _side_by_side(pairs: Sequence[tuple[Design, float]]) -> Clusters | None:
+    numbers, unit, weights = [], [], []
+    n_clusters = n_units = 0
+    for design, scale in pairs:
+        if design.clusters is None:
             return None
-        number.append(own.clusters.number + clusters)
-        outcome.append(own.clusters.outcome + outcomes)
-        weights.append(own.clusters.weights)
-        clusters += int(own.clusters.number[-1]) + 1
-        outcomes += len(own.weights)
-    return Clusters(*map(np.concatenate, (number, outcome, weights)))
-
-
-def blurring(
-    gradients: Sequence[Array],
-    moments: Sequence[tuple[Any, ...]],
-    z: float,
-    effective: Array,
-) -> Array:
-    r"""Covariance that the blurring correction adds.
-
-    Yuan and Jiang's Choice II perturbs each moment (E[ZA] and E[A] of each rule, and
-    E[Z], which rules share) by independent noise of variance :math:`z^2 / 2n` a row,
-    so that the covariance of the estimates gains :math:`G G^T z^2 / (2 n^2)`, G the
-    gradients in the moments. Each parameter has the rows that its data are worth.
-
-    Parameters
-    ----------
-    gradients : sequence of K arrays
-        Gradient of each parameter in its moments.
-    moments : sequence of K tuples
-        Names of those moments; parameters that share a moment share its noise, and one
-        may have it several times.
-    z : float
-        Two-sided normal quantile of the confidence level.
-    effective : array of shape (K,)
-        Effective numbers of rows.
-    """
-    names = dict.fromkeys(name for own in moments for name in own)
-    column = {name: position for position, name in enumerate(names)}
-    jacobian = np.zeros((len(gradients), len(column)))
-    for row, gradient, own in zip(jacobian, gradients, moments, strict=True):
-        np.add.at(row, [column[name] for name in own], gradient)
-    jacobian /= effective[:, np.newaxis]
-    return jacobian @ jacobian.T * (z**2 / 2)
+        numbers.append(design.clusters.number + n_clusters)
+        unit.append(design.clusters.unit + n_units)
+        weights.append(design.clusters.weights * scale)
+        n_clusters += int(design.clusters.number[-1]) + 1
+        n_units += len(design.weights)
+    number = np.concatenate(numbers)
+    keys = np.arange(n_clusters)
+    return Clusters(number, np.concatenate(unit), np.concatenate(weights), keys)
 
 
 def correlation_from(covariance: Array) -> Array:
-    """Scale a covariance to a correlation; without variance there is none."""
+    """Scale a covariance to a correlation; zero where there is no variance."""
     scale = np.sqrt(np.diag(covariance))
     scale = np.where(scale > 0, scale, np.inf)
     correlation = covariance / np.outer(scale, scale)

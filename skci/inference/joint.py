@@ -1,11 +1,10 @@
-"""Many parameters on the same rows: estimates, covariance, critical value, intervals.
+"""Joint estimates: from estimates and a covariance to intervals that cover at once.
 
-Nothing is computed before it is looked at, and nothing needs the rows again.
+Nothing is computed before it is looked at, and nothing needs the data again.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,25 +14,27 @@ import numpy as np
 from scipy import stats
 from scipy.special import ndtri
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.inference.critical.law import CriticalValue, critical_value
-from skci.inference.design import Design, blurring, correlation_from
+from skci.inference.design import Design, correlation_from
 from skci.inference.intervals.methods import METHODS, Task
-from skci.inference.parameter import ENOUGH_GROUPS, Parameter
-from skci.inference.sampling import Sampling, padded
+from skci.inference.parameter import GivenParameter, Key, Parameter, TableParameter
+from skci.inference.sampling import GivenCovariance, RowSampling, Sampling
+from skci.measures.registry import Trait
 
 __all__ = ["JointEstimate"]
 
 
 @dataclass(frozen=True, eq=False)
 class JointEstimate:
-    """Estimates of K parameters on the same rows and what is known of them jointly.
+    """Estimates of K parameters and what is known of them jointly.
+
+    Made by `from_rows` or `from_moments`.
 
     Parameters
     ----------
-    parameters : tuple of Parameter
-    design : Design
-        How the rows were drawn.
+    sampling : Sampling
+        The parameters and the covariance of their estimates.
     confidence_level : float
     simultaneous : bool
         Whether the intervals shall all cover at once, or each for itself.
@@ -41,67 +42,121 @@ class JointEstimate:
         Seed of the quasi-random points of the critical value.
     """
 
-    parameters: tuple[Parameter, ...]
-    design: Design
+    sampling: Sampling
     confidence_level: float = 0.95
     simultaneous: bool = True
     random_state: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.design.simple:
-            return
-        for own in self.parameters:
-            if not METHODS[own.method].weighs:
-                serving = [name for name, method in METHODS.items() if method.weighs]
+    @classmethod
+    def from_rows(
+        cls, parameters: Iterable[TableParameter], design: Design, *options: Any
+    ) -> JointEstimate:
+        """Estimate parameters of the tables of a sample.
+
+        Parameters
+        ----------
+        parameters : iterable of TableParameter
+        design : Design
+            How the rows of the sample were drawn.
+        *options
+            Those of `JointEstimate`.
+        """
+        parameters = tuple(parameters)
+        for parameter in () if design.is_simple else parameters:
+            if parameter.interval_method.needs_simple_sample:
+                others = [k for k, m in METHODS.items() if not m.needs_simple_sample]
                 raise ValueError(
-                    f"method={own.method!r} needs rows of equal weight that were drawn "
-                    "by themselves; with sample_weight or groups use one of "
-                    f"{serving}"
+                    f"method={parameter.method!r} needs independent rows of equal "
+                    f"weight; with sample_weight or groups use one of {others}"
                 )
+        return cls(RowSampling(parameters, design), *options)
+
+    @classmethod
+    def from_moments(
+        cls,
+        estimates: Sequence[float],
+        covariance: Array,
+        df: float,
+        keys: Sequence[Key],
+        traits: Sequence[Trait],
+        method: str,
+        *options: Any,
+    ) -> JointEstimate:
+        """Take estimates with a given covariance.
+
+        Parameters
+        ----------
+        estimates : sequence of K floats
+        covariance : array of shape (K, K)
+        df : float
+            Degrees of freedom of the covariance; infinite where it is known.
+        keys : sequence of K Key
+        traits : sequence of K Trait
+            Range and scale of each parameter.
+        method : str
+            An interval method that needs no table.
+        *options
+            Those of `JointEstimate`.
+        """
+        parameters = tuple(
+            GivenParameter(key=key, trait=trait, method=method, given=float(estimate))
+            for estimate, key, trait in zip(estimates, keys, traits, strict=True)
+        )
+        return cls(GivenCovariance(parameters, covariance, df), *options)
+
+    # ----------------------------------------------------------------------------------
+    # Other views of the same estimates
+    # ----------------------------------------------------------------------------------
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
-        return self._viewed(confidence_level=confidence_level)
+        return replace(self, confidence_level=confidence_level)
 
     def individual(self) -> JointEstimate:
         """Return the same estimates, each interval covering for itself alone."""
-        return self._viewed(simultaneous=False)
+        return replace(self, simultaneous=False)
 
-    def _viewed(self, **options: Any) -> JointEstimate:
-        """Return the same estimates with options that rows have nothing to do with."""
-        view = replace(self, **options)
-        vars(view)["sampling"] = self.sampling
-        return view
-
-    def select(self, positions: Iterable[int]) -> JointEstimate:
+    def select(self, positions: Sequence[int]) -> JointEstimate:
         """Return some of the estimates, joint among themselves."""
-        return replace(self, parameters=tuple(self.parameters[k] for k in positions))
+        return replace(self, sampling=self.sampling.select(positions))
 
     def with_parameters(
-        self, parameters: Sequence[Parameter], *, simultaneous: bool = True
+        self, parameters: Iterable[TableParameter], simultaneous: bool = True
     ) -> JointEstimate:
-        """Return estimates of other parameters on the same rows."""
-        return replace(self, parameters=tuple(parameters), simultaneous=simultaneous)
+        """Return estimates of other parameters of the same sample."""
+        return JointEstimate.from_rows(
+            parameters,
+            self.design,
+            self.confidence_level,
+            simultaneous,
+            self.random_state,
+        )
 
-    @cached_property
-    def sampling(self) -> Sampling:
-        """What rows tell of the parameters."""
-        return Sampling(self.parameters, self.design)
+    # ----------------------------------------------------------------------------------
+    # Estimates
+    # ----------------------------------------------------------------------------------
 
     @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self.design.n_samples
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The K parameters."""
+        return self.sampling.parameters
+
+    @property
+    def design(self) -> Design:
+        """How the rows were drawn."""
+        if self.sampling.design is None:
+            raise ValueError("estimates with a given covariance are not of rows")
+        return self.sampling.design
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether the estimates are of rows, and not given."""
+        return self.sampling.design is not None
 
     @property
     def design_effects(self) -> Array:
-        """Sampling variances over those of as many equal rows by themselves, (K,)."""
+        """Variances over those of simple random samples of the same size, (K,)."""
         return self.sampling.design_effects
-
-    @property
-    def n_informative(self) -> Array:
-        """Number of clusters that tell something of each parameter, (K,)."""
-        return self.sampling.n_informative
 
     @cached_property
     def estimates(self) -> Array:
@@ -109,55 +164,31 @@ class JointEstimate:
         return np.array([parameter.estimate for parameter in self.parameters])
 
     @property
-    def undefined(self) -> Array:
-        """Which measures are not defined at their tables, shape (K,)."""
+    def is_undefined(self) -> Array:
+        """Which measures are undefined on the data, shape (K,)."""
         return np.array([not parameter.defined for parameter in self.parameters])
 
     @property
-    def degenerate(self) -> Array:
-        """Which defined estimates have no estimate of their variance, shape (K,).
+    def is_degenerate(self) -> Array:
+        """Which defined estimates have no usable estimate of their variance, (K,).
 
-        It is zero, or the measure has no derivative, or there is a single row or group
-        to tell it. Methods that take the variance at a table with pseudo-counts have
-        one of rows, and an area under a curve at an end does without.
+        It is zero, the measure has no derivative, or there is a single row or group.
         """
-        states = zip(
-            self.parameters, self.sampling.has_spread, self.usable, strict=True
-        )
-        return np.array(
-            [
-                own.defined and not (usable and (spread or own.at_end))
-                for own, spread, usable in states
-            ],
-            dtype=bool,
-        )
+        known = self.sampling.has_variance | self._is_on_boundary
+        degenerate: Array = ~self.is_undefined & ~(self.usable & known)
+        return degenerate
+
+    @property
+    def _is_on_boundary(self) -> Array:
+        return np.array([parameter.is_on_boundary for parameter in self.parameters])
 
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors, whatever the confidence level, shape (K,)."""
         errors = np.sqrt(self.sampling.covariance.diagonal())
-        flat = ~np.array(self.sampling.has_spread, dtype=bool)
-        errors[flat] = 0 if self.design.shows_variance else np.nan
+        shows = not self.is_of_rows or self.design.shows_variance
+        errors[~self.sampling.has_variance] = 0 if shows else np.nan
         return self._known(errors)
-
-    @cached_property
-    def degrees(self) -> Array:
-        """Degrees of freedom of each variance, (K,); infinite where rows were drawn."""
-        if self.design.clusters is None:
-            return np.full(len(self.parameters), np.inf)
-        return self.n_informative - 1.0
-
-    def wider(self, q: float, k: int) -> float:
-        """From a normal quantile to that of t, where few clusters tell a variance."""
-        if self.design.clusters is None:
-            return q
-        return float(stats.t.isf(stats.norm.sf(q), self.degrees[k]))
-
-    def narrower(self, q: float, k: int) -> float:
-        """Undo `wider`."""
-        if self.design.clusters is None:
-            return q
-        return float(stats.norm.isf(stats.t.sf(q, self.degrees[k])))
 
     @cached_property
     def covariance(self) -> Array:
@@ -174,29 +205,84 @@ class JointEstimate:
         return correlation
 
     @cached_property
-    def critical_value(self) -> CriticalValue:
-        """How many standard errors the intervals reach.
+    def _covariance(self) -> Array:
+        """Sampling covariance, and what is added for what the data cannot show."""
+        boundary = np.diag(self._boundary_variances)
+        return self.sampling.covariance + boundary + self.sampling.blurring(self._z)
 
-        Where there are clusters, those of the parameter that most of them tell of.
+    @property
+    def _boundary_variances(self) -> Array:
+        """Variances for components on the boundary of their range, (K,).
+
+        Such that z standard errors reach as far as Wilson's interval for as many
+        successes as rows. They are combined as squares (Newcombe, 1998).
+        """
+        z, variances = self._z, np.zeros(len(self.parameters))
+        for k, parameter in enumerate(self.parameters):
+            for slope, n in parameter.boundary:
+                n_effective = n / self.design_effects[k]
+                variances[k] += (slope * z / (n_effective + z**2)) ** 2
+        return variances
+
+    def _known(self, values: Array) -> Array:
+        """Write NaN where a parameter has no linear approximation."""
+        values = values.copy()
+        values[~self.sampling.is_linear] = np.nan
+        if values.ndim == 2:
+            values[:, ~self.sampling.is_linear] = np.nan
+        return values
+
+    @cached_property
+    def usable(self) -> Array:
+        """Which parameters have a variance to make an interval of, shape (K,)."""
+        blurred = np.array([p.interval_method.blurs for p in self.parameters])
+        positive = blurred & (self._covariance.diagonal() > 0)
+        known = self.sampling.has_variance | positive | self._is_on_boundary
+        usable: Array = self.sampling.is_estimable & known
+        return usable
+
+    # ----------------------------------------------------------------------------------
+    # Critical values
+    # ----------------------------------------------------------------------------------
+
+    @property
+    def _z(self) -> float:
+        return float(ndtri((1 + self.confidence_level) / 2))
+
+    def to_t_quantile(self, q: float, k: int) -> float:
+        """From a normal quantile to that of t with the parameter's df."""
+        df = self.sampling.degrees_of_freedom[k]
+        return q if np.isinf(df) else float(stats.t.isf(stats.norm.sf(q), df))
+
+    def to_normal_quantile(self, q: float, k: int) -> float:
+        """From a quantile of t with the parameter's df to a normal quantile."""
+        df = self.sampling.degrees_of_freedom[k]
+        return q if np.isinf(df) else float(stats.norm.isf(stats.t.sf(q, df)))
+
+    @cached_property
+    def critical_value(self) -> CriticalValue:
+        """Half widths of the intervals in standard errors.
+
+        Where degrees of freedom differ, that of the parameter that has most.
         """
         q = self.normal_quantile
-        if self.design.clusters is None or not self.usable.any():
+        if not self.usable.any():
             return q
-        best = np.where(self.usable, self.n_informative, -1).argmax()
-        wider = self.wider(q, int(best))
-        return CriticalValue(wider, q.error * wider / q)
+        df = np.where(self.usable, self.sampling.degrees_of_freedom, -np.inf)
+        translated = self.to_t_quantile(q, int(df.argmax()))
+        return CriticalValue(translated, q.error * translated / q)
 
     @cached_property
     def normal_quantile(self) -> CriticalValue:
-        """Solve for as many normal standard errors, were the variances known.
+        """Critical value if the variances were known.
 
         An estimate without a usable variance has the whole range for an interval, so
         it takes no part.
         """
-        return CriticalValue(self._z) if self.alone else self.quantile()
+        return CriticalValue(self._z) if self.is_individual else self.quantile()
 
     @cached_property
-    def alone(self) -> bool:
+    def is_individual(self) -> bool:
         """Whether each interval covers for itself, or there is but one."""
         few = len(self.parameters) == 1
         return not self.simultaneous or few or int(self.usable.sum()) < 2
@@ -211,66 +297,55 @@ class JointEstimate:
             **options,
         )
 
+    # ----------------------------------------------------------------------------------
+    # Intervals
+    # ----------------------------------------------------------------------------------
+
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
-        limits = np.array([own.trait.bounds for own in self.parameters], dtype=float)
+        bounds = [parameter.trait.bounds for parameter in self.parameters]
+        limits = np.array(bounds, dtype=float)
         usable = np.flatnonzero(self.usable)
         if len(usable):
             q = float(self.normal_quantile)
-            limits[usable] = self.reached(usable, q, self._z)
+            limits[usable] = self.limits_at_normal_quantile(usable, q, self._z)
         return limits
 
-    def sees_few(self, k: int) -> bool:
-        """Whether an interval rests on a variance that few rows tell, and no more."""
-        own = self.parameters[k]
-        method = METHODS[own.method]
-        rests = not (method.smooths or method.blurred)
-        asked = (own.partial or not own.trait.blurs) and not own.has_few
-        alone = self.design.clusters is None
-        return rests and asked and alone and self.sampling.units(own) < ENOUGH_GROUPS
-
-    def reached(self, positions: Array, q: float, z: float) -> Array:
-        """Limits for a normal quantile, widened where few clusters tell a variance."""
-        if self.design.clusters is None:
-            return self.limits(positions, q, z)
+    def limits_at_normal_quantile(self, positions: Array, q: float, z: float) -> Array:
+        """Limits for a normal quantile, translated to t for finite df."""
+        df = self.sampling.degrees_of_freedom[positions]
         limits = np.empty((len(positions), 2))
-        degrees = self.degrees[positions]
-        for own in np.unique(degrees):
-            rows = np.flatnonzero(degrees == own)
-            crit = self.wider(q, int(positions[rows[0]]))
-            limits[rows] = self.limits(positions[rows], crit, z)
+        for each in np.unique(df):
+            rows = np.flatnonzero(df == each)
+            crit = self.to_t_quantile(q, int(positions[rows[0]]))
+            limits[rows] = self.limits_at(positions[rows], crit, z)
         return limits
 
-    def limits(self, positions: Iterable[int], crit: float, z: float) -> Array:
+    def limits_at(self, positions: Iterable[int], crit: float, z: float) -> Array:
         """Limits of parameters that have a usable variance, for a critical value.
 
         Parameters
         ----------
         positions : iterable of int
         crit : float
-            How many standard errors they reach.
+            Critical value.
         z : float
             Normal quantile of the level.
         """
         positions = [int(k) for k in positions]
-        methods = [self.parameters[k].method for k in positions]
-        deviations = np.sqrt(self._covariance.diagonal()).tolist()
+        parameters = [self.parameters[k] for k in positions]
+        methods = [parameter.interval_method for parameter in parameters]
         limits = np.empty((len(positions), 2))
-        for name in dict.fromkeys(methods):
-            rows = [row for row, method in enumerate(methods) if method == name]
-            tasks = [self._task(positions[k], deviations[positions[k]]) for k in rows]
-            limits[rows] = METHODS[name].limits(tasks, crit, z)
-        return self._slackened(positions, limits)
-
-    def _slackened(self, positions: Sequence[int], limits: Array) -> Array:
-        """Add what the rows leave open."""
-        own = [self.parameters[k] for k in positions]
-        slack = np.array([one.slack for one in own])
-        if slack.any():
-            ends = np.array([one.trait.bounds for one in own])
-            limits = limits + slack * [-1, 1]
-            limits = np.clip(limits, ends[:, :1], ends[:, 1:])
+        for method in dict.fromkeys(methods):
+            rows = [row for row, other in enumerate(methods) if other is method]
+            tasks = [self._task(positions[row]) for row in rows]
+            limits[rows] = method.limits(tasks, crit, z)
+        extension = np.array([parameter.extension for parameter in parameters])
+        if extension.any():
+            bounds = np.array([parameter.trait.bounds for parameter in parameters])
+            limits = limits + extension * [-1, 1]
+            limits = np.clip(limits, bounds[:, :1], bounds[:, 1:])
         return limits
 
     def root(self, k: int, null: float, above: bool) -> float | None:
@@ -278,109 +353,29 @@ class JointEstimate:
 
         NaN if it was not found, and None by methods whose limits must be searched.
         """
-        find = METHODS[self.parameters[k].method].root
-        if find is None or any(self.parameters[k].slack):
+        parameter = self.parameters[k]
+        find = parameter.interval_method.root
+        if find is None or any(parameter.extension):
             return None
-        return find(self._task(k, math.sqrt(self._covariance[k, k])), null, above)
+        return find(self._task(k), null, above)
 
-    def _task(self, k: int, deviation: float) -> Task:
-        own = self.parameters[k]
+    @cached_property
+    def _deviations(self) -> list[float]:
+        deviations: list[float] = np.sqrt(self._covariance.diagonal()).tolist()
+        return deviations
+
+    def _task(self, k: int) -> Task:
+        parameter = self.parameters[k]
+        design_effect = float(self.design_effects[k])
+        rarer_class = parameter.support.rarer_class / design_effect
+        table: dict[str, Any] = {}
+        if isinstance(parameter, TableParameter):
+            table = {"functional": parameter.functional, "counts": parameter.counts}
         return Task(
-            own.trait,
-            own.functional,
-            own.counts,
-            own.estimate,
-            deviation,
-            1.0 if self.design.simple else float(self.design_effects[k]),
+            parameter.trait,
+            parameter.estimate,
+            self._deviations[k],
+            rarer_class,
+            design_effect=design_effect,
+            **table,
         )
-
-    @property
-    def _z(self) -> float:
-        return float(ndtri((1 + self.confidence_level) / 2))
-
-    @cached_property
-    def usable(self) -> Array:
-        """Which parameters have a variance to make an interval of, shape (K,).
-
-        A single row has none of its own; nor has a measure that does not vary. Blurring
-        makes up for the latter.
-        """
-        variances = self._covariance.diagonal().tolist()
-        single = self.design.clusters is None
-        several = self.design.shows_variance
-        usable = []
-        for k, own in enumerate(self.parameters):
-            enough = several
-            if own.partial:
-                enough = self.sampling.units(own) > 1 and self._parts_vary(own)
-            enough = enough or (own.smoothed and single)
-            if not single:
-                enough = enough and round(self.n_informative[k]) > 1
-            blurred = METHODS[own.method].blurred and variances[k] > 0
-            shown = self.sampling.has_spread[k] or blurred or own.at_end
-            usable.append(enough and shown)
-        return np.array(usable, dtype=bool)
-
-    def _parts_vary(self, own: Parameter) -> bool:
-        """Whether rows show a variance of each part of a contrast that sees some only.
-
-        Where a method adds rows or blurs, they need not.
-        """
-        method = METHODS[own.method]
-        if method.smooths or method.blurred:
-            return True
-        parts = [replace(s, method=own.method) for s in own.sources if s.partial]
-        varied = Sampling(tuple(parts), self.design).has_spread
-        return all(v or part.at_end for v, part in zip(varied, parts, strict=True))
-
-    @cached_property
-    def _covariance(self) -> Array:
-        """Sampling covariance, and what stands for what the rows cannot show."""
-        return self.sampling.covariance + np.diag(self._unseen) + self._blurring
-
-    @property
-    def _unseen(self) -> Array:
-        """Variances for what is at an end of its range: areas, classes, (K,).
-
-        Such that z standard errors reach as far from there as Wilson's interval of as
-        many successes as there are rows to know it from. They are combined by squaring
-        and adding (Newcombe, 1998).
-        """
-        z, variances = self._z, np.zeros(len(self.parameters))
-        for k, own in enumerate(self.parameters):
-            for slope, rows in own.ended:
-                worth = rows / self.design_effects[k]
-                variances[k] += (slope * z / (worth + z**2)) ** 2
-        return variances
-
-    @property
-    def _blurring(self) -> Array:
-        """Covariance of the blurring, for the methods that ask for it."""
-        blurred = [
-            k
-            for k, own in enumerate(self.parameters)
-            if self.sampling.linear[k] and METHODS[own.method].blurred
-        ]
-        if not blurred:
-            return np.zeros((len(self.parameters),) * 2)
-        chosen = [self.parameters[k] for k in blurred]
-        noise = blurring(
-            [self._gradient(own) for own in chosen],
-            [own.moments for own in chosen],
-            self._z,
-            self.n_samples / self.design_effects[blurred],
-        )
-        return padded(noise, blurred, len(self.parameters))
-
-    def _gradient(self, own: Parameter) -> Array:
-        """Gradient in moments of all rows."""
-        return own.linearised.gradient * self.sampling.growth(own)
-
-    def _known(self, values: Array) -> Array:
-        """Write NaN where a parameter has no linear approximation."""
-        values = values.copy()
-        unknown = ~np.array(self.sampling.linear, dtype=bool)
-        values[unknown] = np.nan
-        if values.ndim == 2:
-            values[:, unknown] = np.nan
-        return values

@@ -1,209 +1,285 @@
-"""A parameter: one measure of one rule, bound to its own table."""
+"""A parameter: what an estimate and its interval are of."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
-from skci.inference.intervals.methods import METHODS
-from skci.measures.functional import Evaluation, Functional, ended, rarest
+from skci._arrays import Array
+from skci.inference.intervals.methods import METHODS, IntervalMethod
+from skci.measures.functional import Boundary, Evaluation, Functional, Support
 from skci.measures.registry import EDGE, Trait
 
 __all__ = [
-    "ENOUGH",
-    "ENOUGH_GROUPS",
-    "ENOUGH_ROWS",
-    "MOST_CELLS",
-    "ONE_RULE",
-    "OWN_LABELS",
-    "UNLISTED",
+    "DEFAULT_RULE",
+    "MAX_ENUMERATED_CELLS",
+    "CellMap",
+    "GivenParameter",
+    "Key",
     "Parameter",
-    "View",
+    "TableParameter",
 ]
 
-
 _NO_DERIVATIVE = 1e20
-"""A derivative beyond this is one that does not exist."""
+"""A derivative beyond this does not exist."""
 _ROUNDING = 1e-9
 """How far rounding may take an estimate out of its range."""
 
-ONE_RULE = "y_pred"
-"""Name of a rule that has none."""
-OWN_LABELS = ("rule", "metric", "first", "second", "contrast")
-"""Kinds of labels that every report may have; others are of subgroups."""
+MAX_ENUMERATED_CELLS = 256
+"""Largest table all of whose cells are enumerated, unobserved ones included."""
 
-ENOUGH = 10
-"""Successes and failures that the normal approximation of a proportion asks for."""
-ENOUGH_GROUPS = 30
-"""Groups of rows, or rows by themselves, from which on a variance is well known."""
-ENOUGH_ROWS = 60
-"""The same of the rarer label for an area under a curve, and of unequal weights."""
+DEFAULT_RULE = "y_pred"
+"""Default rule name."""
 
 
-MOST_CELLS = 256
-"""Cells of a table up to which those that were not observed are looked at as well."""
+@dataclass(frozen=True)
+class Key:
+    """What a parameter is of; the columns of a report are read from it.
+
+    Parameters
+    ----------
+    metric, rule : str
+        Names of the metric and of the rule.
+    subgroup : tuple of (str, str)
+        Names of a column and of the subgroup in it, for each column of `by`.
+    sample : str
+        Name of the test set or fold, where there are several.
+    compared : (str, str, str), optional
+        For a difference or ratio: what is compared, "-" or "/", and with what.
+    contrast : str
+        Name of a contrast that the user defined.
+    """
+
+    metric: str = ""
+    rule: str = ""
+    subgroup: tuple[tuple[str, str], ...] = ()
+    sample: str = ""
+    compared: tuple[str, str, str] | None = None
+    contrast: str = ""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Names of the parameter by column of a report."""
+        if self.contrast:
+            return {"contrast": self.contrast}
+        rule = " ".join(filter(None, [self.sample, self.rule]))
+        named = {"metric": self.metric, **dict(self.subgroup)}
+        if self.compared is None:
+            return {"rule": rule, **named}
+        first, _, second = self.compared
+        compared = {**named, "first": first, "second": second}
+        return {"rule": rule, **compared} if rule else compared
+
+    @property
+    def is_contrast(self) -> bool:
+        """Whether it is of a difference, a ratio or another contrast."""
+        return bool(self.contrast) or self.compared is not None
+
+    @property
+    def name(self) -> str:
+        """Name of the rule, of the contrast, or of what is compared."""
+        rule = self.contrast or self.labels.get("rule", "")
+        compared = " ".join(self.compared or ())
+        return ", ".join(filter(None, [rule, compared]))
+
+    @property
+    def title(self) -> str:
+        """Name of the metric, or of the contrast."""
+        return self.contrast or self.metric
+
+    @property
+    def panel(self) -> str:
+        """Name of what rules are compared on: the metric, in a subgroup."""
+        return ", ".join([self.title, *self._subgroups])
+
+    @property
+    def _subgroups(self) -> list[str]:
+        return [f"{column} = {name}" for column, name in self.subgroup]
+
+    def __str__(self) -> str:
+        """Name the parameter in a message, as "f1 of Logistic - Stump"."""
+        parts = [self.title, "" if self.contrast else self.name]
+        return ", ".join([" of ".join(filter(None, parts)), *self._subgroups])
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """How a parameter sees an outcome: the own cell that some columns add up to.
+class CellMap:
+    """Map from the labels of a unit to a cell of a parameter's table.
 
     Parameters
     ----------
     columns : tuple of int
-        Columns of the outcome table.
+        Columns of label codes that the cell depends on.
+    symbols : tuple of int arrays
+        For each column the symbol of each code: codes that a measure does not
+        distinguish have one symbol.
     cells : int array with an axis for each column
-        Own cell for each combination of their codes; `size` where it sees nothing.
+        Cell for each combination of symbols; `size` where there is none.
     size : int
-        Number of own cells.
-    within : (int, int), optional
-        A column of the table and the code that it must have; it sees no other
-        outcomes.
+        Number of cells.
+    subgroup : int, optional
+        Code of the subgroup that a unit must be in.
     sample : int
-        Of which of several independent samples the table is.
-    listable : bool
-        Whether all possible outcomes can be listed; not those of a score.
+        Which of several independent samples a unit must be of.
     """
 
     columns: tuple[int, ...]
+    symbols: tuple[Array, ...]
     cells: Array
     size: int
-    within: tuple[int, int] | None = None
+    subgroup: int | None = None
     sample: int = 0
-    listable: bool = True
+
+    def __call__(self, codes: dict[int, Array]) -> Array:
+        """Cell for label codes, by column."""
+        pairs = zip(self.columns, self.symbols, strict=True)
+        cells: Array = self.cells[
+            tuple(symbols[codes[column]] for column, symbols in pairs)
+        ]
+        return cells
 
     @property
-    def rows(self) -> tuple[Any, ...]:
-        """Which rows it sees: those of other views are the same or all others."""
-        return self.sample, self.within
+    def units(self) -> tuple[int, int | None]:
+        """Which units have a cell; those of two maps are the same or disjoint."""
+        return self.sample, self.subgroup
 
 
-UNLISTED = View((), np.zeros(0, dtype=int), 0, listable=False)
-"""Of a parameter that sees more than labels."""
-
-
-@dataclass(frozen=True, eq=False)
-class Parameter:
-    """One measure of one rule: a label and a functional on its own table.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Parameter(ABC):
+    """A parameter, and what inference needs to know of its estimate.
 
     Parameters
     ----------
-    labels : mapping of str to str
-        Its labels in a report by their kind, such as the rule and the metric.
+    key : Key
     trait : Trait
-    functional : Functional
     method : str
         Key of ``METHODS``.
-    counts : array of shape (m_own,)
-        Its own table, cells of zero count included.
-    index : array of shape (m,)
-        Its own cell in each joint outcome; m_own in those of another sample.
-    moments : tuple
-        Names, shared with other parameters, of the moments of its gradient.
-    view : View
-        How it sees outcomes, those that were not observed as well; None for a contrast.
-    smoothing : array of shape (m_own,)
-        Rows added to its own table by methods that do so: half a row to every cell of
-        a single rule.
-    pos_label : label
-        Which label is the positive one; None where it is not known or all the same.
+    pos_label : label, optional
+        The positive label, where there is one.
     undefined_as : float
         Estimate to report where the measure is undefined.
-    sources : tuple of Parameter
-        The parameters that a contrast is of.
-    slack : (float, float)
-        How far below and above the limits it may be for what the rows leave open.
+    extension : (float, float)
+        Extension of the interval below and above for undefined classes.
     """
 
-    labels: Mapping[str, str]
+    key: Key
     trait: Trait
-    functional: Functional
     method: str
-    counts: Array
-    index: Array
-    moments: tuple[Any, ...]
-    view: View | None
-    smoothing: Array
     pos_label: Any = None
     undefined_as: float = np.nan
-    sources: tuple[Parameter, ...] = ()
-    slack: tuple[float, float] = (0.0, 0.0)
+    extension: tuple[float, float] = (0.0, 0.0)
 
     @property
-    def metric(self) -> str:
-        """Name of the metric; of a contrast of its own the name of that."""
-        return self.labels.get("metric", self.labels.get("contrast", ""))
+    @abstractmethod
+    def value(self) -> float:
+        """Value of the measure; NaN where it is undefined."""
 
     @property
-    def rule(self) -> str:
-        """Name of the rule, or of what is compared."""
-        if "contrast" in self.labels:
-            return self.labels["contrast"]
-        rule = self.labels.get("rule", "")
-        if "first" not in self.labels:
-            return rule
-        sign = "/" if getattr(self.functional, "geometric", False) else "-"
-        compared = f"{self.labels['first']} {sign} {self.labels['second']}"
-        return f"{rule}, {compared}" if rule else compared
-
-    @property
-    def subgroup(self) -> dict[str, str]:
-        """The labels of the subgroup that it is of, if it is not of all rows."""
-        return {
-            kind: name for kind, name in self.labels.items() if kind not in OWN_LABELS
-        }
-
-    @property
-    def panel(self) -> str:
-        """Name what it can be compared on: the metric, in a subgroup."""
-        of = [f"{kind} = {name}" for kind, name in self.subgroup.items()]
-        return ", ".join([self.metric, *of])
-
-    def __str__(self) -> str:
-        """Name it in a message, as "f1 of Logistic" or "f1 of Logistic - Stump"."""
-        apart = self.rule if self.rule != self.metric else ""
-        name = " of ".join(filter(None, [self.metric, apart]))
-        return ", ".join([name, *(f"{k} = {v}" for k, v in self.subgroup.items())])
-
-    @property
-    def size(self) -> int:
-        """Number of its own cells."""
-        return len(self.counts)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows of its own table."""
-        return round(self.counts.sum())
-
-    @cached_property
-    def sees(self) -> Array:
-        """Which joint outcomes are in its own table."""
-        seen: Array = self.index < self.size
-        return seen
-
-    @cached_property
-    def partial(self) -> bool:
-        """Whether it does not see all of the rows, or something in it does not."""
-        return not self.sees.all() or any(own.partial for own in self.sources)
+    def interval_method(self) -> IntervalMethod:
+        """Interval method of the parameter."""
+        return METHODS[self.method]
 
     @property
     def defined(self) -> bool:
-        """Whether the measure is defined at the table."""
-        return not math.isnan(self._value)
+        """Whether the measure is defined on the data."""
+        return not math.isnan(self.value)
 
     @property
     def estimate(self) -> float:
-        """Value of the measure, or what stands for an undefined one."""
-        return self._value if self.defined else self.undefined_as
+        """Value of the measure, or what is reported where it is undefined."""
+        return self.value if self.defined else self.undefined_as
+
+    @property
+    def boundary(self) -> list[Boundary]:
+        """Components whose estimate lies on the boundary of their range."""
+        return []
+
+    @property
+    def is_on_boundary(self) -> bool:
+        """Whether it is an area on the boundary of its range, or made of such."""
+        return False
+
+    @property
+    def support(self) -> Support:
+        """Which rows its variance is estimated from."""
+        return Support()
+
+    def __str__(self) -> str:
+        return str(self.key)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GivenParameter(Parameter):
+    """A parameter whose estimate is given.
+
+    Parameters
+    ----------
+    given : float
+        The estimate.
+    **others
+        See `Parameter`.
+    """
+
+    given: float
+
+    @property
+    def value(self) -> float:
+        return self.given
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableParameter(Parameter):
+    """A parameter that is a functional of a table: a measure of a rule, a contrast.
+
+    Parameters
+    ----------
+    functional : Functional
+    counts : array of shape (m,)
+        Counts of the cells of its table, zero counts included.
+    index : int array of shape (units,)
+        Cell of each unit of the sample; m for units that it does not depend on.
+    cell_map : CellMap, optional
+        Map from labels to cells, where the possible outcomes can be enumerated.
+    smoothing : array of shape (m,)
+        Pseudo-counts of methods that linearise at a table without empty cells: two
+        rows in all, half a row in every cell of a binary table.
+    components : tuple of TableParameter
+        The parameters that a contrast is made of.
+    **others
+        See `Parameter`.
+    """
+
+    functional: Functional
+    counts: Array
+    index: Array
+    smoothing: Array
+    cell_map: CellMap | None = None
+    components: tuple[TableParameter, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of cells of its table."""
+        return len(self.counts)
 
     @cached_property
-    def _value(self) -> float:
+    def units(self) -> Array:
+        """Which units of the sample are in its table."""
+        units: Array = self.index < self.size
+        return units
+
+    @cached_property
+    def sees_all(self) -> bool:
+        """Whether it, and all it is made of, depends on all units of the sample."""
+        return bool(self.units.all()) and all(c.sees_all for c in self.components)
+
+    @cached_property
+    def value(self) -> float:
+        """Value of the measure; NaN where it is undefined."""
         counts = self.counts
         cells = counts if self.trait.scale_free else counts / counts.sum()
         value = float(self.functional.estimate(cells))
@@ -215,80 +291,65 @@ class Parameter:
             )
         return min(max(value, low), high)
 
-    @cached_property
-    def linearised(self) -> Evaluation:
-        """Influence values and gradient at the own table, as the method wants it."""
-        return self.functional(self.weights)
-
-    @property
-    def smoothed(self) -> bool:
-        """Whether the method linearises it at a table that has no empty cell."""
-        return METHODS[self.method].smooths
-
-    @property
-    def least_variance(self) -> float:
-        """Variance below which a method that smooths does not believe the rows."""
-        return float(self.weights @ self.linearised.influence**2 / self.counts.sum())
-
     @property
     def weights(self) -> Array:
-        """Weights of the own cells at which it is linearised."""
-        counts = self.counts + self.smoothing if self.smoothed else self.counts
+        """Weights of the cells at which the functional is linearised."""
+        smoothed = self.interval_method.smooths
+        counts = self.counts + self.smoothing if smoothed else self.counts
         weights: Array = counts / counts.sum()
         return weights
 
+    @property
+    def smoothed_weights(self) -> Array:
+        """Weights of the cells with pseudo-counts, whatever the method."""
+        counts = self.counts + self.smoothing
+        total = counts.sum()
+        weights: Array = counts / total if total else counts
+        return weights
+
     @cached_property
-    def steepness(self) -> float:
-        """Greatest derivative in a moment, on the scale of the measure."""
-        steepest = float(np.abs(self.linearised.gradient).max())
-        if self.smoothed:
-            return steepest  # away from the ends, where a scale may have none
-        return steepest * max(float(self.trait.scale.slope(self._value)), 1.0)
+    def linearised(self) -> Evaluation:
+        """Influence values and gradient where the method wants them."""
+        return self.functional(self.weights)
 
     @property
-    def has_derivative(self) -> bool:
-        """Whether the measure can be linearised at the table, on its own scale."""
-        if self.smoothed:
+    def multinomial_variance(self) -> float:
+        """Variance of the estimate under a multinomial with the linearised weights."""
+        return float(self.weights @ self.linearised.influence**2 / self.counts.sum())
+
+    @cached_property
+    def steepness(self) -> float:
+        """Largest derivative in a moment, on the scale of the interval."""
+        steepest = float(np.abs(self.linearised.gradient).max())
+        if self.interval_method.smooths:
+            return steepest
+        return steepest * max(float(self.trait.scale.slope(self.value)), 1.0)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the functional is defined and has a linear approximation."""
+        if not self.defined:
+            return False
+        if self.interval_method.smooths:
             return True
-        finite = math.isfinite(self._value) and math.isfinite(self.steepness)
+        finite = math.isfinite(self.value) and math.isfinite(self.steepness)
         return finite and self.steepness < _NO_DERIVATIVE
 
     @cached_property
-    def ended(self) -> list[tuple[float, float]]:
-        """What is in it that is at an end of its range.
+    def support(self) -> Support:
+        return self.functional.support(self.counts)
 
-        See `skci.measures.functional.ended`; methods that add rows or blur do not ask.
-        """
-        method = METHODS[self.method]
-        if method.smooths or method.blurred or not self.defined:
-            return []
-        return ended(self.functional, self.counts) if self.has_derivative else []
-
-    @property
-    def at_end(self) -> bool:
-        """Whether it is an area at an end of its range, or a mean of nothing else."""
-        if self.sources:
-            return all(own.at_end for own in self.sources)
-        ends = min(self._value, 1 - self._value) <= EDGE
-        return bool(self.ended) and rarest(self.functional) > 0 and ends
+    @cached_property
+    def boundary(self) -> list[Boundary]:
+        """Components on the boundary, for methods that estimate their variance."""
+        observed = self.interval_method.variance == "observed"
+        return (
+            self.functional.boundary(self.counts) if observed and self.is_linear else []
+        )
 
     @property
-    def has_few(self) -> bool:
-        """Whether it is an area under a curve with few rows of one label."""
-        return 0 < rarest(self.functional) < ENOUGH_ROWS
-
-    @property
-    def is_small(self) -> bool:
-        """Whether the normal approximation is not to be trusted.
-
-        That is known of proportions and of averages over classes.
-        """
-        if self.smoothed:
-            return False
-        if hasattr(self.functional, "fewest"):  # the blurring covers for it
-            blurred = METHODS[self.method].blurred
-            return not blurred and self.functional.fewest(self.counts) < ENOUGH
-        if self.trait.proportion is None:
-            return False
-        successes, trials = self.trait.successes_and_trials(self.counts)
-        return min(successes, trials - successes) < ENOUGH
+    def is_on_boundary(self) -> bool:
+        if self.components:
+            return all(component.is_on_boundary for component in self.components)
+        at_end = min(self.value, 1 - self.value) <= EDGE
+        return bool(self.boundary) and self.support.rarer_class > 0 and at_end

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from skci._typing import Array
-from skci._validation import check_positive_number, in_words
+from skci._arrays import Array
+from skci._validation import check_positive_number, join_names
+from skci.inference.design import Design
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Parameter
+from skci.inference.parameter import TableParameter
 from skci.measures.registry import Trait
 
 __all__ = ["power_at", "rows_for_power", "rows_for_width"]
@@ -45,14 +46,14 @@ def rows_for_width(
         _check_half_width(value, joint.parameters[k].trait)
     positions = list(wanted)
     widths = np.array(list(wanted.values()), dtype=float)
-    _refuse(joint, [k for k in positions if joint.undefined[k]], "undefined")
+    _refuse(joint, [k for k in positions if joint.is_undefined[k]], "undefined")
     crit, deviations = _one_row(joint)
     formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
     # No rows are saved by cutting off intervals at the end of a range.
-    smoothed = [joint.parameters[k].smoothed for k in positions]
+    smoothed = [joint.parameters[k].interval_method.smooths for k in positions]
     fewest = max(
         _ceil(np.where(smoothed, 0, formula)),
-        *(_fewest(joint, joint.parameters[k]) for k in positions),
+        *(_fewest(joint, _tables(joint)[k]) for k in positions),
     )
     start = max(_ceil(formula), fewest)
     usable = _planned(joint, start).usable
@@ -146,7 +147,7 @@ def _distances(
         wanted = _by_metric(joint, difference, "difference")
         for k, value in wanted.items():
             _check_difference(value, null, joint.parameters[k].trait)
-    _refuse(joint, [k for k in wanted if joint.undefined[k]], "undefined")
+    _refuse(joint, [k for k in wanted if joint.is_undefined[k]], "undefined")
     _, deviations = _one_row(joint)
     _refuse(joint, [k for k in wanted if not deviations[k] > 0], "without variance")
     distances = np.full(len(joint.parameters), np.nan)
@@ -169,11 +170,9 @@ def _distances(
 
 def _planned(joint: JointEstimate, n: float) -> JointEstimate:
     """Multiply all counts, so that there are n rows, and take them for a population."""
-    factor = n / joint.design.weights.sum()
-    parameters = (replace(own, counts=own.counts * factor) for own in joint.parameters)
-    return replace(
-        joint, design=joint.design.times(factor), parameters=tuple(parameters)
-    )
+    factor = n / joint.design.n_samples
+    parameters = [_scaled(parameter, factor) for parameter in _tables(joint)]
+    return _estimated(joint, parameters, joint.design.times(factor))
 
 
 def _linear(joint: JointEstimate) -> JointEstimate:
@@ -182,10 +181,37 @@ def _linear(joint: JointEstimate) -> JointEstimate:
     To first order the others reach as far as "delta".
     """
     parameters = [
-        replace(own, method="delta") if own.smoothed else own
-        for own in joint.parameters
+        replace(p, method="delta") if p.interval_method.smooths else p
+        for p in _tables(joint)
     ]
-    return joint.with_parameters(parameters, simultaneous=joint.simultaneous)
+    return _estimated(joint, parameters, joint.design)
+
+
+def _scaled(parameter: TableParameter, factor: float) -> TableParameter:
+    """Multiply the counts of a parameter and of its components."""
+    components = tuple(_scaled(c, factor) for c in parameter.components)
+    return replace(parameter, counts=parameter.counts * factor, components=components)
+
+
+def _tables(joint: JointEstimate) -> list[TableParameter]:
+    """Parameters of a joint estimate, which must be of rows."""
+    parameters = [p for p in joint.parameters if isinstance(p, TableParameter)]
+    if len(parameters) < len(joint.parameters):
+        raise ValueError("a plan needs estimates of rows, got a given covariance")
+    return parameters
+
+
+def _estimated(
+    joint: JointEstimate, parameters: Sequence[TableParameter], design: Design
+) -> JointEstimate:
+    """Estimate other parameters with the options of a joint estimate."""
+    return JointEstimate.from_rows(
+        parameters,
+        design,
+        joint.confidence_level,
+        joint.simultaneous,
+        joint.random_state,
+    )
 
 
 def _one_row(joint: JointEstimate) -> tuple[float, Array]:
@@ -197,7 +223,7 @@ def _one_row(joint: JointEstimate) -> tuple[float, Array]:
     return float(ideal.critical_value), ideal.standard_errors * np.sqrt(_MANY)
 
 
-def _fewest(joint: JointEstimate, own: Parameter | None = None) -> int:
+def _fewest(joint: JointEstimate, own: TableParameter | None = None) -> int:
     """Rows to start from: two in each sample, and enough to expect a trial."""
     fewest = 2 * joint.design.n_strata
     if own is None or own.trait.proportion is None:
@@ -237,7 +263,7 @@ def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:
 
 def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
     """Values of the parameters by position, from one for all or some by metric."""
-    known = list(dict.fromkeys(own.metric for own in joint.parameters))
+    known = list(dict.fromkeys(own.key.title for own in joint.parameters))
     if not isinstance(values, Mapping):
         values = dict.fromkeys(known, values)
     if not values or set(values) - set(known):
@@ -246,9 +272,9 @@ def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
             f"{values!r}"
         )
     return {
-        k: values[own.metric]
+        k: values[own.key.title]
         for k, own in enumerate(joint.parameters)
-        if own.metric in values
+        if own.key.title in values
     }
 
 
@@ -289,7 +315,7 @@ def _check_n_samples(values: Any, fewest: int) -> Array:
 def _refuse(joint: JointEstimate, positions: Sequence[int], fault: str) -> None:
     """Refuse to plan with parameters that have a fault."""
     if positions:
-        names = in_words([str(joint.parameters[k]) for k in positions])
+        names = join_names([str(joint.parameters[k]) for k in positions])
         raise ValueError(
             "nothing can be planned from an expected table or a pilot at which "
             f"{names} is {fault}"

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy import optimize, stats
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.exceptions import CriticalValueWarning
 from skci.inference.joint import JointEstimate
 
@@ -85,7 +85,7 @@ class _Search:
             return 1.0
         root = self.joint.root(k, null, greater)
         if root is not None and not np.isnan(root):
-            return self.alpha(self.joint.narrower(root, k))
+            return self.alpha(self.joint.to_normal_quantile(root, k))
         if estimate == null:
             return 0.5
         return 1 - self.alpha(self.quantile(k, null, above))
@@ -96,19 +96,19 @@ class _Search:
 
     @property
     def alone(self) -> bool:
-        return self.joint.alone
+        return self.joint.is_individual
 
     def quantile(self, k: int, null: float, above: bool) -> float:
         """Find the normal quantile of the level whose limit is at the null."""
         root = self.joint.root(k, null, above)
         if root is not None and not np.isnan(root):
-            return self.at_critical_value(self.joint.narrower(root, k))
+            return self.at_critical_value(self.joint.to_normal_quantile(root, k))
 
         def beyond(z: float) -> float:
             level = np.clip(1 - 2 * float(stats.norm.sf(z)), 0.0, _HIGHEST)
             joint = self.joint.at(float(level))
-            crit = self.joint.wider(self.critical_value(z), k)
-            low, high = joint.limits([k], crit, z)[0]
+            crit = self.joint.to_t_quantile(self.critical_value(z), k)
+            low, high = joint.limits_at([k], crit, z)[0]
             return float(low - null if above else null - high)
 
         near, far = 0.0, 1.0

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
-from skci._typing import Array
-from skci._validation import in_words
-from skci.inference.contrasts import pairs
+from skci._arrays import Array
+from skci.inference.contrasts import contrast_estimate, pairs
 from skci.inference.critical.law import critical_value
 from skci.inference.joint import JointEstimate
 
-__all__ = ["Worse", "compact_letters", "in_sentences", "with_the_best"]
-
-Worse = dict[str, dict[str, list[str]]]
-"""By metric and rule, the rules that it is worse than."""
+__all__ = ["compact_letters", "compare_with_best", "pairwise_differences"]
 
 
-def with_the_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
+def pairwise_differences(
+    joint: JointEstimate, positions: Sequence[int]
+) -> JointEstimate:
+    """Estimate the differences of all pairs of rules on a metric, the better greater.
+
+    Parameters
+    ----------
+    joint : JointEstimate
+    positions : sequence of int
+        Parameters of the same metric.
+    """
+    parameters = [joint.parameters[k] for k in positions]
+    sign = parameters[0].trait.sign
+    contrasts = [
+        (
+            replace(
+                parameters[i].key,
+                rule="",
+                sample="",
+                compared=(parameters[i].key.name, "-", parameters[j].key.name),
+            ),
+            {positions[i]: sign, positions[j]: -sign},
+        )
+        for i, j in pairs(positions)
+    ]
+    return contrast_estimate(joint, contrasts)
+
+
+def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
     """Compare each of several rules, greater being better, with the best.
 
     Multiple comparisons with the best for any covariance (Edwards and Hsu, 1983; Hsu,
@@ -53,7 +80,9 @@ def with_the_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
             alternative="less",
             random_state=compared.random_state,
         )
-        limits = compared.reached(np.array(chosen), float(q), float(q))
+        limits = compared.limits_at_normal_quantile(
+            np.array(chosen), float(q), float(q)
+        )
         for (_, other, first), (low, high) in zip(mine, limits, strict=True):
             upper[j, other] = high if first else -low
     # One of which nothing is known may be better or worse by any amount.
@@ -62,18 +91,6 @@ def with_the_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
     rivals = (high > 0) & ~np.eye(size, dtype=bool)
     low = np.where(rivals, -upper.T, 0.0).min(axis=1)
     return low, high
-
-
-def in_sentences(
-    metric: str, worse: dict[str, list[str]], kind: str = "rule"
-) -> list[str]:
-    """Say which rules, or what else, are worse than which on a metric."""
-    said = [
-        f"On {metric}, {rule} is worse than {in_words(others)}."
-        for rule, others in worse.items()
-        if others
-    ]
-    return said or [f"On {metric}, no {kind} is shown to differ from another."]
 
 
 def compact_letters(differ: Array) -> list[str]:

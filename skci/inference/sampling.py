@@ -1,214 +1,468 @@
-"""What rows tell of parameters: covariance, design effects, how well it is known."""
+"""Sampling covariance, design effects and effective sample sizes."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.inference.design import Design
-from skci.inference.parameter import ENOUGH_GROUPS, ENOUGH_ROWS, Parameter
-from skci.measures.functional import classes, rarest
+from skci.inference.parameter import GivenParameter, Parameter, TableParameter
 
-__all__ = ["Sampling", "padded"]
+__all__ = ["GivenCovariance", "RowSampling", "Sampling"]
+
+_NO_VARIANCE = 1e-10
+"""A deviation below this share of its natural size is zero up to rounding."""
+_OBSERVED = 0.02
+"""Least share of the smoothed variance that rows must show for a design effect."""
+
+_ENOUGH_EVENTS = 10
+"""Successes and failures that the normal approximation of a proportion asks for."""
+_ENOUGH_UNITS = 30
+"""Clusters, or rows, from which on a variance is well estimated."""
+_ENOUGH_IN_CLASS = 60
+"""The same of the rarer class of an area under a curve, and with unequal weights."""
+
+_POOR = "the variance is poorly estimated and the interval may be too narrow"
 
 
-_NO_SPREAD = 1e-10
-"""A deviation below this share of its natural size is zero but for rounding."""
-_SHOWN = 0.02
-"""Share of a smoothed variance that rows must show to tell a design effect."""
+class Sampling(ABC):
+    """Estimates of K parameters, their covariance, and how well it is known."""
+
+    design: Design | None = None
+    """How the rows were drawn, where the estimates are of rows."""
+    parameters: tuple[Parameter, ...]
+
+    @property
+    @abstractmethod
+    def covariance(self) -> Array:
+        """Covariance of the estimates, (K, K); zero where there is none."""
+
+    @property
+    @abstractmethod
+    def degrees_of_freedom(self) -> Array:
+        """Degrees of freedom of the variances, (K,); infinite for a normal quantile."""
+
+    @property
+    @abstractmethod
+    def is_linear(self) -> Array:
+        """Which parameters are defined and have a linear approximation, (K,)."""
+
+    @property
+    @abstractmethod
+    def has_variance(self) -> Array:
+        """Which parameters have a variance that is not zero, (K,)."""
+
+    @property
+    @abstractmethod
+    def is_estimable(self) -> Array:
+        """Which variances can be estimated from as many units as there are, (K,)."""
+
+    @property
+    @abstractmethod
+    def design_effects(self) -> Array:
+        """Variances over those of simple random samples of the same size, (K,)."""
+
+    @abstractmethod
+    def select(self, positions: Sequence[int]) -> Sampling:
+        """Keep some of the parameters."""
+
+    def blurring(self, z: float) -> Array:
+        """Covariance that the blurring adds to that of the estimates, (K, K)."""
+        return np.zeros((len(self.parameters),) * 2)
+
+    def small_sample_reasons(self, k: int) -> list[str]:
+        """Reasons why the interval of a parameter may be too narrow."""
+        return []
 
 
 @dataclass(frozen=True, eq=False)
-class Sampling:
-    """What rows tell of K parameters, whatever intervals are made of it.
+class GivenCovariance(Sampling):
+    """Estimates with a given covariance.
 
     Parameters
     ----------
-    parameters : tuple of Parameter
+    parameters : tuple of GivenParameter
+    given : array of shape (K, K)
+        The covariance.
+    df : float
+        Degrees of freedom of all variances.
+    """
+
+    parameters: tuple[GivenParameter, ...]
+    given: Array
+    df: float
+
+    @property
+    def covariance(self) -> Array:
+        return self.given
+
+    @property
+    def degrees_of_freedom(self) -> Array:
+        return np.full(len(self.parameters), self.df)
+
+    @property
+    def is_linear(self) -> Array:
+        return np.array([parameter.defined for parameter in self.parameters])
+
+    @property
+    def has_variance(self) -> Array:
+        positive: Array = self.given.diagonal() > 0
+        return positive
+
+    @property
+    def is_estimable(self) -> Array:
+        return self.is_linear
+
+    @property
+    def design_effects(self) -> Array:
+        return np.ones(len(self.parameters))
+
+    def select(self, positions: Sequence[int]) -> GivenCovariance:
+        chosen = tuple(self.parameters[k] for k in positions)
+        return GivenCovariance(
+            chosen, self.given[np.ix_(positions, positions)], self.df
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowSampling(Sampling):
+    """Parameters of a sample of rows: covariance from their influence values.
+
+    Parameters
+    ----------
+    parameters : tuple of TableParameter
     design : Design
         How the rows were drawn.
     """
 
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[TableParameter, ...]
     design: Design
 
-    @cached_property
-    def linear(self) -> list[bool]:
-        """Which parameters can be linearised."""
-        return [own.defined and own.has_derivative for own in self.parameters]
+    def select(self, positions: Sequence[int]) -> RowSampling:
+        return RowSampling(tuple(self.parameters[k] for k in positions), self.design)
+
+    # ----------------------------------------------------------------------------------
+    # Covariance
+    # ----------------------------------------------------------------------------------
 
     @cached_property
-    def has_spread(self) -> list[bool]:
-        """Which parameters have a sampling variance that is not zero."""
-        variances = (self.covariance.diagonal() * self.design.n_samples).tolist()
-        return [
-            linear and math.sqrt(variance) > _NO_SPREAD * own.steepness
-            for own, linear, variance in zip(
-                self.parameters, self.linear, variances, strict=True
-            )
-        ]
+    def is_linear(self) -> Array:
+        return np.array([p.is_linear for p in self.parameters], dtype=bool)
+
+    @cached_property
+    def has_variance(self) -> Array:
+        deviations = np.sqrt(self.covariance.diagonal() * self.design.n_samples)
+        return np.array(
+            [
+                linear and deviation > _NO_VARIANCE * parameter.steepness
+                for parameter, linear, deviation in zip(
+                    self.parameters, self.is_linear, deviations, strict=True
+                )
+            ],
+            dtype=bool,
+        )
 
     @cached_property
     def covariance(self) -> Array:
-        """Covariance of the estimates over samples; zero where there is none."""
-        linear = [k for k, known in enumerate(self.linear) if known]
-        if not linear:
-            return np.zeros((len(self.parameters),) * 2)
+        covariance = np.zeros((len(self.parameters),) * 2)
+        linear = np.flatnonzero(self.is_linear)
+        if not len(linear):
+            return covariance
         chosen = [self.parameters[k] for k in linear]
-        covariance = self.design.covariance(
-            [self._seen(own, own.linearised.influence, own.weights) for own in chosen],
-            [own.index for own in chosen],
+        block = self.design.covariance(
+            [self._influence(p, p.linearised.influence, p.weights) for p in chosen],
+            [p.index for p in chosen],
         )
-        for k, own in enumerate(chosen):
-            if own.smoothed:
-                least = own.least_variance * self.design_effects[linear[k]]
-                covariance[k, k] = max(covariance[k, k], least)
-            if own.at_end:
-                covariance[k] = covariance[:, k] = 0  # what is left is rounding
-        return padded(covariance, linear, len(self.parameters))
+        for j, (k, parameter) in enumerate(zip(linear, chosen, strict=True)):
+            if parameter.interval_method.smooths:
+                least = parameter.multinomial_variance * self.design_effects[k]
+                block[j, j] = max(block[j, j], least)
+            if parameter.is_on_boundary:
+                block[j] = block[:, j] = 0  # what is left is rounding
+        covariance[np.ix_(linear, linear)] = block
+        return covariance
 
-    def _seen(self, own: Parameter, influence: Array, p: Array) -> Array:
-        """Influence values on its own cells and, zero, in rows that it does not see.
+    def _influence(
+        self, parameter: TableParameter, influence: Array, p: Array
+    ) -> Array:
+        """Influence values on the cells and, zero, for units outside of the table.
 
-        The fewer rows it sees, the more one of them weighs; and the variance is that of
-        these rows alone, around their mean. A contrast is made of what its parts see.
+        The variance is that of the m of n rows in the table, around their mean. For a
+        contrast that is done for each of its components.
         """
-        if not own.partial:
+        if parameter.sees_all:
             return influence
-        if own.sources:
-            factors = [self._of_few(source) for source in own.sources]
-            influence = np.nan_to_num(own.functional.influence(p, factors))  # type: ignore[attr-defined]
+        if parameter.components:
+            factors = [self._small_sample_factor(c) for c in parameter.components]
+            influence = parameter.functional.influence(p, factors)  # type: ignore[attr-defined]
+            influence = np.nan_to_num(influence)
         else:
-            influence = influence * self._of_few(own)
-        influence = influence - own.counts @ influence / max(own.counts.sum(), 1.0)
-        return np.append(influence * self.growth(own), 0.0)
+            influence = influence * self._small_sample_factor(parameter)
+        counts = parameter.counts
+        influence = influence - counts @ influence / max(counts.sum(), 1.0)
+        return np.append(influence * self._inverse_sampling_fraction(parameter), 0.0)
 
-    def _of_few(self, own: Parameter) -> float:
-        """From a deviation of all rows to one of those that a parameter sees."""
-        units, all_units = self.units(own), self.design.n_units
-        if not own.partial or self.design.strata is not None or units < 2:
+    def _small_sample_factor(self, parameter: TableParameter) -> float:
+        """Small-sample factor for a parameter estimated from m of n units."""
+        m, n = self._n_units(parameter), self.design.n_units
+        if parameter.sees_all or self.design.strata is not None or m < 2:
             return 1.0
-        return math.sqrt(units / (units - 1) * (all_units - 1) / all_units)
+        return math.sqrt(m / (m - 1) * (n - 1) / n)
 
-    def growth(self, own: Parameter) -> float:
-        """How much more a row weighs among those that a parameter sees."""
-        seen = float(own.counts.sum())
-        return float(self.design.weights.sum()) / seen if seen else 1.0
+    def _inverse_sampling_fraction(self, parameter: TableParameter) -> float:
+        """All rows over those in the table of a parameter."""
+        n = float(parameter.counts.sum())
+        return float(self.design.counts.sum()) / n if n else 1.0
 
-    def units(self, own: Parameter) -> int:
-        """Count the rows, or clusters, that a parameter sees; of parts the fewest."""
-        if own.sources:
-            return min(map(self.units, own.sources))
-        return self.design.n_clusters(own.sees)
+    def _n_units(self, parameter: TableParameter) -> int:
+        """Rows, or clusters, in the table; for a contrast of the least component."""
+        if parameter.components:
+            return min(map(self._n_units, parameter.components))
+        return self.design.n_clusters(parameter.units)
+
+    @cached_property
+    def is_estimable(self) -> Array:
+        return np.array(list(self._estimable()), dtype=bool)
+
+    def _estimable(self) -> Iterator[bool]:
+        clustered = self.design.clusters is not None
+        for parameter, n_clusters in zip(
+            self.parameters, self.effective_n_clusters, strict=True
+        ):
+            enough = self.design.shows_variance
+            if not parameter.sees_all:
+                several = self._n_units(parameter) > 1
+                enough = several and self._components_vary(parameter)
+            if clustered:
+                yield enough and round(n_clusters) > 1
+            else:
+                yield enough or parameter.interval_method.smooths
+
+    def _components_vary(self, parameter: TableParameter) -> bool:
+        """Whether each component on some of the rows has a variance.
+
+        It need not where the method smooths or blurs.
+        """
+        if parameter.interval_method.variance != "observed":
+            return True
+        method = parameter.method
+        partial = [c for c in parameter.components if not c.sees_all]
+        components = tuple(replace(c, method=method) for c in partial)
+        vary = RowSampling(components, self.design).has_variance
+        return all(v or c.is_on_boundary for v, c in zip(vary, components, strict=True))
+
+    def blurring(self, z: float) -> Array:
+        r"""Covariance that the blurring adds to that of the estimates.
+
+        Yuan and Jiang's Choice II perturbs the moments of every parameter by
+        independent noise of variance :math:`z^2 / 2n` a row, so that the variance of
+        parameter k gains
+
+        .. math:: D_{kk} = \frac{z^2}{2 n^2} \sum_i (\partial_i g_k)^2 ,
+
+        n its effective sample size, and contrasts with coefficients L gain
+        :math:`L D L^T`.
+        """
+        size = len(self.parameters)
+        blurred = [
+            k
+            for k, parameter in enumerate(self.parameters)
+            if self.is_linear[k] and parameter.interval_method.blurs
+        ]
+        bases: dict[int, TableParameter] = {}
+        slopes: list[dict[int, float]] = [{} for _ in range(size)]
+        for k in blurred:
+            for base, slope in _bases(self.parameters[k]):
+                bases[id(base)] = replace(base, method=self.parameters[k].method)
+                slopes[k][id(base)] = slope
+        if not bases:
+            return np.zeros((size, size))
+        column = {number: position for position, number in enumerate(bases)}
+        jacobian = np.zeros((size, len(bases)))
+        for k in blurred:
+            for number, slope in slopes[k].items():
+                jacobian[k, column[number]] = slope
+        perturbed = RowSampling(tuple(bases.values()), self.design)
+        jacobian *= perturbed._blurring_deviations(z)
+        total: Array = jacobian @ jacobian.T
+        return total
+
+    def _blurring_deviations(self, z: float) -> Array:
+        """Standard deviations of the noise, for parameters that are no contrasts."""
+        norms = np.array(
+            [
+                np.linalg.norm(parameter.linearised.gradient)
+                * self._inverse_sampling_fraction(parameter)
+                for parameter in self.parameters
+            ]
+        )
+        n = self.design.n_samples / self.design_effects
+        deviations: Array = norms * z / (math.sqrt(2) * n)
+        return deviations
+
+    # ----------------------------------------------------------------------------------
+    # Effective sample sizes
+    # ----------------------------------------------------------------------------------
 
     @cached_property
     def design_effects(self) -> Array:
-        """Sampling variances over those of as many equal rows by themselves, (K,).
+        """Variances over those of simple random samples of the same size, (K,).
 
-        Influence values are those at a table without empty cells. Where the rows show
-        next to no variance, it is as if the rows of a cluster were all alike.
+        From the influence values at the tables with pseudo-counts. Where next to no
+        variance is observed, as if the rows of a cluster were all alike.
         """
         effects = np.ones(len(self.parameters))
-        if self.design.simple:
+        if self.design.is_simple:
             return effects
-        for k, own in enumerate(self.parameters):
-            p = own.counts / max(own.counts.sum(), 1.0)
-            influence, reference = self._smoothed_influence(own)
-            spread = p @ (influence - p @ influence) ** 2
-            least = max(_SHOWN * reference, _NO_SPREAD**2)
-            if spread > least:
-                seen = self._seen(own, influence, self._smoothed(own))
-                variance = self.design.covariance([seen], [own.index])[0, 0]
-                rows = self.design.n_rows(own.sees)
-                weight = own.counts.sum() * max(1 - 1 / rows, 1 / rows)
-                effects[k] = variance * weight / spread
-            if spread <= least or self.units(own) < 2:
-                effects[k] = self._alike(own, influence)
+        for k, parameter in enumerate(self.parameters):
+            p = parameter.counts / max(parameter.counts.sum(), 1.0)
+            influence = self._smoothed_influence(parameter)
+            smoothed = parameter.smoothed_weights
+            variance = p @ (influence - p @ influence) ** 2
+            least = max(_OBSERVED * (smoothed @ influence**2), _NO_VARIANCE**2)
+            if variance > least:
+                on_sample = self._influence(parameter, influence, smoothed)
+                estimated = self.design.covariance([on_sample], [parameter.index])
+                rows = self.design.n_rows(parameter.units)
+                n = parameter.counts.sum() * max(1 - 1 / rows, 1 / rows)
+                effects[k] = estimated[0, 0] * n / variance
+            if variance <= least or self._n_units(parameter) < 2:
+                effects[k] = self._largest_design_effect(parameter, influence)
         return effects
 
-    def _alike(self, own: Parameter, influence: Array) -> float:
-        """Design effect of a parameter if the rows of a cluster were all alike."""
-        parts = [self._outcomes(own, part) for part in classes(own.functional)]
-        if parts:  # an area knows as much as of the class that less is known of
-            rows, worth = rarest(own.functional), min(map(self.design.worth, parts))
+    def _largest_design_effect(
+        self, parameter: TableParameter, influence: Array
+    ) -> float:
+        """Design effect if the rows of a cluster were all alike."""
+        support = parameter.support
+        if support.classes:  # an area is known as well as its worse known class
+            classes = [self._units(parameter, cells) for cells in support.classes]
+            n: float = support.rarer_class
+            effective = min(map(self.design.effective_sample_size, classes))
         else:
-            seen = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
-            rows, worth = self.design.weights[seen].sum(), self.design.worth(seen)
-        return float(rows / worth) if worth else 1.0
+            units = self._units(parameter, np.abs(influence) > _NO_VARIANCE)
+            n = self.design.counts[units].sum()
+            effective = self.design.effective_sample_size(units)
+        return float(n / effective) if effective else 1.0
 
-    def _outcomes(self, own: Parameter, cells: Array) -> Array:
-        """Which joint outcomes are in some of its own cells."""
-        chosen: Array = np.append(cells, False)[own.index]
-        return chosen
+    def _units(self, parameter: TableParameter, cells: Array) -> Array:
+        """Which units are in some cells of a parameter's table."""
+        units: Array = np.append(cells, False)[parameter.index]
+        return units
+
+    @property
+    def degrees_of_freedom(self) -> Array:
+        if self.design.clusters is None:
+            return np.full(len(self.parameters), np.inf)
+        return self.effective_n_clusters - 1.0
 
     @cached_property
-    def n_informative(self) -> Array:
-        """Number of clusters that tell something of each parameter, (K,).
+    def effective_n_clusters(self) -> Array:
+        """Number of equal clusters that would estimate each variance as well, (K,).
 
-        Of the sample that tells least; rows where there are no clusters. It is how many
-        of one size would tell as much as all, or where few of them do, these at most.
+        In the stratum that has fewest; rows where there are no clusters.
         """
         if self.design.clusters is None:
-            return np.array([self.units(own) for own in self.parameters])
+            return np.array([self._n_units(p) for p in self.parameters])
         pairs = zip(self.parameters, self.design_effects.tolist(), strict=True)
-        return np.array([self._informative(own, effect) for own, effect in pairs])
+        return np.array([self._effective_n_clusters(*pair) for pair in pairs])
 
-    def is_heavy(self, own: Parameter) -> bool:
-        """Whether a few rows that weigh much are most of what tells of a parameter.
-
-        Of unequal weights more rows are asked for than of groups, for no t makes up for
-        them.
-        """
-        if self.design.simple or self.design.clusters is not None:
-            return False
-        influence, _ = self._smoothed_influence(own)
-        told = self._outcomes(own, np.abs(influence) > _NO_SPREAD)
-        worth = self.design.worth(told)
-        return worth < min(ENOUGH_ROWS, self.design.n_rows(told) / 2)
-
-    def _informative(self, own: Parameter, design_effect: float) -> float:
-        influence, _ = self._smoothed_influence(own)
-        cells = classes(own.functional) or [np.abs(influence) > _NO_SPREAD]
-        parts = [self._outcomes(own, part) for part in cells]
+    def _effective_n_clusters(
+        self, parameter: TableParameter, design_effect: float
+    ) -> float:
+        influence = self._smoothed_influence(parameter)
+        cells = parameter.support.classes or [np.abs(influence) > _NO_VARIANCE]
+        classes = [self._units(parameter, each) for each in cells]
         numbers = []
-        for stratum in self.design.each_stratum():
-            seen = stratum & own.sees
-            if not seen.any():
+        for stratum in self.design.strata_units():
+            units = stratum & parameter.units
+            if not units.any():
                 continue
-            each = [self.design.n_clusters(stratum & part) for part in parts]
-            told = min(filter(None, each), default=0)  # an area may be of another
-            every = stratum & np.any(parts, axis=0)
-            share = self.design.n_alike(every, design_effect)
+            each = [self.design.n_clusters(stratum & part) for part in classes]
+            informative = min(
+                filter(None, each), default=0
+            )  # an area may be of another
+            every = stratum & np.any(classes, axis=0)
+            share = self.design.effective_n_clusters(every, design_effect)
             share /= max(self.design.n_clusters(every), 1)
-            if told >= ENOUGH_GROUPS:
-                told = self.design.n_clusters(seen)
-            numbers.append(min(max(told * share, 2.0), told))
-        sources = [source for source in own.sources if source.partial]
-        numbers += [self._informative(s, design_effect) for s in sources]
+            if informative >= _ENOUGH_UNITS:
+                informative = self.design.n_clusters(units)
+            numbers.append(min(max(informative * share, 2.0), informative))
+        partial = [c for c in parameter.components if not c.sees_all]
+        numbers += [self._effective_n_clusters(c, design_effect) for c in partial]
         return min(numbers, default=0.0)
 
-    def _smoothed_influence(self, own: Parameter) -> tuple[Array, float]:
-        """Influence values at a table without empty cells, and their mean square."""
-        weights = self._smoothed(own)
-        _, influence, _ = own.functional(weights)
-        influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
-        return influence, float(weights @ influence**2)
+    def _smoothed_influence(self, parameter: TableParameter) -> Array:
+        """Influence values at the table with pseudo-counts."""
+        _, influence, _ = parameter.functional(parameter.smoothed_weights)
+        return np.nan_to_num(influence, posinf=0.0, neginf=0.0)
 
-    def _smoothed(self, own: Parameter) -> Array:
-        weights = own.counts + own.smoothing
-        total = weights.sum()
-        smoothed: Array = weights / total if total else weights
-        return smoothed
+    # ----------------------------------------------------------------------------------
+    # Small samples
+    # ----------------------------------------------------------------------------------
+
+    def small_sample_reasons(self, k: int) -> list[str]:
+        parameter = self.parameters[k]
+        if not parameter.defined:
+            return []
+        clustered = self.design.clusters is not None
+        few_in_class = 0 < parameter.support.rarer_class < _ENOUGH_IN_CLASS
+        reasons = []
+        if clustered and self.effective_n_clusters[k] < _ENOUGH_UNITS:
+            reasons.append(f"fewer than {_ENOUGH_UNITS} effective groups: {_POOR}")
+        if not clustered and self._is_dominated(parameter):
+            reasons.append(
+                f"unequal weights leave an effective sample size below "
+                f"{_ENOUGH_IN_CLASS}: {_POOR}"
+            )
+        if few_in_class:
+            reasons.append(f"fewer than {_ENOUGH_IN_CLASS} rows of one class: {_POOR}")
+        if (
+            not clustered
+            and not few_in_class
+            and parameter.interval_method.variance == "observed"
+            and not (parameter.sees_all and parameter.trait.blurs)
+            and self._n_units(parameter) < _ENOUGH_UNITS
+        ):
+            reasons.append(f"fewer than {_ENOUGH_UNITS} rows: {_POOR}")
+        if self._has_few_events(parameter):
+            reasons.append(
+                f"fewer than {_ENOUGH_EVENTS} successes or {_ENOUGH_EVENTS} failures: "
+                "the normal approximation is poor"
+            )
+        return reasons
+
+    def _is_dominated(self, parameter: TableParameter) -> bool:
+        """Whether a few rows of large weight dominate the variance."""
+        if self.design.is_simple:
+            return False
+        influence = self._smoothed_influence(parameter)
+        units = self._units(parameter, np.abs(influence) > _NO_VARIANCE)
+        enough = min(_ENOUGH_IN_CLASS, self.design.n_rows(units) / 2)
+        return self.design.effective_sample_size(units) < enough
+
+    def _has_few_events(self, parameter: TableParameter) -> bool:
+        """Whether the normal approximation of a proportion, or an average, is poor."""
+        method = parameter.interval_method
+        if method.smooths:
+            return False
+        if not method.blurs and parameter.support.events < _ENOUGH_EVENTS:
+            return True
+        if parameter.trait.proportion is None:
+            return False
+        successes, trials = parameter.trait.successes_and_trials(parameter.counts)
+        return min(successes, trials - successes) < _ENOUGH_EVENTS
 
 
-def padded(values: Array, positions: list[int], size: int) -> Array:
-    """Write zeros around the values of some of so many parameters."""
-    if len(positions) == size:
-        return values
-    total = np.zeros((size, size))
-    total[np.ix_(positions, positions)] = values
-    return total
+def _bases(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
+    """Parameters that a contrast is made of, and the slope in each."""
+    if not parameter.components:
+        return [(parameter, 1.0)]
+    slopes = parameter.functional.slopes(parameter.weights)  # type: ignore[attr-defined]
+    return [(c, float(s)) for c, s in zip(parameter.components, slopes, strict=True)]

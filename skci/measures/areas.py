@@ -9,14 +9,15 @@ approach. Biometrics 44, 837-845.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
-from skci.measures.functional import Evaluation
+from skci._arrays import Array
+from skci.measures.functional import Boundary, Evaluation, Functional, Support
+from skci.measures.registry import EDGE
 
 __all__ = ["AveragePrecision", "RocAuc", "Scores"]
 
@@ -63,7 +64,7 @@ class Scores:
         return cells
 
 
-class _Scored:
+class _Area(Functional):
     """A functional of the order of scores within two classes.
 
     Its cells are the different scores, ascending, of the negative rows and once more
@@ -75,26 +76,27 @@ class _Scored:
         Number of different scores.
     sizes : tuple of int
         Number of negative rows and of positive ones.
-    name : hashable
-        Name of the one moment that it is said to be a function of.
     """
 
-    def __init__(self, levels: int, sizes: tuple[int, int], name: Any) -> None:
+    def __init__(self, levels: int, sizes: tuple[int, int]) -> None:
         self.levels = levels
         self.sizes = sizes
-        self.moments = (name,)
 
     @property
-    def positive(self) -> Array:
-        """Which cells are of the positive class."""
-        return np.repeat([False, True], self.levels)
+    @abstractmethod
+    def rarer_class(self) -> int:
+        """Number of rows that limit how well the area is known."""
 
-    def estimate(self, p: Array) -> Array:
-        """Value at weights p of the cells; NaN without rows of either class."""
-        raise NotImplementedError
+    def support(self, counts: Array) -> Support:
+        positive = np.repeat([False, True], self.levels)
+        return Support((positive, ~positive), self.rarer_class)
+
+    def boundary(self, counts: Array) -> list[Boundary]:
+        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
+        return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
 
 
-class RocAuc(_Scored):
+class RocAuc(_Area):
     """Probability that a positive row has a greater score than a negative one.
 
     Ties count half. The influence values are placements, of a size that makes their
@@ -102,7 +104,7 @@ class RocAuc(_Scored):
     """
 
     @property
-    def rarest(self) -> int:
+    def rarer_class(self) -> int:
         """Rows of the rarer class."""
         return min(self.sizes)
 
@@ -125,7 +127,7 @@ class RocAuc(_Scored):
             of_positive = below / negatives - value
             of_positive *= grown / positives
         # One row of a class tells nothing of a variance within it.
-        slope = 1.0 if self.rarest > 1 else np.inf
+        slope = 1.0 if self.rarer_class > 1 else np.inf
         influence = np.concatenate([of_negative, of_positive])
         return Evaluation(value, influence, np.array([slope]))
 
@@ -135,11 +137,11 @@ class RocAuc(_Scored):
         return float(np.sqrt(np.divide(size, size - 1) * (rows - 1) / rows))
 
 
-class AveragePrecision(_Scored):
+class AveragePrecision(_Area):
     """Mean over the positive rows of the precision at their scores."""
 
     @property
-    def rarest(self) -> int:
+    def rarer_class(self) -> int:
         """Positive rows."""
         return self.sizes[1]
 
@@ -163,7 +165,7 @@ class AveragePrecision(_Scored):
             raises = precision - value + np.cumsum(share)
             influence = np.concatenate([-lowers, raises - lowers]) / positive.sum()
         # One positive row tells nothing of how others vary.
-        slope = 1.0 if self.rarest > 1 else np.inf
+        slope = 1.0 if self.rarer_class > 1 else np.inf
         return Evaluation(value, influence, np.array([slope]))
 
 

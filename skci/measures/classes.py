@@ -10,13 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from skci._typing import Array
-from skci.measures.functional import CellFunctional, Evaluation, Part
+from skci._arrays import Array
+from skci.measures.functional import (
+    Boundary,
+    CellFunctional,
+    Component,
+    Composite,
+    Evaluation,
+    Functional,
+    Support,
+)
 from skci.measures.means import FunctionOfMeans, divisor
 from skci.measures.registry import EDGE, Measure
 
@@ -30,7 +38,6 @@ __all__ = [
     "correlation_of_classes",
     "disagreement",
     "kappa",
-    "marginals",
     "mean_of_classes",
 ]
 
@@ -111,7 +118,7 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int]) -> Any:
     return matrix.toarray() if np.prod(shape) <= _DENSE else matrix
 
 
-class Averaged:
+class Averaged(Functional):
     """An average over classes of a measure of each against the rest.
 
     Parameters
@@ -141,10 +148,6 @@ class Averaged:
         self._average = average
         self._bits = bits
         self._undefined_as = undefined_as
-        classes = range(1 if average == "micro" else bits.n_classes)
-        self.moments = tuple(
-            (moment, k) for k in classes for moment in self._one.moments
-        )
 
     def estimate(self, p: Array) -> Array:
         """Value at weights p; NaN where it is undefined for all classes."""
@@ -166,14 +169,7 @@ class Averaged:
         shares = self._mean(tables, np.zeros(undefined.shape)).shares
         return float(shares[undefined].sum())
 
-    def ended(self, counts: Array) -> list[tuple[float, float]]:
-        """Classes whose value is at an end of its range; the rows show no variance.
-
-        Returns
-        -------
-        list of (float, float)
-            The share of each, and the rows that it is known from.
-        """
+    def boundary(self, counts: Array) -> list[Boundary]:
         if self._measure.bounds != (0, 1):
             return []
         tables = self._tables(counts)
@@ -182,16 +178,15 @@ class Averaged:
         if self._average == "micro":
             tables = tables * self._bits.n_classes
         at_end = np.flatnonzero((values <= EDGE) | (values >= 1 - EDGE))
-        ends = [(float(shares[k]), self._trials(tables[k])) for k in at_end]
-        return [(share, rows) for share, rows in ends if share]
+        found = [Boundary(float(shares[k]), self._trials(tables[k])) for k in at_end]
+        return [each for each in found if each.slope]
 
-    def fewest(self, counts: Array) -> float:
-        """Count the hits, or the errors, of the class that has fewest of them."""
+    def support(self, counts: Array) -> Support:
         tables = self._bits.tables(counts)
         if self._average == "micro":
             tables = tables.sum(axis=-2)
         tp, fp, fn, _ = np.moveaxis(tables, -1, 0)
-        return float(np.minimum(tp, fp + fn).min())
+        return Support(events=float(np.minimum(tp, fp + fn).min()))
 
     def _trials(self, table: Array) -> float:
         """Count the rows that tell of a class."""
@@ -268,60 +263,55 @@ def mean_of_classes(values: Array, rows: Array | None) -> Mean:
     return Mean(value, shares, more)
 
 
-class OneVsRest:
+class OneVsRest(Composite):
     """Mean over labels of an area under the curve of each against the rest.
 
     Parameters
     ----------
-    parts : sequence of Part
-        The area of each label, as it sees the rows.
+    components : sequence of Component
+        The area of each label.
     truth : array of shape (n,)
         Code of the true label of each row.
     weighted : bool
-        Whether a label has a weight for its rows, a share that is estimated as well.
+        Whether labels are weighted by their number of rows, which is estimated too.
     """
 
-    def __init__(self, parts: Sequence[Part], truth: Array, weighted: bool) -> None:
-        self.parts = tuple(parts)
+    def __init__(
+        self, components: Sequence[Component], truth: Array, weighted: bool
+    ) -> None:
+        super().__init__(components)
         self._truth = truth
         self._weighted = weighted
-        self.moments = tuple(
-            name for part in self.parts for name in part.functional.moments
-        )
 
     def estimate(self, p: Array) -> Array:
-        """Value at weights p of the rows; NaN if it is undefined for a label."""
-        values = np.array([part.estimate(p) for part in self.parts])
+        values = np.array([component.estimate(p) for component in self.components])
         return np.asarray(self.slopes(p) @ values)
 
     def __call__(self, p: Array) -> Evaluation:
-        """Value, influence values and gradient in the moments of the areas."""
-        each = [part(p) for part in self.parts]
-        values = np.array([own.estimate for own in each])
-        _, shares, more = mean_of_classes(values, self._rows(p))
+        each = [component(p) for component in self.components]
+        values = np.array([area.estimate for area in each])
+        _, shares, more = mean_of_classes(values, self._prevalences(p))
         influence = more[self._truth]
-        for own, share in zip(each, shares.tolist(), strict=True):
-            influence += share * own.influence
+        for area, share in zip(each, shares.tolist(), strict=True):
+            influence += share * area.influence
         gradient = np.concatenate(
-            [share * own.gradient for own, share in zip(each, shares, strict=True)]
+            [share * area.gradient for area, share in zip(each, shares, strict=True)]
         )
         return Evaluation(shares @ values, influence, gradient)
 
     def slopes(self, p: Array) -> Array:
-        """Shares of the areas in the mean."""
-        return mean_of_classes(np.zeros(len(self.parts)), self._rows(p)).shares
+        values = np.zeros(len(self.components))
+        return mean_of_classes(values, self._prevalences(p)).shares
 
-    def _rows(self, p: Array) -> Array | None:
-        """Weights of the labels, if they matter."""
+    def _prevalences(self, p: Array) -> Array | None:
+        """Shares of the labels; None where all labels count alike."""
         if not self._weighted:
             return None
-        return np.bincount(self._truth, p, minlength=len(self.parts)) / p.sum()
+        return np.bincount(self._truth, p, minlength=len(self.components)) / p.sum()
 
 
 class Hits(CellFunctional):
     """A function of what is right and wrong alone, as cells tp and fp."""
-
-    moments: ClassVar[tuple[str, ...]] = ("right",)
 
     def __call__(self, p: Array) -> Evaluation:
         estimate, influence, gradient = super().__call__(p)
@@ -345,12 +335,7 @@ def _with_marginals(function: Any, agreement: Array, labels: int) -> FunctionOfM
     ]
     dense = not any(sparse.issparse(column) for column in columns)
     features = np.hstack(columns) if dense else sparse.hstack(columns, format="csr")
-    return FunctionOfMeans(function, features, "agreement")
-
-
-def marginals(labels: int) -> list[tuple[str, int]]:
-    """Name the moments after the first of measures of all classes together."""
-    return [(moment, k) for moment in ("a", "z") for k in range(labels)]
+    return FunctionOfMeans(function, features)
 
 
 def _split(means: Sequence[Array]) -> tuple[Array, Array]:

@@ -12,26 +12,27 @@ Everything after this module knows a parameter by these three only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._typing import Array
-from skci.measures.registry import EDGE
+from skci._arrays import Array
 
 __all__ = [
+    "Boundary",
     "CellFunctional",
-    "Combination",
+    "Component",
+    "Composite",
     "Evaluation",
     "Functional",
-    "Part",
+    "LinearCombination",
+    "LinearFractional",
     "Ratio",
-    "classes",
-    "ended",
-    "rarest",
+    "Support",
 ]
 
 
@@ -46,82 +47,72 @@ class Evaluation(NamedTuple):
     """Derivatives in the moments of the functional, shape (..., number of moments)."""
 
 
-class Ratio(NamedTuple):
-    """A ratio of linear forms of the weights, by the m coefficients of each."""
+class LinearFractional(NamedTuple):
+    """A ratio of two linear forms of the weights, by their m coefficients."""
 
     numerator: tuple[float, ...]
     denominator: tuple[float, ...]
 
 
-class Functional(Protocol):
-    """What the machinery asks of a measure bound to its table."""
+class Boundary(NamedTuple):
+    """A component of a functional whose estimate is at an end of its range."""
 
-    @property
-    def moments(self) -> tuple[Any, ...]:
-        """Names of the moments in which the gradient is taken."""
-        ...
+    slope: float
+    """Derivative of the functional in the component."""
+    n: float
+    """Number of rows that the component is estimated from."""
 
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Which rows the variance of a functional is estimated from, where few may be.
+
+    Parameters
+    ----------
+    classes : tuple of bool arrays of shape (m,)
+        Cells of each class, for areas under curves.
+    rarer_class : int
+        Number of rows in the rarer class of an area under a curve; 0 for others.
+    events : float
+        Hits or errors, whichever are fewer, of the class that has fewest, for averages
+        over classes.
+    """
+
+    classes: tuple[Array, ...] = ()
+    rarer_class: int = 0
+    events: float = np.inf
+
+
+class Functional(ABC):
+    """A measure bound to its table: estimate and influence values at any weights."""
+
+    linear_fractional: LinearFractional | None = None
+    """Its coefficients, if it is a ratio of linear forms of the weights."""
+
+    @abstractmethod
     def estimate(self, p: Array) -> Array:
         """Value at weights p, in real arithmetic; NaN where it is undefined."""
-        ...
 
+    @abstractmethod
     def __call__(self, p: Array) -> Evaluation:
         """Value, influence values and gradient at weights p."""
-        ...
 
+    def boundary(self, counts: Array) -> list[Boundary]:
+        """Components whose estimate lies on the boundary of their range.
 
-def classes(functional: Any) -> list[Array]:
-    """Which cells are of each class, for all areas under curves in a functional."""
-    if hasattr(functional, "parts"):
-        return [
-            np.append(own, False)[part.cells]
-            for part in functional.parts
-            for own in classes(part.functional)
-        ]
-    positive = getattr(functional, "positive", None)
-    return [] if positive is None else [positive, ~positive]
+        Their variance is estimated as zero. They are areas under curves and, in an
+        average, the values of classes.
+        """
+        return []
 
-
-def rarest(functional: Any) -> int:
-    """Rows of the rarer class of areas under curves; 0 for other functionals."""
-    if hasattr(functional, "parts"):
-        each = [rarest(part.functional) for part in functional.parts]
-        return min(filter(None, each), default=0)
-    return int(getattr(functional, "rarest", 0))
-
-
-def ended(functional: Any, counts: Array) -> list[tuple[float, float]]:
-    """Find what a functional is made of that is at an end of its range.
-
-    That is areas under curves, and the values of classes in an average. The rows show
-    no variance of them.
-
-    Returns
-    -------
-    list of (float, float)
-        The derivative in each and the rows that it is known from: of an area those of
-        the rarer class.
-    """
-    if hasattr(functional, "parts"):
-        slopes = functional.slopes(counts)
-        return [
-            (float(slope) * own, rows)
-            for slope, part in zip(slopes, functional.parts, strict=True)
-            for own, rows in ended(part.functional, part.counts(counts))
-        ]
-    if hasattr(functional, "ended"):
-        found: list[tuple[float, float]] = functional.ended(counts)
-        return found
-    rows = rarest(functional)
-    if rows and not EDGE < float(functional.estimate(counts)) < 1 - EDGE:
-        return [(1.0, rows)]
-    return []
+    def support(self, counts: Array) -> Support:
+        """Which rows its variance is estimated from."""
+        return Support()
 
 
 # Cells are (tp, fp, fn, tn); the moments of the paper are za = E[ZA] = tp,
 # a = E[A] = tp + fp and z = E[Z] = tp + fn. A unit of a moment moves the cells by a
 # row of _DIRECTIONS; the columns of _VALUES are the moments of a row in each cell.
-_MOMENTS = ("za", "a", "z")
 _DIRECTIONS = np.array([[1, -1, -1, 1], [0, 1, 0, -1], [0, 0, 1, -1]], dtype=float)
 _VALUES = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]], dtype=float)
 
@@ -132,7 +123,7 @@ _COMPLEX_DIRECTIONS = 1j * _STEP * _DIRECTIONS
 
 
 @dataclass(frozen=True)
-class CellFunctional:
+class CellFunctional(Functional):
     """A function of the four cells of one binary rule.
 
     Parameters
@@ -142,8 +133,6 @@ class CellFunctional:
     """
 
     function: Callable[..., Array]
-
-    moments: ClassVar[tuple[str, ...]] = _MOMENTS
 
     def estimate(self, p: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -160,15 +149,15 @@ class CellFunctional:
         return Evaluation(value.real[..., 0], influence, gradient)
 
     @property
-    def ratio(self) -> Ratio | None:
+    def linear_fractional(self) -> LinearFractional | None:  # type: ignore[override]
         """The function as a ratio of linear forms of proportions; None if it is none.
 
-        The function itself tells: it is called with forms in place of numbers, which
-        can do what leads to such a ratio and nothing else.
+        The function is called with linear forms in place of numbers, which support the
+        operations that lead to such a ratio and no others.
         """
         try:
             value: Any = self.function(*_FORMS)
-            return value if isinstance(value, Ratio) else value / _SUM
+            return value if isinstance(value, LinearFractional) else value / _SUM
         except Exception:
             return None
 
@@ -209,13 +198,13 @@ class _Form:
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: _Form | float) -> _Form | Ratio:
+    def __truediv__(self, other: _Form | float) -> _Form | LinearFractional:
         if isinstance(other, _Form):
-            return Ratio(self.coefficients, other.coefficients)
+            return LinearFractional(self.coefficients, other.coefficients)
         return self * (1 / other)
 
-    def __rtruediv__(self, number: float) -> Ratio:
-        return Ratio(_coefficients(number), self.coefficients)
+    def __rtruediv__(self, number: float) -> LinearFractional:
+        return LinearFractional(_coefficients(number), self.coefficients)
 
 
 _FORMS = tuple(_Form(*row) for row in np.eye(4).tolist())
@@ -228,17 +217,17 @@ def _coefficients(term: _Form | float) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """A functional that sees a larger table through its own cells.
+class Component(Functional):
+    """A functional evaluated on a larger table, some cells of which make up its own.
 
     Parameters
     ----------
     functional : Functional
     cells : int array of shape (m,)
-        Its own cell in each cell of the larger table; as many as it has where it sees
-        nothing, as in the rows of another sample.
+        Cell of its own table for each cell of the larger one; `size` where the
+        functional does not depend on it, as on the rows of another sample.
     size : int
-        Number of its own cells.
+        Number of cells of its own table.
     """
 
     functional: Functional
@@ -246,71 +235,101 @@ class Part:
     size: int
 
     @cached_property
-    def _seen(self) -> Array:
-        seen: Array = self.cells[:, np.newaxis] == np.arange(self.size)
-        return seen.astype(float)
+    def _indicators(self) -> Array:
+        indicators: Array = self.cells[:, np.newaxis] == np.arange(self.size)
+        return indicators.astype(float)
 
     @cached_property
     def _partial(self) -> bool:
         return bool((self.cells == self.size).any())
 
-    def counts(self, p: Array) -> Array:
-        """Weights of its own cells; many weights at once are of few cells only."""
+    def table(self, p: Array) -> Array:
+        """Weights of its own cells; several p at once are of small tables only."""
         if p.ndim > 1:
-            own: Array = p @ self._seen
-            return own
+            table: Array = p @ self._indicators
+            return table
         return np.bincount(self.cells, p, minlength=self.size + 1)[: self.size]
 
-    def own(self, p: Array) -> Array:
-        """Weights of its own cells, which add up to 1 if those of all cells do."""
-        own = self.counts(p)
-        if not self._partial:
-            return own
-        with np.errstate(invalid="ignore"):
-            share: Array = own / own.sum(-1, keepdims=True)
-        return share
-
     def estimate(self, p: Array) -> Array:
-        return self.functional.estimate(self.own(p))
+        table = self.table(p)
+        if self._partial:
+            with np.errstate(invalid="ignore"):
+                table = table / table.sum(-1, keepdims=True)
+        return self.functional.estimate(table)
 
     def __call__(self, p: Array) -> Evaluation:
-        own = self.counts(p)
+        table = self.table(p)
         if not self._partial:
-            estimate, influence, gradient = self.functional(own)
+            estimate, influence, gradient = self.functional(table)
             return Evaluation(estimate, influence[..., self.cells], gradient)
-        share = own.sum(-1, keepdims=True)
-        estimate, influence, gradient = self.functional(own / share)
+        share = table.sum(-1, keepdims=True)
+        estimate, influence, gradient = self.functional(table / share)
         outside = np.zeros((*influence.shape[:-1], 1))
         padded = np.concatenate([influence / share, outside], axis=-1)
         return Evaluation(estimate, padded[..., self.cells], gradient / share)
 
+    def boundary(self, counts: Array) -> list[Boundary]:
+        return self.functional.boundary(self.table(counts))
 
-@dataclass(frozen=True, eq=False)
-class Combination:
-    """A linear combination of functionals on one table, or a ratio of two.
+    def support(self, counts: Array) -> Support:
+        support = self.functional.support(self.table(counts))
+        classes = tuple(np.append(c, False)[self.cells] for c in support.classes)
+        return replace(support, classes=classes)
+
+
+class Composite(Functional):
+    """A function of the values of several components.
 
     Parameters
     ----------
-    parts : tuple of Part
-    coefficients : tuple of float
-        Of the parts; or the powers of their product.
-    moments : tuple
-        Names of the moments of all parts, one part after the other.
-    geometric : bool
-        Whether it is a product of powers and no sum.
+    components : sequence of Component
     """
 
-    parts: tuple[Part, ...]
-    coefficients: tuple[float, ...]
-    moments: tuple[Any, ...]
-    geometric: bool = False
+    def __init__(self, components: Sequence[Component]) -> None:
+        self.components = tuple(components)
+
+    @abstractmethod
+    def slopes(self, p: Array) -> Any:
+        """Differentiate in the value of each component at weights p."""
+
+    def boundary(self, counts: Array) -> list[Boundary]:
+        return [
+            Boundary(float(slope) * inner, n)
+            for slope, component in zip(
+                self.slopes(counts), self.components, strict=True
+            )
+            for inner, n in component.boundary(counts)
+        ]
+
+    def support(self, counts: Array) -> Support:
+        each = [component.support(counts) for component in self.components]
+        return Support(
+            classes=tuple(cells for one in each for cells in one.classes),
+            rarer_class=min((s.rarer_class for s in each if s.rarer_class), default=0),
+        )
+
+
+class LinearCombination(Composite):
+    """A linear combination of functionals on one table.
+
+    Parameters
+    ----------
+    components : sequence of Component
+    coefficients : sequence of float
+    """
+
+    def __init__(
+        self, components: Sequence[Component], coefficients: Sequence[float]
+    ) -> None:
+        super().__init__(components)
+        self.coefficients = tuple(coefficients)
 
     def estimate(self, p: Array) -> Array:
         p = np.asarray(p, dtype=float)
-        return self._value([part.estimate(p) for part in self.parts])
+        return self._value([component.estimate(p) for component in self.components])
 
     def __call__(self, p: Array) -> Evaluation:
-        evaluations = [part(p) for part in self.parts]
+        evaluations = [component(p) for component in self.components]
         values = [each.estimate for each in evaluations]
         influence: Array = np.zeros(np.shape(p))
         gradients = []
@@ -322,28 +341,41 @@ class Combination:
         return Evaluation(self._value(values), influence, gradient)
 
     def influence(self, p: Array, factors: Sequence[float]) -> Array:
-        """Influence values with those of each part multiplied by a factor."""
-        triples = zip(self.parts, self.slopes(p), factors, strict=True)
-        influences = [part(p).influence * slope * f for part, slope, f in triples]
+        """Influence values, those of each component multiplied by a factor."""
+        triples = zip(self.components, self.slopes(p), factors, strict=True)
+        influences = [each(p).influence * slope * f for each, slope, f in triples]
         total: Array = np.sum(influences, axis=0)
         return total
 
     def slopes(self, p: Array) -> list[Array]:
-        """Differentiate in the values of the parts."""
         with np.errstate(all="ignore"):
-            return self._slopes([part.estimate(p) for part in self.parts])
+            return self._slopes([each.estimate(p) for each in self.components])
 
     def _slopes(self, values: list[Array]) -> list[Array]:
-        if not self.geometric:
-            return [np.asarray(coefficient) for coefficient in self.coefficients]
-        total = self._value(values)
-        pairs = zip(self.coefficients, values, strict=True)
-        return [coefficient * total / value for coefficient, value in pairs]
+        return [np.asarray(coefficient) for coefficient in self.coefficients]
 
     def _value(self, values: list[Array]) -> Array:
-        pairs = zip(values, self.coefficients, strict=True)
-        if not self.geometric:
-            return np.asarray(sum(c * value for value, c in pairs))
+        return np.asarray(sum(c * v for c, v in self._terms(values)))
+
+    def _terms(self, values: list[Array]) -> Iterator[tuple[float, Array]]:
+        return zip(self.coefficients, values, strict=True)
+
+
+class Ratio(LinearCombination):
+    """A product of powers of functionals: a linear combination of their logarithms.
+
+    Parameters
+    ----------
+    components : sequence of Component
+    coefficients : sequence of float
+        The powers.
+    """
+
+    def _slopes(self, values: list[Array]) -> list[Array]:
+        total = self._value(values)
+        return [c * total / value for c, value in self._terms(values)]
+
+    def _value(self, values: list[Array]) -> Array:
         with np.errstate(all="ignore"):
-            total: Array = np.prod([value**c for value, c in pairs], axis=0)
-        return total
+            value: Array = np.prod([v**c for c, v in self._terms(values)], axis=0)
+        return value

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skci._typing import Array
-from skci.measures.functional import Evaluation
+from skci._arrays import Array
+from skci.measures.functional import Evaluation, Functional
 
 __all__ = ["FunctionOfMeans", "divisor", "first", "ratio"]
 
@@ -20,7 +20,7 @@ _BLOCK = 256
 """Derivatives that are taken at once."""
 
 
-class FunctionOfMeans:
+class FunctionOfMeans(Functional):
     """A smooth function of the means of some features of the rows.
 
     Parameters
@@ -29,14 +29,11 @@ class FunctionOfMeans:
         ``g(mean_1, ..., mean_k)``, safe for complex numbers.
     features : array of shape (m, k)
         Of rows, or of the cells of a table; sparse if there are many cells.
-    name : hashable
-        What its moments are named by.
     """
 
-    def __init__(self, function: Callable[..., Any], features: Any, name: Any) -> None:
+    def __init__(self, function: Callable[..., Any], features: Any) -> None:
         self._function = function
         self._features = features
-        self.moments = tuple((name, k) for k in range(features.shape[1]))
 
     def estimate(self, p: Array) -> Array:
         """Value at weights p of shape (..., m); NaN where it is undefined."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array
 
 __all__ = [
     "ALIASES",

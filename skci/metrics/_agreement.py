@@ -10,10 +10,10 @@ from typing import Any
 
 from skci._validation import check_choice
 from skci.data.labels import check_one_target
-from skci.inference.parameter import Parameter
+from skci.inference.parameter import TableParameter
 from skci.measures.classes import correlation_of_classes, disagreement, kappa
 from skci.measures.registry import MEASURES, Measure, Trait
-from skci.metrics._base import LabelMetricCI
+from skci.metrics._base import LabelMetricCI, declare_options
 from skci.metrics._binding import Binding
 
 __all__ = [
@@ -32,15 +32,9 @@ class _AgreementCI(LabelMetricCI):
 
     _several = True
 
-    def __init__(
-        self, *, confidence_level: float = 0.95, method: str | None = None
-    ) -> None:
-        self.confidence_level = confidence_level
-        self.method = method
-
     @property
-    def _of_several(self) -> Trait:
-        """What is known of it where there are more than two labels."""
+    def _trait_of_classes(self) -> Trait:
+        """Properties where there are more than two labels."""
         return self._measure.of_classes(self.name)
 
 
@@ -62,8 +56,8 @@ class AccuracyCI(_AgreementCI):
 
     _measure = MEASURES["accuracy"]
 
-    def _of_classes(self, binding: Binding) -> Parameter:
-        return binding.of_hits(self._measure)
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        return binding.of_correctness(self._measure)
 
 
 class ErrorRateCI(_AgreementCI):
@@ -84,8 +78,8 @@ class ErrorRateCI(_AgreementCI):
 
     _measure = MEASURES["error_rate"]
 
-    def _of_classes(self, binding: Binding) -> Parameter:
-        return binding.of_hits(self._measure)
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        return binding.of_correctness(self._measure)
 
 
 class HammingLossCI(_AgreementCI):
@@ -106,10 +100,10 @@ class HammingLossCI(_AgreementCI):
 
     _measure = MEASURES["hamming_loss"]
 
-    def _of_classes(self, binding: Binding) -> Parameter:
-        if not binding.table.multilabel:
-            return binding.of_hits(self._measure)
-        return binding.of_samples(self._of_several, self._measure)
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        if not binding.sample.vocabulary.multilabel:
+            return binding.of_correctness(self._measure)
+        return binding.of_samples(self._trait_of_classes, self._measure)
 
 
 class BalancedAccuracyCI(_AgreementCI):
@@ -129,9 +123,9 @@ class BalancedAccuracyCI(_AgreementCI):
 
     _measure = MEASURES["balanced_accuracy"]
 
-    def _of_classes(self, binding: Binding) -> Parameter:
-        check_one_target(binding.table, self.name)
-        return binding.averaged(self._of_several, MEASURES["recall"], "macro")
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        check_one_target(binding.sample.vocabulary, self.name)
+        return binding.averaged(self._trait_of_classes, MEASURES["recall"], "macro")
 
 
 class MatthewsCorrCoefCI(_AgreementCI):
@@ -152,12 +146,13 @@ class MatthewsCorrCoefCI(_AgreementCI):
 
     _measure = MEASURES["matthews_corrcoef"]
 
-    def _of_classes(self, binding: Binding) -> Parameter:
-        check_one_target(binding.table, self.name)
-        labels = len(binding.table.labels)
-        return binding.of_pairs(self._of_several, correlation_of_classes(labels))
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        check_one_target(binding.sample.vocabulary, self.name)
+        labels = len(binding.sample.vocabulary.labels)
+        return binding.of_pairs(self._trait_of_classes, correlation_of_classes(labels))
 
 
+@declare_options
 class CohenKappaCI(_AgreementCI):
     r"""Cohen's kappa, the agreement with the truth beyond chance.
 
@@ -184,30 +179,24 @@ class CohenKappaCI(_AgreementCI):
     cohen_kappa = 0.800 [0.719, 0.881], 95% interval (blurred, n = 150)
     """
 
-    _measure = MEASURES["cohen_kappa"]
+    weights: str | None = None
 
-    def __init__(
-        self,
-        *,
-        weights: str | None = None,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-    ) -> None:
-        self.weights = weights
-        self.confidence_level = confidence_level
-        self.method = method
+    _measure = MEASURES["cohen_kappa"]
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         if self.weights is not None:
             check_choice(self.weights, ("linear", "quadratic"), "weights")
 
-    def _of_classes(self, binding: Binding) -> Parameter:
-        check_one_target(binding.table, self.name)
-        weights = disagreement(len(binding.table.labels), binding.present, self.weights)
-        return binding.of_pairs(self._of_several, kappa(weights))
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        check_one_target(binding.sample.vocabulary, self.name)
+        weights = disagreement(
+            len(binding.sample.vocabulary.labels), binding.present, self.weights
+        )
+        return binding.of_pairs(self._trait_of_classes, kappa(weights))
 
 
+@declare_options
 class RejectionRateCI(_AgreementCI):
     r"""Rejection rate, the share of rows without an answer.
 
@@ -228,6 +217,8 @@ class RejectionRateCI(_AgreementCI):
     rejection_rate = 0.250 [0.160, 0.340], 95% interval (blurred, n = 100)
     """
 
+    abstain: Any = None
+
     _measure = Measure(
         "rejection_rate",
         MEASURES["accuracy"].function,
@@ -237,19 +228,8 @@ class RejectionRateCI(_AgreementCI):
         symmetric=True,
     )
 
-    def __init__(
-        self,
-        *,
-        abstain: Any = None,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-    ) -> None:
-        self.abstain = abstain
-        self.confidence_level = confidence_level
-        self.method = method
-
-    def _of_one(self, binding: Binding, pos_label: Any) -> Parameter:
-        if not binding.table.abstains:
+    def _bind_one(self, binding: Binding, pos_label: Any) -> TableParameter:
+        if not binding.sample.vocabulary.abstains:
             raise ValueError(
                 "abstain must be the label that stands for no answer, got none"
             )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from html import escape
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,15 +19,16 @@ from skci.data.labels import (
     check_confusion_matrix,
     check_no_pos_label,
     check_pos_label,
-    label_table,
 )
-from skci.data.sample import OutcomeTable
+from skci.data.reading import Reader
+from skci.data.sample import Sample
 from skci.inference.intervals.methods import check_method, check_serves
-from skci.inference.parameter import ONE_RULE, Parameter
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import DEFAULT_RULE, TableParameter
 from skci.measures.classes import AVERAGES
 from skci.measures.registry import Measure, Trait
-from skci.metrics._binding import Binding
-from skci.reports.estimate import MetricEstimate, jointly
+from skci.metrics._binding import Binding, Settings
+from skci.reports.estimate import MetricEstimate, warn_of_undefined
 from skci.reports.joint import JointReport
 
 __all__ = [
@@ -35,11 +37,25 @@ __all__ = [
     "MetricCI",
     "check_average",
     "check_zero_division",
+    "declare_options",
+    "open_reader",
 ]
 
 DEFAULT_METHOD = "blurred"
 
+_Metric = TypeVar("_Metric")
 
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+def declare_options(cls: type[_Metric]) -> type[_Metric]:
+    """Make the constructor of a metric class from the options that it declares.
+
+    It stores its arguments and does nothing else, as scikit-learn demands.
+    """
+    return dataclass(repr=False, eq=False, kw_only=True)(cls)
+
+
+@declare_options
 class MetricCI(BaseEstimator):
     """Base of all metric objects.
 
@@ -50,8 +66,8 @@ class MetricCI(BaseEstimator):
     Parameters
     ----------
     confidence_level : float, default=0.95
-        Level of the interval, between 0 and 1. Inside a report that of the report
-        counts.
+        Level of the interval, between 0 and 1. Ignored inside a report, which sets its
+        own level.
     method : str, optional
         Interval method: "delta" (the paper's Choice I), "blurred" (its Choice II),
         "plus-four" or "score"; for proportions also "wilson", "agresti-coull",
@@ -64,41 +80,41 @@ class MetricCI(BaseEstimator):
     average : {"binary", "micro", "macro", "weighted", "samples"} or None
         How to treat several classes, for measures of one label against the rest:
         "binary" (the default) for that of the positive label alone; "macro" for the
-        mean over classes; "weighted" for their mean by the number of true rows, a
-        number that is estimated as well; "micro" for the measure of all tables added
-        up; None for a report on each class; "samples", of several targets, for the mean
-        over rows. Areas under curves know "macro" (the default), "weighted" and None,
-        of each label against the rest.
+        mean over classes; "weighted" for their mean weighted by the number of true
+        rows, which is estimated as well; "micro" for the measure of the sum of all
+        tables; None for a report on each class; "samples", of several targets, for the
+        mean over rows. Areas under curves have "macro" (the default), "weighted" and
+        None, of each label against the rest.
     labels : array-like, optional
         Classes to average over, in the order of a report on each; those that occur if
         not given. For metrics of scores all labels, in the order of their columns.
     zero_division : {0, 1, nan}, default=nan
         Estimate where the measure is undefined, for measures whose scikit-learn
-        function has this option, and what an undefined class counts as in an average;
+        function has this option, and the value of an undefined class in an average;
         NaN leaves it out. The interval is the whole range in any case, and that of an
-        average leaves open what undefined classes may be.
+        average is extended for undefined classes.
     """
 
-    _measure: Trait
-    _reads: str
-    """What it is computed from: "labels", "scores" or "values"."""
-    _default_method = DEFAULT_METHOD
+    confidence_level: float = 0.95
+    method: str | None = None
 
     # Options that only some metrics have.
-    pos_label: Any = None
-    average: str | None = "binary"
-    labels: Any = None
-    abstain: Any = None
-    zero_division: float = np.nan
+    pos_label = cast(Any, None)
+    average = cast("str | None", "binary")
+    labels = cast(Any, None)
+    abstain = cast(Any, None)
+    zero_division = np.nan
 
-    # What data it is of.
+    reads: ClassVar[str]
+    """What it is computed from: "labels", "scores" or "numbers"."""
+    _default_method: ClassVar[str] = DEFAULT_METHOD
+    _needs_probabilities: ClassVar[bool] = False
+
+    _measure = cast(Trait, None)
     _several = True
     """Whether there may be more than two labels."""
     _symmetric = True
     """Whether it has no positive label."""
-
-    confidence_level: float
-    method: str | None
 
     @property
     def name(self) -> str:
@@ -119,8 +135,113 @@ class MetricCI(BaseEstimator):
         """Range of the measure."""
         return self._measure.bounds
 
-    def __call__(self, *data: Any, **rows: Any) -> MetricEstimate:
-        """Estimate the measure and its interval."""
+    def __call__(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        *more: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Any:
+        """Estimate the measure and its interval.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
+            True labels: two at most for a metric of a positive label, any number if it
+            averages over classes or treats all alike. Or whether each of several
+            targets is present, 0 or 1. Or true numbers, for metrics of regression.
+        y_pred : array-like of the same shape
+            Predicted labels or numbers.
+        *more
+            Nothing; scikit-learn passes three arguments to a scorer, which a metric is
+            not.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows; only their ratios matter. They are not frequencies:
+            larger weights do not make the standard error smaller.
+        groups : array-like of shape (n_samples,), optional
+            Names of clusters of rows, such as patients: rows of a cluster need not be
+            independent. The variance is then that between clusters.
+
+        Returns
+        -------
+        MetricEstimate or JointReport
+            A float with ``low``, ``high``, ``standard_error`` and
+            ``confidence_interval()``; of ``average=None`` a report on all classes, as
+            of :func:`skci.joint_report`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an option or the data are not what they must be.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If the measure is undefined on the data.
+        """
+        return self._evaluate(y_true, y_pred, more, sample_weight, groups)
+
+    def _evaluate(
+        self,
+        y_true: Any,
+        response: Any,
+        more: tuple[Any, ...],
+        sample_weight: Any,
+        groups: Any,
+    ) -> Any:
+        """Read, bind, estimate."""
+        if more:
+            raise TypeError(
+                f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
+                "arguments; for a scorer, use its method scorer()"
+            )
+        self._check()
+        reader = open_reader([self], y_true, sample_weight=sample_weight, groups=groups)
+        responses = {self._rule: response}
+        scored = self.reads == "scores"
+        sample = reader.sample(*([None, responses] if scored else [responses]))
+        return self._result(sample)
+
+    def _result(self, sample: Sample) -> Any:
+        """Return an estimate; of a metric of each class a report."""
+        joint = JointEstimate.from_rows(
+            self.bind(sample, self._rule, Settings()),
+            sample.design,
+            float(self.confidence_level),
+        )
+        warn_of_undefined(joint)
+        return MetricEstimate(joint) if self._is_one else JointReport(joint)
+
+    def bind(
+        self, sample: Sample, rule: str, settings: Settings
+    ) -> list[TableParameter]:
+        """Bind the measure to a rule of a sample.
+
+        Parameters
+        ----------
+        sample : Sample
+        rule : str
+        settings : Settings
+            What the report sets.
+
+        Returns
+        -------
+        list of TableParameter
+            One, or one for each class.
+        """
+        binding = Binding(
+            sample,
+            rule,
+            settings.metric or self.name,
+            self._resolve_method(settings.method),
+            check_zero_division(self.zero_division),
+            settings.subgroup,
+        )
+        pos_label = settings.pos_label if self.pos_label is None else self.pos_label
+        return self._bind(binding, pos_label)
+
+    def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
         raise NotImplementedError
 
     def scorer(self, *, bound: str | None = None) -> Any:
@@ -130,7 +251,7 @@ class MetricCI(BaseEstimator):
         ----------
         bound : {"low", "high"}, optional
             Score by a limit of the interval instead of the estimate. A search averages
-            it over folds; the mean is a cautious score, not itself a limit.
+            it over folds; the mean is a conservative score, not itself a limit.
 
         Returns
         -------
@@ -173,13 +294,6 @@ class MetricCI(BaseEstimator):
         self._resolve_method(method)
         check_zero_division(self.zero_division)
 
-    def _check_arguments(self, more: tuple[Any, ...]) -> None:
-        if more:
-            raise TypeError(
-                f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
-                "arguments; for a scorer, use its method scorer()"
-            )
-
     def _resolve_method(self, method: str | None = None) -> str:
         """Return the method of the metric, else the one given, else its default."""
         given = method if self.method is None else self.method
@@ -189,54 +303,69 @@ class MetricCI(BaseEstimator):
 
     @property
     def _trait(self) -> Trait:
-        """What inference needs to know of what it computes."""
+        """Properties of what it computes."""
         return self._measure
 
     @property
     def _rule(self) -> str:
         """Name of the rule in what it gives when called."""
-        return "" if self._is_one else ONE_RULE
-
-    def _result(self, parameters: Sequence[Parameter], table: OutcomeTable) -> Any:
-        """Return an estimate; of a metric of each class a report."""
-        joint = jointly(parameters, table.design, float(self.confidence_level))
-        return MetricEstimate(joint) if self._is_one else JointReport(joint)
+        return "" if self._is_one else DEFAULT_RULE
 
     @property
     def _is_one(self) -> bool:
         """Whether it gives one estimate, and not one for each class."""
         return self.average is not None
 
-    def _wanted(self, pos_label: Any) -> Any:
-        """Return the positive label of the metric, else the one given."""
-        return pos_label if self.pos_label is None else self.pos_label
 
-    def _binding(
-        self,
-        table: OutcomeTable,
-        position: int,
-        rule: str,
-        metric: str | None,
-        method: str | None,
-        **of: Any,
-    ) -> Binding:
-        """Name what a parameter of one rule is to be called and how it is to be."""
-        return Binding(
-            table,
-            position,
-            rule,
-            self.name if metric is None else metric,
-            self._resolve_method(method),
-            check_zero_division(self.zero_division),
-            **of,
+def open_reader(
+    metrics: Collection[MetricCI],
+    y_true: Any,
+    *,
+    pos_label: Any = None,
+    abstain: Any = None,
+    **rows: Any,
+) -> Reader:
+    """Open a reader of what some metrics are computed from.
+
+    Parameters
+    ----------
+    metrics : collection of MetricCI
+    y_true : array-like
+    pos_label, abstain : label, optional
+        For metrics that do not set their own.
+    **rows
+        Weights, groups and subgroups; see `Reader`.
+    """
+    abstains = {abstain, *(metric.abstain for metric in metrics)} - {None}
+    if len(abstains) > 1:
+        raise ValueError(
+            f"abstain must be one label, got {sorted(map(repr, abstains))} of the "
+            "report and its metrics"
         )
+    wanted = [
+        pos_label if metric.pos_label is None else metric.pos_label
+        for metric in metrics
+        if not metric._symmetric
+    ]
+    given = [label for m in metrics if m.labels is not None for label in list(m.labels)]
+    return Reader(
+        y_true,
+        kinds={metric.reads for metric in metrics},
+        several=all(metric._several for metric in metrics),
+        pos_label=wanted[0] if wanted else pos_label,
+        any_pos_label=not wanted,
+        labels=dict.fromkeys(given),
+        abstain=abstains.pop() if abstains else None,
+        **rows,
+    )
 
 
+@declare_options
 class LabelMetricCI(MetricCI):
     """A metric of labels: of two, or of more if it averages or treats all alike."""
 
-    _measure: Measure
-    _reads = "labels"
+    reads = "labels"
+    _measure = cast(Measure, None)
 
     @property
     def name(self) -> str:
@@ -256,74 +385,10 @@ class LabelMetricCI(MetricCI):
         return self._measure.symmetric or self.average != "binary"
 
     @property
-    def _averages(self) -> bool:
-        """Whether it has the option `average`."""
-        return "average" in self.get_params()
-
-    @property
     def _trait(self) -> Trait:
-        own = self._measure
-        return own if self.average in ("binary", None) else own.of_classes(self.name)
-
-    def __call__(
-        self,
-        y_true: Any,
-        y_pred: Any,
-        *more: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> Any:
-        """Estimate the measure and its interval.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
-            True labels: two at most for a metric of a positive label, any number if it
-            averages over classes or treats all alike. Or whether each of several
-            targets is there, 0 or 1.
-        y_pred : array-like of the same shape
-            Predicted labels.
-        *more
-            Nothing; scikit-learn passes three to a scorer, which a metric is not.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the rows; only their ratios matter. A weight is how much a row
-            shall count, not how many rows it stands for: heavier rows make no smaller
-            standard error.
-        groups : array-like of shape (n_samples,), optional
-            Names of clusters: rows of one group, such as a patient, may depend on each
-            other. Then the groups count, and not the rows.
-
-        Returns
-        -------
-        MetricEstimate or JointReport
-            A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``; of ``average=None`` a report on all classes, as
-            of :func:`skci.joint_report`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option or the labels are not what they must be.
-
-        Warns
-        -----
-        UndefinedMetricWarning
-            If the measure is not defined at the table.
-        """
-        self._check_arguments(more)
-        self._check()
-        table = label_table(
-            y_true,
-            {"y_pred": y_pred},
-            pos_label=self.pos_label,
-            any_pos_label=self._symmetric,
-            several=self._several,
-            labels=self.labels,
-            abstain=self.abstain,
-            sample_weight=sample_weight,
-            groups=groups,
-        )
-        return self._result(self._parameters(table, 0, rule=self._rule), table)
+        measure = self._measure
+        one = self.average in ("binary", None)
+        return measure if one else measure.of_classes(self.name)
 
     def from_confusion_matrix(self, matrix: Any) -> Any:
         """Estimate the measure from a confusion matrix.
@@ -349,62 +414,41 @@ class LabelMetricCI(MetricCI):
         """
         self._check()
         check_no_pos_label(self.pos_label, A_MATRIX)
-        table = OutcomeTable.from_matrix(check_confusion_matrix(matrix))
-        return self._result(self._parameters(table, 0, rule=self._rule), table)
+        counts = check_confusion_matrix(matrix)
+        return self._result(Sample.from_matrix(counts, self._rule))
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         check_average(self.average, self.labels, self.pos_label)
 
-    def _parameters(
-        self,
-        table: OutcomeTable,
-        position: int,
-        *,
-        method: str | None = None,
-        rule: str = "",
-        metric: str | None = None,
-        pos_label: Any = None,
-        **of: Any,
-    ) -> list[Parameter]:
-        """Bind the measure to one rule of a table.
+    def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
+        average, labels = self.average, self.labels
+        if average is None:
+            return list(binding.of_each_class(self._measure, labels))
+        if average == "binary":
+            return [self._bind_one(binding, pos_label)]
+        if average == "samples":
+            return [binding.of_samples(self._trait, self._measure, labels)]
+        return [binding.averaged(self._trait, self._measure, average, labels)]
 
-        Parameters
-        ----------
-        table : OutcomeTable
-        position : int
-            Which rule of the table.
-        method : str, optional
-            Interval method of a metric that has none of its own.
-        rule, metric : str
-            What the parameter is of.
-        pos_label : label
-            The positive label of a metric that has none of its own.
-        **of
-            The subgroup; see `Binding`.
-        """
-        binding = self._binding(table, position, rule, metric, method, **of)
-        if self.average is None:
-            return list(binding.of_each_class(self._measure, self.labels))
-        if self.average == "samples":
-            return [binding.of_samples(self._trait, self._measure, self.labels)]
-        if self.average != "binary":
-            return [
-                binding.averaged(self._trait, self._measure, self.average, self.labels)
-            ]
-        return [self._of_one(binding, self._wanted(pos_label))]
-
-    def _of_one(self, binding: Binding, pos_label: Any) -> Parameter:
+    def _bind_one(self, binding: Binding, pos_label: Any) -> TableParameter:
         """Bind a measure of one positive label, or of all labels together."""
-        table = binding.table
-        if table.multilabel or len(table.labels) > 2:
-            return self._of_classes(binding)
-        code = 1 if self._symmetric else check_pos_label(pos_label, table.labels)
+        vocabulary = binding.sample.vocabulary
+        if vocabulary.multilabel or len(vocabulary.labels) > 2:
+            return self._bind_classes(binding)
+        symmetric = self._symmetric
+        code = 1 if symmetric else check_pos_label(pos_label, vocabulary.labels)
         return binding.of_label(self._measure, code)
 
-    def _of_classes(self, binding: Binding) -> Parameter:
+    def _bind_classes(self, binding: Binding) -> TableParameter:
         """Bind a measure of more than two labels, or of several targets, together."""
-        raise ValueError(binding.refusal(self._measure, self._averages))
+        hint = "compare one class with the rest, as in y == label"
+        if "average" in self.get_params():
+            hint = f"set average to one of {[*AVERAGES, None]}"
+        labels = binding.sample.vocabulary.labels
+        raise ValueError(
+            f"{self._measure.name!r} is of two labels, got {len(labels)}; {hint}"
+        )
 
 
 class _BoundOf:
@@ -445,7 +489,7 @@ def check_average(average: Any, labels: Any, pos_label: Any) -> None:
 
 
 def check_zero_division(zero_division: Any) -> float:
-    """Check what stands for an undefined estimate: 0, 1 or NaN."""
+    """Check the estimate of an undefined measure: 0, 1 or NaN."""
     if isinstance(zero_division, Real):
         value = float(zero_division)
         if value in (0.0, 1.0) or math.isnan(value):

@@ -1,18 +1,19 @@
 """The metric objects of a label against the rest, a few lines each.
 
-Three bases hold the options; a class names its measure, declared in
+Two bases hold the options; a class names its measure, declared in
 ``skci.measures.registry``. Formulas are in proportions of the rows.
 """
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from skci._validation import check_positive_number
 from skci.measures.registry import MEASURES, Measure, f_beta_measure, tversky_measure
-from skci.metrics._base import LabelMetricCI
+from skci.metrics._base import LabelMetricCI, declare_options
 
 __all__ = [
     "F05CI",
@@ -39,54 +40,20 @@ __all__ = [
 ]
 
 
-class _SymmetricCI(LabelMetricCI):
-    """A metric that treats both labels alike."""
-
-    def __init__(
-        self, *, confidence_level: float = 0.95, method: str | None = None
-    ) -> None:
-        self.confidence_level = confidence_level
-        self.method = method
-
-
-class _PositiveCI(LabelMetricCI):
+@declare_options
+class _AveragedCI(LabelMetricCI):
     """A metric of one positive label, or averaged over classes."""
 
-    def __init__(
-        self,
-        *,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-        pos_label: Any = None,
-        average: str | None = "binary",
-        labels: Any = None,
-    ) -> None:
-        self.confidence_level = confidence_level
-        self.method = method
-        self.pos_label = pos_label
-        self.average = average
-        self.labels = labels
+    pos_label: Any = None
+    average: str | None = "binary"
+    labels: Any = None
 
 
-class _ZeroDivisionCI(LabelMetricCI):
-    """A metric of one positive label, or averaged, with ``zero_division``."""
+@declare_options
+class _ZeroDivisionCI(_AveragedCI):
+    """Such a metric whose function in scikit-learn has ``zero_division``."""
 
-    def __init__(
-        self,
-        *,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-        pos_label: Any = None,
-        average: str | None = "binary",
-        labels: Any = None,
-        zero_division: float = np.nan,
-    ) -> None:
-        self.confidence_level = confidence_level
-        self.method = method
-        self.pos_label = pos_label
-        self.average = average
-        self.labels = labels
-        self.zero_division = zero_division
+    zero_division: float = np.nan
 
 
 class PrecisionCI(_ZeroDivisionCI):
@@ -125,7 +92,7 @@ class RecallCI(_ZeroDivisionCI):
     _measure = MEASURES["recall"]
 
 
-class SpecificityCI(_PositiveCI):
+class SpecificityCI(_AveragedCI):
     r"""Specificity, the share of the negatives predicted negative.
 
     It is :math:`TN / (TN + FP)`, the recall of the negative label.
@@ -142,7 +109,7 @@ class SpecificityCI(_PositiveCI):
     _measure = MEASURES["specificity"]
 
 
-class NegativePredictiveValueCI(_PositiveCI):
+class NegativePredictiveValueCI(_AveragedCI):
     r"""Negative predictive value, the precision of the negative label.
 
     It is :math:`TN / (TN + FN)`.
@@ -159,7 +126,7 @@ class NegativePredictiveValueCI(_PositiveCI):
     _measure = MEASURES["negative_predictive_value"]
 
 
-class FalsePositiveRateCI(_PositiveCI):
+class FalsePositiveRateCI(_AveragedCI):
     r"""False positive rate, the share of the negatives predicted positive.
 
     It is :math:`FP / (FP + TN)`. Less is better.
@@ -176,7 +143,7 @@ class FalsePositiveRateCI(_PositiveCI):
     _measure = MEASURES["false_positive_rate"]
 
 
-class FalseNegativeRateCI(_PositiveCI):
+class FalseNegativeRateCI(_AveragedCI):
     r"""False negative rate, the share of the positives that is missed.
 
     It is :math:`FN / (FN + TP)`. Less is better.
@@ -193,7 +160,8 @@ class FalseNegativeRateCI(_PositiveCI):
     _measure = MEASURES["false_negative_rate"]
 
 
-class FBetaCI(LabelMetricCI):
+@declare_options
+class FBetaCI(_ZeroDivisionCI):
     r"""F-beta, a harmonic mean of precision and recall.
 
     It is :math:`(1 + \beta^2) TP / ((1 + \beta^2) TP + \beta^2 FN + FP)`. The point
@@ -214,24 +182,7 @@ class FBetaCI(LabelMetricCI):
     f0.5 = 0.69 [0.55, 0.80], 95% interval (score, n = 100)
     """
 
-    def __init__(
-        self,
-        beta: float,
-        *,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-        pos_label: Any = None,
-        average: str | None = "binary",
-        labels: Any = None,
-        zero_division: float = np.nan,
-    ) -> None:
-        self.beta = beta
-        self.confidence_level = confidence_level
-        self.method = method
-        self.pos_label = pos_label
-        self.average = average
-        self.labels = labels
-        self.zero_division = zero_division
+    beta: float = field(kw_only=False)
 
     @property
     def _measure(self) -> Measure:  # type: ignore[override]
@@ -312,7 +263,8 @@ class JaccardCI(_ZeroDivisionCI):
     _measure = MEASURES["jaccard"]
 
 
-class TverskyCI(LabelMetricCI):
+@declare_options
+class TverskyCI(_AveragedCI):
     r"""Tversky's index, a Jaccard index with weights for the two errors.
 
     It is :math:`TP / (TP + \alpha FP + \beta FN)`: F1 at weights of 0.5, Jaccard's
@@ -335,24 +287,8 @@ class TverskyCI(LabelMetricCI):
     tversky = 0.65 [0.51, 0.76], 95% interval (score, n = 100)
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.5,
-        beta: float = 0.5,
-        *,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-        pos_label: Any = None,
-        average: str | None = "binary",
-        labels: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        self.confidence_level = confidence_level
-        self.method = method
-        self.pos_label = pos_label
-        self.average = average
-        self.labels = labels
+    alpha: float = field(default=0.5, kw_only=False)
+    beta: float = field(default=0.5, kw_only=False)
 
     @property
     def _measure(self) -> Measure:  # type: ignore[override]
@@ -362,7 +298,7 @@ class TverskyCI(LabelMetricCI):
         )
 
 
-class CosineCI(_PositiveCI):
+class CosineCI(_AveragedCI):
     r"""Cosine or Ochiai index, the geometric mean of precision and recall.
 
     It is :math:`TP / \sqrt{(TP + FP)(TP + FN)}`, also known as the index of Fowlkes and
@@ -380,7 +316,7 @@ class CosineCI(_PositiveCI):
     _measure = MEASURES["cosine"]
 
 
-class LiftCI(_PositiveCI):
+class LiftCI(_AveragedCI):
     r"""Lift, how many times denser the positives are where predicted.
 
     It is :math:`TP / ((TP + FP)(TP + FN))`; 1 is no better than chance.
@@ -397,7 +333,7 @@ class LiftCI(_PositiveCI):
     _measure = MEASURES["lift"]
 
 
-class OverlapCI(_PositiveCI):
+class OverlapCI(_AveragedCI):
     r"""Overlap coefficient of the predicted and the true positives.
 
     It is :math:`TP / \min(TP + FP, TP + FN)`. Its derivative jumps where the two are
@@ -415,7 +351,7 @@ class OverlapCI(_PositiveCI):
     _measure = MEASURES["overlap"]
 
 
-class GMeanCI(_SymmetricCI):
+class GMeanCI(LabelMetricCI):
     r"""Geometric mean of recall and specificity.
 
     It is :math:`\sqrt{TP / (TP + FN) \cdot TN / (TN + FP)}`.
@@ -432,7 +368,7 @@ class GMeanCI(_SymmetricCI):
     _measure = MEASURES["g_mean"]
 
 
-class InformednessCI(_SymmetricCI):
+class InformednessCI(LabelMetricCI):
     r"""Informedness or Youden's index: recall + specificity - 1.
 
     It is :func:`sklearn.metrics.balanced_accuracy_score` with ``adjusted=True``.
@@ -449,7 +385,7 @@ class InformednessCI(_SymmetricCI):
     _measure = MEASURES["informedness"]
 
 
-class MarkednessCI(_SymmetricCI):
+class MarkednessCI(LabelMetricCI):
     r"""Markedness: precision + negative predictive value - 1.
 
     See :class:`MetricCI` for the options.
@@ -465,7 +401,7 @@ class MarkednessCI(_SymmetricCI):
     _measure = MEASURES["markedness"]
 
 
-class PositiveLikelihoodRatioCI(_PositiveCI):
+class PositiveLikelihoodRatioCI(_AveragedCI):
     r"""Positive likelihood ratio: recall / false positive rate.
 
     The point estimate is the first of
@@ -484,7 +420,7 @@ class PositiveLikelihoodRatioCI(_PositiveCI):
     _measure = MEASURES["positive_likelihood_ratio"]
 
 
-class NegativeLikelihoodRatioCI(_PositiveCI):
+class NegativeLikelihoodRatioCI(_AveragedCI):
     r"""Negative likelihood ratio: false negative rate / specificity.
 
     The point estimate is the second of
@@ -502,7 +438,7 @@ class NegativeLikelihoodRatioCI(_PositiveCI):
     _measure = MEASURES["negative_likelihood_ratio"]
 
 
-class DiagnosticOddsRatioCI(_SymmetricCI):
+class DiagnosticOddsRatioCI(LabelMetricCI):
     r"""Diagnostic odds ratio: the odds of a right to a wrong prediction.
 
     It is :math:`TP \cdot TN / (FP \cdot FN)`, infinite without errors of one kind.

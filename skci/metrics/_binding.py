@@ -1,56 +1,74 @@
-"""From a measure and a rule of a counted table to a parameter."""
+"""From a measure and a rule of a sample to a parameter."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
-from skci.data.sample import OutcomeTable
+from skci._arrays import Array
+from skci.data.sample import Sample
 from skci.inference.intervals.methods import check_serves
-from skci.inference.parameter import MOST_CELLS, UNLISTED, Parameter, View
-from skci.measures.classes import AVERAGES, Averaged, Bits, Hits, marginals
-from skci.measures.functional import CellFunctional, Functional, Part
+from skci.inference.parameter import (
+    MAX_ENUMERATED_CELLS,
+    CellMap,
+    Key,
+    TableParameter,
+)
+from skci.measures.classes import AVERAGES, Averaged, Bits, Hits
+from skci.measures.functional import CellFunctional, Component, Functional
 from skci.measures.means import FunctionOfMeans, ratio
 from skci.measures.registry import Measure, Trait
 
-__all__ = ["Binding"]
+__all__ = ["Binding", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a report sets for its metrics, where they do not.
+
+    Parameters
+    ----------
+    metric : str, optional
+        Name of the metric in the report.
+    method : str, optional
+        Interval method.
+    pos_label : label, optional
+    subgroup : int, optional
+        Code of the subgroup to report on; all rows if not given.
+    """
+
+    metric: str | None = None
+    method: str | None = None
+    pos_label: Any = None
+    subgroup: int | None = None
 
 
 @dataclass(frozen=True)
 class Binding:
-    """One rule of a table, and what a parameter of it is to be called.
+    """A rule of a sample, and how parameters of it are named and estimated.
 
     Parameters
     ----------
-    table : OutcomeTable
-    position : int
-        Which rule of the table.
+    sample : Sample
     rule, metric : str
-        What the parameter is of.
     method : str
         Interval method.
     undefined_as : float
         Estimate to report where the measure is undefined.
-    within : (int, int), optional
-        A column of the table and the code there of the subgroup that the parameter is
-        of; of all rows if not given.
-    labels : mapping of str to str
-        Further labels in a report, such as the subgroup.
+    subgroup : int, optional
+        Code of the subgroup that the parameters are of; all rows if not given.
     """
 
-    table: OutcomeTable
-    position: int
+    sample: Sample
     rule: str
     metric: str
     method: str
     undefined_as: float = np.nan
-    within: tuple[int, int] | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
+    subgroup: int | None = None
 
     # ----------------------------------------------------------------------------------
     # One label, or target, against the rest
@@ -58,30 +76,29 @@ class Binding:
 
     def of_label(
         self, measure: Measure, code: int, target: int = 0, metric: str = ""
-    ) -> Parameter:
+    ) -> TableParameter:
         """Bind a function of the four cells of a label against the rest."""
-        functional = CellFunctional(measure.function)
-        return self._bind(
+        labels = self.sample.vocabulary.labels
+        parameter = self._mapped(
             measure,
-            functional,
-            self.table.view(self.position, code, target),
-            self._named(functional.moments, (target, code)),
-            metric=metric,
-            pos_label=None if measure.symmetric else self.table.labels[code],
+            CellFunctional(measure.function),
+            self.sample.one_vs_rest(self.rule, code, target),
+            metric,
+        )
+        return replace(
+            parameter,
+            pos_label=None if measure.symmetric else labels[code],
             undefined_as=self.undefined_as,
         )
 
-    def of_each_class(self, measure: Measure, labels: Any) -> Iterator[Parameter]:
+    def of_each_class(self, measure: Measure, labels: Any) -> Iterator[TableParameter]:
         """Bind it to each of some classes: labels or targets."""
-        many, names = self.table.multilabel, self.table.classes
+        vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
-            own = self.of_label(
-                measure,
-                1 if many else k,
-                target=k if many else 0,
-                metric=f"{self.metric}[{names[k]}]",
-            )
-            yield replace(own, pos_label=None)
+            code, target = (1, k) if vocabulary.multilabel else (k, 0)
+            metric = f"{self.metric}[{vocabulary.classes[k]}]"
+            parameter = self.of_label(measure, code, target, metric)
+            yield replace(parameter, pos_label=None)
 
     # ----------------------------------------------------------------------------------
     # All classes
@@ -89,152 +106,113 @@ class Binding:
 
     def averaged(
         self, trait: Trait, measure: Measure, average: str, labels: Any = None
-    ) -> Parameter:
+    ) -> TableParameter:
         """Bind an average over classes of a measure of each against the rest."""
         chosen = self.chosen(labels)
-        if self.table.multilabel:
-            truth, answer = self.indicators
+        multilabel = self.sample.vocabulary.multilabel
+        if multilabel:
+            truth, answer = self._indicators
             bits = Bits.of_targets(truth[:, chosen], answer[:, chosen])
         else:
-            bits = Bits.of_pairs(len(self.table.labels), chosen)
+            bits = Bits.of_pairs(len(self.sample.vocabulary.labels), chosen)
         functional = Averaged(measure, average, bits, self.undefined_as)
-        key: Any = ("all", *chosen) if average == "micro" else None
-        names = [
-            self._name(moment, (0, chosen[k]) if key is None else key)
-            for moment, k in functional.moments
-        ]
-        if self.table.multilabel:
-            own = self._bind_rows(trait, functional, names)
-        else:
-            view = self.table.view_of_pairs(self.position)
-            own = self._bind(trait, functional, view, names)
-        slack = _slack(own, functional, self.undefined_as)
-        return replace(own, functional=functional.at(own.counts), slack=slack)
+        bind = self.of_units if multilabel else self.of_pairs
+        parameter = bind(trait, functional)
+        extension = _extension(parameter, functional, self.undefined_as)
+        functional = functional.at(parameter.counts)
+        return replace(parameter, functional=functional, extension=extension)
 
-    def of_hits(self, measure: Measure) -> Parameter:
-        """Bind a function of what is right and wrong; of all targets at once."""
+    def of_correctness(self, measure: Measure) -> TableParameter:
+        """Bind a function of correct and wrong; of all targets at once."""
         functional = Hits(measure.function)
-        names = self._named(functional.moments, "all")
-        if self.table.multilabel:
-            truth, answer = self.indicators
-            index = np.where((truth == answer).all(axis=1), 0, 1)
-            return self._bind(measure, functional, UNLISTED, names, index=index, size=4)
-        view = self.table.view_of_hits(self.position)
-        return self._bind(measure, functional, view, names)
+        if not self.sample.vocabulary.multilabel:
+            return self._mapped(measure, functional, self.sample.correctness(self.rule))
+        truth, answer = self._indicators
+        cells = np.where((truth == answer).all(axis=1), 0, 1)
+        return self._bind(measure, functional, cells, 4)
 
-    def of_rejection(self, measure: Measure) -> Parameter:
-        """Bind a function of whether there is an answer: fp, or tp without."""
+    def of_rejection(self, measure: Measure) -> TableParameter:
+        """Bind a function of whether there is an answer."""
         functional = Hits(measure.function)
-        names = self._named(functional.moments, "answers")
-        return self._bind(
-            measure, functional, self.table.view_of_rejection(self.position), names
-        )
+        return self._mapped(measure, functional, self.sample.rejection(self.rule))
 
-    def of_pairs(self, trait: Trait, functional: Functional) -> Parameter:
+    def of_pairs(self, trait: Trait, functional: Functional) -> TableParameter:
         """Bind a function of the shares of all pairs of labels."""
-        names = [
-            self._name("agreement", (trait.name,)),
-            *(self._name(*each) for each in marginals(len(self.table.labels))),
-        ]
-        view = self.table.view_of_pairs(self.position)
-        return self._bind(trait, functional, view, names)
+        return self._mapped(trait, functional, self.sample.label_pairs(self.rule))
 
-    def of_cells(self, trait: Trait, part: Part, metric: str = "") -> Parameter:
-        """Bind a functional of cells that the rows it sees are in."""
-        names = [self._name(moment, self.metric) for moment in part.functional.moments]
+    def of_component(
+        self, trait: Trait, component: Component, metric: str = ""
+    ) -> TableParameter:
+        """Bind a functional of cells of the units."""
         return self._bind(
             trait,
-            part.functional,
-            UNLISTED,
-            names,
-            metric=metric,
-            index=part.cells,
-            size=part.size,
-            smoothed=False,
+            component.functional,
+            component.cells,
+            component.size,
+            metric,
+            smooth=False,
         )
 
-    def of_rows(self, trait: Trait, functional: Functional) -> Parameter:
-        """Bind a functional that sees each outcome of the table by itself."""
-        names = [self._name(moment, self.metric) for moment in functional.moments]
-        return self._bind_rows(trait, functional, names)
+    def of_units(self, trait: Trait, functional: Functional) -> TableParameter:
+        """Bind a functional whose cells are the units."""
+        n = int(np.count_nonzero(self.within))
+        return self._bind(trait, functional, np.arange(n), n, smooth=False)
 
     def of_samples(
         self, trait: Trait, measure: Measure, labels: Any = None
-    ) -> Parameter:
+    ) -> TableParameter:
         """Bind the mean over rows of a measure of the targets of each."""
-        if not self.table.multilabel:
+        if not self.sample.vocabulary.multilabel:
             raise ValueError(
                 "average='samples' is over the targets of each row and needs several, "
                 f"got one; set average to one of {list(AVERAGES)}"
             )
         chosen = self.chosen(labels)
-        bits = Bits.of_targets(*(own[:, chosen] for own in self.indicators))
+        bits = Bits.of_targets(*(each[:, chosen] for each in self._indicators))
         tp, fp, fn = (each.sum(axis=1) for each in (bits.tp, bits.fp, bits.fn))
         tables = np.stack([tp, fp, fn, bits.n_classes - tp - fp - fn], axis=1)
         values = CellFunctional(measure.function).estimate(tables)
-        undefined = np.isnan(values)
-        values = np.where(undefined, self.undefined_as, values)
+        values = np.where(np.isnan(values), self.undefined_as, values)
         known = ~np.isnan(values)
         features = np.stack([np.where(known, values, 0), known], axis=1)
-        return self.of_rows(trait, FunctionOfMeans(ratio, features, self.metric))
-
-    def refusal(self, measure: Trait, averages: bool) -> str:
-        """Say why a measure of two labels cannot serve a table of more."""
-        hint = "compare one class with the rest, as in y == label"
-        if averages:
-            hint = f"set average to one of {[*AVERAGES, None]}"
-        return (
-            f"{measure.name!r} is of two labels, got {len(self.table.labels)}; {hint}"
-        )
+        return self.of_units(trait, FunctionOfMeans(ratio, features))
 
     # ----------------------------------------------------------------------------------
-    # What it sees
+    # Units and classes
     # ----------------------------------------------------------------------------------
 
     @cached_property
-    def seen(self) -> Array:
-        """Which outcomes of the table are in the subgroup."""
-        if self.within is None:
-            return np.ones(len(self.table.counts), dtype=bool)
-        column, code = self.within
-        seen: Array = self.table.outcomes[:, column] == code
-        return seen
+    def within(self) -> Array:
+        """Which units are in the subgroup."""
+        return self.sample.within(self.subgroup)
 
     @cached_property
-    def indicators(self) -> tuple[Array, Array]:
-        """Targets that are there and that are predicted, of each outcome seen."""
-        targets = len(self.table.targets)
-        start = (1 + self.position) * targets
-        outcomes = self.table.outcomes[self.seen].astype(bool)
-        return outcomes[:, :targets], outcomes[:, start : start + targets]
+    def truth(self) -> Array:
+        """Code of the true label of each unit in the subgroup."""
+        codes: Array = self.sample.codes[self.within, 0]
+        return codes.view(np.uint8) if codes.dtype == bool else codes
 
     @cached_property
-    def _occur(self) -> Array:
-        """Which labels occur, in the truth or in what the rule predicts.
-
-        In all subgroups, so that an average is of the same classes in each.
-        """
-        labels = len(self.table.labels)
-        view = self.table.view_of_pairs(self.position)
-        pairs = self.table.own(self.table.cells(view), view.size)
-        pairs = pairs.reshape(labels, labels)
-        occur: Array = (pairs.sum(axis=0) + pairs.sum(axis=1)) > 0
-        return occur
+    def _indicators(self) -> tuple[Array, Array]:
+        """Targets present and predicted, of each unit in the subgroup."""
+        truth, answer = self.sample.indicators(self.rule)
+        return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
         """Codes of the classes: all labels that occur, in order, if none are given."""
-        many, known = self.table.multilabel, list(self.table.classes)
+        vocabulary = self.sample.vocabulary
+        known = list(vocabulary.classes)
         if labels is not None:
             unknown = [label for label in labels if label not in known]
             if unknown:
-                kind = "targets" if many else "labels"
+                kind = "targets" if vocabulary.multilabel else "labels"
                 raise ValueError(
                     f"labels must be some of the {kind} {known}, got {unknown}"
                 )
             return [known.index(label) for label in labels]
-        if many:
+        if vocabulary.multilabel:
             return list(range(len(known)))
-        codes = np.flatnonzero(self._occur).tolist()
+        codes = np.flatnonzero(self.sample.occurs(self.rule)).tolist()
         return sorted(codes, key=lambda code: known[code])
 
     @property
@@ -242,87 +220,70 @@ class Binding:
         """Codes of the labels that occur, in the order of the labels."""
         return self.chosen(None)
 
-    def true_rows(self, codes: Sequence[int]) -> list[float]:
-        """Count the rows of classes in the truth, or their weights."""
-        counts = self.table.counts[self.seen]
-        if self.table.multilabel:
-            rows = counts @ self.indicators[0]
+    def n_true(self, codes: Sequence[int]) -> list[float]:
+        """Number, or weight, of the rows of some classes in the truth."""
+        counts = self.sample.design.counts[self.within]
+        if self.sample.vocabulary.multilabel:
+            rows = counts @ self._indicators[0]
         else:
-            truth = self.table.outcomes[self.seen, 0]
-            rows = np.bincount(truth, counts, minlength=len(self.table.labels))
+            labels = len(self.sample.vocabulary.labels)
+            rows = np.bincount(self.truth, counts, minlength=labels)
         return [float(rows[code]) for code in codes]
 
-    def _name(self, moment: Any, of: Any) -> tuple[Any, ...]:
-        """Name a moment; that of the truth is the same for all rules."""
-        rule = None if moment == "z" else self.position
-        return moment, rule, of, self.within
+    # ----------------------------------------------------------------------------------
+    # Parameters
+    # ----------------------------------------------------------------------------------
 
-    def _named(self, moments: Sequence[Any], of: Any) -> list[tuple[Any, ...]]:
-        return [self._name(moment, of) for moment in moments]
-
-    def _bind_rows(
-        self, trait: Trait, functional: Functional, moments: Sequence[Any]
-    ) -> Parameter:
-        """Bind a functional whose own cells are the outcomes that it sees."""
-        rows = int(np.count_nonzero(self.seen))
-        return self._bind(
-            trait,
-            functional,
-            UNLISTED,
-            moments,
-            index=np.arange(rows),
-            size=rows,
-            smoothed=False,
-        )
+    def _mapped(
+        self, trait: Trait, functional: Functional, cell_map: CellMap, metric: str = ""
+    ) -> TableParameter:
+        """Bind a functional whose cells follow from labels."""
+        cell_map = replace(cell_map, subgroup=self.subgroup)
+        cells, size = self.sample.cells(cell_map), cell_map.size
+        return self._bind(trait, functional, cells, size, metric, cell_map)
 
     def _bind(
         self,
         trait: Trait,
         functional: Functional,
-        view: View,
-        moments: Sequence[Any],
-        *,
+        cells: Array,
+        size: int,
         metric: str = "",
-        index: Array | None = None,
-        size: int = 0,
-        smoothed: bool = True,
-        pos_label: Any = None,
-        undefined_as: float = np.nan,
-    ) -> Parameter:
-        if index is None:
-            view = replace(view, within=self.within)
-            index, size = self.table.cells(view), view.size
-        else:
-            own, index = index, np.full(len(self.seen), size)
-            index[self.seen] = own
-        if size > MOST_CELLS or not smoothed:
+        cell_map: CellMap | None = None,
+        smooth: bool = True,
+    ) -> TableParameter:
+        """Bind a functional of cells, of the units in the subgroup or of all."""
+        index = cells
+        if len(cells) < len(self.within):
+            index = np.full(len(self.within), size)
+            index[self.within] = cells
+        too_many = size > MAX_ENUMERATED_CELLS
+        if too_many or not smooth:
             trait = replace(trait, smooth=False)
-        too_many = view.listable and size > MOST_CELLS
-        cells = f" in a table of {size} cells, more than {MOST_CELLS}"
-        check_serves(self.method, trait, cells if too_many else "")
-        metric = metric or self.metric
-        return Parameter(
-            labels={"rule": self.rule, "metric": metric, **self.labels},
+        where = f" in a table of {size} cells, more than {MAX_ENUMERATED_CELLS}"
+        check_serves(self.method, trait, where if too_many and cell_map else "")
+        names: tuple[tuple[str, str], ...] = ()
+        if self.subgroup is not None and self.sample.subgroups is not None:
+            names = self.sample.subgroups.names[self.subgroup]
+        return TableParameter(
+            key=Key(metric or self.metric, self.rule, names),
             trait=trait,
             functional=functional,
             method=self.method,
-            counts=self.table.own(index, size),
+            counts=np.bincount(index, self.sample.design.counts, size + 1)[:size],
             index=index,
-            moments=tuple(moments),
-            view=view,
-            smoothing=np.full(size, 2 / size if smoothed else 0.0),
-            pos_label=pos_label,
-            undefined_as=undefined_as,
+            smoothing=np.full(size, 2 / size if smooth else 0.0),
+            cell_map=cell_map,
         )
 
 
-def _slack(
-    own: Parameter, functional: Averaged, undefined_as: float
+def _extension(
+    parameter: TableParameter, functional: Averaged, undefined_as: float
 ) -> tuple[float, float]:
-    """How far an average may be off for classes whose value is undefined."""
-    share = functional.left_open(own.counts) if own.defined else 0.0
+    """Extension of the interval of an average for classes whose value is undefined."""
+    share = functional.left_open(parameter.counts) if parameter.defined else 0.0
     if not share:
         return 0.0, 0.0
-    low, high = own.trait.bounds
-    value = own.estimate if np.isnan(undefined_as) else undefined_as
+    low, high = parameter.trait.bounds
+    value = parameter.estimate if np.isnan(undefined_as) else undefined_as
     return share * (value - low), share * (high - value)

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.measures.functional import CellFunctional
 from skci.measures.means import FunctionOfMeans
 from skci.measures.registry import CELLS, Measure, Trait
@@ -368,7 +368,7 @@ def _check_at_means(
     """Check a function of means, and compare its complex step with differences."""
 
     def at(point: Array) -> FunctionOfMeans:
-        return FunctionOfMeans(g, point[np.newaxis], name)
+        return FunctionOfMeans(g, point[np.newaxis])
 
     whole = np.ones(1)
     try:

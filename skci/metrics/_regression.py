@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci._validation import check_share
-from skci.data.rows import check_numbers, check_rows
-from skci.data.sample import OutcomeTable, list_rows
-from skci.inference.parameter import Parameter
+from skci.inference.parameter import TableParameter
 from skci.measures.means import FunctionOfMeans, divisor, first
 from skci.measures.registry import Trait
-from skci.metrics._base import MetricCI
+from skci.metrics._base import MetricCI, declare_options
+from skci.metrics._binding import Binding
 
 __all__ = [
     "R2CI",
@@ -33,104 +32,27 @@ __all__ = [
 
 
 class RegressionMetricCI(MetricCI):
-    """A metric of predicted numbers."""
+    """A metric of predicted numbers: a function of means over rows."""
 
-    _reads = "values"
+    reads = "numbers"
     _default_method = "delta"
 
-    def __init__(
-        self, *, confidence_level: float = 0.95, method: str | None = None
-    ) -> None:
-        self.confidence_level = confidence_level
-        self.method = method
-
-    def __call__(
-        self,
-        y_true: Any,
-        y_pred: Any,
-        *more: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> Any:
-        """Estimate the measure and its interval.
-
-        Parameters
-        ----------
-        y_true, y_pred : array-like of shape (n_samples,)
-            True and predicted numbers.
-        *more
-            Nothing; scikit-learn passes three to a scorer, which a metric is not.
-        sample_weight, groups : array-like of shape (n_samples,), optional
-            See :func:`skci.joint_report`.
-
-        Returns
-        -------
-        MetricEstimate
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option or the numbers are not what they must be.
-
-        Warns
-        -----
-        UndefinedMetricWarning
-            If the measure is not defined, as R2 of a constant.
-        """
-        self._check_arguments(more)
-        self._check()
-        table, y, (values,) = numbers_table(
-            y_true, {"y_pred": y_pred}, sample_weight=sample_weight, groups=groups
-        )
-        return self._result(self._parameters(table, y, values), table)
-
-    def _parameters(
-        self,
-        table: OutcomeTable,
-        y: Array,
-        values: Array,
-        *,
-        method: str | None = None,
-        rule: str = "",
-        metric: str | None = None,
-        **of: Any,
-    ) -> list[Parameter]:
-        """Bind the measure to the numbers of one rule, row by row."""
-        binding = self._binding(table, 0, rule, metric, method, **of)
-        seen = binding.seen
-        features = np.stack(
-            self._features(y[seen], values[seen], table.counts[seen]), axis=1
-        )
-        functional = FunctionOfMeans(self._function, features, (rule, binding.metric))
-        return [binding.of_rows(self._measure, functional)]
+    def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
+        sample, within = binding.sample, binding.within
+        assert sample.truth is not None
+        weights = sample.design.counts[within]
+        y, values = sample.truth[within], sample.numbers[binding.rule][within]
+        features = np.stack(self._features(y, values, weights), axis=1)
+        functional = FunctionOfMeans(self._function, features)
+        return [binding.of_units(self._measure, functional)]
 
     @staticmethod
     def _function(*means: Any) -> Any:
         return first(*means)
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        """Values of each row, of whose means the metric is a function."""
         raise NotImplementedError
-
-
-def numbers_table(
-    y_true: Any,
-    y_pred: dict[str, Any],
-    *,
-    truth: str = "y_true",
-    sample_weight: Any = None,
-    groups: Any = None,
-    by: Array | None = None,
-) -> tuple[OutcomeTable, Array, list[Array]]:
-    """Check true and predicted numbers; list the rows that weigh something."""
-    y = check_numbers(y_true, truth)
-    columns = [
-        check_numbers(values, name, len(y), truth) for name, values in y_pred.items()
-    ]
-    weights, clusters, kept = check_rows(sample_weight, groups, len(y), truth)
-    y = y[kept]
-    parts = np.zeros((len(y), 0), dtype=bool) if by is None else by[kept, np.newaxis]
-    table = list_rows(parts, weights, clusters)
-    return table, y, [column[kept] for column in columns]
 
 
 def _error(name: str) -> Trait:
@@ -227,6 +149,7 @@ class MeanAbsolutePercentageErrorCI(RegressionMetricCI):
         return [np.abs(y - values) / np.maximum(np.abs(y), least)]
 
 
+@declare_options
 class MeanPinballLossCI(RegressionMetricCI):
     r"""Mean pinball loss, of predicted quantiles.
 
@@ -247,18 +170,9 @@ class MeanPinballLossCI(RegressionMetricCI):
     mean_pinball_loss = 0.075 [0.049, 0.101], 95% interval (delta, n = 40)
     """
 
-    _measure = _error("mean_pinball_loss")
+    alpha: float = 0.5
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.5,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.confidence_level = confidence_level
-        self.method = method
+    _measure = _error("mean_pinball_loss")
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
@@ -371,6 +285,7 @@ class D2AbsoluteErrorCI(D2CI):
         return _quantile(y, weights, 0.5)
 
 
+@declare_options
 class D2PinballCI(D2CI):
     r"""Share of the pinball loss of a constant quantile that predictions save.
 
@@ -393,18 +308,9 @@ class D2PinballCI(D2CI):
     d2_pinball = 0.83 [0.71, 0.96], 95% interval (delta, n = 40)
     """
 
-    _measure = _explained("d2_pinball")
+    alpha: float = 0.5
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.5,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.confidence_level = confidence_level
-        self.method = method
+    _measure = _explained("d2_pinball")
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
@@ -417,6 +323,7 @@ class D2PinballCI(D2CI):
         return _quantile(y, weights, self.alpha)
 
 
+@declare_options
 class D2TweedieCI(D2CI):
     r"""Share of the Tweedie deviance of the mean that predictions save.
 
@@ -445,18 +352,9 @@ class D2TweedieCI(D2CI):
     d2_tweedie = 0.899 [0.845, 0.953], 95% interval (delta, n = 40)
     """
 
-    _measure = _explained("d2_tweedie")
+    power: float = 0
 
-    def __init__(
-        self,
-        *,
-        power: float = 0,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-    ) -> None:
-        self.power = power
-        self.confidence_level = confidence_level
-        self.method = method
+    _measure = _explained("d2_tweedie")
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)

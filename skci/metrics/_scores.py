@@ -3,62 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci._validation import check_choice
-from skci.data.labels import (
-    check_all_labels,
-    check_no_pos_label,
-    check_one_target,
-    check_pos_label,
-    label_table,
-)
+from skci.data.labels import check_all_labels, check_no_pos_label, check_pos_label
 from skci.data.responses import scores_of
-from skci.data.rows import (
-    check_columns,
-    check_distributions,
-    check_numbers,
-    check_probabilities,
-)
-from skci.data.sample import OutcomeTable
-from skci.inference.parameter import Parameter
+from skci.data.rows import check_distributions, check_probabilities
+from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
 from skci.measures.classes import OneVsRest
-from skci.measures.functional import Part
+from skci.measures.functional import Component
 from skci.measures.means import FunctionOfMeans, first
 from skci.measures.registry import Trait
-from skci.metrics._base import MetricCI
+from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
 __all__ = ["AveragePrecisionCI", "BrierScoreCI", "LogLossCI", "RocAucCI"]
 
 
+@declare_options
 class ScoreMetricCI(MetricCI):
-    """A metric of a score, which is the greater the rather a row is positive.
+    """A metric of scores, which increase with the evidence for the positive class.
 
     Of more than two labels there is a score for each.
     """
 
-    _reads = "scores"
-    _symmetric = False
-    _probabilities: bool
+    pos_label: Any = None
+    labels: Any = None
 
-    def __init__(
-        self,
-        *,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-        pos_label: Any = None,
-        labels: Any = None,
-    ) -> None:
-        self.confidence_level = confidence_level
-        self.method = method
-        self.pos_label = pos_label
-        self.labels = labels
+    reads = "scores"
+    _symmetric = False
 
     def __call__(
         self,
@@ -79,14 +57,15 @@ class ScoreMetricCI(MetricCI):
             `pos_label`, or 1. Of more than two labels a column for each, in their
             order.
         *more
-            Nothing; scikit-learn passes three to a scorer, which a metric is not.
+            Nothing; scikit-learn passes three arguments to a scorer, which a metric is
+            not.
         sample_weight, groups : array-like of shape (n_samples,), optional
             See :func:`skci.joint_report`.
 
         Returns
         -------
         MetricEstimate or JointReport
-            A report on all labels of an area with ``average=None``.
+            A report on all labels for an area with ``average=None``.
 
         Raises
         ------
@@ -98,78 +77,43 @@ class ScoreMetricCI(MetricCI):
         UndefinedMetricWarning
             If there are no rows of one of the labels.
         """
-        self._check_arguments(more)
-        self._check()
-        table = label_table(
-            y_true,
-            {},
-            pos_label=self.pos_label,
-            several=True,
-            labels=self.labels,
-            sample_weight=sample_weight,
-            groups=groups,
-            merged=False,
-        )
-        check_one_target(table, self.name)
-        scores = kept_scores(y_score, "y_score", table, len(y_true), sample_weight)
-        return self._result(self._parameters(table, scores, rule=self._rule), table)
+        return self._evaluate(y_true, y_score, more, sample_weight, groups)
 
     def _scorer(self, bound: str | None) -> Any:
         return _Scorer(self, bound)
 
-    def _parameters(
-        self,
-        table: OutcomeTable,
-        scores: Scores,
-        *,
-        method: str | None = None,
-        rule: str = "",
-        metric: str | None = None,
-        pos_label: Any = None,
-        **of: Any,
-    ) -> list[Parameter]:
-        """Bind the measure to the scores of one rule, row by row."""
-        binding = self._binding(table, 0, rule, metric, method, **of)
-        if self._probabilities:
-            check_probabilities(scores.values, rule, binding.metric)
-        check_all_labels(self.labels, table.labels)
-        if len(table.labels) > 2:
+    def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
+        labels = binding.sample.vocabulary.labels
+        scores = binding.sample.scores[binding.rule]
+        if self._needs_probabilities:
+            check_probabilities(scores.values, binding.rule, binding.metric)
+        check_all_labels(self.labels, labels)
+        if len(labels) > 2:
             check_no_pos_label(self.pos_label, "more than two labels")
-            return self._of_classes(binding, scores)
-        code = check_pos_label(self._wanted(pos_label), table.labels)
-        own = self._of_label(binding, scores, code)
-        return [replace(own, pos_label=table.labels[code])]
+            return self._bind_classes(binding, scores)
+        code = check_pos_label(pos_label, labels)
+        parameter = self._bind_label(binding, scores, code)
+        return [replace(parameter, pos_label=labels[code])]
 
-    def _of_label(self, binding: Binding, scores: Scores, code: int) -> Parameter:
+    def _bind_label(
+        self, binding: Binding, scores: Scores, code: int
+    ) -> TableParameter:
         """Bind it to scores for one label."""
         raise NotImplementedError
 
-    def _of_classes(self, binding: Binding, scores: Scores) -> list[Parameter]:
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         """Bind it to scores for each of several labels."""
         raise NotImplementedError
 
 
+@declare_options
 class _AreaCI(ScoreMetricCI):
     """An area under a curve, which depends on the order of scores only."""
 
-    _default_method = "logit"
-    _probabilities = False
-    _area: type[RocAuc | AveragePrecision]
+    average: str | None = "macro"
 
-    def __init__(
-        self,
-        *,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-        pos_label: Any = None,
-        average: str | None = "macro",
-        labels: Any = None,
-    ) -> None:
-        self.confidence_level = confidence_level
-        self.method = method
-        self.pos_label = pos_label
-        self.average = average
-        self.labels = labels
+    _default_method = "logit"
+    _area: ClassVar[type[RocAuc | AveragePrecision]]
 
     @property
     def name(self) -> str:
@@ -182,70 +126,76 @@ class _AreaCI(ScoreMetricCI):
         if self.average is not None:
             check_choice(self.average, ("macro", "weighted"), "average")
 
-    def _of_label(self, binding: Binding, scores: Scores, code: int) -> Parameter:
-        part = self._against_rest(binding, scores, code)
-        return binding.of_cells(self._measure, part)
+    def _bind_label(
+        self, binding: Binding, scores: Scores, code: int
+    ) -> TableParameter:
+        component = self._one_vs_rest(binding, scores, code)
+        return binding.of_component(self._measure, component)
 
-    def _of_classes(self, binding: Binding, scores: Scores) -> list[Parameter]:
-        labels = binding.table.labels
-        parts = [
-            self._against_rest(binding, scores.column(code), code)
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        labels = binding.sample.vocabulary.labels
+        components = [
+            self._one_vs_rest(binding, scores.column(code), code)
             for code in range(len(labels))
         ]
         if self.average is None:
             return [
-                binding.of_cells(self._measure, part, f"{binding.metric}[{label}]")
-                for label, part in zip(labels, parts, strict=True)
+                binding.of_component(
+                    self._measure, component, f"{binding.metric}[{label}]"
+                )
+                for label, component in zip(labels, components, strict=True)
             ]
-        truth = binding.table.outcomes[binding.seen, 0]
         weighted = self.average == "weighted"
-        return [binding.of_rows(self._measure, OneVsRest(parts, truth, weighted))]
+        functional = OneVsRest(components, binding.truth, weighted)
+        return [binding.of_units(self._measure, functional)]
 
-    def _against_rest(self, binding: Binding, scores: Scores, code: int) -> Part:
-        """Area of one label against the rest, as it sees the rows."""
-        positive = (binding.table.outcomes[:, 0] == code)[binding.seen]
-        own = scores.among(binding.seen)
+    def _one_vs_rest(self, binding: Binding, scores: Scores, code: int) -> Component:
+        """Area of one label against the rest, as a functional of the units."""
+        positive = binding.truth == code
+        within = scores.among(binding.within)
         positives = int(np.count_nonzero(positive))
         sizes = len(positive) - positives, positives
-        name = (binding.rule, binding.metric, code)
-        area = self._area(own.levels, sizes, name)
-        return Part(area, own.cells(positive), 2 * own.levels)
+        area = self._area(within.levels, sizes)
+        return Component(area, within.cells(positive), 2 * within.levels)
 
 
 class _LossCI(ScoreMetricCI):
-    """The mean of a loss that probabilities have, row by row."""
+    """The mean of a loss of predicted probabilities."""
 
     _default_method = "delta"
-    _probabilities = True
+    _needs_probabilities = True
 
-    def _of_label(self, binding: Binding, scores: Scores, code: int) -> Parameter:
-        positive = binding.table.outcomes[:, 0] == code
-        losses = self._losses(positive, scores.values)
-        return self._of_losses(binding, losses, self._measure)
+    def _bind_label(
+        self, binding: Binding, scores: Scores, code: int
+    ) -> TableParameter:
+        probabilities = scores.values[binding.within]
+        losses = self._losses(binding.truth == code, probabilities)
+        return self._bind_losses(binding, losses, self._measure)
 
-    def _of_classes(self, binding: Binding, scores: Scores) -> list[Parameter]:
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         check_distributions(scores.values, binding.rule, binding.metric)
-        codes = np.arange(len(binding.table.labels))
-        truth = binding.table.outcomes[:, :1] == codes
-        losses = self._losses_of(truth, scores.values)
-        return [self._of_losses(binding, losses, self._of_several)]
+        codes = np.arange(len(binding.sample.vocabulary.labels))
+        truth = binding.truth[:, np.newaxis] == codes
+        losses = self._losses_of_classes(truth, scores.values[binding.within])
+        return [self._bind_losses(binding, losses, self._trait_of_classes)]
 
     @property
-    def _of_several(self) -> Trait:
-        """What is known of it where there are more than two labels."""
+    def _trait_of_classes(self) -> Trait:
+        """Properties where there are more than two labels."""
         return self._measure
 
-    def _of_losses(self, binding: Binding, losses: Array, trait: Trait) -> Parameter:
-        features = losses[binding.seen, np.newaxis]
-        functional = FunctionOfMeans(first, features, (binding.rule, binding.metric))
-        return binding.of_rows(trait, functional)
+    def _bind_losses(
+        self, binding: Binding, losses: Array, trait: Trait
+    ) -> TableParameter:
+        functional = FunctionOfMeans(first, losses[:, np.newaxis])
+        return binding.of_units(trait, functional)
 
     def _losses(self, positive: Array, probabilities: Array) -> Array:
         """Losses where there are two labels, of the probability of the positive one."""
         raise NotImplementedError
 
-    def _losses_of(self, truth: Array, probabilities: Array) -> Array:
-        """Losses where there are more, from which label is true, a column each."""
+    def _losses_of_classes(self, truth: Array, probabilities: Array) -> Array:
+        """Losses where there are more, from indicators of the true label."""
         raise NotImplementedError
 
 
@@ -261,7 +211,7 @@ class _Scorer:
         positive = 1 if metric.pos_label is None else metric.pos_label
         known = tuple(getattr(estimator, "classes_", ()))
         labels = known if len(known) > 2 else (positive,)
-        scores = scores_of(estimator, X, labels, metric._probabilities)
+        scores = scores_of(estimator, X, labels, metric._needs_probabilities)
         if len(known) > 2:
             metric = clone(metric).set_params(labels=known)
         found = metric(y, scores, **rows)
@@ -271,20 +221,6 @@ class _Scorer:
     def __repr__(self) -> str:
         bound = "" if self.bound is None else f"bound={self.bound!r}"
         return f"{self.metric!r}.scorer({bound})"
-
-
-def kept_scores(
-    values: Any, name: str, table: OutcomeTable, n: int, sample_weight: Any
-) -> Scores:
-    """Check scores, and take those of the rows whose weights, checked, are not 0."""
-    labels = len(table.labels)
-    if labels > 2:
-        scores = check_columns(values, name, n, table.labels)
-    else:
-        scores = check_numbers(values, name, n)
-    if sample_weight is not None:
-        scores = scores[np.asarray(sample_weight, dtype=float) > 0]
-    return Scores(scores)
 
 
 class RocAucCI(_AreaCI):
@@ -356,14 +292,14 @@ class BrierScoreCI(_LossCI):
     )
 
     @property
-    def _of_several(self) -> Trait:
+    def _trait_of_classes(self) -> Trait:
         return replace(self._measure, bounds=(0.0, 2.0))
 
     def _losses(self, positive: Array, probabilities: Array) -> Array:
         losses: Array = (probabilities - positive) ** 2
         return losses
 
-    def _losses_of(self, truth: Array, probabilities: Array) -> Array:
+    def _losses_of_classes(self, truth: Array, probabilities: Array) -> Array:
         losses: Array = ((probabilities - truth) ** 2).sum(axis=1)
         return losses
 
@@ -395,7 +331,7 @@ class LogLossCI(_LossCI):
     def _losses(self, positive: Array, probabilities: Array) -> Array:
         return _surprise(np.where(positive, probabilities, 1 - probabilities))
 
-    def _losses_of(self, truth: Array, probabilities: Array) -> Array:
+    def _losses_of_classes(self, truth: Array, probabilities: Array) -> Array:
         return _surprise(probabilities[truth] / probabilities.sum(axis=1))
 
 

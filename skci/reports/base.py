@@ -8,15 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from skci._typing import Array
-from skci._validation import as_name, check_confidence_level, check_known, in_words
+from skci._arrays import Array
+from skci._validation import as_name, check_confidence_level, check_known, join_names
 from skci.inference.critical.law import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.estimate import (
     MetricEstimate,
     decimals,
-    rows_in_words,
+    sample_size_in_words,
     warn_of_intervals,
 )
 from skci.reports.rendering import as_frame, as_html, as_latex, as_markdown, as_text
@@ -36,8 +36,8 @@ class Report(ABC):
     @property
     def _labels(self) -> dict[str, list[str]]:
         """Columns that say what each estimate is of."""
-        own = self._joint.parameters
-        return {kind: [one.labels[kind] for one in own] for kind in own[0].labels}
+        labels = [parameter.key.labels for parameter in self._joint.parameters]
+        return {column: [each[column] for each in labels] for column in labels[0]}
 
     @abstractmethod
     def to_dict(self) -> dict[str, list[Any]]:
@@ -79,21 +79,21 @@ class Report(ABC):
         return self._joint.confidence_level
 
     @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self._joint.n_samples
+    def n_samples(self) -> int | None:
+        """Number of rows; None where estimates were given."""
+        return self._joint.design.n_samples if self._joint.is_of_rows else None
 
     @property
     def n_groups(self) -> int | None:
-        """Number of groups of rows; None if each row stands for itself."""
-        return self._joint.design.n_groups
+        """Number of clusters of rows; None where rows are independent."""
+        return self._joint.design.n_groups if self._joint.is_of_rows else None
 
     @property
     def design_effects(self) -> Array:
-        """How much weights and groups add to each variance, as a factor, shape (K,).
+        """Design effect of each estimate, shape (K,).
 
-        The rows are worth as many as `n_samples` over it. It is 1 without weights and
-        groups.
+        The variance over that of a simple random sample of the same size, 1 without
+        weights and groups; the effective sample size is `n_samples` over it.
         """
         return self._joint.design_effects.copy()
 
@@ -153,10 +153,10 @@ class Report(ABC):
     @property
     def metrics(self) -> list[str]:
         """Names of the metrics, in order."""
-        return list(dict.fromkeys(own.metric for own in self._joint.parameters))
+        return list(dict.fromkeys(p.key.title for p in self._joint.parameters))
 
-    def _taken(self, findings: list[str]) -> list[str]:
-        """Say of findings from individual intervals that each is meant alone."""
+    def _qualified(self, findings: list[str]) -> list[str]:
+        """Say that findings from individual intervals hold one at a time."""
         if self._joint.simultaneous:
             return findings
         return [f"Taken alone: {finding}" for finding in findings]
@@ -180,8 +180,12 @@ class Report(ABC):
             "standard_error": self._joint.standard_errors.tolist(),
         }
 
+    @property
+    def _has_design_effects(self) -> bool:
+        return self._joint.is_of_rows and not self._joint.design.is_simple
+
     def _design_effects(self) -> dict[str, list[float]]:
-        if self._joint.design.simple:
+        if not self._has_design_effects:
             return {}
         return {"design_effect": self._joint.design_effects.tolist()}
 
@@ -230,8 +234,8 @@ class Report(ABC):
     def _drawing(self) -> dict[str, Any]:
         limits, alone = self._limits(), self._joint.individual().intervals
         return {
-            "rules": [own.rule for own in self._joint.parameters],
-            "metrics": [own.panel for own in self._joint.parameters],
+            "rules": [parameter.key.name for parameter in self._joint.parameters],
+            "metrics": [parameter.key.panel for parameter in self._joint.parameters],
             "estimates": self._joint.estimates,
             "intervals": limits,
             "individual_intervals": alone,
@@ -250,29 +254,29 @@ class Report(ABC):
     _subject = "confidence intervals"
 
     def _title(self) -> str:
-        own = self._joint.parameters
-        methods = in_words(list(dict.fromkeys(one.method for one in own)))
+        parameters = self._joint.parameters
+        methods = join_names(list(dict.fromkeys(p.method for p in parameters)))
         kind = "Joint" if self._joint.simultaneous else "Individual"
         parts = [
             f"{kind} {100 * self.confidence_level:g}% {self._subject} ({methods})",
-            rows_in_words(self._joint),
+            sample_size_in_words(self._joint),
         ]
-        if not self._joint.design.simple:
-            rows = np.array([one.counts.sum() for one in own])
-            worth = np.sort(rows / self._joint.design_effects).round()
-            ends = dict.fromkeys(f"{n:.0f}" for n in (worth[0], worth[-1]))
+        if self._has_design_effects:
+            n = np.array([p.counts.sum() for p in parameters])  # type: ignore[attr-defined]
+            effective = np.sort(n / self._joint.design_effects).round()
+            ends = dict.fromkeys(f"{n:.0f}" for n in (effective[0], effective[-1]))
             parts.append(f"effective n {' to '.join(ends)}")
         if self._joint.simultaneous:
-            parts.append(f"critical value {_believed(self.critical_value)}")
-        positive = {one.pos_label for one in own} - {None}
+            parts.append(f"critical value {_significant(self.critical_value)}")
+        positive = {parameter.pos_label for parameter in parameters} - {None}
         if len(positive) == 1 and positive != {1}:
             parts.append(f"positive label {positive.pop()}")
-        return ", ".join(parts)
+        return ", ".join(filter(None, parts))
 
     def _table(self) -> list[list[str]]:
         """Lines of text cells, the header first."""
         limits = self._limits()
-        metrics = np.array([one.metric for one in self._joint.parameters])
+        metrics = np.array([p.key.title for p in self._joint.parameters])
         digits = {
             name: decimals(limits[metrics == name], self._null) for name in self.metrics
         }
@@ -299,7 +303,7 @@ class Report(ABC):
         return {"joint interval": limits} | shown if self._joint.simultaneous else shown
 
 
-def _believed(value: CriticalValue) -> str:
+def _significant(value: CriticalValue) -> str:
     """Format a number with no more digits than its error lets believe."""
     places = 4 if value.error < 1e-4 else int(-np.log10(value.error))
     return f"{float(value):.{places}f}"

@@ -2,26 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from skci._typing import Array
-from skci._validation import check_known, check_names
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import check_contrasts, check_known, check_names, join_names
+from skci.inference.contrasts import contrast_estimate
+from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Parameter
+from skci.inference.parameter import Key
 from skci.inference.planning import power_at, rows_for_power, rows_for_width
 from skci.inference.pvalues import pvalues, step_down
-from skci.inference.ranking import Worse, in_sentences
 from skci.reports.base import Report
 from skci.reports.estimate import decimals
 from skci.reports.rendering import as_frame, as_html, as_latex, as_markdown, as_text
 
-__all__ = ["BestReport", "ContrastReport"]
+Worse = dict[str, dict[str, list[str]]]
+"""By metric and rule, the rules that it is worse than."""
+
+__all__ = ["BestReport", "ContrastReport", "ReportWithContrasts", "Worse", "sentences"]
 
 
-class ContrastReport(Report):
+class ReportWithContrasts(Report):
+    """A report whose estimates can be combined linearly."""
+
+    def contrasts(
+        self, matrix: Any, labels: Sequence[str], *, method: str | None = None
+    ) -> ContrastReport:
+        """Report linear combinations of the estimates, all at once.
+
+        Parameters
+        ----------
+        matrix : array-like of shape (C, K)
+            A row for each combination, a column for each estimate in the order of
+            ``list(report)``. The columns of a data frame must be those labels.
+        labels : sequence of C str
+            Names of the combinations, all different.
+        method : {"delta", "blurred", "score"}, optional
+            See :meth:`differences`.
+
+        Returns
+        -------
+        ContrastReport
+            Labelled ``contrast``.
+
+        Raises
+        ------
+        ValueError
+            If `matrix` is not of that shape or has a row of zeros, or `labels` does not
+            fit it.
+
+        Examples
+        --------
+        >>> from skci import confusion_matrix_report
+        >>> matrix = [[50, 10], [15, 25]]
+        >>> report = confusion_matrix_report(matrix, metrics=["precision", "recall"])
+        >>> print(report.contrasts([[1, -1]], ["precision - recall"]))
+        Joint 95% confidence intervals of contrasts (blurred), n = 100, ...1.9600
+        <BLANKLINE>
+        contrast            estimate  joint interval  p-value
+        -----------------------------------------------------
+        precision - recall  0.09      [-0.13, 0.30]   0.34
+        """
+        rows, names = check_contrasts(matrix, labels, list(self))
+        if method is not None:
+            check_method(method)
+        contrasts = [
+            (Key(contrast=name), {int(k): float(row[k]) for k in np.flatnonzero(row)})
+            for row, name in zip(rows, names, strict=True)
+        ]
+        return ContrastReport(
+            contrast_estimate(self._joint, contrasts, method=method),
+            subject="confidence intervals of contrasts",
+        )
+
+
+class ContrastReport(ReportWithContrasts):
     """Joint confidence intervals of differences, ratios or other contrasts.
 
     A report like any other, with p-values. It is made by
@@ -34,7 +94,7 @@ class ContrastReport(Report):
     >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
     >>> report = joint_report(y, rules, metrics=["accuracy", "f1"]).differences()
     >>> report["f1", "A", "B"]
-    f1 of A - B = -0.01 [-0.11, 0.09], joint 95% interval (blurred, n = 100)
+    f1 of A - B = -0.01 [-0.13, 0.11], joint 95% interval (blurred, n = 100)
     >>> report.pvalues.shape
     (2,)
     """
@@ -122,9 +182,9 @@ class ContrastReport(Report):
         >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
         >>> pilot = joint_report(y, rules, metrics=["accuracy", "f1"]).differences()
         >>> pilot.sample_size(power=0.8, difference=0.05)
-        427
+        488
         >>> pilot.individual().sample_size(power=0.8, difference={"accuracy": 0.05})
-        414
+        429
         """
         if power is not None and half_width is None:
             return rows_for_power(self._joint, power, self._null, difference)
@@ -168,7 +228,7 @@ class ContrastReport(Report):
         >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
         >>> pilot = joint_report(y, rules, metrics="accuracy").differences()
         >>> pilot.power([100, 200, 400, 800], difference=0.05)[:, 0].round(2)
-        array([0.04, 0.31, 0.78, 0.99])
+        array([0.02, 0.26, 0.76, 0.99])
         """
         return power_at(self._joint, n_samples, self._null, difference)
 
@@ -224,19 +284,19 @@ class ContrastReport(Report):
         """
         if "first" in self._labels:
             kind = "subgroup" if "rule" in self._labels else "rule"
-            return self._taken(
+            return self._qualified(
                 [
                     sentence
                     for metric, worse in self._worse().items()
-                    for sentence in in_sentences(metric, worse, kind)
+                    for sentence in sentences(metric, worse, kind)
                 ]
             )
-        said = [
-            f"{own} is {'above' if own.estimate > self._null else 'below'} 0."
-            for own, differs in zip(self._joint.parameters, self._differ(), strict=True)
+        findings = [
+            f"{p} is {'above' if p.estimate > self._null else 'below'} 0."
+            for p, differs in zip(self._joint.parameters, self._differ(), strict=True)
             if differs
         ]
-        return self._taken(said or ["No contrast is shown to differ from 0."])
+        return self._qualified(findings or ["No contrast is shown to differ from 0."])
 
     def _differ(self) -> list[bool]:
         """Which contrasts are shown to differ from none."""
@@ -248,16 +308,21 @@ class ContrastReport(Report):
 
     def _worse(self) -> Worse:
         """Find the rules, or subgroups, that are worse by difference or ratio."""
-        own = self._joint.parameters
-        sides = ("first", "second")
-        names = dict.fromkeys(one.labels[side] for side in sides for one in own)
-        panels = [_compared_on(one) for one in own]
-        worse: Worse = {panel: {name: [] for name in names} for panel in panels}
-        for one, panel, differs in zip(own, panels, self._differ(), strict=True):
+        names: dict[str, None] = {}
+        worse: Worse = {}
+        compared = []
+        for parameter in self._joint.parameters:
+            first, _, second = parameter.key.compared or ("", "", "")
+            compared.append((first, second, parameter, _compared_on(parameter.key)))
+            names |= {first: None, second: None}
+        for *_, panel in compared:
+            worse[panel] = {name: [] for name in names}
+        for (better, other, parameter, panel), differs in zip(
+            compared, self._differ(), strict=True
+        ):
             if differs:
-                above = one.estimate > self._null
-                better, other = (one.labels[side] for side in sides)
-                if above != (one.trait.sign > 0):
+                above = parameter.estimate > self._null
+                if above != (parameter.trait.sign > 0):
                     better, other = other, better
                 worse[panel][other].append(better)
         return worse
@@ -281,7 +346,7 @@ class ContrastReport(Report):
     def _drawing(self) -> dict[str, Any]:
         panels = ["contrasts"] * len(self)
         if "metric" in self._labels:
-            panels = [own.panel for own in self._joint.parameters]
+            panels = [p.key.panel for p in self._joint.parameters]
         return super()._drawing() | {"metrics": panels, "reference": self._null}
 
     def _table(self) -> list[list[str]]:
@@ -297,9 +362,22 @@ class ContrastReport(Report):
         return {name: limits}
 
 
-def _compared_on(own: Parameter) -> str:
+def _compared_on(key: Key) -> str:
     """Name what a difference is on: the metric; of subgroups that of one rule."""
-    return f"{own.panel} of {own.labels['rule']}" if "rule" in own.labels else own.panel
+    rule = key.labels.get("rule")
+    return f"{key.panel} of {rule}" if rule else key.panel
+
+
+def sentences(
+    metric: str, worse: dict[str, list[str]], kind: str = "rule"
+) -> list[str]:
+    """Say which rules, or what else, are worse than which on a metric."""
+    found = [
+        f"On {metric}, {rule} is worse than {join_names(others)}."
+        for rule, others in worse.items()
+        if others
+    ]
+    return found or [f"On {metric}, no {kind} is shown to differ from another."]
 
 
 @dataclass(frozen=True, eq=False)

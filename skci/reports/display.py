@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array
 
-__all__ = ["ConfidenceIntervalDisplay"]
+__all__ = ["ConfidenceBandDisplay", "ConfidenceIntervalDisplay"]
 
 
 # Okabe and Ito's palette, safe for the colour blind.
@@ -216,3 +216,186 @@ def pyplot() -> Any:
 
 def _wrapped(name: str) -> str:
     return textwrap.fill(name, _LINE) or name
+
+
+class ConfidenceBandDisplay:
+    """A curve with its confidence band.
+
+    The dots are the estimates at the thresholds and the fine rectangles around them
+    their two intervals. The shaded band joins each rectangle to the next by straight
+    lines: where all rectangles hold their points, it holds the whole line from one true
+    point to the next. Made by ``CurveReport.plot``.
+
+    Parameters
+    ----------
+    metrics : sequence of two str
+        Of the horizontal axis and of the vertical one.
+    thresholds : array of shape (T,)
+        Increasing; they are kept with the points, not drawn.
+    points : array of shape (T, 2)
+        Estimates of both metrics.
+    intervals : array of shape (T, 2, 2)
+        Lower and upper limit of both metrics.
+    confidence_level : float
+    simultaneous : bool, default=True
+        Whether all intervals cover at once.
+    ends : array of shape (2, 2), optional
+        Points that the curve runs between whatever the score is: the corners of a ROC
+        curve. The line between them is that of chance.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        After :meth:`plot`.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skci import roc_report
+    >>> y = [0] * 40 + [1] * 40
+    >>> report = roc_report(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    >>> report.plot().ax_.get_xlabel()
+    'false positive rate'
+    """
+
+    def __init__(
+        self,
+        *,
+        metrics: Sequence[str],
+        thresholds: Array,
+        points: Array,
+        intervals: Array,
+        confidence_level: float,
+        simultaneous: bool = True,
+        ends: Array | None = None,
+    ) -> None:
+        self.metrics = metrics
+        self.thresholds = thresholds
+        self.points = points
+        self.intervals = intervals
+        self.confidence_level = confidence_level
+        self.simultaneous = simultaneous
+        self.ends = ends
+
+    def plot(self, *, ax: Any = None) -> ConfidenceBandDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure is made if not given.
+
+        Returns
+        -------
+        ConfidenceBandDisplay
+            Itself, with ``ax_`` and ``figure_``.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        given = ax is not None
+        if not given:
+            _, ax = pyplot().subplots(figsize=(4.4, 4.8), layout="constrained")
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        self._plot_curve()
+        self._plot_band()
+        self._plot_chance()
+        across, up = (name.replace("_", " ") for name in self.metrics)
+        ax.set(xlabel=across, xlim=_EDGES, xticks=_TICKS)
+        ax.set(ylabel=up, ylim=_EDGES, yticks=_TICKS, aspect="equal")
+        ax.grid(alpha=0.3)
+        ax.spines[["top", "right"]].set_visible(False)
+        if given:  # where there is room for a legend is not known
+            ax.legend()
+        else:
+            self.figure_.legend(loc="outside lower center", ncols=3, frameon=False)
+        return self
+
+    def _plot_curve(self) -> None:
+        colour = COLOURS[0]
+        self.ax_.plot(
+            *self.points.T,
+            "o-",
+            color=colour,
+            markerfacecolor="white",
+            markersize=4,
+            label="estimate",
+        )
+        if self.ends is not None:
+            first, last = self.ends[::-1]
+            for leg in ([first, self.points[0]], [self.points[-1], last]):
+                self.ax_.plot(*np.transpose(leg), color=colour, zorder=1.9)
+
+    def _plot_chance(self) -> None:
+        if self.ends is not None:
+            self.ax_.plot(
+                *self.ends.T,
+                color="0.35",
+                linewidth=0.8,
+                linestyle="--",
+                zorder=1.8,
+                label="chance",
+            )
+
+    def _plot_band(self) -> None:
+        from matplotlib.patches import PathPatch, Polygon
+        from matplotlib.path import Path
+
+        boxes = [_corners(*intervals) for intervals in self.intervals]
+        around = boxes
+        if self.ends is not None:
+            around = [self.ends[1:], *boxes, self.ends[:1]]
+        hulls = [
+            Path(hull, closed=True)
+            for pair in zip(around, [*around[1:], around[-1]], strict=True)
+            if len(hull := _hull(np.concatenate(pair))) > 3
+        ]
+        kind = "joint" if self.simultaneous else "individual"
+        level = f"{100 * self.confidence_level:g}%"
+        self.ax_.add_patch(
+            PathPatch(
+                Path.make_compound_path(*hulls),
+                facecolor=COLOURS[0],
+                alpha=0.18,
+                linewidth=0,
+                label=f"{kind} {level} band",
+            )
+        )
+        for box in boxes:
+            self.ax_.add_patch(
+                Polygon(
+                    box, fill=False, edgecolor=COLOURS[0], alpha=0.25, linewidth=0.6
+                )
+            )
+
+
+_EDGES = (-0.03, 1.03)
+_TICKS = np.linspace(0, 1, 6)
+
+
+def _corners(across: Array, up: Array) -> Array:
+    """List the corners of a rectangle counterclockwise, shape (4, 2)."""
+    (left, right), (low, high) = across, up
+    return np.array([[left, low], [right, low], [right, high], [left, high]])
+
+
+def _hull(points: Array) -> Array:
+    """Find the corners of the convex hull counterclockwise, by Andrew's chain."""
+    ordered = np.unique(points, axis=0)
+    sides = []
+    for way in (ordered, ordered[::-1]):
+        side: list[Array] = []
+        for point in way:
+            while len(side) > 1 and _turn(side[-2], side[-1], point) <= 0:
+                side.pop()
+            side.append(point)
+        sides += side[:-1]
+    return np.array([*sides, *sides[:1]])
+
+
+def _turn(a: Array, b: Array, c: Array) -> float:
+    """Twice the area of a triangle, positive if it is counterclockwise."""
+    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from numbers import Real
 from types import FrameType
 from typing import Any, NamedTuple
@@ -14,18 +14,18 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from skci._validation import check_alternative, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
-from skci.inference.design import Design
-from skci.inference.intervals.methods import refusal
+from skci.inference.intervals.methods import GENERAL_SMOOTHING_METHODS, refusal
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import ENOUGH, ENOUGH_GROUPS, ENOUGH_ROWS, Parameter
+from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.pvalues import Alternative, pvalue
 
 __all__ = [
     "ConfidenceInterval",
     "MetricEstimate",
     "decimals",
-    "jointly",
+    "sample_size_in_words",
     "warn_of_intervals",
+    "warn_of_undefined",
 ]
 
 
@@ -102,12 +102,16 @@ class MetricEstimate(float):
         return self._joint, self._position
 
     @property
+    def _parameter(self) -> Parameter:
+        return self._joint.parameters[self._position]
+
+    @property
     def metric(self) -> str:
-        return self._joint.parameters[self._position].metric
+        return self._parameter.key.title
 
     @property
     def rule(self) -> str:
-        return self._joint.parameters[self._position].rule
+        return self._parameter.key.name
 
     @property
     def low(self) -> float:
@@ -132,16 +136,18 @@ class MetricEstimate(float):
 
     @property
     def method(self) -> str:
-        return self._joint.parameters[self._position].method
+        return self._parameter.method
 
     @property
-    def n_samples(self) -> int:
-        own = self._joint.parameters[self._position]
-        return self._joint.design.n_rows(own.sees)
+    def n_samples(self) -> int | None:
+        parameter = self._parameter
+        if not isinstance(parameter, TableParameter):
+            return None
+        return self._joint.design.n_rows(parameter.units)
 
     @property
     def n_groups(self) -> int | None:
-        return self._joint.design.n_groups
+        return self._joint.design.n_groups if self._joint.is_of_rows else None
 
     @property
     def design_effect(self) -> float:
@@ -208,12 +214,12 @@ class MetricEstimate(float):
         >>> round(score.pvalue(0.78), 2) > 0.05
         True
         """
-        own = self._joint.parameters[self._position]
-        low, high = own.trait.bounds
+        parameter = self._parameter
+        low, high = parameter.trait.bounds
         if not (isinstance(null, Real) and low <= null <= high):
             raise ValueError(
                 f"null must be a number in the range [{low:g}, {high:g}] of "
-                f"{own}, got {null!r}"
+                f"{parameter}, got {null!r}"
             )
         check_alternative(alternative)
         warn_of_intervals(self._joint, [self._position])
@@ -229,20 +235,23 @@ class MetricEstimate(float):
         kind = f"joint {level}" if len(self._joint.parameters) > 1 else level
         if not self._joint.simultaneous:
             kind = level
-        own = self._joint.parameters[self._position]
-        name = own if own.view is None else self.metric  # a contrast is of something
-        rows = rows_in_words(self._joint, self.n_samples)
-        return f"{name} = {self}, {kind} interval ({self.method}, {rows})"
+        key = self._parameter.key
+        name = key if key.is_contrast else self.metric
+        size = sample_size_in_words(self._joint, self.n_samples)
+        about = ", ".join(filter(None, [self.method, size]))
+        return f"{name} = {self}, {kind} interval ({about})"
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)
 
 
-def rows_in_words(joint: JointEstimate, n_samples: int | None = None) -> str:
-    """Say how many rows there are, or are seen, and in how many groups."""
+def sample_size_in_words(joint: JointEstimate, n_samples: int | None = None) -> str:
+    """Write the number of rows, in the data or in a table, and of groups."""
+    if not joint.is_of_rows:
+        return ""
     number = joint.design.n_groups
     groups = f" in {number} group{'s' if number > 1 else ''}" if number else ""
-    n = joint.n_samples if n_samples is None else n_samples
+    n = joint.design.n_samples if n_samples is None else n_samples
     return f"n = {n}{groups}"
 
 
@@ -267,89 +276,41 @@ def decimals(intervals: Any, null: float | None = None) -> int:
 # --------------------------------------------------------------------------------------
 
 
-def jointly(
-    parameters: Iterable[Parameter],
-    design: Design,
-    confidence_level: float,
-    random_state: int | None = None,
-) -> JointEstimate:
-    """Estimate parameters on the same rows, and warn of those that are undefined."""
-    joint = JointEstimate(
-        tuple(parameters), design, confidence_level, random_state=random_state
-    )
-    _warn_of_undefined(joint)
-    return joint
-
-
-def _warn_of_undefined(joint: JointEstimate) -> None:
-    """Warn of measures that are not defined at their tables."""
-    undefined = [k for k, own in enumerate(joint.parameters) if not own.defined]
+def warn_of_undefined(joint: JointEstimate) -> None:
+    """Warn of measures that are undefined on the data."""
+    undefined = np.flatnonzero(joint.is_undefined).tolist()
     if undefined:
         _warn(
-            f"{_labels(joint, undefined)}: undefined, a division of zero by zero; the "
+            f"{_names(joint, undefined)}: undefined, a division of zero by zero; the "
             "interval is the whole range",
             UndefinedMetricWarning,
         )
-    pairs = enumerate(joint.parameters)
-    partly = [k for k, own in pairs if own.defined and any(own.slack)]
+    partly = [
+        k for k, parameter in enumerate(joint.parameters) if any(parameter.extension)
+    ]
     if partly:
         _warn(
-            f"{_labels(joint, partly)}: undefined for some of the classes, a division "
-            "of zero by zero; the interval leaves their values open",
+            f"{_names(joint, partly)}: undefined for some of the classes, a division "
+            "of zero by zero; the interval is extended for their unknown values",
             UndefinedMetricWarning,
         )
 
 
 def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
     """Warn of intervals that are the whole range or rest on too few rows."""
-    flags = joint.degenerate.tolist()
-    degenerate = [k for k in positions if flags[k]]
+    degenerate = [k for k in positions if joint.is_degenerate[k]]
     if degenerate:
         whole = [k for k in degenerate if not joint.usable[k]]
         _warn_degenerate(joint, whole, "the interval is the whole range")
         blurred = [k for k in degenerate if joint.usable[k]]
         _warn_degenerate(joint, blurred, "the interval rests on the blurring alone")
-    own = joint.parameters
-    if joint.design.clusters is not None:
-        told = joint.n_informative.tolist()
-        lone = [k for k in positions if own[k].defined and told[k] < ENOUGH_GROUPS]
-        if lone:
-            _warn(
-                f"{_labels(joint, lone)}: fewer than {ENOUGH_GROUPS} groups tell of it "
-                "(unequal ones count for fewer), too few to know a variance well; the "
-                "interval may be too short",
-                SmallSampleWarning,
-            )
-    heavy = [k for k in positions if own[k].defined and joint.sampling.is_heavy(own[k])]
-    if heavy:
-        _warn(
-            f"{_labels(joint, heavy)}: unequal weights leave rows that are worth fewer "
-            f"than {ENOUGH_ROWS} equal ones, too few to know a variance well; "
-            "intervals may be too short",
-            SmallSampleWarning,
-        )
-    few = [k for k in positions if own[k].defined and own[k].has_few]
-    if few:
-        _warn(
-            f"{_labels(joint, few)}: fewer than {ENOUGH_ROWS} rows of one label, "
-            "too few to know the variance of an area well",
-            SmallSampleWarning,
-        )
-    scarce = [k for k in positions if own[k].defined and joint.sees_few(k)]
-    if scarce:
-        _warn(
-            f"{_labels(joint, scarce)}: fewer than {ENOUGH_GROUPS} rows, too few to "
-            "know a variance well; the interval may be too short",
-            SmallSampleWarning,
-        )
-    small = [k for k in positions if own[k].defined and own[k].is_small]
-    if small:
-        _warn(
-            f"{_labels(joint, small)}: fewer than {ENOUGH} successes or {ENOUGH} "
-            "failures, too few for the normal approximation"
-            f"{_remedy(joint, small)}",
-            SmallSampleWarning,
-        )
+    reasons: dict[str, list[int]] = {}
+    for k in positions:
+        for reason in joint.sampling.small_sample_reasons(k):
+            reasons.setdefault(reason, []).append(k)
+    for reason, named in reasons.items():
+        remedy = _remedy(joint, named) if "normal approximation" in reason else ""
+        _warn(f"{_names(joint, named)}: {reason}{remedy}", SmallSampleWarning)
 
 
 def _warn_degenerate(
@@ -357,24 +318,26 @@ def _warn_degenerate(
 ) -> None:
     if positions:
         _warn(
-            f"{_labels(joint, positions)}: these rows show no variance, so that "
+            f"{_names(joint, positions)}: the estimated variance is zero, so that "
             f"{consequence}{_remedy(joint, positions)}",
             DegenerateVarianceWarning,
         )
 
 
 def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
-    """Name a method that rests on no estimated variance and serves all of them."""
-    own = joint.parameters
-    if any(own[k].smoothed for k in positions):
+    """Suggest a method that relies on no estimated variance and serves all of them."""
+    parameters = joint.parameters
+    if any(parameters[k].interval_method.smooths for k in positions):
         return ""
-    for method in ("score", "plus-four"):
-        if not any(refusal(method, one.trait) for one in own):
+    for method in GENERAL_SMOOTHING_METHODS:
+        if not any(
+            refusal(method, p.trait, table=joint.is_of_rows) for p in parameters
+        ):
             return f"; consider method={method!r}"
     return ""
 
 
-def _labels(joint: JointEstimate, positions: Any) -> str:
+def _names(joint: JointEstimate, positions: Any) -> str:
     return ", ".join(str(joint.parameters[k]) for k in positions)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,24 +11,32 @@ import numpy as np
 from skci._validation import (
     as_name,
     check_choice,
-    check_contrasts,
     check_known,
     check_names,
-    in_words,
+    join_names,
 )
-from skci.inference.contrasts import against, combination, pairs
+from skci.inference.contrasts import Contrast, against, contrast_estimate, pairs
 from skci.inference.intervals.methods import check_method
-from skci.inference.parameter import OWN_LABELS
+from skci.inference.parameter import Key
 from skci.inference.planning import rows_for_width
-from skci.inference.ranking import Worse, compact_letters, in_sentences, with_the_best
-from skci.reports.base import Report
-from skci.reports.contrasts import BestReport, ContrastReport
+from skci.inference.ranking import (
+    compact_letters,
+    compare_with_best,
+    pairwise_differences,
+)
+from skci.reports.contrasts import (
+    BestReport,
+    ContrastReport,
+    ReportWithContrasts,
+    Worse,
+    sentences,
+)
 from skci.reports.estimate import warn_of_intervals
 
 __all__ = ["JointReport"]
 
 
-class JointReport(Report):
+class JointReport(ReportWithContrasts):
     """Joint confidence intervals of several measures of several rules.
 
     It is made by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` or
@@ -46,13 +55,13 @@ class JointReport(Report):
     >>> from skci import confusion_matrix_report
     >>> report = confusion_matrix_report([[50, 10], [15, 25]], metrics=["f1", "mcc"])
     >>> report["y_pred", "f1"]
-    f1 = 0.67 [0.51, 0.82], joint 95% interval (blurred, n = 100)
+    f1 = 0.67 [0.50, 0.83], joint 95% interval (blurred, n = 100)
     """
 
     @property
     def rules(self) -> list[str]:
         """Names of the rules, in order."""
-        return list(dict.fromkeys(own.rule for own in self._joint.parameters))
+        return list(dict.fromkeys(p.key.name for p in self._joint.parameters))
 
     def select(
         self,
@@ -94,9 +103,14 @@ class JointReport(Report):
             kept[kind] = check_names(names, list(dict.fromkeys(known[kind])), kind)
         return JointReport(
             self._joint.select(
-                k
-                for k, own in enumerate(self._joint.parameters)
-                if all(own.labels[kind] in names for kind, names in kept.items())
+                [
+                    k
+                    for k, parameter in enumerate(self._joint.parameters)
+                    if all(
+                        parameter.key.labels[kind] in names
+                        for kind, names in kept.items()
+                    )
+                ]
             )
         )
 
@@ -117,7 +131,7 @@ class JointReport(Report):
             "individual_low": alone[:, 0].tolist(),
             "individual_high": alone[:, 1].tolist(),
             **self._design_effects(),
-            "method": [one.method for one in self._joint.parameters],
+            "method": [parameter.method for parameter in self._joint.parameters],
         }
 
     # ----------------------------------------------------------------------------------
@@ -150,28 +164,31 @@ class JointReport(Report):
         check_choice(by, ("intervals", "differences"), "by")
         if len(self.rules) < 2:
             return []
-        apart = by == "intervals"
-        worse = self._apart() if apart else self.differences()._worse()
-        said = []
-        for panel, rows in self._panels().items():
-            said += in_sentences(panel, worse.get(panel, {}))
+        by_intervals = by == "intervals"
+        worse = self._separated() if by_intervals else self.differences()._worse()
+        findings = []
+        for panel, positions in self._panels().items():
+            findings += sentences(panel, worse.get(panel, {}))
             undefined = [
-                self._joint.parameters[k].rule for k in rows if self._joint.undefined[k]
+                self._joint.parameters[k].key.name
+                for k in positions
+                if self._joint.is_undefined[k]
             ]
             if undefined:
-                said.append(f"{panel} is undefined for {in_words(undefined)}.")
-        return self._taken(said)
+                findings.append(f"{panel} is undefined for {join_names(undefined)}.")
+        return self._qualified(findings)
 
-    def _apart(self) -> Worse:
+    def _separated(self) -> Worse:
         """Find the rules whose intervals lie wholly on the better side."""
         limits = self._limits()
         worse: Worse = {}
-        for panel, rows in self._panels().items():
-            own = [self._joint.parameters[k] for k in rows]
-            low, high = np.sort(own[0].trait.sign * limits[rows], axis=1).T
+        for panel, positions in self._panels().items():
+            names = [self._joint.parameters[k].key.name for k in positions]
+            sign = self._joint.parameters[positions[0]].trait.sign
+            low, high = np.sort(sign * limits[positions], axis=1).T
             worse[panel] = {
-                one.rule: [own[j].rule for j in np.flatnonzero(low > reached)]
-                for one, reached in zip(own, high, strict=True)
+                name: [names[j] for j in np.flatnonzero(low > limit)]
+                for name, limit in zip(names, high, strict=True)
             }
         return worse
 
@@ -302,17 +319,16 @@ class JointReport(Report):
         >>> report.gaps()["y_pred", "accuracy", "north", "south"].low > 0
         True
         """
-        kinds = [kind for kind in self._labels if kind not in OWN_LABELS]
-        if not kinds:
+        columns = [name for name, _ in self._joint.parameters[0].key.subgroup]
+        if not columns:
             raise ValueError(
                 f"gaps needs a report with by=, got one labelled {list(self._labels)}"
             )
         if control is not None:
-            own = self._joint.parameters
-            names = dict.fromkeys(", ".join(one.subgroup.values()) for one in own)
+            names = dict.fromkeys(_subgroup(p.key) for p in self._joint.parameters)
             control = as_name(control)
             check_known(control, list(names), "control")
-        return self._compared(kinds, control, metrics, scale, method, adjust)
+        return self._compared(columns, control, metrics, scale, method, adjust)
 
     def _compared(
         self,
@@ -323,107 +339,58 @@ class JointReport(Report):
         method: str | None,
         adjust: str,
     ) -> ContrastReport:
-        """Compare estimates whose labels of some kinds differ, and no others."""
+        """Compare estimates that differ in the rule, or in the subgroup, only."""
         check_choice(scale, ("difference", "ratio"), "scale")
         check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
         if method is not None:
             check_method(method)
         kept = check_names(metrics, self.metrics, "metric")
         ratio = scale == "ratio"
-        contrasts = []
-        for rows in self._alike(kinds, kept):
-            own = [self._joint.parameters[k].labels for k in rows]
-            names = [", ".join(labels[kind] for kind in kinds) for labels in own]
-            shared = {kind: own[0][kind] for kind in own[0] if kind not in kinds}
+        name_of = _rule if kinds == ["rule"] else _subgroup
+        contrasts: list[Contrast] = []
+        for positions in self._alike(name_of, kept):
+            names = [name_of(self._joint.parameters[k].key) for k in positions]
+            shared = _without(name_of, self._joint.parameters[positions[0]].key)
             chosen = pairs(names) if control is None else against(names, control)
+            sign = "/" if ratio else "-"
             contrasts += [
-                combination(
-                    self._joint,
-                    {rows[i]: 1, rows[j]: -1},
-                    {**shared, "first": names[i], "second": names[j]},
-                    ratio=ratio,
-                    method=method,
+                (
+                    replace(shared, compared=(names[i], sign, names[j])),
+                    {positions[i]: 1, positions[j]: -1},
                 )
                 for i, j in chosen
             ]
         if not contrasts:
             raise ValueError(
-                f"{scale}s need two {in_words(kinds)}s with one metric, got "
+                f"{scale}s need two {join_names(kinds)}s with one metric, got "
                 f"{list(self)}"
             )
-        joint = self._joint.simultaneous and adjust != "none"
+        simultaneous = self._joint.simultaneous and adjust != "none"
         return ContrastReport(
-            self._joint.with_parameters(contrasts, simultaneous=joint),
+            contrast_estimate(
+                self._joint,
+                contrasts,
+                ratio=ratio,
+                method=method,
+                simultaneous=simultaneous,
+            ),
             null=1.0 if ratio else 0.0,
-            stepwise=joint and adjust == "step-down",
+            stepwise=simultaneous and adjust == "step-down",
             subject=f"confidence intervals of {scale}s",
         )
 
-    def _alike(self, kinds: Sequence[str], metrics: Sequence[str]) -> list[list[int]]:
-        """Positions of estimates that differ in labels of some kinds only."""
+    def _alike(
+        self, name_of: Callable[[Key], str], metrics: Sequence[str]
+    ) -> list[list[int]]:
+        """Positions of estimates that differ in the rule, or the subgroup, only."""
         alike: dict[Any, list[int]] = {}
-        for k, own in enumerate(self._joint.parameters):
-            if own.metric in metrics:
-                key = tuple(
-                    own.labels[kind] for kind in own.labels if kind not in kinds
-                )
-                alike.setdefault((metrics.index(own.metric), key), []).append(k)
-        return [rows for (_, _), rows in sorted(alike.items(), key=lambda x: x[0][0])]
-
-    def contrasts(
-        self, matrix: Any, labels: Sequence[str], *, method: str | None = None
-    ) -> ContrastReport:
-        """Report linear combinations of the estimates, all at once.
-
-        Parameters
-        ----------
-        matrix : array-like of shape (C, K)
-            A row for each combination, a column for each estimate in the order of
-            ``list(report)``. The columns of a data frame must be those labels.
-        labels : sequence of C str
-            Names of the combinations, all different.
-        method : {"delta", "blurred", "score"}, optional
-            See :meth:`differences`.
-
-        Returns
-        -------
-        ContrastReport
-            Labelled ``contrast``.
-
-        Raises
-        ------
-        ValueError
-            If `matrix` is not of that shape or has a row of zeros, or `labels` does not
-            fit it.
-
-        Examples
-        --------
-        >>> from skci import confusion_matrix_report
-        >>> matrix = [[50, 10], [15, 25]]
-        >>> report = confusion_matrix_report(matrix, metrics=["precision", "recall"])
-        >>> print(report.contrasts([[1, -1]], ["precision - recall"]))
-        Joint 95% confidence intervals of contrasts (blurred), n = 100, ...1.9600
-        <BLANKLINE>
-        contrast            estimate  joint interval  p-value
-        -----------------------------------------------------
-        precision - recall  0.09      [-0.10, 0.28]   0.33
-        """
-        rows, names = check_contrasts(matrix, labels, list(self))
-        if method is not None:
-            check_method(method)
-        contrasts = [
-            combination(
-                self._joint,
-                {int(k): float(row[k]) for k in np.flatnonzero(row)},
-                {"contrast": label},
-                method=method,
-            )
-            for row, label in zip(rows, names, strict=True)
-        ]
-        return ContrastReport(
-            self._joint.with_parameters(contrasts),
-            subject="confidence intervals of contrasts",
-        )
+        for k, parameter in enumerate(self._joint.parameters):
+            if parameter.key.metric in metrics:
+                shared = _without(name_of, parameter.key)
+                order = metrics.index(parameter.key.metric)
+                alike.setdefault((order, shared), []).append(k)
+        ordered = sorted(alike.items(), key=lambda item: item[0][0])
+        return [positions for _, positions in ordered]
 
     def best(self, metric: str) -> BestReport:
         """Say which rules may be the best on a metric.
@@ -450,30 +417,20 @@ class JointReport(Report):
         >>> report.best("accuracy").rules
         ['A', 'C']
         """
-        rows = self._positions(metric)
-        own = [self._joint.parameters[k] for k in rows]
-        sign = own[0].trait.sign
-        compared = self._joint.with_parameters(
-            [
-                combination(
-                    self._joint,
-                    {rows[i]: sign, rows[j]: -sign},
-                    {"metric": metric, "first": own[i].rule, "second": own[j].rule},
-                )
-                for i, j in pairs(rows)
-            ]
-        )
+        positions = self._positions(metric)
+        compared = pairwise_differences(self._joint, positions)
         warn_of_intervals(compared, range(len(compared.parameters)))
-        low, high = with_the_best(len(rows), compared)
-        lowest, highest = own[0].trait.bounds
+        low, high = compare_with_best(len(positions), compared)
+        parameters = [self._joint.parameters[k] for k in positions]
+        lowest, highest = parameters[0].trait.bounds
         width = highest - lowest
         return BestReport(
             metric,
-            tuple(one.rule for one in own),
-            self._joint.estimates[rows],
+            tuple(parameter.key.name for parameter in parameters),
+            self._joint.estimates[positions],
             np.clip(np.stack([low, high], axis=1), -width, width),
             self.confidence_level,
-            own[0].trait.greater_is_better,
+            parameters[0].trait.greater_is_better,
         )
 
     def letters(
@@ -511,11 +468,10 @@ class JointReport(Report):
         --------
         best : Rules that may be the best: a narrower question, and a sharper answer.
         """
-        rows = self._positions(metric)
-        own = [self._joint.parameters[k] for k in rows]
-        merits = own[0].trait.sign * self._joint.estimates[rows]
-        order = np.argsort(-merits, kind="stable")
-        names = [own[k].rule for k in order]
+        positions = self._positions(metric)
+        sign = self._joint.parameters[positions[0]].trait.sign
+        order = np.argsort(-sign * self._joint.estimates[positions], kind="stable")
+        names = [self._joint.parameters[positions[k]].key.name for k in order]
         differ = np.zeros((len(names), len(names)), dtype=bool)
         if len(names) > 1:
             compared = self.differences(
@@ -560,16 +516,16 @@ class JointReport(Report):
         >>> matrix = [[50, 10], [15, 25]]
         >>> report = confusion_matrix_report(matrix, metrics=["accuracy", "f1"])
         >>> report.sample_size(0.05)
-        766
+        780
         >>> report.sample_size({"accuracy": 0.05})
-        397
+        408
         """
         return rows_for_width(self._joint, half_width)
 
     def _positions(self, metric: str) -> list[int]:
         """Find the estimates of a metric, which are of one subgroup."""
         check_known(metric, self.metrics, "metric")
-        panels = self._alike(["rule"], [metric])
+        panels = self._alike(_rule, [metric])
         if len(panels) > 1:
             raise ValueError(
                 f"rules are compared in one subgroup, got {len(panels)}; choose one by "
@@ -579,5 +535,20 @@ class JointReport(Report):
 
     def _panels(self) -> dict[str, list[int]]:
         """Positions of estimates whose rules are to be compared, by name."""
-        panels = self._alike(["rule"], self.metrics)
-        return {self._joint.parameters[rows[0]].panel: rows for rows in panels}
+        panels = self._alike(_rule, self.metrics)
+        return {self._joint.parameters[rows[0]].key.panel: rows for rows in panels}
+
+
+def _rule(key: Key) -> str:
+    return key.name
+
+
+def _subgroup(key: Key) -> str:
+    return ", ".join(name for _, name in key.subgroup)
+
+
+def _without(name_of: Callable[[Key], str], key: Key) -> Key:
+    """Key without the rule, or without the subgroup."""
+    if name_of is _subgroup:
+        return replace(key, subgroup=())
+    return replace(key, rule="", sample="")

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 from scipy.stats import qmc
 
-from skci._typing import Array
+from skci._arrays import Array
 
 __all__ = ["Model", "Table", "both_exceed", "factor", "points"]
 

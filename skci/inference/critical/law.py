@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.exceptions import CriticalValueWarning
 from skci.inference.critical.exceedances import Model, both_exceed, factor, points
 

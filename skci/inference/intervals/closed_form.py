@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.inference.intervals.statistic import Samples
 
 __all__ = ["as_tversky", "tversky_limits"]
@@ -48,12 +48,12 @@ _MARGIN = 0.01  # relative distance of a guess from the ends of its bracket
 
 
 def as_tversky(functional: Any) -> Array | None:
-    """Coefficients of a Tversky ratio, from ``functional.ratio``; None for others.
+    """Coefficients of a Tversky ratio; None for other functionals.
 
     The rows are numerator, denominator, and cost of a miss relative to the costlier
     kind: 1 in X, r in Y, 0 elsewhere.
     """
-    ratio = getattr(functional, "ratio", None)
+    ratio = functional.linear_fractional
     if ratio is None:
         return None
     cells = list(zip(*ratio, strict=True))

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import stats
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.inference.intervals.score import score_limits, score_roots
-from skci.measures.functional import Functional, rarest
+from skci.measures.functional import Functional
 from skci.measures.registry import EDGE, LOGIT, Trait
 
 __all__ = [
+    "GENERAL_SMOOTHING_METHODS",
     "METHODS",
     "IntervalMethod",
     "Task",
@@ -31,17 +32,31 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Task:
-    """One interval to compute."""
+    """One interval to compute.
+
+    Parameters
+    ----------
+    trait : Trait
+    estimate : float
+    standard_error : float
+        Standard error of the estimate, blurring included where the method blurs.
+    rarer_class : float
+        Effective number of rows in the rarer class of an area under a curve.
+    functional : Functional, optional
+        For methods that need a table.
+    counts : array of shape (m,), optional
+        Counts of the cells of the table.
+    design_effect : float, default=1
+        Variance over that of a simple random sample of the same size.
+    """
 
     trait: Trait
-    functional: Functional
-    counts: Array
-    """Counts of the cells of the own table, shape (m,)."""
     estimate: float
     standard_error: float
-    """Of the estimate; the blurring included where the method blurs."""
+    rarer_class: float = 0.0
+    functional: Functional = None  # type: ignore[assignment]
+    counts: Array = None  # type: ignore[assignment]
     design_effect: float = 1.0
-    """Rows behind the estimate over rows that they are worth."""
 
 
 def wald(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, float]]:
@@ -66,8 +81,7 @@ def logit(tasks: Sequence[Task], crit: float, z: float) -> list[tuple[float, flo
     limits = []
     for task in tasks:
         if min(task.estimate, 1 - task.estimate) <= EDGE:
-            rows = rarest(task.functional) / task.design_effect
-            reach = crit**2 / (rows + crit**2)
+            reach = crit**2 / (task.rarer_class + crit**2)
             limits.append((1 - reach, 1.0) if task.estimate > 0.5 else (0.0, reach))
             continue
         half = crit * task.standard_error * LOGIT.slope(task.estimate)
@@ -273,30 +287,45 @@ class IntervalMethod:
         upper, if not above) is at a null; negative if the null is on the other side of
         the estimate. For methods that know it without a search, or whose limits are
         not alike on both sides.
-    blurred : bool
-        Whether the covariance gains the blurring term.
-    weighs : bool
-        Whether it serves rows of unequal weight and clusters of rows.
-    smooths : bool
-        Whether rows are added to the own table before the influence values are taken.
-        Then the variance is never zero and never undefined.
+    variance : {"observed", "blurred", "smoothed"}
+        Variance it needs: that of the influence values at the observed table, with the
+        blurring added, or that of the influence values at the table with pseudo-counts,
+        which is never zero and never undefined.
+    needs_table : bool
+        Whether it needs the table of counts, and not only estimate and standard error.
+    needs_simple_sample : bool
+        Whether it needs independent rows of equal weight.
     """
 
     limits: Callable[[Sequence[Task], float, float], list[tuple[float, float]]]
     applies: Callable[[Trait], bool] = _any
     need: str = ""
     root: Callable[[Task, float, bool], float] | None = None
-    blurred: bool = False
-    weighs: bool = True
-    smooths: bool = True
+    variance: Literal["observed", "blurred", "smoothed"] = "smoothed"
+    needs_table: bool = True
+    needs_simple_sample: bool = False
+
+    @property
+    def smooths(self) -> bool:
+        """Whether it linearises at a table with pseudo-counts."""
+        return self.variance == "smoothed"
+
+    @property
+    def blurs(self) -> bool:
+        """Whether it adds the blurring to the variance."""
+        return self.variance == "blurred"
 
 
 METHODS: dict[str, IntervalMethod] = {
-    "delta": IntervalMethod(wald, smooths=False),
-    "logit": IntervalMethod(logit, _is_share, "a range from 0 to 1", smooths=False),
-    "blurred": IntervalMethod(
-        wald, _blurs, "a measure of labels", blurred=True, smooths=False
+    "delta": IntervalMethod(wald, variance="observed", needs_table=False),
+    "logit": IntervalMethod(
+        logit,
+        _is_share,
+        "a range from 0 to 1",
+        variance="observed",
+        needs_table=False,
     ),
+    "blurred": IntervalMethod(wald, _blurs, "a measure of labels", variance="blurred"),
     "plus-four": IntervalMethod(
         plus_four, _has_plus_four, "a measure that shrinking does not distort"
     ),
@@ -306,38 +335,65 @@ METHODS: dict[str, IntervalMethod] = {
         "a smooth measure of the labels of one target",
         score_root,
     ),
-    "wilson": IntervalMethod(wilson, _is_proportion, "a proportion", weighs=False),
+    "wilson": IntervalMethod(
+        wilson, _is_proportion, "a proportion", needs_simple_sample=True
+    ),
     "agresti-coull": IntervalMethod(
-        agresti_coull, _is_proportion, "a proportion", weighs=False
+        agresti_coull, _is_proportion, "a proportion", needs_simple_sample=True
     ),
     "clopper-pearson": IntervalMethod(
         clopper_pearson,
         _is_proportion,
         "a proportion",
         clopper_pearson_root,
-        weighs=False,
+        needs_simple_sample=True,
     ),
     "jeffreys": IntervalMethod(
-        jeffreys, _is_proportion, "a proportion", jeffreys_root, weighs=False
+        jeffreys,
+        _is_proportion,
+        "a proportion",
+        jeffreys_root,
+        needs_simple_sample=True,
     ),
 }
 """Every interval method by its name."""
 
+GENERAL_SMOOTHING_METHODS = ("score", "plus-four")
+"""Methods that rely on no estimated variance and serve more than proportions."""
 
-def refusal(method: str, trait: Trait, where: str = "") -> str | None:
-    """Say why a method cannot serve a measure, and which can; None if it can."""
-    if METHODS[method].applies(trait):
+
+def refusal(
+    method: str, trait: Trait, where: str = "", *, table: bool = True
+) -> str | None:
+    """Say why a method cannot serve a measure, and which can; None if it can.
+
+    Parameters
+    ----------
+    method : str
+    trait : Trait
+    where : str
+        What to add to the reason.
+    table : bool
+        Whether there is a table of counts.
+    """
+
+    def serves(other: IntervalMethod) -> bool:
+        return other.applies(trait) and (table or not other.needs_table)
+
+    if serves(METHODS[method]):
         return None
-    others = [name for name, other in METHODS.items() if other.applies(trait)]
-    return (
-        f"method={method!r} needs {METHODS[method].need}, which {trait.name!r} is "
-        f"not{where}; use one of {others}"
-    )
+    others = [name for name, other in METHODS.items() if serves(other)]
+    need = f"{METHODS[method].need}, which {trait.name!r} is not{where}"
+    if METHODS[method].applies(trait):
+        need = f"a table of counts, which there is none of for {trait.name!r}"
+    return f"method={method!r} needs {need}; use one of {others}"
 
 
-def check_serves(method: str, trait: Trait, where: str = "") -> None:
-    """Check that a method can serve a measure."""
-    reason = refusal(method, trait, where)
+def check_serves(
+    method: str, trait: Trait, where: str = "", *, table: bool = True
+) -> None:
+    """Check that a method can serve a measure; see `refusal`."""
+    reason = refusal(method, trait, where, table=table)
     if reason:
         raise ValueError(reason)
 

@@ -30,7 +30,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.inference.intervals.statistic import Samples, normalise
 from skci.measures.functional import Functional
 from skci.measures.registry import EDGE

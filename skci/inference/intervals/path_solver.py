@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.inference.intervals.path import (
     Batch,
     PathPoint,

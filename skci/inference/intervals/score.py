@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._typing import Array
+from skci._arrays import Array
 from skci.inference.intervals.closed_form import as_tversky, tversky_limits
 from skci.inference.intervals.path import Problem
 from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
@@ -53,8 +53,8 @@ def score_limits(
     ----------
     functionals : sequence of J callables
         Each gives value and influence values at positive weights p of shape (..., m).
-        Equal ones are evaluated together if they are hashable. An attribute ``ratio``,
-        the coefficients as a ratio of linear forms, makes the closed form available.
+        Equal ones are evaluated together if they are hashable. The attribute
+        ``linear_fractional`` makes the closed form available.
     counts : array of shape (J, m)
         Counts of all possible cells, empty ones included.
     crit : array of shape (J,)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import rel_entr
 
-from skci._typing import Array
+from skci._arrays import Array
 
 __all__ = ["Samples", "Statistic", "improved", "normalise", "pearson", "smooth"]
 

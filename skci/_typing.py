@@ -1,9 +1,0 @@
-"""Types that every module uses."""
-
-from typing import Any
-
-from numpy.typing import NDArray
-
-__all__ = ["Array"]
-
-Array = NDArray[Any]
