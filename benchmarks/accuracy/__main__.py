@@ -14,7 +14,7 @@ import warnings
 from benchmarks.accuracy import critical_values, intervals, oracles, peers
 from benchmarks.accuracy.textbook import TEXTBOOK
 from benchmarks.common.command import page_folder, parser, sizes
-from benchmarks.common.pages import Section, show, write_page, yes
+from benchmarks.common.pages import Row, Section, show, write_page, yes
 from benchmarks.common.peers import installed, r_version
 from skci.measures.registry import MEASURES
 
@@ -68,12 +68,11 @@ def main() -> int:
         *intervals.closed_forms(size),
         *intervals.score_intervals(size),
     ]
-    check_table = [_CHECK_HEADER, *map(check_line, checks)]
-    sections = [Section("Oracles", _ORACLES, [check_table])]
+    sections = [Section("Oracles", _ORACLES, [[*map(check_row, checks)]])]
     show(*sections)
     mistakes = list(peers.mistakes(peer_size))
-    mistake_table = [_MISTAKE_HEADER, *map(mistake_line, mistakes)]
-    sections.append(Section("Mistakes in other software", _MISTAKES, [mistake_table]))
+    table = [*map(mistake_row, mistakes)]
+    sections.append(Section("Mistakes in other software", _MISTAKES, [table]))
     summary = " ".join(
         [
             f"{sum(check.holds for check in checks)} of {len(checks)} checks hold.",
@@ -91,45 +90,29 @@ def main() -> int:
     return int(not (correct and all(each.correct for each in mistakes)))
 
 
-_CHECK_HEADER = (
-    "what",
-    "oracle",
-    "numbers",
-    "median difference",
-    "maximum",
-    "tolerance",
-    "ratio to it",
-    "holds",
-)
+def check_row(check: oracles.Check) -> Row:
+    return {
+        "what": check.what,
+        "oracle": check.oracle,
+        "numbers": f"{check.numbers:,}",
+        "median difference": f"{check.median:.0e}",
+        "maximum": f"{check.largest:.0e}",
+        "tolerance": check.tolerance,
+        "ratio to it": f"{check.ratio:.2f}",
+        "holds": yes(check.holds),
+    }
 
 
-def check_line(check: oracles.Check) -> tuple[str, ...]:
-    return (
-        check.what,
-        check.oracle,
-        f"{check.numbers:,}",
-        f"{check.median:.0e}",
-        f"{check.largest:.0e}",
-        check.tolerance,
-        f"{check.ratio:.2f}",
-        yes(check.holds),
-    )
-
-
-_MISTAKE_HEADER = (
-    "case",
-    "other software",
-    "its result",
-    "skci",
-    "simulated",
-    "mistake",
-    "skci correct",
-)
-
-
-def mistake_line(mistake: peers.Mistake) -> tuple[str, ...]:
-    confirmed = "confirmed" if mistake.confirmed else "not confirmed"
-    return (*mistake[:5], confirmed, yes(mistake.correct))
+def mistake_row(mistake: peers.Mistake) -> Row:
+    return {
+        "case": mistake.case,
+        "other software": mistake.who,
+        "its result": mistake.theirs,
+        "skci": mistake.ours,
+        "simulated": mistake.truth,
+        "mistake": "confirmed" if mistake.confirmed else "not confirmed",
+        "skci correct": yes(mistake.correct),
+    }
 
 
 def skipped() -> list[str]:

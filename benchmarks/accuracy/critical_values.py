@@ -8,17 +8,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import studentized_range
 
 import skci
 from benchmarks.accuracy.oracles import Check, check, correlated_counts, delta_report
+from benchmarks.common import Array
 from benchmarks.common.command import Sizes
 from benchmarks.common.peers import r_version, run_r
-
-Array = NDArray[Any]
 
 
 def pairwise_correlation(groups: int) -> Array:

@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit, ndtri
 from scipy.stats import binomtest
@@ -17,16 +16,15 @@ from scipy.stats.contingency import odds_ratio, relative_risk
 import skci
 from benchmarks.accuracy.oracles import Check, check, matrix
 from benchmarks.accuracy.textbook import TEXTBOOK, value
+from benchmarks.common import Array
 from benchmarks.common.command import Sizes
 from benchmarks.common.peers import installed, with_version
-from skci.inference.intervals.score import improved, pearson, score_limits
-from skci.measures.functional import CellFunctional
+from benchmarks.coverage.vectorized import Batch, estimate, public_limits
+from skci.inference.intervals.score import improved
 from skci.measures.registry import MEASURES, Measure
-from skci.metrics._names import resolve_metric
 
-Array = NDArray[Any]
-
-Z = float(ndtri(0.975))
+_LEVEL = 0.95
+Z = float(ndtri(0.5 + _LEVEL / 2))
 
 
 def closed_forms(size: Sizes) -> Iterator[Check]:
@@ -38,7 +36,7 @@ def closed_forms(size: Sizes) -> Iterator[Check]:
     yield exact(
         f"score limits by Pearson's statistic, {len(proportions)} proportions",
         "Wilson's formula, scipy",
-        [pearson_limits(measure, tables) for measure in proportions.values()],
+        [Batch(name, tables, np.nan).pearson_limits(_LEVEL) for name in proportions],
         [
             [wilson(*measure.successes_and_trials(table)) for table in tables]
             for measure in proportions.values()
@@ -51,7 +49,7 @@ def closed_forms(size: Sizes) -> Iterator[Check]:
     yield exact(
         "score limits by Pearson's statistic, F1",
         "Wilson's for Jaccard's index J, 2J/(1+J)",
-        pearson_limits(MEASURES["f1"], tables),
+        Batch("f1", tables, np.nan).pearson_limits(_LEVEL),
         2 * jaccard / (1 + jaccard),
         1e-7,
     )
@@ -76,27 +74,10 @@ def random_tables(number: int, seed: int) -> Array:
     return np.array(tables)
 
 
-def pearson_limits(measure: Measure, tables: Array) -> Array:
-    low, high = score_limits(
-        [CellFunctional(measure.function)] * len(tables),
-        tables,
-        np.full(len(tables), Z),
-        np.tile(measure.bounds, (len(tables), 1)),
-        statistic=pearson,
-    )
-    return np.column_stack([low, high])
-
-
 def wilson(successes: float, trials: float) -> tuple[float, float]:
     test = binomtest(round(successes), round(trials))
     low, high = test.proportion_ci(method="wilson")
     return low, high
-
-
-def limits_of(metric: Any, tables: Array, **options: Any) -> Array:
-    metric = metric.set_params(**options)
-    estimates = [metric.from_confusion_matrix(matrix(table)) for table in tables]
-    return np.array([each.confidence_interval() for each in estimates])
 
 
 def log_scale_intervals(tables: Array) -> Iterator[Check]:
@@ -104,12 +85,12 @@ def log_scale_intervals(tables: Array) -> Iterator[Check]:
     n = tables.sum(axis=-1, keepdims=True)
     for metric, oracle, theirs in (
         (
-            skci.DiagnosticOddsRatioCI(),
+            "diagnostic_odds_ratio",
             "Woolf's interval, scipy",
             [odds_ratio(np.reshape(table, (2, 2)), kind="sample") for table in tables],
         ),
         (
-            skci.PositiveLikelihoodRatioCI(),
+            "positive_likelihood_ratio",
             "Katz's interval, scipy",
             [
                 relative_risk(int(tp), int(tp + fn), int(fp), int(fp + tn))
@@ -118,11 +99,11 @@ def log_scale_intervals(tables: Array) -> Iterator[Check]:
         ),
     ):
         limits = np.array([each.confidence_interval(0.95) for each in theirs])
-        ours = np.log(limits_of(metric, tables, method="delta"))
+        ours = np.log(public_limits(metric, tables, "delta", _LEVEL))
         centre = ours.mean(axis=-1, keepdims=True)
         with_n = centre + (ours - centre) * np.sqrt((n - 1) / n)
         yield exact(
-            f"log limits of the {metric.name.replace('_', ' ')}, delta",
+            f"log limits of the {metric.replace('_', ' ')}, delta",
             oracle,
             with_n,
             np.log(limits),
@@ -143,8 +124,7 @@ def by_statsmodels(proportions: dict[str, Measure], tables: Array) -> Iterator[C
     ):
         ours, reference = [], []
         for name, measure in proportions.items():
-            metric = resolve_metric(name)
-            ours.append(limits_of(metric, tables, method=method))
+            ours.append(public_limits(name, tables, method, _LEVEL))
             counts = [measure.successes_and_trials(table) for table in tables]
             limits = [proportion.proportion_confint(*c, method=theirs) for c in counts]
             reference.append(np.clip(limits, 0, 1))
@@ -164,11 +144,6 @@ def by_statsmodels(proportions: dict[str, Measure], tables: Array) -> Iterator[C
     )
 
 
-# --------------------------------------------------------------------------------------
-# Score limits by another optimiser
-# --------------------------------------------------------------------------------------
-
-
 def score_intervals(size: Sizes) -> Iterator[Check]:
     """Compare the score statistic at the limits, and on the way to them, with SLSQP."""
     rng = np.random.default_rng(5)
@@ -178,9 +153,9 @@ def score_intervals(size: Sizes) -> Iterator[Check]:
         measure = MEASURES[name]
         n = int(10 ** rng.uniform(np.log10(20), 5))
         table = rng.multinomial(n, rng.dirichlet(np.full(4, 0.6)))
-        if np.isnan(CellFunctional(measure.function).estimate(table)):
+        if np.isnan(estimate(name, table)):
             continue
-        (limits,) = limits_of(resolve_metric(name), table[np.newaxis], method="score")
+        (limits,) = public_limits(name, table[np.newaxis], "score", _LEVEL)
         start = unbounded(measure, value(name, (table + 1e-3) / (table.sum() + 4e-3)))
         for limit, bound in zip(limits, measure.bounds, strict=True):
             if limit != bound:

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 import skci
 from benchmarks.accuracy.textbook import TEXTBOOK, values
+from benchmarks.common import Array
 from benchmarks.common.command import Sizes
-
-Array = NDArray[Any]
 
 
 class Check(NamedTuple):
@@ -47,11 +45,6 @@ def check(
         reason,
         float(np.max(differences / tolerance)),
     )
-
-
-# --------------------------------------------------------------------------------------
-# Tables
-# --------------------------------------------------------------------------------------
 
 
 def outcomes(rules: int) -> Array:
@@ -102,11 +95,6 @@ def correlated_counts(rules: int) -> Array:
     return np.bincount(number, minlength=2 ** (rules + 1))
 
 
-# --------------------------------------------------------------------------------------
-# Standard errors and covariances
-# --------------------------------------------------------------------------------------
-
-
 def jackknives(size: Sizes) -> Iterator[Check]:
     """Compare standard errors and covariances with jackknife estimates.
 
@@ -139,7 +127,12 @@ def jackknives(size: Sizes) -> Iterator[Check]:
 
 
 def compare_covariances(
-    truth: Array, covariances: Array, oracle: str, m: Array, n: int, order: int
+    truth: Array,
+    covariances: Array,
+    oracle: str,
+    m: Array,
+    n: int,
+    order: int,
 ) -> Iterator[Check]:
     """Compare covariances with a tolerance of 1/m of standard errors, or 1/m^2."""
     errors = np.sqrt(truth.diagonal(axis1=-2, axis2=-1))
@@ -190,8 +183,7 @@ def jackknife(counts: Array, steps: tuple[int, ...]) -> Array:
     ) / len(steps)
     influence = influence.reshape(len(counts), -1)
     influence -= counts @ influence / n
-    covariance: Array = (influence.T * counts) @ influence / (n * (n - 1))
-    return covariance
+    return (influence.T * counts) @ influence / (n * (n - 1))
 
 
 POPULATIONS = {
@@ -231,5 +223,4 @@ def simulated_covariance(counts: Array, draws: int) -> Array:
         with_one = np.column_stack([np.ones(number), moved])
         total += with_one.T @ with_one
     mean = total[0, 1:] / draws
-    covariance: Array = total[1:, 1:] / draws - np.outer(mean, mean)
-    return covariance
+    return total[1:, 1:] / draws - np.outer(mean, mean)

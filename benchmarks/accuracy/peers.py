@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -33,10 +32,10 @@ from benchmarks.accuracy.oracles import (
     rule_tables,
 )
 from benchmarks.accuracy.textbook import value
+from benchmarks.common import Array
 from benchmarks.common.command import Sizes
 from benchmarks.common.peers import installed, with_version
 
-Array = NDArray[Any]
 Interval = tuple[float, float]
 Limits = Callable[[Array], Interval]
 """Interval from a table tp, fp, fn, tn."""
@@ -46,7 +45,6 @@ Error = Callable[[Array], float]
 _TABLE = np.array([25, 10, 15, 50])
 PEER = "confidenceinterval"
 _PYCM = "pycm 4.6, by hand"
-_BY_HAND = "by hand"
 _PEER_LEVEL = 0.99
 
 _TOLERANCE = 0.02
@@ -76,62 +74,33 @@ def mistakes(size: Sizes) -> Iterator[Mistake]:
     yield two_positive_labels()
 
 
-# --------------------------------------------------------------------------------------
-# Standard errors
-# --------------------------------------------------------------------------------------
-
-
-class ErrorClaim(NamedTuple):
-    """Standard error of a measure at a table."""
-
-    case: str
-    who: str
-    theirs: Error | None
-    metric: Any
-    measure: Callable[[Array], Array]
-    table: Array
-
-
 def standard_errors(size: Sizes) -> Iterator[Mistake]:
     """Compare with the standard deviation of the estimate over simulated tables."""
     binary = error_of(peer_limits("f1_score", average="binary"))
-    f1, f1_of = skci.F1CI(), partial(value, "f1")
-    claims = [
-        ErrorClaim("F1, p^2 for p p'", PEER, binary, f1, f1_of, _TABLE),
-        ErrorClaim("F1, p^2 for p p'", PEER, binary, f1, f1_of, 100 * _TABLE),
-        ErrorClaim(
-            "F1, a proportion of the rows", _BY_HAND, f1_error, f1, f1_of, _TABLE
-        ),
-        *(
-            ErrorClaim(
-                f"mean {name} of both labels, {mistake}",
-                PEER,
-                error_of(peer_limits(f"{name}_score", average="macro")),
-                of_both_labels(name),
-                partial(mean_value, name),
-                _TABLE,
-            )
-            for name, mistake in (
-                ("precision", "p^2 for p p'"),
-                ("recall", "p^2 for p p'"),
-                ("f1", "a sum for a product"),
-            )
-        ),
-        ErrorClaim(
-            "kappa, chance taken as known",
-            _PYCM,
-            kappa_error,
-            skci.CohenKappaCI(),
-            partial(value, "cohen_kappa"),
-            np.array([18, 80, 2, 100]),
-        ),
+    f1 = (skci.F1CI(), partial(value, "f1"))
+    kappa = (skci.CohenKappaCI(), partial(value, "cohen_kappa"))
+    share, known = "F1, a proportion of the rows", "kappa, chance taken as known"
+    claims: list[tuple[str, str, Error | None, Any, Any, Array]] = [
+        ("F1, p^2 for p p'", PEER, binary, *f1, _TABLE),
+        ("F1, p^2 for p p'", PEER, binary, *f1, 100 * _TABLE),
+        (share, "by hand", f1_error, *f1, _TABLE),
     ]
-    for case, who, theirs, metric, measure, table in claims:
-        if theirs:
+    for name, mistake in (
+        ("precision", "p^2 for p p'"),
+        ("recall", "p^2 for p p'"),
+        ("f1", "a sum for a product"),
+    ):
+        case = f"mean {name} of both labels, {mistake}"
+        theirs = error_of(peer_limits(f"{name}_score", average="macro"))
+        macro = (of_both_labels(name), partial(mean_value, name))
+        claims.append((case, PEER, theirs, *macro, _TABLE))
+    claims.append((known, _PYCM, kappa_error, *kappa, np.array([18, 80, 2, 100])))
+    for case, who, error, metric, measure, table in claims:
+        if error:
             yield compared(
                 f"standard error of {case}, {matrix(table)}",
                 with_version(who),
-                theirs(table),
+                error(table),
                 metric.from_confusion_matrix(matrix(table)).standard_error,
                 simulated_error(measure, table, size),
             )
@@ -219,77 +188,44 @@ def kappa_error(table: Array) -> float:
     return proportion_error(accuracy, table.sum()) / float(rest_of_chance)
 
 
-# --------------------------------------------------------------------------------------
-# Intervals
-# --------------------------------------------------------------------------------------
-
-
-class IntervalClaim(NamedTuple):
-    """Intervals, a table as an example, and a population to simulate from."""
-
-    case: str
-    who: str
-    theirs: Limits | None
-    metric: Any
-    table: Array
-    population: Array
-
-
 def intervals(size: Sizes) -> Iterator[Mistake]:
     """Compare intervals by simulated coverage."""
-    perfect, nearly = np.array([20, 0, 0, 20]), np.array([39, 1, 1, 39])
+    perfect, nearly, empty = [20, 0, 0, 20], [39, 1, 1, 39], [0, 0, 4, 36]
+    f1, macro_f1 = skci.F1CI(), of_both_labels("f1")
+    precision, kappa = skci.PrecisionCI(), skci.CohenKappaCI()
+    precision_99 = skci.PrecisionCI(confidence_level=_PEER_LEVEL)
     binary = peer_limits("f1_score", average="binary")
-    claims = [
-        IntervalClaim("F1", PEER, binary, skci.F1CI(), perfect, nearly),
-        IntervalClaim(
-            "F1", PEER, binary, skci.F1CI(), np.array([19, 0, 1, 20]), nearly
-        ),
-        IntervalClaim(
-            "mean F1 of both labels",
-            PEER,
-            peer_limits("f1_score", average="macro"),
-            of_both_labels("f1"),
-            perfect,
-            nearly,
-        ),
-        IntervalClaim(
-            "precision at 99%",
-            PEER,
-            peer_report if installed(PEER) else None,
-            skci.PrecisionCI(confidence_level=_PEER_LEVEL),
-            _TABLE,
-            _TABLE,
-        ),
-        IntervalClaim(
-            "precision of 0/0",
-            PEER,
-            peer_limits("ppv_score"),
-            skci.PrecisionCI(),
-            np.array([0, 0, 4, 36]),
-            np.array([4, 1, 6, 89]),
-        ),
-        IntervalClaim(
-            "accuracy by BCa", "scipy", bca, skci.AccuracyCI(), perfect, nearly
-        ),
-        IntervalClaim(
-            "kappa by Wilson",
-            _PYCM,
-            wilson_of_kappa,
-            skci.CohenKappaCI(),
-            _TABLE,
-            _TABLE,
-        ),
-    ]
-    for claim in claims:
-        if claim.theirs:
-            yield compared_intervals(claim, claim.theirs, size)
+    macro = peer_limits("f1_score", average="macro")
+    ppv, report = peer_limits("ppv_score"), peer_report if installed(PEER) else None
+    # The table is an example; coverage is simulated for the population.
+    for case, who, limits, metric, table, population in (
+        ("F1", PEER, binary, f1, perfect, nearly),
+        ("F1", PEER, binary, f1, [19, 0, 1, 20], nearly),
+        ("mean F1 of both labels", PEER, macro, macro_f1, perfect, nearly),
+        ("precision at 99%", PEER, report, precision_99, _TABLE, _TABLE),
+        ("precision of 0/0", PEER, ppv, precision, empty, [4, 1, 6, 89]),
+        ("accuracy by BCa", "scipy", bca, skci.AccuracyCI(), perfect, nearly),
+        ("kappa by Wilson", _PYCM, wilson_of_kappa, kappa, _TABLE, _TABLE),
+    ):
+        if limits:
+            name = f"interval of {case}, {matrix(table)}"
+            arrays = np.array(table), np.array(population)
+            yield compared_intervals(name, who, limits, metric, *arrays, size)
 
 
-def compared_intervals(claim: IntervalClaim, theirs: Limits, size: Sizes) -> Mistake:
-    """Both intervals at the table, and their coverage."""
-    metric, n = claim.metric.set_params(method="score"), claim.table.sum()
-    truth = float(metric.from_confusion_matrix(matrix(claim.population)))
-    shares = claim.population / claim.population.sum()
+def compared_intervals(
+    case: str,
+    who: str,
+    theirs: Limits,
+    metric: Any,
+    table: Array,
+    population: Array,
+    size: Sizes,
+) -> Mistake:
+    """Both intervals at a table, and their coverage in samples from a population."""
+    metric, n = metric.set_params(method="score"), table.sum()
+    truth = float(metric.from_confusion_matrix(matrix(population)))
+    shares = population / population.sum()
     level = metric.confidence_level
     error = proportion_error(level, size.tests)
 
@@ -298,13 +234,13 @@ def compared_intervals(claim: IntervalClaim, theirs: Limits, size: Sizes) -> Mis
 
     texts, possible, covered = [], [], []
     for limits in (theirs, ours):
-        low, high = limits(claim.table)
+        low, high = limits(table)
         possible.append(metric.bounds[0] <= low < high <= metric.bounds[1])
         covered.append(coverage(limits, shares, n, truth, size))
         texts.append(f"[{low:.3f}, {high:.3f}] covers {covered[-1]:.1%}")
     return Mistake(
-        f"interval of {claim.case}, {matrix(claim.table)}",
-        with_version(claim.who),
+        case,
+        with_version(who),
         *texts,
         f"{level:.0%} nominal, +- {error:.1%}",
         confirmed=not possible[0] or covered[0] < level - _TOLERANCE,
@@ -346,11 +282,6 @@ def peer_report(table: Array) -> Interval:
     return interval
 
 
-# --------------------------------------------------------------------------------------
-# Two rules on the same rows
-# --------------------------------------------------------------------------------------
-
-
 def paired_rules(size: Sizes) -> Iterator[Mistake]:
     """Compare two rules on the same rows."""
     counts = correlated_counts(2)
@@ -388,11 +319,6 @@ def no_discordant_rows() -> Mistake:
         confirmed=test.pvalue < 1,
         correct=difference == error == 0 and "no rule is shown" in report.findings()[0],
     )
-
-
-# --------------------------------------------------------------------------------------
-# Singular correlations
-# --------------------------------------------------------------------------------------
 
 
 def singular_correlations(size: Sizes) -> Iterator[Mistake]:
@@ -444,11 +370,6 @@ def simulated_quantile(
     spread = proportion_error(level, draws)
     low, quantile, high = np.quantile(maximum, [level - spread, level, level + spread])
     return float(quantile), float(high - low) / 2
-
-
-# --------------------------------------------------------------------------------------
-# Two positive labels
-# --------------------------------------------------------------------------------------
 
 
 def two_positive_labels() -> Mistake:

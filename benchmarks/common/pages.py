@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-Line = Sequence[str]
-Table = Sequence[Line]
-"""Lines of cells; the first is the header."""
+Row = Mapping[str, str]
+"""Cells by column."""
+Table = Sequence[Row]
 
 
 def as_text(table: Table) -> str:
-    """Align the columns."""
-    header, *rows = table
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    ruled = [header, ["-" * width for width in widths], *rows]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) for cell, width in zip(line, widths, strict=True)
-        ).rstrip()
-        for line in ruled
-    )
+    """Align the columns under their names."""
+    if not table:
+        return "(none)"
+    header = list(table[0])
+    lines = [header, *(list(row.values()) for row in table)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+    padded = (map(str.ljust, line, widths) for line in lines)
+    return "\n".join("  ".join(cells).rstrip() for cells in padded)
 
 
 def as_rst(table: Table) -> str:
     """Write a list-table."""
+    if not table:
+        return "None."
     lines = [".. list-table::", "   :header-rows: 1", ""]
-    for first, *others in table:
+    for first, *others in (table[0].keys(), *(row.values() for row in table)):
         lines.append(f"   * - {first}".rstrip())
         lines += [f"     - {cell}".rstrip() for cell in others]
     return "\n".join(lines)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import binom
 
 from benchmarks.common.command import sizes
-from benchmarks.common.pages import Line, Section, show, within_error, write_page, yes
+from benchmarks.common.pages import Row, Section, show, within_error, write_page, yes
 from benchmarks.common.results import Records, Runner
 from benchmarks.coverage.figures import draw
 from benchmarks.coverage.populations import joint_settings, main_grid, stress_set
@@ -24,10 +24,9 @@ from benchmarks.coverage.simulation import (
     SingleRule,
     check_batch,
 )
-from benchmarks.coverage.vectorized import METHODS, TEXTBOOK
+from benchmarks.coverage.vectorized import METHODS, PROPORTIONS, TEXTBOOK
 
 LEVEL = 0.95
-PROPORTIONS = ("wilson", "agresti-coull", "clopper-pearson", "jeffreys")
 
 # The goals for "score" on the main grid, by level, and for its joint intervals.
 MIN_COVERAGE = {0.9: 0.88, 0.95: 0.93, 0.99: 0.98}
@@ -140,11 +139,6 @@ def write_csv(records: Records, file: Path) -> None:
         writer.writerows(records)
 
 
-# --------------------------------------------------------------------------------------
-# Tables
-# --------------------------------------------------------------------------------------
-
-
 def tables(single: Records, joint: Records) -> list[Section]:
     """All tables of the page."""
     main, stress = single.where(chapter="main"), single.where(chapter="stress")
@@ -164,154 +158,147 @@ def tables(single: Records, joint: Records) -> list[Section]:
 
 def goals(
     main: Records, again: Records, joint: Records, joint_again: Records
-) -> list[Line]:
+) -> list[Row]:
     """Goals, what was found, and whether they are met."""
-    lines: list[Line] = [["score intervals", "level", "goal", "found", "met"]]
+    rows = []
     for level, goal in MIN_COVERAGE.items():
         score = main.where(method="score", confidence_level=level)
+        fresh = again.where(confidence_level=level)
         width = score.relative_width
-        lines += [
-            _minimum(
-                "minimum coverage", level, goal, again.where(confidence_level=level)
-            ),
+        rows += [
+            _minimum("minimum coverage", level, goal, fresh),
             _error("mean absolute error", level, MAX_ERROR, score),
-            [
+            _goal(
                 "width, relative to Pearson's",
-                f"{level:g}",
+                level,
                 f"at most {MAX_WIDTH:g}",
                 f"{width:.3f}",
                 yes(width <= MAX_WIDTH),
-            ],
+            ),
         ]
-        for name, key in (
-            ("outside the range", "outside"),
-            ("zero width", "zero_width"),
-        ):
+        for key in ("outside", "zero_width"):
             share = score.mean(key)
-            lines.append([name, f"{level:g}", "none", f"{share:.1%}", yes(not share)])
+            name = _SHARES[key]
+            rows.append(_goal(name, level, "none", f"{share:.1%}", yes(not share)))
     score = joint.where(method="score")
     (level,) = score.unique("confidence_level")
     return [
-        *lines,
+        *rows,
         _minimum("minimum joint coverage", level, MIN_JOINT_COVERAGE, joint_again),
         _error("mean absolute error, joint", level, MAX_JOINT_ERROR, score),
     ]
 
 
-def _minimum(name: str, level: float, goal: float, again: Records) -> Line:
+_SHARES = {
+    "outside": "outside the range",
+    "whole_range": "whole range",
+    "zero_width": "zero width",
+}
+
+
+def _goal(name: str, level: float, goal: str, found: str, met: str) -> Row:
+    columns = ("score intervals", "level", "goal", "found", "met")
+    return dict(zip(columns, (name, f"{level:g}", goal, found, met), strict=True))
+
+
+def _minimum(name: str, level: float, goal: float, again: Records) -> Row:
     minimum, error = again.minimum, again.error
     found = f"{minimum:.4f}, Monte Carlo error {error:.4f}"
     met = within_error(minimum, goal, error)
-    return [name, f"{level:g}", f"at least {goal:.4f}", found, met]
+    return _goal(name, level, f"at least {goal:.4f}", found, met)
 
 
-def _error(name: str, level: float, goal: float, records: Records) -> Line:
+def _error(name: str, level: float, goal: float, records: Records) -> Row:
     error = records.mean_absolute_error
-    return [
-        name,
-        f"{level:g}",
-        f"at most {goal:.4f}",
-        f"{error:.5f}",
-        yes(error <= goal),
-    ]
+    return _goal(name, level, f"at most {goal:.4f}", f"{error:.5f}", yes(error <= goal))
 
 
-def by_method(main: Records, stress: Records) -> list[Line]:
-    lines: list[Line] = [
-        [
-            "method",
-            "metrics",
-            "minimum",
-            "mean",
-            "mean absolute error",
-            "minimum, stress set",
-            "width",
-            "whole range",
-            "zero width",
-        ]
-    ]
+def by_method(main: Records, stress: Records) -> list[Row]:
+    rows = []
     for method in (TEXTBOOK, *METHODS, *PROPORTIONS):
         records = main.where(method=method, confidence_level=LEVEL)
+        stressed = stress.where(method=method, confidence_level=LEVEL)
         metrics = records.unique("metric")
         some = f"{metrics[0]} only" if len(metrics) == 1 else "all but lift"
-        lines.append(
-            [
-                method,
-                "all" if len(metrics) == len(main.unique("metric")) else some,
-                *_summary(records),
-                f"{stress.where(method=method, confidence_level=LEVEL).minimum:.4f}",
-                f"{records.relative_width:.2f}",
-                f"{records.mean('whole_range'):.1%}",
-                f"{records.mean('zero_width'):.1%}",
-            ]
+        rows.append(
+            {
+                "method": method,
+                "metrics": "all" if metrics == main.unique("metric") else some,
+                **_summary(records),
+                "minimum, stress set": f"{stressed.minimum:.4f}",
+                "width": f"{records.relative_width:.2f}",
+                **{
+                    _SHARES[key]: f"{records.mean(key):.1%}"
+                    for key in ("whole_range", "zero_width")
+                },
+            }
         )
-    return lines
+    return rows
 
 
-def by(records: Records, key: str, title: str) -> list[Line]:
+def by(records: Records, key: str, title: str) -> list[Row]:
     """Minimum and mean coverage of each method, and the error of "score", by a key."""
-    names = [f"{method}: minimum, mean" for method in METHODS]
-    lines: list[Line] = [[title, *names, "score: mean absolute error"]]
+    rows = []
     for value in records.unique(key):
-        chosen = records.where(**{key: value})
-        by_method = {method: chosen.where(method=method) for method in METHODS}
-        cells = [", ".join(_summary(each)[:2]) for each in by_method.values()]
-        lines.append([str(value), *cells, _summary(by_method["score"])[2]])
-    return lines
+        row = {title: str(value)}
+        for method in METHODS:
+            chosen = records.where(**{key: value}, method=method)
+            cells = list(_summary(chosen).values()) if chosen else []
+            row[f"{method}: minimum, mean"] = ", ".join(cells[:2])
+        score = records.where(**{key: value}, method="score")
+        rows.append({**row, "score: error": f"{score.mean_absolute_error:.4f}"})
+    return rows
 
 
-def worst(main: Records, again: Records, number: int = 5) -> list[Line]:
+def worst(main: Records, again: Records, number: int = 5) -> list[Row]:
     """The settings in which "score" covers least often."""
-    header = ["metric", "level", "rows", "prevalence", "rule", "expected errors"]
-    lines = [[*header, "undefined", "score, new samples", *METHODS]]
+    rows = []
     for level in MIN_COVERAGE:
         for record in again.where(confidence_level=level).lowest(number):
-            same = {
-                key: record[key] for key in ("metric", "setting", "confidence_level")
-            }
-            coverage = {
-                other["method"]: f"{other['coverage']:.4f}"
-                for other in main.where(**same)
-            }
+            keys = ("metric", "setting", "confidence_level")
+            same = main.where(**{key: record[key] for key in keys})
+            coverage = {each["method"]: f"{each['coverage']:.4f}" for each in same}
             error_rate = record["prevalence"] * record["false_negative_rate"]
             error_rate += (1 - record["prevalence"]) * record["false_positive_rate"]
-            lines.append(
-                [
-                    record["metric"],
-                    f"{level:g}",
-                    str(record["n"]),
-                    f"{record['prevalence']:g}",
-                    record["quality"],
-                    f"{record['n'] * error_rate:.1f}",
-                    f"{record['undefined']:.1%}",
-                    f"{record['coverage']:.4f}",
-                    *(coverage.get(method, "") for method in METHODS),
-                ]
+            rows.append(
+                {
+                    "metric": record["metric"],
+                    "level": f"{level:g}",
+                    "rows": str(record["n"]),
+                    "prevalence": f"{record['prevalence']:g}",
+                    "rule": record["quality"],
+                    "expected errors": f"{record['n'] * error_rate:.1f}",
+                    "undefined": f"{record['undefined']:.1%}",
+                    "score, new samples": f"{record['coverage']:.4f}",
+                    **{method: coverage.get(method, "") for method in METHODS},
+                }
             )
-    return lines
+    return rows
 
 
-def joint_methods(joint: Records) -> list[Line]:
-    lines: list[Line] = [
-        ["method", "rules x metrics", "minimum", "mean", "mean absolute error"]
-    ]
+def joint_methods(joint: Records) -> list[Row]:
+    rows = []
     for method in joint.unique("method"):
         records = joint.where(method=method)
+        families = {}
         for metrics in records.unique("metrics"):
             family = records.where(metrics=metrics)
             (rules,) = family.unique("rules")
-            name = f"{rules} x ({', '.join(metrics.split())})"
-            lines.append([method, name, *_summary(family)])
-        lines.append([method, "all", *_summary(records)])
-    return lines
+            families[f"{rules} x ({', '.join(metrics.split())})"] = family
+        families["all"] = records
+        rows += [
+            {"method": method, "rules x metrics": name, **_summary(family)}
+            for name, family in families.items()
+        ]
+    return rows
 
 
-def _summary(records: Records) -> list[str]:
-    """Minimum, mean and mean absolute error of coverages, if there are any."""
-    if not records:
-        return []
-    numbers = (records.minimum, records.mean(), records.mean_absolute_error)
-    return [f"{number:.4f}" for number in numbers]
+def _summary(records: Records) -> Row:
+    return {
+        "minimum": f"{records.minimum:.4f}",
+        "mean": f"{records.mean():.4f}",
+        "mean absolute error": f"{records.mean_absolute_error:.4f}",
+    }
 
 
 def lattice_bound(level: float, minimum: float) -> float:
@@ -330,10 +317,6 @@ def lattice_bound(level: float, minimum: float) -> float:
         errors.append(float(np.abs(allowed - level).min()))
     return fmean(errors)
 
-
-# --------------------------------------------------------------------------------------
-# Text
-# --------------------------------------------------------------------------------------
 
 _INTRODUCTION = """\
 A 95% interval should cover the true value in 95 of 100 samples. Here samples are drawn

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 import skci
 from benchmarks.common.results import Record
 from benchmarks.coverage.simulation import JOINT_LEVEL, covers
 
-Array = NDArray[Any]
 Truths = Mapping[tuple[str, ...], float]
 """True values by the label of the interval in the report."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.common.command import sizes
-from benchmarks.common.pages import Line, Section, show, write_page
+from benchmarks.common.pages import Row, Section, show, write_page
 from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
 from benchmarks.coverage.chapter_simulation import Chapter, ChapterSimulation
 from benchmarks.coverage.classes_and_scores import (
@@ -56,8 +56,8 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         Section("Where it is off", _OFF, [off(records)]),
     ]
     for chapter in CHAPTERS:
-        lines = map(line, records.where(chapter=chapter.title))
-        sections.append(Section(chapter.title, chapter.text, [[_HEADER, *lines]]))
+        table = [row(record) for record in records.where(chapter=chapter.title)]
+        sections.append(Section(chapter.title, chapter.text, [table]))
     show(*sections)
     if output:
         introduction = _INTRODUCTION.format(draws=f"{size.draws:,}")
@@ -75,36 +75,22 @@ def in_order(records: Records, simulations: Sequence[ChapterSimulation]) -> Reco
     )
 
 
-# --------------------------------------------------------------------------------------
-# Tables
-# --------------------------------------------------------------------------------------
-
-_HEADER = (
-    "setting",
-    "n",
-    "intervals",
-    "joint coverage",
-    "error",
-    "minimum, individual",
-    "of",
-    "within .02",
-    "warnings, share of samples",
-)
-
-
-def line(record: Record) -> Line:
-    """A record as a line of a table."""
-    return (
-        record["setting"],
-        f"{record['n']:,}",
-        record["variant"],
-        f"{record['coverage']:.4f}",
-        f"{monte_carlo_error(record['coverage'], record['draws']):.4f}",
-        f"{record['least']:.4f}",
-        record["least_of"],
-        verdict(record),
-        "; ".join(f"{text}: {share:.1%}" for text, share in record["warnings"].items()),
-    )
+def row(record: Record) -> Row:
+    """A record as a row of a table."""
+    warnings = record["warnings"].items()
+    return {
+        "setting": record["setting"],
+        "n": f"{record['n']:,}",
+        "intervals": record["variant"],
+        "joint coverage": f"{record['coverage']:.4f}",
+        "error": f"{monte_carlo_error(record['coverage'], record['draws']):.4f}",
+        "minimum, individual": f"{record['least']:.4f}",
+        "of": record["least_of"],
+        "within .02": verdict(record),
+        "warnings, share of samples": "; ".join(
+            f"{text}: {share:.1%}" for text, share in warnings
+        ),
+    }
 
 
 def verdict(record: Record) -> str:
@@ -125,31 +111,18 @@ def excess(record: Record) -> float:
     return float(round(record["coverage"] - record["confidence_level"], 9))
 
 
-def off(records: Records) -> list[Line]:
+def off(records: Records) -> list[Row]:
     """Joint coverages that are not within the tolerance."""
-    lines = [
-        (record["chapter"], *line(record))
+    return [
+        {"chapter": record["chapter"], **row(record)}
         for record in records.where(nominal=True)
         if verdict(record) != "yes"
     ]
-    return [("chapter", *_HEADER), *lines]
 
 
-def summary(records: Records) -> list[Line]:
+def summary(records: Records) -> list[Row]:
     """Joint coverages by chapter and variant."""
-    lines: list[Line] = [
-        (
-            "chapter",
-            "intervals",
-            "settings",
-            "minimum",
-            "mean",
-            "maximum",
-            "off below",
-            "of these with a warning",
-            "off above",
-        )
-    ]
+    rows = []
     nominal = records.where(nominal=True)
     for chapter in nominal.unique("chapter"):
         of_chapter = nominal.where(chapter=chapter)
@@ -157,25 +130,22 @@ def summary(records: Records) -> list[Line]:
             chosen = of_chapter.where(variant=variant)
             low = [record for record in chosen if excess(record) < -TOLERANCE]
             warned = [max(each["warnings"].values(), default=0) > 0.5 for each in low]
-            lines.append(
-                (
-                    chapter,
-                    variant,
-                    str(len(chosen)),
-                    f"{chosen.minimum:.3f}",
-                    f"{chosen.mean():.3f}",
-                    f"{max(chosen.column('coverage')):.3f}",
-                    str(len(low)),
-                    str(sum(warned)) if low else "",
-                    str(sum(excess(record) > TOLERANCE for record in chosen)),
-                )
+            high = [record for record in chosen if excess(record) > TOLERANCE]
+            rows.append(
+                {
+                    "chapter": chapter,
+                    "intervals": variant,
+                    "settings": str(len(chosen)),
+                    "minimum": f"{chosen.minimum:.3f}",
+                    "mean": f"{chosen.mean():.3f}",
+                    "maximum": f"{max(chosen.column('coverage')):.3f}",
+                    "off below": str(len(low)),
+                    "of these with a warning": str(sum(warned)) if low else "",
+                    "off above": str(len(high)),
+                }
             )
-    return lines
+    return rows
 
-
-# --------------------------------------------------------------------------------------
-# Text
-# --------------------------------------------------------------------------------------
 
 _INTRODUCTION = """\
 :doc:`coverage` is about labels in independent, equally weighted rows. Here are other
@@ -221,7 +191,7 @@ Below, which makes them wrong:
   size below 60 and below half of their number.
 - *Rare labels.* Areas under curves are off where one label is rare, with a warning
   below 60 rows.
-- *Few errors, by "delta".* It has no small-sample correction. There is a warning for
+- *Few errors, by "delta".* It has no correction for them. There is a warning for
   proportions, and for averages with few errors or hits in a class. It is not the
   default.
 """

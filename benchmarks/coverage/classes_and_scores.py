@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri, softmax
 from sklearn.metrics import (
     accuracy_score,
@@ -21,6 +20,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from benchmarks.common import Array
 from benchmarks.coverage.chapter_simulation import Chapter, Truths, Variant
 from benchmarks.coverage.populations import (
     RULES,
@@ -29,12 +29,6 @@ from benchmarks.coverage.populations import (
     latent,
     rule_error_rates,
 )
-
-Array = NDArray[Any]
-
-# --------------------------------------------------------------------------------------
-# Several classes
-# --------------------------------------------------------------------------------------
 
 CLASS_METRICS = {
     "accuracy": accuracy_score,
@@ -134,10 +128,6 @@ only every eighth sample has one.
 )
 
 
-# --------------------------------------------------------------------------------------
-# Several targets
-# --------------------------------------------------------------------------------------
-
 TARGET_METRICS = {
     "f1_micro": partial(f1_score, average="micro"),
     "f1_macro": partial(f1_score, average="macro"),
@@ -221,10 +211,6 @@ scikit-learn on two million rows.
 )
 
 
-# --------------------------------------------------------------------------------------
-# Scores
-# --------------------------------------------------------------------------------------
-
 SCORE_METRICS = {
     "roc_auc": roc_auc_score,
     "average_precision": average_precision_score,
@@ -279,7 +265,7 @@ def probability(
     evidence: Array, prevalence: float, distance: float, tied: bool
 ) -> Array:
     """Probability of the positive label; with ties, rounded to one digit."""
-    exact: Array = expit(logit(prevalence) + distance * (evidence - distance / 2))
+    exact = expit(logit(prevalence) + distance * (evidence - distance / 2))
     return exact.round(1) if tied else exact
 
 

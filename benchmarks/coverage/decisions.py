@@ -7,11 +7,12 @@ from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 
 from benchmarks.common.command import sizes
-from benchmarks.common.pages import Line, Section, show, within_error, write_page
+from benchmarks.common.pages import Row, Section, show, within_error, write_page
 from benchmarks.common.results import Records, Runner, monte_carlo_error
 from benchmarks.coverage.populations import decision_settings
 from benchmarks.coverage.simulation import Decisions
@@ -94,83 +95,78 @@ def worst_again(
     ]
 
 
-def goals(again: Records) -> list[Line]:
+def goals(again: Records) -> list[Row]:
     """The guarantees of "score", and where they are kept least often."""
-    lines: list[Line] = [
-        ["guarantee of score", "goal", "minimum", "error", "met", "where"]
-    ]
+    rows = []
     for guarantee in GUARANTEES:
         lowest = again.where(equal=guarantee.equal).lowest(1, guarantee.key)
         for record in lowest:  # a quick run may have none
             share = record[guarantee.key]
             # For a mean over rules, this is an upper bound.
             error = monte_carlo_error(share, record["draws"])
-            lines.append(
-                [
-                    guarantee.name,
-                    f"at least {guarantee.goal:g}",
-                    f"{share:.4f}",
-                    f"{error:.4f}",
-                    within_error(share, guarantee.goal, error),
-                    f"n = {record['n']}, prevalence {record['prevalence']:g}, "
+            rows.append(
+                {
+                    "guarantee of score": guarantee.name,
+                    "goal": f"at least {guarantee.goal:g}",
+                    "minimum": f"{share:.4f}",
+                    "error": f"{error:.4f}",
+                    "met": within_error(share, guarantee.goal, error),
+                    "where": f"n = {record['n']}, prevalence {record['prevalence']:g}, "
                     f"{record['quality']}, {', '.join(record['metrics'].split())}",
-                ]
+                }
             )
-    return lines
+    return rows
 
 
-def by_method(grid: Records) -> list[Line]:
+def by_method(grid: Records) -> list[Row]:
     """Minimum and mean share of each guarantee, by method and family of metrics."""
-    names = [f"{guarantee.name}: minimum, mean" for guarantee in GUARANTEES]
-    lines: list[Line] = [["method", "metrics", *names]]
+    rows = []
     for method in grid.unique("method"):
         for metrics in grid.unique("metrics"):
             family = grid.where(method=method, metrics=metrics)
-            cells = []
+            row = {"method": method, "metrics": ", ".join(metrics.split())}
             for guarantee in GUARANTEES:
-                chosen = family.where(equal=guarantee.equal)
-                lowest = chosen.lowest(1, guarantee.key)
-                cells += [
-                    f"{record[guarantee.key]:.3f}, {chosen.mean(guarantee.key):.3f}"
-                    for record in lowest
-                ] or [""]
-            lines.append([method, ", ".join(metrics.split()), *cells])
-    return lines
+                shares = family.where(equal=guarantee.equal).column(guarantee.key)
+                row[f"{guarantee.name}: minimum, mean"] = (
+                    f"{min(shares):.3f}, {fmean(shares):.3f}" if shares else ""
+                )
+            rows.append(row)
+    return rows
 
 
-# --------------------------------------------------------------------------------------
-# Data sets
-# --------------------------------------------------------------------------------------
-
-
-def on_data(folder: Path) -> list[Line]:
+def on_data(folder: Path) -> list[Row]:
     """Compare the rules of the paper by intervals and by differences."""
-    header = ("data", "metric", "pairs", "by intervals", "by differences")
-    lines: list[Line] = [(*header, "letters", "possibly the best")]
+    rows, sums = [], np.zeros(3, int)
     for study in (*abalone(folder), *letter(folder)):
         report = tested(study)
         for name in report.metrics:
-            low, high = np.array(
-                [report[rule, name].confidence_interval() for rule in report.rules]
-            ).T
+            limits = [report[rule, name].confidence_interval() for rule in report.rules]
+            low, high = np.array(limits).T
             differences = report.differences(metrics=name)
-            letters = report.letters(name).items()
-            lines.append(
-                [
-                    study.title,
-                    name,
-                    str(len(differences)),
-                    str(np.count_nonzero(low[:, np.newaxis] > high)),
-                    str(np.count_nonzero(differences.pvalues < 0.05)),
-                    ", ".join(f"{rule} {shared}" for rule, shared in letters),
-                    ", ".join(report.best(name).rules),
-                ]
+            disjoint = np.count_nonzero(low[:, np.newaxis] > high)
+            significant = np.count_nonzero(differences.pvalues < 0.05)
+            counts = (len(differences), disjoint, significant)
+            sums += counts
+            letters = ", ".join(map(" ".join, report.letters(name).items()))
+            rows.append(
+                {
+                    "data": study.title,
+                    "metric": name,
+                    **dict(zip(_COUNTS, map(str, counts), strict=True)),
+                    "letters": ", ".join(
+                        f"{rule} {shared}" for rule, shared in letters
+                    ),
+                    "possibly the best": ", ".join(report.best(name).rules),
+                }
             )
         print(f"\n{study.title}\n{study.about}\n\n{report}\n\n{report.differences()}")
         for by in ("intervals", "differences"):
             print(f"\nFindings by {by}\n", *report.findings(by=by), sep="\n")
-    sums = [str(sum(int(line[k]) for line in lines[1:])) for k in (2, 3, 4)]
-    return [*lines, ["all", "", *sums, "", ""]]
+    total = dict.fromkeys(rows[0], "") | {"data": "all"}
+    return [*rows, total | dict(zip(_COUNTS, map(str, sums), strict=True))]
+
+
+_COUNTS = ("pairs", "by intervals", "by differences")
 
 
 def tested(study: Study) -> JointReport:
@@ -183,10 +179,6 @@ def tested(study: Study) -> JointReport:
     rules = dict(zip(study.rules, predictions, strict=True))
     return joint_report(y, rules, metrics=list(study.metrics), method="score")
 
-
-# --------------------------------------------------------------------------------------
-# Text
-# --------------------------------------------------------------------------------------
 
 _INTRODUCTION = """\
 :doc:`/comparing` states that at level .95 all differences are covered at once, that

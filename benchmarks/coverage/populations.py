@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-Array = NDArray[Any]
+from benchmarks.common import Array
 
 MIN_POSITIVES = 5
 """Expected positives below which measures are often undefined."""
@@ -82,10 +81,6 @@ def distinct_tables(setting: Setting, draws: int, rng: Any) -> tuple[Array, Arra
     return tables, times
 
 
-# --------------------------------------------------------------------------------------
-# Several correlated rules on the same rows
-# --------------------------------------------------------------------------------------
-
 LATENT_CORRELATION = 0.6
 
 
@@ -127,8 +122,7 @@ def _joint_probability(rates: Array, predictions: Array) -> Array:
     shared = np.sqrt(LATENT_CORRELATION) * nodes[:, np.newaxis]
     yes = ndtr((ndtri(rates) - shared) / np.sqrt(1 - LATENT_CORRELATION))
     each = np.where(predictions[:, np.newaxis], yes, 1 - yes)
-    total: Array = each.prod(-1) @ (weights / weights.sum())
-    return total
+    return each.prod(-1) @ (weights / weights.sum())
 
 
 _FAMILIES = (
@@ -158,10 +152,6 @@ def joint_settings() -> Iterator[JointSetting]:
                         yield JointSetting(n, prevalence, quality, rules, metrics)
 
 
-# --------------------------------------------------------------------------------------
-# Three correlated rules, row by row
-# --------------------------------------------------------------------------------------
-
 RULES = ("A", "B", "C")
 METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
 
@@ -171,8 +161,7 @@ SPREAD = np.array([0.8, 1, 1.25])
 
 def correlated(shared: Array, specific: Array, correlation: float) -> Array:
     """Normals with a shared component, from independent normals."""
-    mixed: Array = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * specific
-    return mixed
+    return np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * specific
 
 
 def latent(rng: np.random.Generator, n: int) -> Array:

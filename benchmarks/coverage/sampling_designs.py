@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from benchmarks.common import Array
 from benchmarks.coverage.chapter_simulation import Chapter, Truths, Variant
 from benchmarks.coverage.populations import (
     RULES,
@@ -20,12 +20,6 @@ from benchmarks.coverage.populations import (
     rule_error_rates,
     true_values,
 )
-
-Array = NDArray[Any]
-
-# --------------------------------------------------------------------------------------
-# Clusters
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -109,10 +103,6 @@ comparison: the default without ``groups``, on every fourth sample.
     ),
 )
 
-
-# --------------------------------------------------------------------------------------
-# Weights
-# --------------------------------------------------------------------------------------
 
 _QUALITY = "good"
 _EXPLAINED = 0.25
@@ -201,10 +191,6 @@ on every fourth sample.
     ),
 )
 
-
-# --------------------------------------------------------------------------------------
-# Subgroups
-# --------------------------------------------------------------------------------------
 
 _METRICS = ["accuracy", "f1"]
 _RULES = RULES[:2]

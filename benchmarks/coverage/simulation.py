@@ -9,10 +9,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import norm
 
 import skci
+from benchmarks.common import Array
 from benchmarks.common.results import Record
 from benchmarks.coverage.populations import (
     JointSetting,
@@ -20,12 +20,14 @@ from benchmarks.coverage.populations import (
     distinct_tables,
     main_grid,
 )
-from benchmarks.coverage.vectorized import Batch, disagreements, methods_of
+from benchmarks.coverage.vectorized import (
+    Batch,
+    disagreements,
+    estimate,
+    methods_of,
+)
 from skci.inference.intervals.score import score_roots
-from skci.measures.functional import CellFunctional
 from skci.measures.registry import MEASURES
-
-Array = NDArray[Any]
 
 LEVELS = (0.9, 0.95, 0.99)
 JOINT_LEVEL = 0.95
@@ -49,11 +51,6 @@ METRICS = (
 
 _WIDTH_DRAWS = 200
 """Samples of a setting whose interval widths are compared with Pearson's."""
-
-
-# --------------------------------------------------------------------------------------
-# One rule
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -112,9 +109,8 @@ def _defined(
     metric: str, setting: Setting, tables: Array, times: Array
 ) -> tuple[Batch, Array]:
     """Tables at which a metric is defined, and how often each was drawn."""
-    functional = CellFunctional(MEASURES[metric].function)
-    defined = ~np.isnan(functional.estimate(tables.astype(float)))
-    truth = float(functional.estimate(setting.cells))
+    defined = ~np.isnan(estimate(metric, tables.astype(float)))
+    truth = float(estimate(metric, setting.cells))
     return Batch(metric, tables[defined], truth), times[defined]
 
 
@@ -154,11 +150,6 @@ def check_batch(seed: int) -> None:
         raise SystemExit("\n".join(wrong))
 
 
-# --------------------------------------------------------------------------------------
-# Joint reports
-# --------------------------------------------------------------------------------------
-
-
 def report_of(setting: JointSetting, rows: Array, method: str) -> skci.JointReport:
     """Report on rows of a truth and the predictions of each rule."""
     rules = {f"rule {k}": rows[:, 1 + k] for k in range(setting.rules)}
@@ -179,18 +170,13 @@ def true_values(setting: JointSetting) -> Array:
     codes = 2 * outcomes[:, :1] + outcomes[:, 1:]
     matrices = [np.bincount(rule, weights=p, minlength=4) for rule in codes.T]
     cells = np.array(matrices)[:, [3, 1, 2, 0]]
-    values = [
-        CellFunctional(MEASURES[name].function).estimate(cells)
-        for name in setting.metrics
-    ]
-    return np.column_stack(values)
+    return np.column_stack([estimate(name, cells) for name in setting.metrics])
 
 
 def covers(report: Any, truths: Array) -> Array:
     """Whether each interval of a report covers the true value."""
     low, high = np.array([report[key].confidence_interval() for key in report]).T
-    covered: Array = (low <= truths) & (truths <= high)
-    return covered
+    return (low <= truths) & (truths <= high)
 
 
 def covers_jointly(report: Any, truths: Array) -> bool:
@@ -246,11 +232,6 @@ class SeveralRules:
             **shares,
             "setting": json.dumps(asdict(self.setting)),
         }
-
-
-# --------------------------------------------------------------------------------------
-# Decisions
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -328,8 +309,7 @@ def _best(setting: JointSetting, truths: Array) -> Array:
     """Rules that are the best in the population, of shape (rules, metrics)."""
     signs = [1 if MEASURES[name].greater_is_better else -1 for name in setting.metrics]
     values = truths * signs
-    best: Array = values >= values.max(axis=0) - 1e-12
-    return best
+    return values >= values.max(axis=0) - 1e-12
 
 
 def _kept_by_roots(report: skci.JointReport, best: Array, nulls: Array) -> Array:
@@ -359,8 +339,7 @@ def _kept_by_roots(report: skci.JointReport, best: Array, nulls: Array) -> Array
                 alternative="less",
             )
             shares[m] += lowest > -limit
-    kept: Array = shares / best.sum(axis=0)
-    return kept
+    return shares / best.sum(axis=0)
 
 
 def _kept(report: skci.JointReport, best: Array) -> Array:
@@ -369,5 +348,4 @@ def _kept(report: skci.JointReport, best: Array) -> Array:
         warnings.simplefilter("ignore")
         kept = [report.best(metric).rules for metric in report.metrics]
     reported = np.array([[rule in rules for rules in kept] for rule in report.rules])
-    shares: Array = (reported & best).sum(axis=0) / best.sum(axis=0)
-    return shares
+    return (reported & best).sum(axis=0) / best.sum(axis=0)

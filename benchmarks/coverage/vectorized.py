@@ -11,18 +11,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 import skci
+from benchmarks.common import Array
 from skci.inference.intervals.score import pearson, score_limits
 from skci.measures.functional import CellFunctional
 from skci.measures.registry import IDENTITY, MEASURES
 
-Array = NDArray[Any]
-
 METHODS = ("delta", "blurred", "plus-four", "score")
 """Interval methods that are not for proportions only."""
+PROPORTIONS = ("wilson", "agresti-coull", "clopper-pearson", "jeffreys")
+"""Interval methods for proportions only."""
 TEXTBOOK = "textbook"
 """The textbook's Wald interval: zero width where the estimated variance is zero."""
 
@@ -37,7 +37,12 @@ def methods_of(metric: str) -> Iterator[str]:
         yield "plus-four"
     yield "score"
     if metric == "accuracy":
-        yield from ("wilson", "agresti-coull", "clopper-pearson", "jeffreys")
+        yield from PROPORTIONS
+
+
+def estimate(metric: str, tables: Array) -> Array:
+    """Estimates at tables; NaN where the metric is undefined."""
+    return CellFunctional(MEASURES[metric].function).estimate(tables)
 
 
 class Batch:
@@ -47,9 +52,7 @@ class Batch:
         self.metric, self.tables, self.truth = metric, tables, truth
         self.measure = MEASURES[metric]
         self.functional = CellFunctional(self.measure.function)
-        self.estimates = self.functional.estimate(
-            tables / tables.sum(-1, keepdims=True)
-        )
+        self.estimates = estimate(metric, tables / tables.sum(-1, keepdims=True))
 
     def limits(self, method: str, level: float) -> Array:
         """Limits of shape (tables, 2)."""
@@ -70,8 +73,7 @@ class Batch:
         """Whether limits cover the true value."""
         low, high = limits.T
         rounding = 1e-9 * max(1.0, abs(self.truth))
-        covers: Array = (low <= self.truth + rounding) & (self.truth - rounding <= high)
-        return covers
+        return (low <= self.truth + rounding) & (self.truth - rounding <= high)
 
     def score_limits(self, z: float, **options: Any) -> Array:
         """Limits by the score statistic or another one."""
@@ -138,37 +140,34 @@ class Batch:
             [self.measure.successes_and_trials(table)[0] for table in self.tables]
         )
         _, first, inverse = np.unique(successes, return_index=True, return_inverse=True)
-        found = [
-            public_interval(self.metric, table, method, level)
-            for table in self.tables[first]
-        ]
-        return np.array(found)[inverse]
+        limits = public_limits(self.metric, self.tables[first], method, level)
+        return limits[inverse]
 
 
-def public_interval(
-    metric: str, table: Array, method: str, level: float
-) -> tuple[float, float]:
-    """Interval of a metric by the public API."""
-    tp, fp, fn, tn = table.tolist()
+def public_limits(metric: str, tables: Array, method: str, level: float) -> Array:
+    """Limits by the public API."""
+    limits = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        report = skci.confusion_matrix_report(
-            [[tn, fp], [fn, tp]],
-            metrics=[metric],
-            confidence_level=level,
-            method=method,
-        )
-        low, high = report["y_pred", metric].confidence_interval()
-    return low, high
+        for tp, fp, fn, tn in tables.tolist():
+            report = skci.confusion_matrix_report(
+                [[tn, fp], [fn, tp]],
+                metrics=[metric],
+                confidence_level=level,
+                method=method,
+            )
+            limits.append(report["y_pred", metric].confidence_interval())
+    return np.array(limits)
 
 
 def disagreements(batch: Batch, method: str, level: float) -> list[str]:
     """Tables at which the public API gives other limits than a batch."""
     if method == TEXTBOOK:
         return []
-    wrong = []
-    for table, limits in zip(batch.tables, batch.limits(method, level), strict=True):
-        public = public_interval(batch.metric, table, method, level)
-        if not np.allclose(public, limits, rtol=1e-6, atol=1e-6):
-            wrong.append(f"{batch.metric}, {method}, {table}: {public}, not {limits}")
-    return wrong
+    limits = batch.limits(method, level)
+    public = public_limits(batch.metric, batch.tables, method, level)
+    return [
+        f"{batch.metric}, {method}, {table}: {theirs}, not {ours}"
+        for table, theirs, ours in zip(batch.tables, public, limits, strict=True)
+        if not np.allclose(theirs, ours, rtol=1e-6, atol=1e-6)
+    ]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common.pages import Line, Section, saved_figure
+from benchmarks.common.pages import Row, Section, saved_figure
 from benchmarks.paper.studies import METHODS, Draws, Group, Label, Study
 from skci.inference.parameter import ENOUGH
 
@@ -109,11 +109,6 @@ def sections(results: list[Result]) -> list[str | Section]:
     return [summary, *findings(results), _TABLES, *studies]
 
 
-# --------------------------------------------------------------------------------------
-# Tables
-# --------------------------------------------------------------------------------------
-
-
 def about(result: Result) -> str:
     """Describe a study and the Monte Carlo error of its coverages."""
     return (
@@ -122,51 +117,60 @@ def about(result: Result) -> str:
     )
 
 
-def individual(result: Result) -> list[Line]:
+def individual(result: Result) -> list[Row]:
     """Coverage and width of the individual intervals."""
-    lines: list[Line] = [["rule", "measure", "true value", "rarest cell", *METHODS]]
+    rows = []
     for label, truth in result.study.truths.items():
-        found = [result.individual[method].get(label) for method in METHODS]
-        cells = [each.cell("#.3g") if each else "" for each in found]
         rarest = result.study.rarest[label.rule]
-        rows = f"{rarest:.{0 if rarest >= ENOUGH else 1}f}"
-        lines.append([*label, short(truth), rows, *cells])
-    return lines
+        row = {
+            "rule": label.rule,
+            "measure": label.measure,
+            "true value": short(truth),
+            "rarest cell": f"{rarest:.{0 if rarest >= ENOUGH else 1}f}",
+        }
+        rows.append(row | cells(result.individual, label, "#.3g"))
+    return rows
 
 
-def joint(result: Result) -> list[Line]:
+def joint(result: Result) -> list[Row]:
     """Coverage and relative width of the joint intervals."""
-    lines: list[Line] = [["jointly", *METHODS]]
-    for group in result.study.groups():
-        found = [result.joint[method].get(group) for method in METHODS]
-        cells = [each.cell(".2f") if each else "" for each in found]
-        lines.append([group.title, *cells])
-    return lines
+    return [
+        {"jointly": group.title} | cells(result.joint, group, ".2f")
+        for group in result.study.groups()
+    ]
 
 
-def by_method(results: list[Result]) -> list[Line]:
-    """Summary of all studies, a line for each method."""
-    header = ["method", "minimum, individual", "minimum, joint", "too low"]
-    header += [f"rarest cell < {ENOUGH}", f"rarest cell >= {ENOUGH}", "width"]
-    lines: list[Line] = [header]
+def cells(coverages: dict[str, dict[Any, Coverage]], of: Any, spec: str) -> Row:
+    """Coverage and width by method; empty where a method does not apply."""
+    found = {method: coverages[method].get(of) for method in METHODS}
+    return {method: each.cell(spec) if each else "" for method, each in found.items()}
+
+
+def by_method(results: list[Result]) -> list[Row]:
+    """Summary of all studies, a row for each method."""
+    rows = []
     for method in METHODS:
         individual = individually(results, method)
         joint = [each for result in results for each in result.joint[method].values()]
         shares = np.array([each.share for each in individual])
         is_rare = np.array([each.rarest < ENOUGH for each in individual])
-        lines.append(
-            [
-                method,
-                minimum(individual),
-                minimum(joint),
-                f"{sum(each.too_low for each in individual)} of {len(individual)}, "
-                f"{sum(each.too_low for each in joint)} of {len(joint)}",
-                short(shares[is_rare].mean()) if is_rare.any() else "",
-                short(shares[~is_rare].mean()) if not is_rare.all() else "",
-                f"{relative_width(results, method):.3f}",
-            ]
+        few, many = shares[is_rare], shares[~is_rare]
+        rows.append(
+            {
+                "method": method,
+                "minimum, individual": minimum(individual),
+                "minimum, joint": minimum(joint),
+                "too low": f"{too_low(individual)}, {too_low(joint)}",
+                f"rarest cell < {ENOUGH}": short(few.mean()) if few.size else "",
+                f"rarest cell >= {ENOUGH}": short(many.mean()) if many.size else "",
+                "width": f"{relative_width(results, method):.3f}",
+            }
         )
-    return lines
+    return rows
+
+
+def too_low(coverages: list[Coverage]) -> str:
+    return f"{sum(each.too_low for each in coverages)} of {len(coverages)}"
 
 
 def individually(results: list[Result], method: str) -> list[Coverage]:
@@ -196,11 +200,6 @@ def short(value: float, spec: str = ".3f") -> str:
 
 def wrapped(text: str) -> str:
     return textwrap.fill(text, 88, break_on_hyphens=False, break_long_words=False)
-
-
-# --------------------------------------------------------------------------------------
-# Findings
-# --------------------------------------------------------------------------------------
 
 
 def findings(results: list[Result]) -> Iterator[str]:
@@ -288,11 +287,6 @@ def zero_variance(results: list[Result]) -> Iterator[str]:
             )
 
 
-# --------------------------------------------------------------------------------------
-# Figure
-# --------------------------------------------------------------------------------------
-
-
 def figure(results: list[Result], path: Path) -> None:
     """Draw the coverages, a panel for each study."""
     size = (1.6 * len(results) + 0.8, 3)
@@ -331,10 +325,6 @@ def draw_panel(ax: Any, result: Result) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-# --------------------------------------------------------------------------------------
-# Text
-# --------------------------------------------------------------------------------------
-
 INTRODUCTION = """\
 How often do 95% intervals cover the true value? Yuan and Jiang [YJ]_ study this in
 three simulations, which are repeated here. Classifiers, or rules, are fitted once, and
@@ -372,5 +362,4 @@ There are two tables for each study. The first has the *true value*, which is th
 measure on the population, the expected count in the *rarest cell*, and for each method
 the coverage of individual intervals and, in parentheses, their mean width. The second
 has the joint coverage of the intervals in a line and, in parentheses, their width
-relative to
-individual ones, averaged over the line."""
+relative to individual ones, averaged over the line."""

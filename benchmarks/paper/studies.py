@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -24,14 +23,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
-from skci import critical_value
+from benchmarks.common import Array
+from skci import F05CI, AccuracyCI, LiftCI, critical_value
 from skci.data.sample import OutcomeTable, count_outcomes
 from skci.inference.design import Design
 from skci.inference.intervals.methods import refusal
 from skci.inference.joint import JointEstimate
-from skci.metrics import F05CI, AccuracyCI, LiftCI
-
-Array = NDArray[Any]
 
 METHODS = ("delta", "blurred", "plus-four", "score")
 
@@ -183,8 +180,7 @@ def concatenated(chunks: Iterable[dict[str, Draws]]) -> dict[str, Draws]:
 
 def _cover(limits: Array, truths: Array) -> Array:
     low, high = limits.T
-    covered: Array = (low <= truths) & (truths <= high)
-    return covered
+    return (low <= truths) & (truths <= high)
 
 
 def _cover_jointly(joint: JointEstimate, truths: Array) -> bool:
@@ -201,13 +197,7 @@ def _cover_jointly(joint: JointEstimate, truths: Array) -> bool:
 
 def _width(limits: Array) -> Array:
     low, high = limits.T
-    width: Array = high - low
-    return width
-
-
-# --------------------------------------------------------------------------------------
-# Populations
-# --------------------------------------------------------------------------------------
+    return high - low
 
 
 def model_a(points: int) -> list[Study]:
@@ -290,7 +280,11 @@ def held_out(rules: dict[str, Any], X: Array, y: Array, train: int) -> OutcomeTa
 
 
 def predicted(
-    rules: dict[str, Any], X_train: Array, y_train: Array, X: Array, y: Array
+    rules: dict[str, Any],
+    X_train: Array,
+    y_train: Array,
+    X: Array,
+    y: Array,
 ) -> OutcomeTable:
     """Fit the rules and count their joint outcomes on other rows."""
     predictions = [rule.fit(X_train, y_train).predict(X) for rule in rules.values()]

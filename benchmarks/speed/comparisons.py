@@ -9,18 +9,17 @@ from __future__ import annotations
 import gc
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median, quantiles
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from benchmarks.common.pages import Line, yes
+from benchmarks.common import Array
+from benchmarks.common.pages import yes
 
-Array = NDArray[Any]
 Task = Callable[[], Any]
 Timer = Callable[[], float]
 
@@ -93,11 +92,6 @@ def peak_memory(task: Task) -> int:
         tracemalloc.stop()
 
 
-# --------------------------------------------------------------------------------------
-# Tables
-# --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Row:
     """A comparison, formatted."""
@@ -114,20 +108,6 @@ class Row:
     their_error: str = ""
 
 
-_HEADER = Row(
-    "task",
-    "compared with",
-    "ratio",
-    "quartiles",
-    "goal",
-    "met",
-    "skci",
-    "other",
-    "error",
-    "other's error",
-)
-
-
 def goals(rows: Iterable[Row]) -> list[Row]:
     """Comparisons with a goal; for a limit, the time in place of the ratio."""
     details = ("quartiles", "ours", "theirs", "error", "their_error")
@@ -137,11 +117,17 @@ def goals(rows: Iterable[Row]) -> list[Row]:
     ]
 
 
-def table(rows: Iterable[Row]) -> list[Line]:
+def table(rows: Sequence[Row]) -> list[dict[str, str]]:
     """Table of rows, without empty columns."""
-    columns = zip(*(vars(row).values() for row in [_HEADER, *rows]), strict=True)
-    filled = [column for column in columns if any(column[1:])]
-    return list(zip(*filled, strict=True))
+    names = dict(zip(vars(Row("")), _COLUMNS, strict=True))
+    used = [key for key in names if any(vars(row)[key] for row in rows)]
+    return [{names[key]: vars(row)[key] for key in used} for row in rows]
+
+
+_COLUMNS = (
+    *("task", "compared with", "ratio", "quartiles", "goal", "met"),
+    *("skci", "other", "error", "other's error"),
+)
 
 
 def compared(
@@ -201,11 +187,6 @@ def rounded(value: float) -> str:
     digits = 2 if value < 99.5 else 3
     number = float(f"{value:.{digits}g}")
     return f"{number:,.0f}" if number >= 10 else f"{number:g}"
-
-
-# --------------------------------------------------------------------------------------
-# Data
-# --------------------------------------------------------------------------------------
 
 
 def labels(n: int, rules: int = 1, dtype: Any = np.int64) -> tuple[Array, list[Array]]:

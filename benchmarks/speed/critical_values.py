@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,11 +20,11 @@ from benchmarks.accuracy.critical_values import (
     pairwise_correlation,
     studentized_quantile,
 )
+from benchmarks.common import Array
 from benchmarks.common.command import Sizes
 from benchmarks.common.pages import yes
 from benchmarks.common.peers import r_version, run_r
 from benchmarks.speed.comparisons import (
-    Array,
     Comparison,
     Row,
     compared,
@@ -38,74 +39,57 @@ from benchmarks.speed.estimates import METRICS
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A correlation and, where it is available, its exact critical value."""
 
     correlation: Array
-    exact: Callable[[], float] | None = None
-
-    @cached_property
-    def truth(self) -> float:
-        return np.nan if self.exact is None else self.exact()
-
-
-@dataclass(frozen=True)
-class Family:
-    """Correlations of one kind."""
-
-    name: str
-    cases: list[Case]
+    exact: float = np.nan
 
 
 def critical_values(size: Sizes) -> Iterator[Row]:
     """Compare time and error of critical values."""
     repeats = max(1, size.repeats // 10)
     seeds = itertools.count()
-    factors, *others = families(size.matrices)
+    families = correlations(size.matrices)
+    first, *_ = families
     if r_version("mvtnorm"):
-        name = "qmvnorm of R's mvtnorm"
-        yield comparison(factors, seeds, repeats, name, by_r, goal=1 / 30)
-        for family in others:
-            yield comparison(family, seeds, repeats, name, by_r)
-    few = replace(factors, cases=factors.cases[: 1 + repeats])
-    yield comparison(few, seeds, 1, "multivariate_normal of scipy, brentq", by_scipy)
+        solver = "qmvnorm of R's mvtnorm"
+        for family, cases in families.items():
+            goal = 1 / 30 if family == first else None
+            yield comparison(family, cases * repeats, seeds, solver, by_r, goal)
+    few, solver = families[first][: 1 + repeats], "multivariate_normal of scipy, brentq"
+    yield comparison(first, few, seeds, solver, by_scipy)
 
 
-def families(matrices: int) -> list[Family]:
+def correlations(matrices: int) -> dict[str, list[Case]]:
+    """Families of correlations."""
     rng = np.random.default_rng(0)
     loadings = [
         np.full(12, 0.5**0.5),
         *rng.uniform(-0.95, 0.95, (matrices - 1, 12)),
     ]
-    means = range(4, 4 + max(1, matrices // 4))
-    draws = rng.normal(size=(max(1, matrices // 4), 12, 12))
-    return [
-        Family("12 estimates, one factor", list(map(one_factor, loadings))),
-        Family("differences of means", list(map(all_pairs, means))),
-        Family("12 estimates, random", list(map(random_covariance, draws))),
-        Family("12 estimates of a report", [Case(of_report())]),
-    ]
+    fewer = max(1, matrices // 4)
+    factors = rng.normal(size=(fewer, 12, 12))
+    return {
+        "12 estimates, one factor": [
+            Case(one_factor_correlation(each), one_factor_quantile(each, LEVEL))
+            for each in loadings
+        ],
+        "differences of means": [
+            Case(pairwise_correlation(means), studentized_quantile(means, LEVEL))
+            for means in range(4, 4 + fewer)
+        ],
+        "12 estimates, random": [Case(correlation_of(each)) for each in factors],
+        "12 estimates of a report": [Case(of_report())],
+    }
 
 
-def one_factor(loadings: Array) -> Case:
-    return Case(
-        one_factor_correlation(loadings), partial(one_factor_quantile, loadings, LEVEL)
-    )
-
-
-def all_pairs(means: int) -> Case:
-    return Case(
-        pairwise_correlation(means), partial(studentized_quantile, means, LEVEL)
-    )
-
-
-def random_covariance(factors: Array) -> Case:
+def correlation_of(factors: Array) -> Array:
     covariance = factors @ factors.T
     scale = np.sqrt(np.diag(covariance))
     correlation = covariance / np.outer(scale, scale)
     np.fill_diagonal(correlation, 1)
-    return Case(correlation)
+    return correlation
 
 
 def of_report() -> Array:
@@ -114,36 +98,31 @@ def of_report() -> Array:
     return np.asarray(report.correlation)
 
 
-# --------------------------------------------------------------------------------------
-# Comparisons
-# --------------------------------------------------------------------------------------
-
 Solver = Callable[[Array, int], tuple[float, float]]
 """From a correlation and a seed to seconds and a critical value."""
 
 
 def comparison(
-    family: Family,
+    family: str,
+    cases: list[Case],
     seeds: Iterator[int],
-    repeats: int,
     name: str,
     solver: Solver,
     goal: float | None = None,
 ) -> Row:
     """Compare times and errors, alternately, on all correlations of a family."""
-    cases = family.cases * repeats
     results = [
         (by_skci(case.correlation, seed), solver(case.correlation, seed))
         for case, seed in zip(cases, seeds, strict=False)
     ]
     ours, theirs = zip(*results, strict=True)
     times = Comparison(*(tuple(time for time, _ in each) for each in (ours, theirs)))
-    row = compared(f"critical value, {family.name}", name, times, goal=goal)
-    row = replace(row, ours=f"{row.ours} ({again(family)} again)")
-    if any(case.exact is None for case in cases):
+    row = compared(f"critical value, {family}", name, times, goal=goal)
+    row = replace(row, ours=f"{row.ours} ({cached(cases[0].correlation)} again)")
+    if np.isnan([case.exact for case in cases]).any():
         return row
     error, their_error = (
-        [abs(value - case.truth) for case, (_, value) in zip(cases, each, strict=True)]
+        [abs(value - case.exact) for case, (_, value) in zip(cases, each, strict=True)]
         for each in (ours, theirs)
     )
     row = replace(row, error=summary(error), their_error=summary(their_error))
@@ -157,9 +136,8 @@ def summary(errors: list[float]) -> str:
     return f"{median(errors):.0e} ({max(errors):.0e})"
 
 
-def again(family: Family) -> str:
+def cached(correlation: Array) -> str:
     """Time with cached quasi-random points."""
-    correlation = family.cases[0].correlation
     return duration(timer(partial(skci.critical_value, correlation))())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from statistics import median
 from typing import Any
@@ -20,10 +20,10 @@ from sklearn.metrics import (
 )
 
 import skci
+from benchmarks.common import Array
 from benchmarks.common.command import Sizes
 from benchmarks.common.peers import installed
 from benchmarks.speed.comparisons import (
-    Array,
     Row,
     alternate,
     compared,
@@ -46,23 +46,77 @@ _SCORE_METRICS = {"roc_auc": roc_auc_score, "brier_score": brier_score_loss}
 
 def point_estimates(size: Sizes) -> Iterator[Row]:
     """Compare intervals with point estimates, and with those of confidenceinterval."""
-    yield f05_row(size, size.rows, np.int64, goal=1 / 60)
+
+    def comparison(
+        task: str,
+        metric: Any,
+        data: tuple[Array, Array],
+        against: str,
+        theirs: Any,
+        repeats: int = size.repeats,
+        goal: float | None = None,
+    ) -> Row:
+        ours = partial(interval, metric, *data)
+        times = side_by_side(ours, partial(theirs, *data), repeats)
+        return compared(task, against, times, goal=goal)
+
+    fewer = max(3, size.repeats // 3)
+    f05, beta = skci.F05CI(), partial(fbeta_score, beta=0.5)
+    for n, dtype, goal in (
+        (size.rows, np.int64, 1 / 60),
+        (100, np.int64, 1 / 10),
+        (size.rows, np.int8, None),
+        (size.rows, np.bool_, None),
+    ):
+        y, (p,) = labels(n, dtype=dtype)
+        task = f"F05CI, {n:,} {np.dtype(dtype).name}"
+        yield comparison(task, f05, (y, p), "fbeta_score", beta, goal=goal)
     y, (p,) = labels(size.rows)
-    yield compared(
-        f"F05CI, {size.rows:,} int64",
-        "np.bincount(2 * y + p)",
-        side_by_side(our_f05(y, p), lambda: np.bincount(2 * y + p), size.repeats),
+    task, count = f"F05CI, {size.rows:,} int64", "np.bincount(2 * y + p)"
+    yield comparison(
+        task, f05, (y, p), count, lambda y, p: np.bincount(2 * y + p), goal=1
+    )
+    named_labels = np.where(y, "yes", "no"), np.where(p, "yes", "no")
+    yield comparison(
+        f"F05CI, {size.rows:,} strings",
+        skci.F05CI(pos_label="yes"),
+        named_labels,
+        "fbeta_score",
+        partial(beta, pos_label="yes"),
+        fewer,
+    )
+    if peer := installed("confidenceinterval"):
+        for n in (size.rows, 100):
+            y, (p,) = labels(n)
+            theirs = partial(peer.f1_score, average="binary")
+            against = "confidenceinterval.f1_score"
+            yield comparison(f"F1CI, {n:,} int64", skci.F1CI(), (y, p), against, theirs)
+    yield comparison(
+        f"F1CI, macro over 100 classes, {size.rows:,} int64",
+        skci.F1CI(average="macro"),
+        many_labels(size.rows, 100),
+        "f1_score",
+        partial(f1_score, average="macro"),
+        fewer,
         goal=1,
     )
-    yield f05_row(size, 100, np.int64, goal=1 / 10)
-    yield f05_row(size, size.rows, np.int8)
-    yield f05_row(size, size.rows, np.bool_)
-    yield text_row(size, size.rows)
-    yield from peer_rows(size)
-    yield macro_row(size, 100)
-    yield area_row(size, "")
-    yield area_row(size, " of 3 digits", digits=3)
-    yield report_row(size)
+    y, (s,) = scored(size.rows)
+    for kind, scores in (("", s), (" of 3 digits", s.round(3))):  # with many ties
+        task = f"RocAucCI, {size.rows:,} float64{kind}"
+        against, theirs = "roc_auc_score", roc_auc_score
+        metric = skci.RocAucCI()
+        yield comparison(task, metric, (y, scores), against, theirs, fewer, goal=1.5)
+    y, predictions = labels(size.rows, rules=4)
+    yield compared(
+        f"joint_report, 4 rules x 3 metrics, {size.rows:,} int64",
+        "12 point estimates of scikit-learn",
+        side_by_side(
+            lambda: skci.joint_report(y, named(predictions), metrics=METRICS).to_dict(),
+            partial(estimates, y, *predictions),
+            fewer,
+        ),
+        goal=1 / 20,
+    )
     yield scored_report_row(size, size.rows // 10)
 
 
@@ -72,106 +126,10 @@ def interval(metric: Any, y: Array, p: Array) -> tuple[float, float]:
     return low, high
 
 
-def our_f05(y: Array, p: Array, **options: Any) -> Callable[[], tuple[float, float]]:
-    return lambda: interval(skci.F05CI(**options), y, p)
-
-
-def f05_row(size: Sizes, n: int, dtype: Any, goal: float | None = None) -> Row:
-    y, (p,) = labels(n, dtype=dtype)
-    times = side_by_side(
-        our_f05(y, p), lambda: fbeta_score(y, p, beta=0.5), size.repeats
-    )
-    return compared(
-        f"F05CI, {n:,} {np.dtype(dtype).name}", "fbeta_score", times, goal=goal
-    )
-
-
-def text_row(size: Sizes, n: int) -> Row:
-    truth, (prediction,) = labels(n, dtype=np.bool_)
-    y, p = np.where(truth, "yes", "no"), np.where(prediction, "yes", "no")
-    times = side_by_side(
-        our_f05(y, p, pos_label="yes"),
-        lambda: fbeta_score(y, p, beta=0.5, pos_label="yes"),
-        max(3, size.repeats // 4),
-    )
-    return compared(f"F05CI, {n:,} strings", "fbeta_score", times)
-
-
-def peer_rows(size: Sizes) -> Iterator[Row]:
-    """Compare with the package confidenceinterval, where it is installed."""
-    peer = installed("confidenceinterval")
-    if peer is None:
-        return
-    for n in (size.rows, 100):
-        y, (p,) = labels(n)
-        times = side_by_side(
-            partial(interval, skci.F1CI(), y, p),
-            partial(peer.f1_score, y, p, average="binary"),
-            size.repeats,
-        )
-        yield compared(f"F1CI, {n:,} int64", "confidenceinterval.f1_score", times)
-
-
-def macro_row(size: Sizes, number: int) -> Row:
-    """Compare a macro average over many classes."""
-    y, p = many_labels(size.rows, number)
-    return compared(
-        f"F1CI, macro over {number} classes, {size.rows:,} int64",
-        "f1_score",
-        side_by_side(
-            partial(interval, skci.F1CI(average="macro"), y, p),
-            partial(f1_score, y, p, average="macro"),
-            max(3, size.repeats // 3),
-        ),
-        goal=1,
-    )
-
-
-def area_row(size: Sizes, kind: str, digits: int = 17) -> Row:
-    """Compare an area under a curve; rounded scores have ties."""
-    y, (s,) = scored(size.rows)
-    s = s.round(digits)
-    return compared(
-        f"RocAucCI, {size.rows:,} float64{kind}",
-        "roc_auc_score",
-        side_by_side(
-            partial(interval, skci.RocAucCI(), y, s),
-            partial(roc_auc_score, y, s),
-            max(3, size.repeats // 3),
-        ),
-        goal=1.5,
-    )
-
-
-def report_row(size: Sizes) -> Row:
-    """Compare a joint report with its point estimates."""
-    y, predictions = labels(size.rows, rules=4)
-    rules = named(predictions)
-
-    def ours() -> Any:
-        return skci.joint_report(y, rules, metrics=METRICS).to_dict()
-
-    return compared(
-        f"joint_report, 4 rules x 3 metrics, {size.rows:,} int64",
-        "12 point estimates of scikit-learn",
-        side_by_side(
-            ours, partial(estimates, y, *predictions), max(3, size.repeats // 3)
-        ),
-        goal=1 / 20,
-    )
-
-
 def estimates(y: Array, *predictions: Array) -> list[float]:
     """Point estimates of the report by scikit-learn."""
-    return [
-        value
-        for p in predictions
-        for value in (
-            accuracy_score(y, p),
-            fbeta_score(y, p, beta=0.5),
-            matthews_corrcoef(y, p),
-        )
-    ]
+    metrics = (accuracy_score, partial(fbeta_score, beta=0.5), matthews_corrcoef)
+    return [metric(y, p) for p in predictions for metric in metrics]
 
 
 def scored_report_row(size: Sizes, n: int) -> Row:
@@ -181,18 +139,14 @@ def scored_report_row(size: Sizes, n: int) -> Row:
     metrics = [*_LABEL_METRICS, *_SCORE_METRICS]
 
     def ours() -> Any:
-        return skci.joint_report(
-            y, named(predictions), y_score=named(scores), metrics=metrics
-        ).to_dict()
+        options = {"y_score": named(scores), "metrics": metrics}
+        return skci.joint_report(y, named(predictions), **options).to_dict()
 
     def theirs() -> list[float]:
+        labelled, scored = _LABEL_METRICS.values(), _SCORE_METRICS.values()
         return [
-            *(
-                estimate(y, p)
-                for p in predictions
-                for estimate in _LABEL_METRICS.values()
-            ),
-            *(estimate(y, s) for s in scores for estimate in _SCORE_METRICS.values()),
+            *(estimate(y, p) for p in predictions for estimate in labelled),
+            *(estimate(y, s) for s in scores for estimate in scored),
         ]
 
     return compared(
@@ -202,10 +156,6 @@ def scored_report_row(size: Sizes, n: int) -> Row:
         goal=1,
     )
 
-
-# --------------------------------------------------------------------------------------
-# The bootstrap
-# --------------------------------------------------------------------------------------
 
 _ROWS, _RESAMPLES = 10_000, 1_000
 
@@ -286,11 +236,6 @@ def evaluations(method: str) -> int:
     y, _ = labels(_ROWS)
     scipy_bootstrap(_RESAMPLES, method, statistic, y)
     return next(calls)
-
-
-# --------------------------------------------------------------------------------------
-# Score intervals
-# --------------------------------------------------------------------------------------
 
 
 def score_intervals(size: Sizes) -> Iterator[Row]:

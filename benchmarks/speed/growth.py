@@ -14,10 +14,11 @@ import numpy as np
 from sklearn.metrics import accuracy_score, fbeta_score
 
 import skci
+from benchmarks.common import Array
 from benchmarks.common.command import Sizes
-from benchmarks.common.pages import Line, saved_figure
+from benchmarks.common.pages import Row as TableRow
+from benchmarks.common.pages import saved_figure
 from benchmarks.speed.comparisons import (
-    Array,
     Row,
     duration,
     fraction,
@@ -57,21 +58,23 @@ class Growth:
     of: str
     curves: Sequence[Curve]
 
-    def table(self) -> list[Line]:
+    def table(self) -> list[TableRow]:
         """Times of all curves and peak memory of the first."""
         first, *others = self.curves
-        header = [self.of, first.name, "peak memory", *(curve.name for curve in others)]
-        columns = [
-            [f"{size:,}" for size in first.sizes],
-            list(map(duration, first.seconds)),
-            list(map(mebibytes, first.memory)),
-            *(self._padded(curve) for curve in others),
-        ]
-        return [header, *zip(*columns, strict=True)]
-
-    def _padded(self, curve: Curve) -> list[str]:
-        known = dict(zip(curve.sizes, map(duration, curve.seconds), strict=True))
-        return [known.get(size, "") for size in self.curves[0].sizes]
+        rows = []
+        for size, time, memory in zip(
+            first.sizes, first.seconds, first.memory, strict=True
+        ):
+            row = {
+                self.of: f"{size:,}",
+                first.name: duration(time),
+                "peak memory": mebibytes(memory),
+            }
+            for curve in others:
+                times = dict(zip(curve.sizes, curve.seconds, strict=True))
+                row[curve.name] = duration(times[size]) if size in times else ""
+            rows.append(row)
+        return rows
 
 
 def growth(size: Sizes) -> list[Growth]:
@@ -99,11 +102,6 @@ def median_seconds(task: Callable[[], Any]) -> float:
     if first > _PATIENCE:
         return first
     return median(seconds(task) for _ in range(5))
-
-
-# --------------------------------------------------------------------------------------
-# Rows
-# --------------------------------------------------------------------------------------
 
 
 def in_rows(size: Sizes) -> Growth:
@@ -184,11 +182,6 @@ def memory_rows() -> Iterator[Row]:
         )
 
 
-# --------------------------------------------------------------------------------------
-# Rules and parameters
-# --------------------------------------------------------------------------------------
-
-
 def in_rules(size: Sizes) -> Growth:
     y, predictions = labels(_ROWS, max(size.rules), np.int8)
 
@@ -233,11 +226,6 @@ def in_parameters(size: Sizes) -> Growth:
             measured("critical value", solve, size.parameters),
         ],
     )
-
-
-# --------------------------------------------------------------------------------------
-# Figure
-# --------------------------------------------------------------------------------------
 
 
 def figure(growths: Sequence[Growth], path: Path) -> None:
