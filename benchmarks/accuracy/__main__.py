@@ -47,7 +47,7 @@ formula of a package that is not run here.
 
 
 def main() -> int:
-    options = parser(__doc__).parse_args()
+    options = parser("accuracy", __doc__).parse_args()
     size = sizes(
         options.quick,
         tables=(1000, 10),  # of each size, for the jackknife

@@ -19,12 +19,14 @@ DOCS = BENCHMARKS.parent / "docs" / "benchmarks"
 
 
 def parser(
-    description: str | None, *, simulates: bool = False, data: bool = False
+    name: str, description: str | None, *, simulates: bool = False, data: bool = False
 ) -> argparse.ArgumentParser:
     """Make a parser of the options that benchmarks share.
 
     Parameters
     ----------
+    name : str
+        Name of the folder.
     description : str
     simulates : bool
         Whether to add ``--jobs`` and ``--seed``.
@@ -32,7 +34,9 @@ def parser(
         Whether to add ``--data``.
     """
     options = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"python -m benchmarks.{name}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = options.add_argument
     add("--quick", action="store_true", help="small samples, and no page by default")

@@ -26,7 +26,7 @@ PAGES = {
 
 
 def main() -> None:
-    command = parser(__doc__, simulates=True, data=True)
+    command = parser("coverage", __doc__, simulates=True, data=True)
     command.add_argument("pages", nargs="*", help=f"{', '.join(PAGES)}; all by default")
     command.add_argument(
         "--work", type=Path, help="folder of cached results and tables"

@@ -153,9 +153,7 @@ def on_data(folder: Path) -> list[Row]:
                     "data": study.title,
                     "metric": name,
                     **dict(zip(_COUNTS, map(str, counts), strict=True)),
-                    "letters": ", ".join(
-                        f"{rule} {shared}" for rule, shared in letters
-                    ),
+                    "letters": letters,
                     "possibly the best": ", ".join(report.best(name).rules),
                 }
             )

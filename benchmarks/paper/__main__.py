@@ -24,7 +24,7 @@ _CHUNK = 100
 
 
 def main() -> None:
-    command = parser(__doc__, simulates=True, data=True)
+    command = parser("paper", __doc__, simulates=True, data=True)
     command.add_argument("--simulations", type=int, help="10,000 by default")
     options = command.parse_args()
     size = sizes(options.quick, points=(1_000_000, 20_000), draws=(10_000, 200))

@@ -82,7 +82,7 @@ on 10,000 rows. Memory is the peak of what is allocated beyond the data.
 
 
 def main() -> None:
-    options = parser(__doc__).parse_args()
+    options = parser("speed", __doc__).parse_args()
     size = sizes(
         options.quick,
         rows=(1_000_000, 100_000),
