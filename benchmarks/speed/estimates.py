@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from statistics import median
 from typing import Any
@@ -49,7 +49,7 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
 
     def comparison(
         task: str,
-        metric: Any,
+        metric: Callable[[], Any],
         data: tuple[Array, Array],
         against: str,
         theirs: Any,
@@ -61,7 +61,7 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
         return compared(task, against, times, goal=goal)
 
     fewer = max(3, size.repeats // 3)
-    f05, beta = skci.F05CI(), partial(fbeta_score, beta=0.5)
+    beta = partial(fbeta_score, beta=0.5)
     for n, dtype, goal in (
         (size.rows, np.int64, 1 / 60),
         (100, np.int64, 1 / 10),
@@ -70,16 +70,16 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
     ):
         y, (p,) = labels(n, dtype=dtype)
         task = f"F05CI, {n:,} {np.dtype(dtype).name}"
-        yield comparison(task, f05, (y, p), "fbeta_score", beta, goal=goal)
+        yield comparison(task, skci.F05CI, (y, p), "fbeta_score", beta, goal=goal)
     y, (p,) = labels(size.rows)
     task, count = f"F05CI, {size.rows:,} int64", "np.bincount(2 * y + p)"
     yield comparison(
-        task, f05, (y, p), count, lambda y, p: np.bincount(2 * y + p), goal=1
+        task, skci.F05CI, (y, p), count, lambda y, p: np.bincount(2 * y + p), goal=1
     )
     named_labels = np.where(y, "yes", "no"), np.where(p, "yes", "no")
     yield comparison(
         f"F05CI, {size.rows:,} strings",
-        skci.F05CI(pos_label="yes"),
+        partial(skci.F05CI, pos_label="yes"),
         named_labels,
         "fbeta_score",
         partial(beta, pos_label="yes"),
@@ -90,10 +90,10 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
             y, (p,) = labels(n)
             theirs = partial(peer.f1_score, average="binary")
             against = "confidenceinterval.f1_score"
-            yield comparison(f"F1CI, {n:,} int64", skci.F1CI(), (y, p), against, theirs)
+            yield comparison(f"F1CI, {n:,} int64", skci.F1CI, (y, p), against, theirs)
     yield comparison(
         f"F1CI, macro over 100 classes, {size.rows:,} int64",
-        skci.F1CI(average="macro"),
+        partial(skci.F1CI, average="macro"),
         many_labels(size.rows, 100),
         "f1_score",
         partial(f1_score, average="macro"),
@@ -104,7 +104,7 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
     for kind, scores in (("", s), (" of 3 digits", s.round(3))):  # with many ties
         task = f"RocAucCI, {size.rows:,} float64{kind}"
         against, theirs = "roc_auc_score", roc_auc_score
-        metric = skci.RocAucCI()
+        metric = skci.RocAucCI
         yield comparison(task, metric, (y, scores), against, theirs, fewer, goal=1.5)
     y, predictions = labels(size.rows, rules=4)
     yield compared(
@@ -120,9 +120,9 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
     yield scored_report_row(size, size.rows // 10)
 
 
-def interval(metric: Any, y: Array, p: Array) -> tuple[float, float]:
-    """Estimate and compute the interval."""
-    low, high = metric(y, p).confidence_interval()
+def interval(metric: Callable[[], Any], y: Array, p: Array) -> tuple[float, float]:
+    """Make the metric, estimate and compute the interval."""
+    low, high = metric()(y, p).confidence_interval()
     return low, high
 
 
