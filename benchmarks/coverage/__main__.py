@@ -1,0 +1,44 @@
+"""Do the intervals cover?
+
+    python -m benchmarks.coverage [--quick] [coverage] [chapters] [decisions]
+
+Samples are drawn from known populations, and it is counted how often the intervals
+cover the true values, on three pages: individual and joint intervals for labels
+("coverage"), joint intervals for other data ("chapters"), and comparisons
+("decisions"). Results are cached in the folder --work, so that a stopped run resumes as
+long as the code is the same. With the folder --data of ``abalone.data`` and
+``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
+compares the rules of the paper on them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.common.command import BENCHMARKS, page_folder, parser
+from benchmarks.coverage import certificate, chapters, decisions
+
+PAGES = {
+    "coverage": certificate.run,
+    "chapters": chapters.run,
+    "decisions": decisions.run,
+}
+
+
+def main() -> None:
+    command = parser("coverage", __doc__, simulates=True, data=True)
+    command.add_argument("pages", nargs="*", help=f"{', '.join(PAGES)}; all by default")
+    command.add_argument(
+        "--work", type=Path, help="folder of cached results and tables"
+    )
+    options = command.parse_args()
+    if unknown := set(options.pages).difference(PAGES):
+        command.error(f"pages must be among {', '.join(PAGES)}, not {unknown.pop()}")
+    output = page_folder(options)
+    root = options.work or (None if options.quick else BENCHMARKS / "parts")
+    for page in options.pages or PAGES:
+        PAGES[page](options, root and root / page, output)
+
+
+if __name__ == "__main__":
+    main()
