@@ -5,7 +5,6 @@ Nothing is computed before it is looked at, and nothing needs the rows again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from skci._typing import Array
-from skci.inference.critical.law import CriticalValue, critical_value
+from skci.inference.critical.law import Alternative, CriticalValue, MaximumLaw
 from skci.inference.design import Design, blurring, correlation_from
 from skci.inference.intervals.methods import METHODS, Task
 from skci.inference.parameter import ENOUGH_GROUPS, Parameter
@@ -182,34 +181,55 @@ class JointEstimate:
         q = self.normal_quantile
         if self.design.clusters is None or not self.usable.any():
             return q
+        if self.common_degrees is not None and not self.alone:
+            return self.law().quantile(self.confidence_level)
         best = np.where(self.usable, self.n_informative, -1).argmax()
         wider = self.wider(q, int(best))
         return CriticalValue(wider, q.error * wider / q)
 
     @cached_property
     def normal_quantile(self) -> CriticalValue:
-        """Solve for as many normal standard errors, were the variances known.
+        """Critical value on the scale of a standard normal estimate.
 
         An estimate without a usable variance has the whole range for an interval, so
-        it takes no part.
+        it takes no part. With common degrees of freedom it is the quantile of the
+        multivariate t, translated; with others each parameter translates it for itself.
         """
-        return CriticalValue(self._z) if self.alone else self.quantile()
+        if self.alone:
+            return CriticalValue(self._z)
+        q = self.law().quantile(self.confidence_level)
+        if self.common_degrees is None:
+            return q
+        normal = self.narrower(q, int(np.flatnonzero(self.usable)[0]))
+        return CriticalValue(normal, q.error * normal / q)
+
+    @cached_property
+    def common_degrees(self) -> float | None:
+        """Degrees of freedom that all usable variances have, None if they differ."""
+        degrees = self.degrees[self.usable]
+        if self.design.clusters is None or not len(degrees):
+            return None
+        common = float(degrees.max())
+        return common if degrees.min() > common * (1 - 1e-9) else None
+
+    def law(self, alternative: Alternative = "two-sided") -> MaximumLaw:
+        """Distribution of the maximum of the usable estimates, standardised."""
+        laws: dict[str, MaximumLaw] = vars(self).setdefault("_laws", {})
+        if alternative not in laws:
+            usable = np.flatnonzero(self.usable)
+            laws[alternative] = MaximumLaw(
+                self.correlation[np.ix_(usable, usable)],
+                df=self.common_degrees,
+                alternative=alternative,
+                random_state=self.random_state,
+            )
+        return laws[alternative]
 
     @cached_property
     def alone(self) -> bool:
         """Whether each interval covers for itself, or there is but one."""
         few = len(self.parameters) == 1
         return not self.simultaneous or few or int(self.usable.sum()) < 2
-
-    def quantile(self, **options: Any) -> CriticalValue:
-        """Joint quantile of the usable estimates; options are of `critical_value`."""
-        usable = np.flatnonzero(self.usable)
-        return critical_value(
-            self.correlation[np.ix_(usable, usable)],
-            self.confidence_level,
-            random_state=self.random_state,
-            **options,
-        )
 
     @cached_property
     def intervals(self) -> Array:
@@ -273,15 +293,38 @@ class JointEstimate:
             limits = np.clip(limits, ends[:, :1], ends[:, 1:])
         return limits
 
-    def root(self, k: int, null: float, above: bool) -> float | None:
-        """Critical value at which the lower limit, or the upper, is at a null.
+    def roots(self, positions: Iterable[int], nulls: Array, above: Array) -> Array:
+        """Critical values at which lower limits, or upper ones, are at nulls.
 
-        NaN if it was not found, and None by methods whose limits must be searched.
+        Parameters
+        ----------
+        positions : iterable of int
+            Parameters that have a usable variance.
+        nulls : array
+            A null for each.
+        above : bool array
+            Whether the lower limit is asked for: whether the estimate is above.
+
+        Returns
+        -------
+        array
+            Minus infinity where no limit reaches the null, NaN where it was not found.
         """
-        find = METHODS[self.parameters[k].method].root
-        if find is None or any(self.parameters[k].slack):
-            return None
-        return find(self._task(k, math.sqrt(self._covariance[k, k])), null, above)
+        positions = [int(k) for k in positions]
+        slack = np.array([self.parameters[k].slack for k in positions]).reshape(-1, 2)
+        open_ = np.where(above, slack[:, 0], slack[:, 1])
+        nulls = np.where(above, nulls + open_, nulls - open_)
+        estimates = self.estimates[positions]
+        reached = (open_ == 0) | np.where(above, nulls < estimates, nulls > estimates)
+        methods = np.array([self.parameters[k].method for k in positions])
+        deviations = np.sqrt(self._covariance.diagonal()).tolist()
+        roots = np.full(len(positions), -np.inf)
+        for name in dict.fromkeys(methods[reached].tolist()):
+            rows = np.flatnonzero(reached & (methods == name))
+            chosen = [positions[row] for row in rows]
+            tasks = [self._task(k, deviations[k]) for k in chosen]
+            roots[rows] = METHODS[name].roots(tasks, nulls[rows], above[rows], self._z)
+        return roots
 
     def _task(self, k: int, deviation: float) -> Task:
         own = self.parameters[k]

@@ -50,10 +50,14 @@ def with_the_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
         q = critical_value(
             compared.correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
             compared.confidence_level,
+            df=compared.common_degrees,
             alternative="less",
             random_state=compared.random_state,
         )
-        limits = compared.reached(np.array(chosen), float(q), float(q))
+        normal = float(q)
+        if compared.common_degrees is not None:
+            normal = compared.narrower(normal, chosen[0])
+        limits = compared.reached(np.array(chosen), normal, normal)
         for (_, other, first), (low, high) in zip(mine, limits, strict=True):
             upper[j, other] = high if first else -low
     # One of which nothing is known may be better or worse by any amount.

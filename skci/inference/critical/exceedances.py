@@ -280,12 +280,12 @@ class Radial(_Factor):
         """Weighted P(some exceed | direction) at three levels, and number of pairs.
 
         The pairs are those that exceed the middle one: when one coordinate exceeds, all
-        with larger projections do.
+        with larger projections do. Where the weights are bounded, they come last.
         """
         s = self.directions(proposal, points)
         size = s.shape[1]
         single = tables[3] is tables[1]
-        density = None if single else tables[3](s).mean(axis=1)
+        density = None if single else proposal.floor + tables[3](s).mean(axis=1)
         # Most of many projections are too small to exceed at any length.
         near = int((s > tables[1].exceeds(_NEGLIGIBLE)).sum(axis=1).max())
         if near < size // 2:
@@ -298,6 +298,8 @@ class Radial(_Factor):
             tail = self.sides * special.ndtr(-q)
             density = each.sum(axis=1) / (size * tail)
         terms = [*(table(s[:, -1]) for table in tables[:3]), pairs]
+        if proposal.floor:
+            terms.append(np.ones_like(pairs))
         return [term / density for term in terms]
 
 

@@ -151,9 +151,10 @@ class MaximumLaw:
         random_state: RandomState = None,
     ) -> None:
         matrix, self._cholesky = _check_correlation(correlation)
-        self.df = np.inf if df is None else _check_number("df", df, np.inf)
-        if self.df > _NORMAL:
-            self.df = np.inf
+        self.df = np.inf
+        if df is not None and df != np.inf:
+            given = _check_number("df", df, np.inf)
+            self.df = given if given < _NORMAL else np.inf
         if alternative not in ("two-sided", "less", "greater"):
             raise ValueError(
                 "alternative must be 'two-sided', 'less' or 'greater', got "
@@ -183,7 +184,8 @@ class MaximumLaw:
         ----------
         level : float in (0, 1), default=0.95
         tol : float > 0, default=1e-3
-            Numerical error to stay below; at least 1e-5 remains.
+            Numerical error to stay below; at least 1e-5 remains. For t it is that of
+            the normal quantile with the same tail, in proportion.
 
         Returns
         -------
@@ -202,7 +204,7 @@ class MaximumLaw:
         if (alpha, tol) not in self._quantiles:
             value = self._solve(alpha, tol)
             self._quantiles[alpha, tol] = value
-            if value.error > tol:
+            if value.error > tol * self.stretch(value):
                 warnings.warn(
                     f"the critical value of {self.size} parameters has a numerical "
                     f"error of up to {value.error:.1g}, more than tol={tol:g}",
@@ -267,6 +269,13 @@ class MaximumLaw:
         adjusted = np.empty(len(x))
         adjusted[order] = np.maximum.accumulate(nested[::-1])[::-1]
         return np.clip(adjusted, alone, single)
+
+    def stretch(self, q: float) -> float:
+        """Ratio of a quantile of t to that of the normal with the same tail."""
+        if np.isinf(self.df):
+            return 1.0
+        z = float(-special.ndtri(self.marginal_sf(q) / self.sides))
+        return max(q / z, 1.0) if z > 0 else 1.0
 
     # The pieces of the distribution
 
@@ -384,7 +393,8 @@ class MaximumLaw:
     @cached_property
     def _directional(self) -> Radial:
         """Factored correlation of the distinct coordinates, for the tail."""
-        if np.isinf(self.df) and isinstance(self.model, Radial):
+        normal = np.isinf(self.df) and not self.is_uncorrelated
+        if normal and isinstance(self.model, Radial):
             return self.model
         model = factor(
             self._correlation, self.sides, self._cholesky, separate_noise=False
@@ -423,14 +433,12 @@ class _Search:
     def __init__(self, law: MaximumLaw, alpha: float, tol: float) -> None:
         self.law, self.alpha, self.tol = law, alpha, tol
         self.low, self.high = law.bounds(alpha)
-        # Where the tail of t is flat, errors count on the scale of a normal quantile.
-        z = float(-special.ndtri(law.marginal_sf(self.high) / law.sides))
-        self.stretch = max(self.high / z, 1.0) if z > 0 else 1.0
+        self.stretch = law.stretch(self.high)
         self.step = _STEP * self.stretch
 
     def solve(self) -> CriticalValue:
         law, model = self.law, self.law.model
-        q = self.high if law.sides == 1 else law.bounds(self.alpha)[1]
+        q = law.marginal_isf(-np.expm1(np.log1p(-self.alpha) / law.size))  # Sidak's
         for _ in range(6):
             q, error = self.invert(q, self.sample(q, 0, _PILOT))
             if error < self.step:
@@ -443,16 +451,20 @@ class _Search:
         )
         most = min(_MOST, 1 << int(np.log2(most)))
         tol = self.tol * self.stretch
-        level, number, terms = q, _PILOT, np.empty((4, _SCRAMBLES, 0))
+        level, number, terms = q, _PILOT, None
         while True:
             # The error falls about as number to the power of -2/3.
             doublings = np.clip(np.ceil(1.5 * np.log2(error / tol)), 1, 4)
             number = int(np.clip(number * 2**doublings, min(_FEWEST, most), most))
             if abs(q - level) > self.step:
-                level, terms = q, terms[..., :0]
-            more = self.sample(level, terms.shape[2], number)
-            terms = np.concatenate([terms, more], axis=2)
+                level, terms = q, None
+            if terms is None:
+                terms = self.sample(level, 0, number)
+            else:
+                more = self.sample(level, terms.shape[2], number)
+                terms = np.concatenate([terms, more], axis=2)
             q, error = self.invert(level, terms)
+            tol = self.tol * law.stretch(q)
             if error <= tol or number == most:
                 return CriticalValue(q, error)
 
@@ -471,7 +483,8 @@ class _Search:
         if not np.isinf(law.df):
             half = (law.df + 1) / 2
             squares = 2 * special.gammaincinv(half, np.array(_POSTERIOR))
-            levels = tuple((q * np.sqrt(squares / (law.df + q**2))).tolist())
+            conditional = (q * np.sqrt(squares / (law.df + q**2))).tolist()
+            levels = (0.0 if law.sides == 2 else -np.inf, *conditional)
         return Proposal(levels, law.sides, law.size)
 
     def sample(self, q: float, start: int, stop: int) -> Array:
@@ -479,9 +492,9 @@ class _Search:
 
         Returns
         -------
-        array of shape (4, scrambles, points)
+        array of shape (4 or 5, scrambles, points)
             Terms whose means are P(some exceed) a step below q, at q and a step above
-            it, and the mean number of pairs that exceed q.
+            it, the mean number of pairs that exceed q, and for t 1.
         """
         model, proposal = self.law.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
@@ -492,14 +505,19 @@ class _Search:
             for row in range(0, len(u), rows):
                 block = u[row : row + rows]
                 terms.append(np.stack(model.exceedances(block, proposal, tables)))
-        return np.concatenate(terms, axis=1).reshape(4, _SCRAMBLES, stop - start)
+        sampled = np.concatenate(terms, axis=1)
+        return sampled.reshape(len(sampled), _SCRAMBLES, stop - start)
 
     def invert(self, q: float, terms: Array) -> tuple[float, float]:
         """Solve for q, given a sample at a level near it; also bound the error."""
-        some, pairs = terms[:3], terms[3]
-        deviation = pairs - pairs.mean()
-        slope = (deviation * some[1]).sum() / max((deviation**2).sum(), 1e-300)
-        means = some.mean(axis=2) - slope * (pairs.mean(axis=1) - self.mean_pairs(q))
+        some, controls = terms[:3], terms[3:]
+        known = np.array([self.mean_pairs(q), 1.0])[: len(controls), np.newaxis]
+        deviations = controls - controls.mean(axis=(1, 2), keepdims=True)
+        products = np.einsum("aij,bij->ab", deviations, deviations)
+        slopes = np.linalg.pinv(products, hermitian=True) @ np.einsum(
+            "aij,ij->a", deviations, some[1]
+        )
+        means = some.mean(axis=2) - slopes @ (controls.mean(axis=2) - known)
 
         levels = self.levels(q)
         # Whatever the noise, some exceed with no less than the probability of one.

@@ -22,7 +22,7 @@ LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
 
 _FEWEST, _MOST = 512, 4096
 """Points of a scramble."""
-_PROJECTIONS = 1 << 21
+_PROJECTIONS = 1 << 22
 """Projections of a scramble that are enough."""
 _BLOCK = 1 << 19
 """Numbers in a temporary array."""
