@@ -61,6 +61,7 @@ def best_of(theta, covariance, level=0.95):
         correlation=squares / np.outer(errors, errors),
         confidence_level=level,
         random_state=None,
+        common_degrees=None,
         reached=reached,
     )
     return with_the_best(rules, compared)

@@ -9,87 +9,50 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import cached_property
-from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from skci._typing import Array
 from skci.exceptions import CriticalValueWarning
+from skci.inference.critical.checks import (
+    ROUNDING,
+    RandomState,
+    check_correlation,
+    check_number,
+    draw_seeds,
+    fixed_seed,
+)
 from skci.inference.critical.exceedances import (
     Correlations,
     Model,
-    Proposal,
     Radial,
     both_exceed,
     factor,
-    pivoted_cholesky,
-    points,
+)
+from skci.inference.critical.quantile import (
+    CriticalValue,
+    Marginal,
+    QuantileSearch,
 )
 from skci.inference.critical.tail import LEVELS, SampledTail, nested_tail
 
 __all__ = ["CriticalValue", "MaximumLaw", "critical_value", "fixed_seed"]
 
 Alternative = Literal["two-sided", "less", "greater"]
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
-_ROUNDING = 1e-8
-"""How far rounding may take a matrix away from a correlation."""
 _SAME = 1e-12
 """Coordinates are equal when their correlation is this near to one."""
-_LARGE = 512
-"""Size from which a matrix is checked through its pivoted Cholesky factor."""
 
-_SCRAMBLES = 8
-"""Independent randomisations of the points; their spread is the error estimate."""
-_PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
-"""Points of a scramble to find a level with, and to rest an answer on."""
-_LARGEST = 1 << 24
-"""Coordinates of a scramble: with many dimensions there are fewer points."""
-_PROJECTIONS, _PRODUCTS = 1 << 26, 1 << 33
-"""The same for projections and the products in them, with many parameters."""
-_BLOCK = 1 << 19
-"""Numbers in a temporary array."""
-
-_STEP = 0.03
-"""Distance in q over which the logit of a probability is taken as a parabola."""
-_STANDARD_ERRORS = 3.5
-"""How many of them make a bound: eight scrambles know theirs roughly."""
-_FLOOR = 1e-5
-"""Error that the tables and the parabola leave."""
 
 _REACH = 0.5
 """Distance from a quantile over which the tail is adjusted to agree with it."""
 _FAR = LEVELS[-1] + 0.5
 """Beyond it the ratio to Bonferroni's bound is extrapolated."""
-_CHI_NODES = 400
-"""Nodes of the exact integral over the chi variable of a multivariate t."""
-_POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)
-"""Probabilities of the chi variables at which exceedances of a t are sampled."""
 _NORMAL = 1e6
 """Degrees of freedom from which on a t distribution is taken as normal."""
-
-
-class CriticalValue(float):
-    """A critical value: a float that knows its numerical error.
-
-    Parameters
-    ----------
-    value : float
-        The critical value.
-    error : float, default=0.0
-        Bound on its numerical error, 0 where it is exact.
-    """
-
-    error: float
-
-    def __new__(cls, value: float, error: float = 0.0) -> CriticalValue:
-        """Make a float and attach its error."""
-        self = super().__new__(cls, value)
-        self.error = float(error)
-        return self
 
 
 class MaximumLaw:
@@ -150,18 +113,19 @@ class MaximumLaw:
         alternative: Alternative = "two-sided",
         random_state: RandomState = None,
     ) -> None:
-        matrix, self._cholesky = _check_correlation(correlation)
+        matrix, self._cholesky = check_correlation(correlation)
         self.df = np.inf
         if df is not None and df != np.inf:
-            given = _check_number("df", df, np.inf)
+            given = check_number("df", df, np.inf)
             self.df = given if given < _NORMAL else np.inf
         if alternative not in ("two-sided", "less", "greater"):
             raise ValueError(
                 "alternative must be 'two-sided', 'less' or 'greater', got "
                 f"{alternative!r}"
             )
-        self.seeds = _seeds(random_state)
+        self.seeds = draw_seeds(random_state)
         self.sides = 2 if alternative == "two-sided" else 1
+        self.marginal = Marginal(self.sides, self.df)
         self._representative = _representatives(matrix, self.sides)
         kept = np.unique(self._representative)
         self._position = np.searchsorted(kept, self._representative)
@@ -199,12 +163,12 @@ class MaximumLaw:
         return self._quantile(level, tol, stacklevel=3)
 
     def _quantile(self, level: float, tol: float, stacklevel: int) -> CriticalValue:
-        alpha = 1 - _check_number("confidence_level", level, 1)
-        tol = _check_number("tol", tol, np.inf)
+        alpha = 1 - check_number("confidence_level", level, 1)
+        tol = check_number("tol", tol, np.inf)
         if (alpha, tol) not in self._quantiles:
             value = self._solve(alpha, tol)
             self._quantiles[alpha, tol] = value
-            if value.error > tol * self.stretch(value):
+            if value.error > tol * self.marginal.stretch(value):
                 warnings.warn(
                     f"the critical value of {self.size} parameters has a numerical "
                     f"error of up to {value.error:.1g}, more than tol={tol:g}",
@@ -257,7 +221,7 @@ class MaximumLaw:
             raise ValueError("step_down needs alternative='two-sided'")
         x = np.asarray(x, dtype=float)
         single = self.sf(x, level=level)
-        alone = self.marginal_sf(x)
+        alone = self.marginal.sf(x)
         order = np.argsort(x, kind="stable")
         remaining = np.arange(1, len(x) + 1)
         nested = np.minimum(alone[order] * remaining, single[order])
@@ -270,77 +234,27 @@ class MaximumLaw:
         adjusted[order] = np.maximum.accumulate(nested[::-1])[::-1]
         return np.clip(adjusted, alone, single)
 
-    def stretch(self, q: float) -> float:
-        """Ratio of a quantile of t to that of the normal with the same tail."""
-        if np.isinf(self.df):
-            return 1.0
-        z = float(-special.ndtri(self.marginal_sf(q) / self.sides))
-        return max(q / z, 1.0) if z > 0 else 1.0
-
     # The pieces of the distribution
 
     @cached_property
     def is_uncorrelated(self) -> bool:
         """Whether all correlations are 0."""
-        return bool(np.abs(np.triu(self._correlation, 1)).max() < _ROUNDING)
+        return bool(np.abs(np.triu(self._correlation, 1)).max() < ROUNDING)
 
     @property
     def is_exact(self) -> bool:
         """Whether the tail is known without sampling."""
         return self.size <= 2 or self.is_uncorrelated
 
-    def marginal_sf(self, x: ArrayLike) -> Array:
-        """Probability that one given coordinate exceeds each of some values."""
-        x = np.asarray(x, dtype=float)
-        tail = special.ndtr(-x) if np.isinf(self.df) else stats.t.sf(x, self.df)
-        return np.minimum(self.sides * tail, 1.0)
-
-    def marginal_isf(self, p: float) -> float:
-        """Solve marginal_sf(q) = p."""
-        tail = p / self.sides
-        if np.isinf(self.df):
-            return float(-special.ndtri(tail))
-        return float(stats.t.isf(tail, self.df))
-
-    def bounds(self, alpha: float) -> tuple[float, float]:
-        """Limits of a quantile: of one coordinate, and Sidak's or Bonferroni's."""
-        share = alpha / self.size
-        if self.sides == 2:
-            share = -np.expm1(np.log1p(-alpha) / self.size)
-        return self.marginal_isf(alpha), self.marginal_isf(share)
-
-    def mean_pairs(self, q: float) -> float:
-        """Mean number of pairs of coordinates that both exceed a value."""
-        scale, weights = self._chi
-        levels = q * scale[:, np.newaxis]
-        each = both_exceed(self._pairs.rho, levels, self.sides)
-        return float(weights @ (each @ self._pairs.weights))
-
     @cached_property
     def _pairs(self) -> Correlations:
         return Correlations(self._correlation)
 
-    @cached_property
-    def _chi(self) -> tuple[Array, Array]:
-        r"""Nodes and weights of :math:`\sqrt{\chi^2_\nu / \nu}`; 1 for the normal.
-
-        The trapezoidal rule on the logarithm, whose density is smooth.
-        """
-        if np.isinf(self.df):
-            return np.ones(1), np.ones(1)
-        half = self.df / 2
-        low = np.log(special.gammaincinv(half, 1e-18) / half) / 2
-        high = np.log(special.gammainccinv(half, 1e-18) / half) / 2
-        nodes = np.linspace(low, high, _CHI_NODES)
-        log_density = self.df * nodes - half * np.exp(2 * nodes)
-        weights = np.exp(log_density - log_density.max())
-        return np.exp(nodes), weights / weights.sum()
-
     def exact_sf(self, x: Array) -> Array:
         """Tail of one or two coordinates, or of uncorrelated ones."""
         if self.size == 1:
-            return self.marginal_sf(x)
-        scale, weights = self._chi
+            return self.marginal.sf(x)
+        scale, weights = self.marginal.chi
         levels = np.multiply.outer(np.clip(x, -40, None), scale)
         each = np.minimum(self.sides * special.ndtr(-levels), 1.0)
         if self.is_uncorrelated:
@@ -349,21 +263,21 @@ class MaximumLaw:
         else:
             rho = self._correlation[0, 1]
             some = 2 * each - both_exceed(rho, levels, self.sides)
-        return np.clip(some @ weights, self.marginal_sf(x), 1.0)
+        return np.clip(some @ weights, self.marginal.sf(x), 1.0)
 
     def _sf(self, x: Array) -> Array:
         if self.sides == 2:
             x = np.maximum(x, 0.0)
         if self.is_exact:
             return self.exact_sf(x)
-        least = self.marginal_sf(x)
+        least = self.marginal.sf(x)
         most = np.minimum(self.size * least, 1.0)
         if self.sides == 2:  # Sidak's inequality, which holds for the t as well
             with np.errstate(divide="ignore"):
                 most = -np.expm1(self.size * np.log1p(-least))
         if np.isinf(self.df):
             tail = self._tail.sf(np.minimum(x, _FAR))
-            tail *= np.where(x > _FAR, least / self.marginal_sf(_FAR), 1.0)
+            tail *= np.where(x > _FAR, least / self.marginal.sf(_FAR), 1.0)
         else:
             tail = self._tail.sf(x)
         return np.clip(tail, least, most)
@@ -410,14 +324,16 @@ class MaximumLaw:
     def _solve(self, alpha: float, tol: float) -> CriticalValue:
         if self.is_exact:
             return CriticalValue(self._exact_quantile(alpha))
-        return _Search(self, alpha, tol).solve()
+        return QuantileSearch(
+            self.model, self.marginal, self._pairs, self.seeds, alpha
+        ).solve(tol)
 
     def _exact_quantile(self, alpha: float) -> float:
-        low, high = self.bounds(alpha)
+        low, high = self.marginal.bounds(alpha, self.size)
         if self.size == 1:
             return low
         if self.is_uncorrelated and np.isinf(self.df):
-            return self.marginal_isf(-np.expm1(np.log1p(-alpha) / self.size))
+            return self.marginal.isf(-np.expm1(np.log1p(-alpha) / self.size))
 
         def excess(q: float) -> float:
             return float(np.log(self.exact_sf(np.array([q]))[0] / alpha))
@@ -425,126 +341,6 @@ class MaximumLaw:
         margin = 1e-6 * max(1.0, abs(high))
         q = optimize.brentq(excess, low - margin, high + margin, xtol=1e-12)
         return float(np.clip(q, low, high))
-
-
-class _Search:
-    """Solves P(max > q) = alpha for q from samples at levels near the solution."""
-
-    def __init__(self, law: MaximumLaw, alpha: float, tol: float) -> None:
-        self.law, self.alpha, self.tol = law, alpha, tol
-        self.low, self.high = law.bounds(alpha)
-        self.stretch = law.stretch(self.high)
-        self.step = _STEP * self.stretch
-
-    def solve(self) -> CriticalValue:
-        law, model = self.law, self.law.model
-        q = law.marginal_isf(-np.expm1(np.log1p(-self.alpha) / law.size))  # Sidak's
-        for _ in range(6):
-            q, error = self.invert(q, self.sample(q, 0, _PILOT))
-            if error < self.step:
-                break
-        dimension, size = model.rank + 2, len(model.loadings)
-        most = min(
-            _LARGEST // dimension,
-            _PROJECTIONS // size,
-            max(_PRODUCTS // (size * model.rank), 2 * _PILOT),
-        )
-        most = min(_MOST, 1 << int(np.log2(most)))
-        tol = self.tol * self.stretch
-        level, number, terms = q, _PILOT, None
-        while True:
-            # The error falls about as number to the power of -2/3.
-            doublings = np.clip(np.ceil(1.5 * np.log2(error / tol)), 1, 4)
-            number = int(np.clip(number * 2**doublings, min(_FEWEST, most), most))
-            if abs(q - level) > self.step:
-                level, terms = q, None
-            if terms is None:
-                terms = self.sample(level, 0, number)
-            else:
-                more = self.sample(level, terms.shape[2], number)
-                terms = np.concatenate([terms, more], axis=2)
-            q, error = self.invert(level, terms)
-            tol = self.tol * law.stretch(q)
-            if error <= tol or number == most:
-                return CriticalValue(q, error)
-
-    def levels(self, q: float) -> tuple[float, float, float]:
-        """Probabilities are estimated at q and on both sides of it."""
-        step = min(self.step, q / 4) if self.law.sides == 2 else self.step
-        return q - step, q, q + step
-
-    def proposal(self, q: float) -> Proposal:
-        r"""Propose exceedances of q, for t where its chi variable makes them likely.
-
-        Given a t variable of size q, :math:`\chi^2_{\nu + 1} / (\nu + q^2)` is the
-        square of what it was divided by.
-        """
-        law, levels = self.law, (q,)
-        if not np.isinf(law.df):
-            half = (law.df + 1) / 2
-            squares = 2 * special.gammaincinv(half, np.array(_POSTERIOR))
-            conditional = (q * np.sqrt(squares / (law.df + q**2))).tolist()
-            levels = (0.0 if law.sides == 2 else -np.inf, *conditional)
-        return Proposal(levels, law.sides, law.size)
-
-    def sample(self, q: float, start: int, stop: int) -> Array:
-        """Sample exceedances of q with some points of each scramble.
-
-        Returns
-        -------
-        array of shape (4 or 5, scrambles, points)
-            Terms whose means are P(some exceed) a step below q, at q and a step above
-            it, the mean number of pairs that exceed q, and for t 1.
-        """
-        model, proposal = self.law.model, self.proposal(q)
-        tables = model.tables(self.levels(q), proposal)
-        rows = max(1, _BLOCK // len(model.loadings))
-        terms = []
-        for seed in self.law.seeds:
-            u = points(model.rank + 2, start, stop, seed)
-            for row in range(0, len(u), rows):
-                block = u[row : row + rows]
-                terms.append(np.stack(model.exceedances(block, proposal, tables)))
-        sampled = np.concatenate(terms, axis=1)
-        return sampled.reshape(len(sampled), _SCRAMBLES, stop - start)
-
-    def invert(self, q: float, terms: Array) -> tuple[float, float]:
-        """Solve for q, given a sample at a level near it; also bound the error."""
-        some, controls = terms[:3], terms[3:]
-        known = np.array([self.mean_pairs(q), 1.0])[: len(controls), np.newaxis]
-        deviations = controls - controls.mean(axis=(1, 2), keepdims=True)
-        products = np.einsum("aij,bij->ab", deviations, deviations)
-        slopes = np.linalg.pinv(products, hermitian=True) @ np.einsum(
-            "aij,ij->a", deviations, some[1]
-        )
-        means = some.mean(axis=2) - slopes @ (controls.mean(axis=2) - known)
-
-        levels = self.levels(q)
-        # Whatever the noise, some exceed with no less than the probability of one.
-        least = self.law.marginal_sf(levels)
-        p = np.clip(means.mean(axis=1), least, 1 - 1e-12)
-        below, at, above = special.logit(p) - special.logit(self.alpha)
-        step = q - levels[0]
-        # It is never flatter than this.
-        slope = min((above - below) / (2 * step), -0.1 / self.stretch)
-        curvature = (above - 2 * at + below) / step**2
-        move = -at / slope
-        move /= np.clip(1 + curvature * move / (2 * slope), 0.5, 2)
-        # Rounded: the threads of the linear algebra may change its last bits.
-        solution = float(np.clip(np.round(q + move, 10), self.low, self.high))
-
-        standard_error = means[1].std(ddof=1) / np.sqrt(len(means[1]))
-        error = _STANDARD_ERRORS * standard_error / -(slope * p[1] * (1 - p[1]))
-        error += _FLOOR
-        moved = abs(solution - q)
-        return solution, float(error if moved <= self.step else max(error, moved))
-
-    def mean_pairs(self, q: float) -> float:
-        if self._pairs[0] != q:
-            self._pairs = q, self.law.mean_pairs(q)
-        return self._pairs[1]
-
-    _pairs: tuple[float, float] = (np.nan, np.nan)
 
 
 def critical_value(
@@ -653,98 +449,6 @@ def critical_value(
         correlation, df=df, alternative=alternative, random_state=random_state
     )
     return law._quantile(confidence_level, tol, stacklevel=3)
-
-
-def _check_correlation(correlation: ArrayLike) -> tuple[Array, Array | None]:
-    """Validate a correlation matrix and undo what rounding did to it.
-
-    Returns
-    -------
-    array of shape (K, K), and its pivoted Cholesky factor if it is large
-    """
-    given = np.asarray(correlation)
-    must = "correlation must be"
-    if given.dtype.kind not in "biuf":
-        raise TypeError(f"{must} a matrix of numbers, got values of type {given.dtype}")
-    matrix = np.atleast_2d(given.astype(float, copy=False))
-    size = len(matrix)
-    if matrix.shape != (size, size) or not size:
-        raise ValueError(f"{must} a square matrix, got shape {given.shape}")
-    if not _is_correlation(matrix):
-        with np.errstate(invalid="ignore"):
-            wrong = {
-                "finite": ~np.isfinite(matrix),
-                "1 on the diagonal": np.diag(np.abs(np.diag(matrix) - 1) > _ROUNDING),
-                "within [-1, 1]": np.abs(matrix) > 1 + _ROUNDING,
-                "symmetric": np.abs(matrix - matrix.T) > _ROUNDING,
-            }
-        for wanted, where in wrong.items():
-            if where.any():
-                i, j = np.argwhere(where)[0]
-                raise ValueError(f"{must} {wanted}, got {matrix[i, j]} at [{i}, {j}]")
-    repaired: Array = matrix + matrix.T
-    repaired /= 2
-    np.clip(repaired, -1, 1, out=repaired)
-    np.fill_diagonal(repaired, 1)
-    cholesky = None
-    try:
-        if size > _LARGE:
-            cholesky = pivoted_cholesky(repaired)
-        else:
-            np.linalg.cholesky(repaired + size * _ROUNDING * np.eye(size))
-    except np.linalg.LinAlgError:
-        least = np.linalg.eigvalsh(repaired)[0]
-        raise ValueError(
-            f"{must} positive semidefinite, got an eigenvalue of {least:.2g}"
-        ) from None
-    return repaired, cholesky
-
-
-def _is_correlation(matrix: Array) -> bool:
-    """Whether entries are those of a correlation, looked at in blocks that fit."""
-    if not np.abs(matrix.diagonal() - 1).max() <= _ROUNDING:
-        return False
-    rows = max(1, _BLOCK // len(matrix))
-    for row in range(0, len(matrix), rows):
-        block, mirrored = matrix[row : row + rows], matrix[:, row : row + rows].T
-        with np.errstate(invalid="ignore"):
-            if not np.abs(block).max() <= 1 + _ROUNDING:  # or not a number
-                return False
-            if not np.abs(block - mirrored).max() <= _ROUNDING:
-                return False
-    return True
-
-
-def _check_number(name: str, value: Any, below: float) -> float:
-    """Validate a number strictly between 0 and an upper limit."""
-    wanted = f"{name} must be a number strictly between 0 and {below}"
-    if not isinstance(value, Real):
-        raise TypeError(f"{wanted}, got {value!r}")
-    number = float(value)
-    if not 0 < number < below:
-        raise ValueError(f"{wanted}, got {value}")
-    return number
-
-
-def fixed_seed(random_state: RandomState) -> int | None:
-    """Draw a seed once, so that it may be used again and again."""
-    seeds = _seeds(random_state)
-    return None if random_state is None else seeds[0]
-
-
-def _seeds(random_state: RandomState) -> list[int]:
-    """Seed the scrambles."""
-    source: Any = 0 if random_state is None else random_state
-    if isinstance(source, np.random.RandomState):
-        source = source.randint(1 << 31, dtype=np.int64)
-    try:
-        generator = np.random.default_rng(source)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            "random_state must be an int of at least 0, a numpy Generator, a "
-            f"RandomState or None, got {random_state!r}"
-        ) from error
-    return [int(seed) for seed in generator.integers(1 << 31, size=_SCRAMBLES)]
 
 
 def _representatives(correlation: Array, sides: int) -> Array:

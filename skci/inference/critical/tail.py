@@ -82,9 +82,10 @@ class SampledTail:
             longer = radial_sf(np.abs(x / s), self._rank, self._df)
         positive = np.where(s > 0, longer, 0.0)
         exceed = np.where(x >= 0, positive, np.where(s < 0, 1 - longer, 1.0))
+        # Not a matrix product, whose rounding depends on the number of rows.
         return _controlled(
-            exceed @ self._weights,
-            exceed @ self._squared,
+            (exceed * self._weights).sum(axis=1),
+            (exceed * self._squared).sum(axis=1),
             (self._sum, self._squares, self._n),
         )
 
@@ -115,7 +116,7 @@ def nested_tail(model: Radial, statistics: Array, seeds: list[int]) -> Array:
     table = Table(exceed, 0.0, 1.0, _CELLS)
     first, second = np.zeros((2, size))
     total, squares, n = 0.0, 0.0, 0
-    for s, weight in _directions(model, proposal, seeds):
+    for s, weight in _directions(model, proposal, seeds, _PROJECTIONS // 2):
         np.maximum.accumulate(s, axis=1, out=s)
         s /= s + statistics
         tail = table(s)
@@ -133,11 +134,14 @@ def _proposal(model: Radial, shares: Array | None = None) -> Proposal:
 
 
 def _directions(
-    model: Radial, proposal: Proposal, seeds: list[int]
+    model: Radial,
+    proposal: Proposal,
+    seeds: list[int],
+    projections: int = _PROJECTIONS,
 ) -> Iterator[tuple[Array, Array]]:
     """Draw projections on directions and weights 1/g, in blocks."""
     size = len(model.loadings)
-    number = 1 << int(np.log2(np.clip(_PROJECTIONS // size, _FEWEST, _MOST)))
+    number = 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
     rows = max(1, _BLOCK // size)
     density = proposal.density(model)
     for seed in seeds:
