@@ -406,7 +406,7 @@ class JointReport(Report):
         <BLANKLINE>
         contrast            estimate  joint interval  p-value
         -----------------------------------------------------
-        precision - recall  0.09      [-0.10, 0.28]   0.33
+        precision - recall  0.09      [-0.10, 0.28]   0.35
         """
         rows, names = check_contrasts(matrix, labels, list(self))
         if method is not None:

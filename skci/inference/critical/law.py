@@ -102,7 +102,7 @@ class MaximumLaw:
     >>> print(f"{law.quantile(0.95):.2f}")
     2.54
     >>> law.sf([1.0, 2.0, 4.0]).round(3)
-    array([0.619, 0.143, 0.002])
+    array([0.633, 0.143, 0.002])
     """
 
     def __init__(
@@ -367,6 +367,9 @@ def critical_value(
         opposite to each other.
     confidence_level : float in (0, 1), default=0.95
         Probability with which all intervals are to hold.
+    df : float > 0, optional
+        Common degrees of freedom of the standard errors: z is then multivariate t.
+        Normal if not given.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
         Whether intervals end on both sides or on one. "less" and "greater" have the
         same critical value.
@@ -376,7 +379,8 @@ def critical_value(
         state of numpy is never used.
     tol : float > 0, default=1e-3
         Numerical error to stay below; at least 1e-5 remains. Points are added until it
-        is reached or until there are :math:`2^{18}` (fewer beyond 500 dimensions).
+        is reached or until there are :math:`2^{18}` (fewer beyond 500 dimensions). For
+        t it is that of the normal quantile with the same tail, in proportion.
 
     Returns
     -------
@@ -398,6 +402,7 @@ def critical_value(
     --------
     scipy.stats.multivariate_normal : The distribution function itself.
     scipy.stats.studentized_range : The case of all differences of independent means.
+    scipy.stats.dunnett : Comparisons of several means with a control.
 
     Notes
     -----
@@ -413,10 +418,13 @@ def critical_value(
 
     with p the probability that one :math:`z_j` exceeds q, j drawn at random,
     :math:`z_j` from its tail and the others given it. All exceedances are replaced by
-    their probabilities given the direction of z, whose length has a chi distribution;
-    or, where R is well conditioned, so that :math:`R = D + B B^T` with a large enough
-    multiple D of the identity, given what B contributes. The number of pairs that
-    exceed q, whose mean is known, is a control variate.
+    their probabilities given the direction of z, whose length has a chi distribution
+    (for t, the root of r times an F variable with r and df degrees of freedom, r the
+    rank of R); or, where R is well conditioned, so that :math:`R = D + B B^T` with a
+    large enough multiple D of the identity, given what B contributes. The number of
+    pairs that exceed q, whose mean is known, is a control variate. Beyond 512
+    parameters R is factored by a pivoted Cholesky decomposition that stops at its
+    numerical rank.
 
     References
     ----------
@@ -444,6 +452,12 @@ def critical_value(
     >>> q = critical_value([[1, 0.5, 0.2], [0.5, 1, 0.5], [0.2, 0.5, 1]])
     >>> print(f"{q:.2f}, error below {q.error:.0e}")  # doctest: +ELLIPSIS
     2.36, error below ...
+
+    With standard errors from 21 clusters:
+
+    >>> q = critical_value([[1, 0.5, 0.2], [0.5, 1, 0.5], [0.2, 0.5, 1]], df=20)
+    >>> print(f"{q:.2f}")
+    2.55
     """
     law = MaximumLaw(
         correlation, df=df, alternative=alternative, random_state=random_state
