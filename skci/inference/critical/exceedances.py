@@ -347,7 +347,8 @@ def pivoted_cholesky(correlation: Array, tol: float = _ZERO) -> Array:
     numpy.linalg.LinAlgError
         If the matrix is not positive semidefinite.
     """
-    lower, pivots, rank, _ = linalg.lapack.dpstrf(correlation, tol=tol, lower=1)
+    # The transpose, which is the same matrix, is in the order that LAPACK wants.
+    lower, pivots, rank, _ = linalg.lapack.dpstrf(correlation.T, tol=tol, lower=1)
     lower = np.tril(lower[:, :rank])
     loadings = np.empty_like(lower)
     loadings[pivots - 1] = lower
