@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, special, stats
 
 from skci.exceptions import CriticalValueWarning
-from skci.inference.critical.law import CriticalValue, critical_value
+from skci.inference.critical.law import CriticalValue, MaximumLaw, critical_value
 
 # Correlation matrices
 
@@ -364,6 +364,237 @@ def test_both_signs_one_sided_are_two_sided():
     assert abs(one - two) <= one.error + two.error
 
 
+# Student's t
+
+
+def student_cdf(cdf, df):
+    """P(max of a multivariate t < q): the chi variable is integrated."""
+    x, weights = np.polynomial.legendre.leggauss(200)
+    tails = (x + 1) / 2
+    chi = np.sqrt(stats.chi2.ppf(tails, df) / df)
+
+    def student(q):
+        return weights / 2 @ [cdf(q * scale) for scale in chi]
+
+    return student
+
+
+@pytest.mark.parametrize("groups", [3, 4, 10])
+@pytest.mark.parametrize("df", [3, 12, 60])
+def test_all_differences_of_student(groups, df):
+    truth = stats.studentized_range.ppf(0.95, groups, df) / np.sqrt(2)
+    q = critical_value(differences(groups), df=df)
+    assert_value(q, truth, 1e-3 * truth)
+    law = MaximumLaw(differences(groups), df=df)
+    x = np.array([0.2, 1.0, 2.0, 3.0, 5.0])
+    expected = stats.studentized_range.sf(x * np.sqrt(2), groups, df)
+    assert_allclose(law.sf(x), expected, rtol=2e-3)
+
+
+def test_three_estimates_of_student():
+    """Hothorn, Bretz and Westfall's kind of example: three with correlation .5."""
+    q = critical_value(equicorrelated(3, 0.5), df=20)
+    assert_value(q, 2.5403)
+    translated = stats.t.isf(stats.norm.sf(critical_value(equicorrelated(3, 0.5))), 20)
+    assert translated - q > 0.01
+
+
+def test_dunnett_of_student():
+    """Against the test of scipy: three treatments and a control of 8 rows each."""
+    rng = np.random.default_rng(0)
+    control, *treatments = np.array([[0], [0.5], [1], [2]]) + rng.standard_normal(
+        (4, 8)
+    )
+    expected = stats.dunnett(
+        *treatments, control=control, random_state=np.random.default_rng(0)
+    )
+    law = MaximumLaw(equicorrelated(3, 0.5), df=28)
+    assert_allclose(law.sf(np.abs(expected.statistic)), expected.pvalue, atol=1e-3)
+    upper = stats.dunnett(
+        *treatments,
+        control=control,
+        alternative="greater",
+        random_state=np.random.default_rng(0),
+    )
+    law = MaximumLaw(equicorrelated(3, 0.5), df=28, alternative="greater")
+    assert_allclose(law.sf(upper.statistic), upper.pvalue, atol=1e-3)
+
+
+@pytest.mark.parametrize("df", [1, 2.5, 30])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.9999])
+def test_exact_student(df, level):
+    q = critical_value(1, level, df=df)
+    assert q == pytest.approx(stats.t.isf((1 - level) / 2, df), rel=1e-9)
+    for matrix, cdf in [
+        (np.eye(4), lambda q: (1 - 2 * stats.norm.sf(q)) ** 4),
+        (equicorrelated(2, 0.7), one_factor_cdf(np.full(2, np.sqrt(0.7)))),
+    ]:
+        q = critical_value(matrix, level, df=df)
+        assert q.error == 0
+        if level < 0.999:
+            assert student_cdf(cdf, df)(q) == pytest.approx(level, abs=2e-5)
+
+
+def test_many_degrees_of_freedom_are_normal():
+    matrix = equicorrelated(6, 0.5)
+    normal, student = critical_value(matrix), critical_value(matrix, df=1e5)
+    assert abs(normal - student) < normal.error + student.error
+    assert critical_value(matrix, df=1e7) == normal
+    assert critical_value(matrix, df=np.inf) == normal
+
+
+# The tail
+
+
+X = np.array([0.1, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 6.4])
+
+
+def assert_tail(found, expected, rtol=2e-2):
+    """Relative error down to 1e-10, and large ones to two digits."""
+    expected = np.asarray(expected)
+    seen = expected > 1e-10
+    assert_allclose(found[seen], expected[seen], rtol=rtol)
+    assert_allclose(found, expected, rtol=rtol, atol=8e-3)
+
+
+@pytest.mark.parametrize(("size", "rho"), [(3, 0.5), (12, 0.95), (30, 0.1), (100, 0.5)])
+def test_equicorrelated_tail(size, rho):
+    cdf = one_factor_cdf(np.full(size, np.sqrt(rho)))
+    law = MaximumLaw(equicorrelated(size, rho))
+    assert_tail(law.sf(X), [1 - cdf(x) for x in X])
+
+
+@pytest.mark.parametrize("groups", [3, 10, 33])
+def test_tail_of_all_differences(groups):
+    expected = stats.studentized_range.sf(X * np.sqrt(2), groups, np.inf)
+    assert_tail(MaximumLaw(differences(groups)).sf(X), expected)
+
+
+@pytest.mark.parametrize(("size", "rho"), [(30, 0.9), (100, 0.5)])
+def test_chain_tail(size, rho):
+    cdf = chain_cdf(size, rho)
+    assert_tail(MaximumLaw(chain(size, rho)).sf(X), [1 - cdf(x) for x in X])
+
+
+@pytest.mark.parametrize("loadings", [np.linspace(-0.8, 0.9, 8), np.full(40, 0.7)])
+def test_one_sided_tail(loadings):
+    cdf = one_factor_cdf(loadings, "greater")
+    law = MaximumLaw(one_factor(loadings), alternative="greater")
+    x = np.array([-2, -1, -0.5, 0, 0.5, *X[2:]])
+    assert_tail(law.sf(x), [1 - cdf(value) for value in x])
+
+
+def test_tail_of_low_rank():
+    factors = np.random.default_rng(3).standard_normal((12, 3))
+    cdf = low_rank_cdf(factors)
+    x = np.linspace(0.5, 5, 10)
+    expected = [1 - cdf(value) for value in x]
+    assert_tail(MaximumLaw(from_factors(factors)).sf(x), expected)
+
+
+def test_tail_of_independent_is_sidak():
+    for size in (1, 2, 50):
+        found = MaximumLaw(np.eye(size)).sf(X)
+        assert_allclose(found, -np.expm1(size * np.log1p(-2 * stats.norm.sf(X))))
+
+
+def test_far_tail():
+    """Between the probability of one and Bonferroni's bound, and decreasing."""
+    law = MaximumLaw(equicorrelated(10, 0.5))
+    x = np.array([-np.inf, -1.0, 0.0, *np.arange(1, 38), np.inf])
+    p = law.sf(x)
+    assert_array_equal(p[:3], 1)
+    assert (np.diff(p[2:-1]) < 0).all() and 0 < p[-2] < 1e-290 and p[-1] == 0
+    one = 2 * stats.norm.sf(x[3:])
+    assert (p[3:] >= one).all() and (p[3:] <= 10 * one).all()
+    assert_allclose(p[12:-1] / one[9:-1], 10, rtol=1e-2)
+    assert law.sf(2.0).shape == () and law.sf(np.ones((2, 3))).shape == (2, 3)
+
+
+@pytest.mark.parametrize("df", [None, 7])
+@pytest.mark.parametrize("alternative", ["two-sided", "less"])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_tail_agrees_with_quantile(df, alternative, level):
+    for matrix in (np.ones((1, 1)), np.eye(3), irregular(8), irregular(8, rows=4)):
+        law = MaximumLaw(matrix, df=df, alternative=alternative)
+        q = law.quantile(level)
+        assert q == critical_value(matrix, level, df=df, alternative=alternative)
+        near = np.array([0.0, 1e-12, 1e-6, 1e-3, 0.1, 1.0])
+        x = np.concatenate([q - near, q + near])
+        p = law.sf(x, level=level)
+        assert_array_equal(p < 1 - level, x > q)
+        assert_allclose(p[:3], 1 - level, rtol=1e-4)
+        assert_allclose(p, law.sf(x), rtol=2e-2)
+
+
+@pytest.mark.parametrize("groups", [5, 12])
+def test_nested_tails(groups):
+    """Free step-down against direct simulation."""
+    matrix = differences(groups)
+    rng = np.random.default_rng(0)
+    z = np.sort(rng.uniform(0, 3.2, len(matrix)))
+    means = rng.standard_normal((100_000, groups)) / np.sqrt(2)
+    first, second = np.triu_indices(groups, 1)
+    order = rng.permutation(len(z))
+    draws = np.abs(means[:, first] - means[:, second])[:, order]
+    running = np.maximum.accumulate(draws, axis=1)
+    p = (running > z).mean(axis=0)
+    expected = np.maximum.accumulate(p[::-1])[::-1]
+    statistics = np.empty(len(z))
+    statistics[order] = z
+    found = MaximumLaw(matrix).step_down(statistics)
+    assert_allclose(found[order], expected, atol=4 * 0.5 / np.sqrt(1e5) + 2e-3)
+
+
+def test_nested_tails_of_small_probabilities():
+    """Of independent blocks of equal ones, where all but the last are duplicates."""
+    matrix = blocks(np.ones((3, 3)), np.ones((2, 2)), equicorrelated(1, 1.0))
+    z = np.array([5.0, 4.9, 4.8, 4.5, 4.4, 4.0])
+    one = 2 * stats.norm.sf(z)
+    found = MaximumLaw(matrix).step_down(z)
+    expected = [
+        *(1 - (1 - one[k]) ** 3 for k in range(3)),
+        *(1 - (1 - one[k]) ** 2 for k in (3, 4)),
+        one[5],
+    ]
+    assert_allclose(found, expected, rtol=2e-2)
+    with pytest.raises(ValueError, match="alternative='two-sided'"):
+        MaximumLaw(matrix, alternative="less").step_down(z)
+
+
+# Many coordinates
+
+
+def test_many_coordinates_of_low_rank():
+    """All differences of 40 means: K = 780 and rank 39."""
+    law = MaximumLaw(differences(40))
+    assert_value(law.quantile(0.95), tukey(40, 0.95), 1e-3)
+    x = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    expected = stats.studentized_range.sf(x * np.sqrt(2), 40, np.inf)
+    assert_tail(law.sf(x), expected, rtol=3e-2)
+
+
+def test_many_coordinates_of_full_rank():
+    matrix = equicorrelated(600, 0.5)
+    q = critical_value(matrix)
+    assert_value(q, solve(one_factor_cdf(np.full(600, np.sqrt(0.5))), 0.95))
+
+
+def test_long_smooth_chain():
+    """What is not reached is reported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CriticalValueWarning)
+        q = critical_value(chain(600, 0.99), tol=1e-2)
+    assert_value(q, solve(chain_cdf(600, 0.99), 0.95), 1e-2)
+
+
+def test_large_indefinite_matrix():
+    matrix = equicorrelated(600, 0.9)
+    matrix[0, 1] = matrix[1, 0] = -0.9
+    with pytest.raises(ValueError, match="semidefinite, got an eigenvalue of -"):
+        critical_value(matrix)
+
+
 # Invariances
 
 
@@ -552,6 +783,8 @@ def test_correlation_is_checked(correlation, error, message):
         ({"tol": 0}, ValueError, "strictly between 0 and inf, got 0"),
         ({"tol": -1e-3}, ValueError, "strictly between 0 and inf, got -0.001"),
         ({"tol": "small"}, TypeError, "strictly between 0 and inf, got 'small'"),
+        ({"df": 0}, ValueError, "strictly between 0 and inf, got 0"),
+        ({"df": "many"}, TypeError, "strictly between 0 and inf, got 'many'"),
         ({"alternative": "both"}, ValueError, "'greater', got 'both'"),
         ({"alternative": None}, ValueError, "'greater', got None"),
         ({"random_state": "seed"}, TypeError, "or None, got 'seed'"),

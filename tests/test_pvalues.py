@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import beta, binom, binomtest, norm
 
 import skci.inference.intervals.methods
-import skci.inference.pvalues
 from skci import (
     AccuracyCI,
     PrecisionCI,
@@ -23,12 +22,13 @@ SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
 SIDES = ["two-sided", "less", "greater"]
 
 
-def accuracy(right, n, method):
+def accuracy(right, n, method, level=0.95):
     half = n // 2
     tn = min(half, right)
     tp = right - tn
     matrix = [[tn, half - tn], [n - half - tp, tp]]
-    return AccuracyCI(method=method).from_confusion_matrix(matrix)
+    metric = AccuracyCI(method=method, confidence_level=level)
+    return metric.from_confusion_matrix(matrix)
 
 
 def random_report(seed, method="delta", metrics=("accuracy", "f1"), rules=3):
@@ -119,14 +119,57 @@ def test_one_sided_pvalues_at_an_end(method):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
 def test_at_a_limit_the_pvalue_is_alpha(method, level):
-    own = accuracy(170, 200, method)
-    low, high = own.confidence_interval(level)
+    """Of the level of the report: some methods add rows or variance for a level."""
+    own = accuracy(170, 200, method, level)
+    low, high = own.confidence_interval()
     assert own.pvalue(low) == pytest.approx(1 - level, rel=1e-5)
     assert own.pvalue(high) == pytest.approx(1 - level, rel=1e-5)
     assert own.pvalue(low, "greater") == pytest.approx((1 - level) / 2, rel=1e-5)
     if method != "clopper-pearson":  # whose tails share the value observed
         assert own.pvalue(low, "less") == pytest.approx((1 + level) / 2, rel=1e-5)
     assert own.pvalue(high, "less") == pytest.approx((1 - level) / 2, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
+def test_the_variance_of_the_report_serves_all_nulls(method, level):
+    """The blurring and the rows added are those of the level of the report."""
+    estimate = accuracy(170, 200, method)
+    low, high = estimate.confidence_interval(level)
+    fixed = METHODS[method].blurs or method in ("plus-four", "agresti-coull")
+    if not fixed:
+        assert estimate.pvalue(low) == pytest.approx(1 - level, rel=1e-5)
+        assert estimate.pvalue(high) == pytest.approx(1 - level, rel=1e-5)
+    if method == "blurred":
+        error = 0.5 * np.diff(estimate.confidence_interval())[0] / norm.isf(0.025)
+        z = (0.85 - low) / error
+        assert estimate.pvalue(low) == pytest.approx(2 * norm.sf(z), rel=1e-6)
+
+
+def test_a_null_at_an_end_that_the_interval_is_cut_to():
+    """The statistic is that of the limit before it was cut."""
+    metric = AccuracyCI(method="delta")
+    with pytest.warns(UserWarning):
+        estimate = metric.from_confusion_matrix([[27, 3], [0, 0]])
+        low, high = estimate.confidence_interval()
+        assert (round(low, 2), high) == (0.79, 1.0)
+        z = 0.1 / np.sqrt(0.9 * 0.1 / 29)
+        assert estimate.pvalue(1.0) == pytest.approx(2 * norm.sf(z), rel=1e-6)
+        assert estimate.pvalue(1.0, "less") == pytest.approx(norm.sf(z), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_table_every_null(method):
+    """Excluded exactly if p is below alpha, ends of the range and empty cells too."""
+    nulls = [0.0, 1e-9, 0.03, 0.2, 0.5, 0.77, 0.97, 1 - 1e-9, 1.0]
+    for n, level in [(5, 0.5), (12, 0.95), (30, 0.99)]:
+        for right in range(n + 1):
+            estimate = accuracy(right, n, method, level)
+            low, high = estimate.confidence_interval()
+            for null in nulls:
+                excluded = not low <= null <= high
+                assert (estimate.pvalue(null) < 1 - level) == excluded
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -208,7 +251,7 @@ def test_an_interval_excludes_the_null_exactly_if_p_is_below_alpha(method, seed)
 @pytest.mark.parametrize("method", ["delta", "blurred", "score", "plus-four"])
 def test_joint_estimates_have_joint_pvalues(method):
     report = random_report(3, method)
-    for level in (0.8, 2 * norm.cdf(2.301) - 1):  # the second next to a node
+    for level in (0.8, 0.99):
         at = report.at(level)
         for key in [("A", "f1"), ("C", "accuracy")]:
             low, high = at[key].confidence_interval()
@@ -348,12 +391,100 @@ def test_step_down_of_one_difference_is_individual():
     assert down == pytest.approx(report.differences(adjust="none").pvalues)
 
 
-def test_a_curve_of_critical_values():
-    """P-values go through critical values at a few levels; the rest lie between."""
-    compared = random_report(9, "delta", rules=4).differences()
-    curve = skci.inference.pvalues._Search(compared._joint, "two-sided").critical_value
-    for z in (0.6, 1.0, 1.96, 2.1, 2.7, 3.4, 5.4, 7.0):
-        exact = critical_value(compared.correlation, 1 - 2 * norm.sf(z))
-        assert curve(z) == pytest.approx(exact, abs=0.01)
-    far = [curve(z) - z for z in (3, 6, 6.499, 6.501, 10, 37)]
-    assert (np.diff(far) < 0).all() and far[-1] > 0  # Bonferroni's inequality
+def simulated_step_down(correlation, z, draws=400_000):
+    """Free step-down by simulation, with its standard errors."""
+    rng = np.random.default_rng(0)
+    values, vectors = np.linalg.eigh(correlation)
+    root = (vectors * np.sqrt(values.clip(0))).T
+    normal = np.abs(rng.standard_normal((draws, len(z))) @ root)
+    order = np.argsort(z)
+    running = np.maximum.accumulate(normal[:, order], axis=1)
+    p = (running > z[order]).mean(axis=0)
+    error = np.sqrt(p * (1 - p) / draws)
+    found, errors = np.empty((2, len(z)))
+    found[order] = np.maximum.accumulate(p[::-1])[::-1]
+    errors[order] = np.maximum.accumulate(error[::-1])[::-1]
+    return found, errors
+
+
+@pytest.mark.parametrize("seed", [3, 5, 7])
+def test_step_down_by_simulation(seed):
+    report = random_report(seed, "delta", ["accuracy", "f1"], rules=5)
+    compared = report.differences(adjust="step-down")
+    z = np.abs(compared.estimates / compared.to_dict()["standard_error"])
+    expected, error = simulated_step_down(compared.correlation, z)
+    assert_allclose(compared.pvalues, expected, atol=4 * error.max() + 1e-3)
+
+
+def test_large_pvalues_to_two_digits():
+    """Statistics below 1 among many."""
+    compared = random_report(1, "delta", ["accuracy", "f1"], rules=6).differences()
+    z = np.abs(compared.estimates / compared.to_dict()["standard_error"])
+    rng = np.random.default_rng(0)
+    values, vectors = np.linalg.eigh(compared.correlation)
+    root = (vectors * np.sqrt(values.clip(0))).T
+    largest = np.abs(rng.standard_normal((200_000, len(z))) @ root).max(axis=1)
+    expected = (largest[:, np.newaxis] > z).mean(axis=0)
+    assert (expected > 0.5).sum() > 3
+    assert_allclose(compared.pvalues, expected, atol=8e-3)
+
+
+def clustered_report(seed, clusters=12, rows=40, method="delta"):
+    """Clusters of one size, so that all degrees of freedom are the same."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(clusters), rows)
+    y = rng.integers(2, size=clusters * rows)
+    shared = rng.random(clusters)[groups]
+    predictions = {}
+    for k, name in enumerate("ABC"):
+        right = (0.5 * shared + 0.5 * rng.random(len(y))) < 0.6 + 0.05 * k
+        predictions[name] = np.where(right, y, 1 - y)
+    return joint_report(
+        y, predictions, metrics=["accuracy"], groups=groups, method=method
+    )
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_common_degrees_of_freedom_give_the_multivariate_t(seed):
+    report = clustered_report(seed)
+    correlation = report.correlation
+    assert report.critical_value == critical_value(correlation, df=11)
+    compared = report.differences()
+    assert compared.critical_value == critical_value(compared.correlation, df=11)
+    t = np.abs(compared.estimates / compared.to_dict()["standard_error"])
+    low, high = compared._joint.intervals.T
+    reach = compared.critical_value * np.array(compared.to_dict()["standard_error"])
+    assert_allclose(high - low, 2 * reach, rtol=1e-9)
+    rng = np.random.default_rng(1)
+    values, vectors = np.linalg.eigh(compared.correlation)
+    root = (vectors * np.sqrt(values.clip(0))).T
+    draws = rng.standard_normal((400_000, len(t))) @ root
+    draws /= np.sqrt(rng.chisquare(11, (len(draws), 1)) / 11)
+    expected = (np.abs(draws).max(axis=1)[:, np.newaxis] > t).mean(axis=0)
+    assert_allclose(compared.pvalues, expected, atol=5e-3)
+    assert_array_equal((low > 0) | (high < 0), compared.pvalues < 0.05)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("method", ["delta", "score", "blurred"])
+def test_clusters_of_any_size(method):
+    """Degrees of freedom differ; an interval still excludes exactly if p < alpha."""
+    rng = np.random.default_rng(4)
+    groups = rng.choice(15, size=150, p=np.arange(1, 16) / 120)
+    y = rng.integers(2, size=150)
+    predictions = {
+        name: np.where(rng.random(150) < right, y, 1 - y)
+        for name, right in [("A", 0.6), ("B", 0.75), ("C", 0.9)]
+    }
+    report = joint_report(
+        y, predictions, metrics=["accuracy", "recall"], groups=groups, method=method
+    )
+    for compared in (report.differences(), report.differences(adjust="none")):
+        low, high = compared._joint.intervals.T
+        assert_array_equal((low > 0) | (high < 0), compared.pvalues < 0.05)
+    for key in report:
+        low, high = report[key].confidence_interval()
+        for null in (0.5, 0.7, 0.9, 1.0):
+            excluded = not low <= null <= high
+            assert (report[key].pvalue(null) < 0.05) == excluded

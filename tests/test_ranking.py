@@ -61,6 +61,7 @@ def best_of(theta, covariance, level=0.95):
         correlation=squares / np.outer(errors, errors),
         confidence_level=level,
         random_state=None,
+        common_df=None,
         limits_at_normal_quantile=limits_at,
     )
     return compare_with_best(rules, compared)

@@ -266,9 +266,9 @@ def zero_variance(results: list[Result]) -> Iterator[str]:
     """Coverage of delta if zero variance gave an interval of zero width."""
     for result in results:
         draws, group = result.draws["delta"], result.study.groups()[-1]
-        regular = ~draws.is_degenerate
+        regular = ~draws.degenerate
         for k, label in enumerate(result.study.labels()):
-            share = draws.is_degenerate[:, k].mean()
+            share = draws.degenerate[:, k].mean()
             if share < 1 / 1000:
                 continue
             alone = (draws.covered & regular)[:, k].mean()

@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from skci._arrays import Array
-from skci.inference.critical.law import CriticalValue, critical_value
+from skci.inference.critical.law import Alternative, CriticalValue, MaximumLaw
 from skci.inference.design import Design, correlation_from
 from skci.inference.intervals.methods import METHODS, Task
 from skci.inference.parameter import GivenParameter, Key, Parameter, TableParameter
@@ -23,6 +23,9 @@ from skci.inference.sampling import GivenCovariance, RowSampling, Sampling
 from skci.measures.registry import Trait
 
 __all__ = ["JointEstimate"]
+
+_SAME_DF = 1e-9
+"""Relative difference of degrees of freedom that are equal up to rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,34 +271,58 @@ class JointEstimate:
         q = self.normal_quantile
         if not self.usable.any():
             return q
+        if self.common_df is not None and not self.is_individual:
+            return self.law().quantile(self.confidence_level)
         df = np.where(self.usable, self.sampling.degrees_of_freedom, -np.inf)
         translated = self.to_t_quantile(q, int(df.argmax()))
         return CriticalValue(translated, q.error * translated / q)
 
     @cached_property
     def normal_quantile(self) -> CriticalValue:
-        """Critical value if the variances were known.
+        """Critical value on the scale of a standard normal estimate.
 
         An estimate without a usable variance has the whole range for an interval, so
-        it takes no part.
+        it takes no part. With common degrees of freedom it is the quantile of the
+        multivariate t, translated; with others each parameter translates it for itself.
         """
-        return CriticalValue(self._z) if self.is_individual else self.quantile()
+        if self.is_individual:
+            return CriticalValue(self._z)
+        q = self.law().quantile(self.confidence_level)
+        if self.common_df is None:
+            return q
+        normal = self.to_normal_quantile(q, int(np.flatnonzero(self.usable)[0]))
+        return CriticalValue(normal, q.error * normal / q)
+
+    @cached_property
+    def common_df(self) -> float | None:
+        """Finite degrees of freedom that all usable variances have; None for others."""
+        df = self.sampling.degrees_of_freedom[self.usable]
+        if not len(df) or np.isinf(df).any():
+            return None
+        common = float(df.max())
+        return common if df.min() > common * (1 - _SAME_DF) else None
+
+    def law(self, alternative: Alternative = "two-sided") -> MaximumLaw:
+        """Distribution of the maximum of the standardised usable estimates."""
+        if alternative not in self._laws:
+            usable = np.flatnonzero(self.usable)
+            self._laws[alternative] = MaximumLaw(
+                self.correlation[np.ix_(usable, usable)],
+                df=self.common_df,
+                alternative=alternative,
+                random_state=self.random_state,
+            )
+        return self._laws[alternative]
+
+    @cached_property
+    def _laws(self) -> dict[str, MaximumLaw]:
+        return {}
 
     @cached_property
     def is_individual(self) -> bool:
         """Whether each interval covers for itself, or there is but one."""
         few = len(self.parameters) == 1
         return not self.simultaneous or few or int(self.usable.sum()) < 2
-
-    def quantile(self, **options: Any) -> CriticalValue:
-        """Joint quantile of the usable estimates; options are of `critical_value`."""
-        usable = np.flatnonzero(self.usable)
-        return critical_value(
-            self.correlation[np.ix_(usable, usable)],
-            self.confidence_level,
-            random_state=self.random_state,
-            **options,
-        )
 
     # ----------------------------------------------------------------------------------
     # Intervals
@@ -348,16 +375,39 @@ class JointEstimate:
             limits = np.clip(limits, bounds[:, :1], bounds[:, 1:])
         return limits
 
-    def root(self, k: int, null: float, above: bool) -> float | None:
-        """Critical value at which the lower limit, or the upper, is at a null.
+    def roots(self, positions: Iterable[int], nulls: Array, above: Array) -> Array:
+        """Critical values at which lower limits, or upper ones, are at nulls.
 
-        NaN if it was not found, and None by methods whose limits must be searched.
+        Parameters
+        ----------
+        positions : iterable of int
+            Parameters that have a usable variance.
+        nulls : array
+            A null for each.
+        above : bool array
+            Whether the lower limit is asked for: whether the estimate is above.
+
+        Returns
+        -------
+        array
+            Minus infinity where no limit reaches the null, NaN where it was not found.
         """
-        parameter = self.parameters[k]
-        find = parameter.interval_method.root
-        if find is None or any(parameter.extension):
-            return None
-        return find(self._task(k), null, above)
+        positions = [int(k) for k in positions]
+        parameters = [self.parameters[k] for k in positions]
+        extensions = np.array([p.extension for p in parameters]).reshape(-1, 2)
+        extension = np.where(above, extensions[:, 0], extensions[:, 1])
+        nulls = np.where(above, nulls + extension, nulls - extension)
+        estimates = self.estimates[positions]
+        beyond = np.where(above, nulls < estimates, nulls > estimates)
+        roots = np.full(len(positions), -np.inf)
+        methods = [parameter.interval_method for parameter in parameters]
+        for method in dict.fromkeys(methods):
+            same = np.array([other is method for other in methods])
+            rows = np.flatnonzero(same & ((extension == 0) | beyond))
+            tasks = [self._task(positions[row]) for row in rows]
+            if tasks:
+                roots[rows] = method.roots(tasks, nulls[rows], above[rows], self._z)
+        return roots
 
     @cached_property
     def _deviations(self) -> list[float]:

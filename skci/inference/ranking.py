@@ -74,12 +74,15 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
             continue
         chosen = [k for k, *_ in mine]
         signs = np.array([1 if first else -1 for *_, first in mine])
-        q = critical_value(
+        q: float = critical_value(
             compared.correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
             compared.confidence_level,
+            df=compared.common_df,
             alternative="less",
             random_state=compared.random_state,
         )
+        if compared.common_df is not None:
+            q = compared.to_normal_quantile(q, chosen[0])
         limits = compared.limits_at_normal_quantile(
             np.array(chosen), float(q), float(q)
         )

@@ -116,8 +116,9 @@ class ContrastReport(ReportWithContrasts):
     def pvalues(self) -> Array:
         """P-values of no difference (a ratio of 1), two-sided, shape (C,).
 
-        Each is the smallest alpha whose intervals exclude it, and 1 where there is no
-        usable variance; or of the step-down procedure.
+        Each is the tail probability of the maximum at the critical value whose limit is
+        at the null: below alpha exactly where the interval excludes it, and 1 where
+        there is no usable variance. Or they are those of the step-down procedure.
         """
         return self._pvalues.copy()
 

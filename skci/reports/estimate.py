@@ -195,10 +195,12 @@ class MetricEstimate(float):
         Returns
         -------
         float
-            The smallest alpha whose interval of level ``1 - alpha`` excludes `null`
-            (one-sided, whose limit does); 1 if none does. So it is below alpha exactly
-            if the interval excludes the claim. For "clopper-pearson" it is twice the
-            smaller tail, and in a joint report it is adjusted for all estimates.
+            Tail probability of the critical value at which the limit of the interval is
+            `null`; 1 without a usable variance. It is below alpha exactly if the
+            interval of the level of the report, ``1 - alpha``, excludes the claim.
+            Blurring and the rows that "plus-four" and "agresti-coull" add are those of
+            that level. For "clopper-pearson" it is twice the smaller tail, and in a
+            joint report it is adjusted for all estimates.
 
         Raises
         ------

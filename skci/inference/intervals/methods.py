@@ -17,7 +17,7 @@ from scipy import stats
 from skci._arrays import Array
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.measures.functional import Functional
-from skci.measures.registry import EDGE, LOGIT, Trait
+from skci.measures.registry import EDGE, IDENTITY, LOGIT, Link, Trait
 
 __all__ = [
     "GENERAL_SMOOTHING_METHODS",
@@ -205,39 +205,159 @@ def _clip(task: Task, low: float, high: float) -> tuple[float, float]:
 
 
 # --------------------------------------------------------------------------------------
-# From a null to a critical value
+# Test statistics: the critical value at which a limit is at a null
 # --------------------------------------------------------------------------------------
 
 
-def score_root(task: Task, null: float, above: bool) -> float:
+def wald_roots(tasks: Sequence[Task], nulls: Array, above: Array, z: float) -> Array:
+    """Distance from a null in standard errors, on the scale of the measure."""
+    links = [task.trait.scale for task in tasks]
+    centres = [task.estimate for task in tasks]
+    errors = [task.standard_error for task in tasks]
+    return _link_roots(tasks, links, centres, errors, nulls, above)
+
+
+def logit_roots(tasks: Sequence[Task], nulls: Array, above: Array, z: float) -> Array:
+    """Distance from a null in standard errors, on the logit scale.
+
+    At an end of the range it is what Wilson's interval of k successes in k trials asks
+    for; the limit that is the end excludes nothing.
+    """
+    centres = [task.estimate for task in tasks]
+    errors = [task.standard_error for task in tasks]
+    roots = _link_roots(tasks, [LOGIT] * len(tasks), centres, errors, nulls, above)
+    for k, task in enumerate(tasks):
+        if min(task.estimate, 1 - task.estimate) <= EDGE:
+            reach = abs(task.estimate - nulls[k])
+            inwards = above[k] == (task.estimate > 0.5)
+            odds = reach / (1 - reach) if reach < 1 else np.inf
+            roots[k] = np.sqrt(task.rarer_class * odds) if inwards else -np.inf
+    return roots
+
+
+def plus_four_roots(
+    tasks: Sequence[Task], nulls: Array, above: Array, z: float
+) -> Array:
+    """Distance from a null in standard errors at the table with added rows."""
+    links, centres, errors = [], [], []
+    for task in tasks:
+        counts = task.counts / task.design_effect + z**2 / 4
+        n = counts.sum()
+        estimate, influence, _ = task.functional(counts / n)
+        assert task.trait.plus_four is not None  # refusal() came first
+        links.append(task.trait.plus_four)
+        centres.append(float(estimate))
+        errors.append(float(np.sqrt(counts @ influence**2) / n))
+    return _link_roots(tasks, links, centres, errors, nulls, above)
+
+
+def score_roots_of(
+    tasks: Sequence[Task], nulls: Array, above: Array, z: float
+) -> Array:
     """Signed root of the score statistic of a null; NaN if it was not found."""
-    sign = 1 if above else -1
-    ends = np.array(task.trait.bounds)
-    if null in ends:
-        at_end = abs(task.estimate - null) <= EDGE
-        return np.inf if not at_end and null == ends[::sign][0] else -np.inf
-    (root,) = score_roots(
-        [task.functional], task.counts[np.newaxis], np.array([null]), ends[np.newaxis]
-    )
-    return float(sign * root / np.sqrt(task.design_effect))
+    roots = np.full(len(tasks), np.nan)
+    ends = np.array([task.trait.bounds for task in tasks], dtype=float)
+    signs = np.where(above, 1, -1)
+    for k in np.flatnonzero((nulls == ends[:, 0]) | (nulls == ends[:, 1])).tolist():
+        on_boundary = abs(tasks[k].estimate - nulls[k]) <= EDGE
+        outwards = nulls[k] == ends[k, 0 if above[k] else 1]
+        roots[k] = np.inf if not on_boundary and outwards else -np.inf
+    inside = np.isnan(roots)
+    cells = np.array([len(task.counts) for task in tasks])
+    for number in np.unique(cells[inside]):
+        batch = np.flatnonzero(inside & (cells == number)).tolist()
+        found = score_roots(
+            [tasks[k].functional for k in batch],
+            np.stack([tasks[k].counts for k in batch]),
+            nulls[batch],
+            ends[batch],
+        )
+        effects = np.array([tasks[k].design_effect for k in batch])
+        roots[batch] = signs[batch] * found / np.sqrt(effects)
+    return roots
 
 
-def clopper_pearson_root(task: Task, null: float, above: bool) -> float:
+def wilson_roots(tasks: Sequence[Task], nulls: Array, above: Array, z: float) -> Array:
+    """Score statistic of a proportion."""
+    roots = []
+    for task, null, over in zip(tasks, nulls.tolist(), above.tolist(), strict=True):
+        successes, trials = task.trait.successes_and_trials(task.counts)
+        distance = (successes / trials - null) * (1 if over else -1)
+        deviation = np.sqrt(null * (1 - null) / trials)
+        if deviation > 0:
+            roots.append(distance / deviation)
+        else:  # at an end of the range
+            roots.append(np.inf if distance > 0 else -np.inf)
+    return np.array(roots)
+
+
+def agresti_coull_roots(
+    tasks: Sequence[Task], nulls: Array, above: Array, z: float
+) -> Array:
+    """Distance from a null in standard errors after adding z^2 trials."""
+    centres, errors = [], []
+    for task in tasks:
+        successes, trials = task.trait.successes_and_trials(task.counts)
+        n = trials + z**2
+        p = (successes + z**2 / 2) / n
+        centres.append(p)
+        errors.append(float(np.sqrt(p * (1 - p) / n)))
+    links = [IDENTITY] * len(tasks)
+    return _link_roots(tasks, links, centres, errors, nulls, above)
+
+
+def clopper_pearson_roots(
+    tasks: Sequence[Task], nulls: Array, above: Array, z: float
+) -> Array:
     """Take the normal quantile of a tail of the binomial distribution."""
-    successes, trials = task.trait.successes_and_trials(task.counts)
-    if above:
-        return float(stats.norm.isf(stats.binom.sf(successes - 1, trials, null)))
-    return float(stats.norm.isf(stats.binom.cdf(successes, trials, null)))
+    roots = []
+    for task, null, over in zip(tasks, nulls.tolist(), above.tolist(), strict=True):
+        successes, trials = task.trait.successes_and_trials(task.counts)
+        binomial = stats.binom(trials, null)
+        tail = binomial.sf(successes - 1) if over else binomial.cdf(successes)
+        roots.append(stats.norm.isf(tail))
+    return np.array(roots)
 
 
-def jeffreys_root(task: Task, null: float, above: bool) -> float:
+def jeffreys_roots(
+    tasks: Sequence[Task], nulls: Array, above: Array, z: float
+) -> Array:
     """Take the normal quantile of a tail of the posterior."""
-    successes, trials = task.trait.successes_and_trials(task.counts)
-    if task.estimate == task.trait.bounds[0 if above else 1]:
-        return -np.inf  # that limit is the end
-    posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
-    tail = posterior.cdf(null) if above else posterior.sf(null)
-    return float(stats.norm.isf(tail))
+    roots = []
+    for task, null, over in zip(tasks, nulls.tolist(), above.tolist(), strict=True):
+        successes, trials = task.trait.successes_and_trials(task.counts)
+        if task.estimate == task.trait.bounds[0 if over else 1]:
+            roots.append(-np.inf)  # that limit is the end
+            continue
+        posterior = stats.beta(successes + 0.5, trials - successes + 0.5)
+        tail = posterior.cdf(null) if over else posterior.sf(null)
+        roots.append(stats.norm.isf(tail))
+    return np.array(roots)
+
+
+def _link_roots(
+    tasks: Sequence[Task],
+    links: Sequence[Link],
+    centres: Sequence[float],
+    errors: Sequence[float],
+    nulls: Array,
+    above: Array,
+) -> Array:
+    """Distances of the centres from nulls, on a scale, over their standard errors.
+
+    The limits are not cut to the range: a null at its end has the distance that it has.
+    A limit on the other side of the estimate excludes nothing.
+    """
+    roots = np.empty(len(tasks))
+    parts = zip(tasks, links, centres, errors, nulls, above, strict=True)
+    for k, (task, link, centre, error, null, over) in enumerate(parts):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distance = link.forward(centre) - link.forward(null)
+            root = np.divide(distance, error * link.slope(centre))
+        root = root if over else -root
+        beyond = null >= task.estimate if over else null <= task.estimate
+        roots[k] = min(root, 0.0) if beyond else root
+    return roots
 
 
 # --------------------------------------------------------------------------------------
@@ -282,11 +402,10 @@ class IntervalMethod:
         Whether it can serve a measure.
     need : str
         What it needs, for the message when it cannot.
-    root : callable, optional
-        ``root(task, null, above)``: the critical value at which the lower limit (the
-        upper, if not above) is at a null; negative if the null is on the other side of
-        the estimate. For methods that know it without a search, or whose limits are
-        not alike on both sides.
+    roots : callable
+        ``roots(tasks, nulls, above, z)``: the critical values at which the lower limits
+        (the upper ones, where not above) are at the nulls; negative where a null is on
+        the other side of the estimate, NaN where it was not found.
     variance : {"observed", "blurred", "smoothed"}
         Variance it needs: that of the influence values at the observed table, with the
         blurring added, or that of the influence values at the table with pseudo-counts,
@@ -298,9 +417,9 @@ class IntervalMethod:
     """
 
     limits: Callable[[Sequence[Task], float, float], list[tuple[float, float]]]
+    roots: Callable[[Sequence[Task], Array, Array, float], Array]
     applies: Callable[[Trait], bool] = _any
     need: str = ""
-    root: Callable[[Task, float, bool], float] | None = None
     variance: Literal["observed", "blurred", "smoothed"] = "smoothed"
     needs_table: bool = True
     needs_simple_sample: bool = False
@@ -317,44 +436,40 @@ class IntervalMethod:
 
 
 METHODS: dict[str, IntervalMethod] = {
-    "delta": IntervalMethod(wald, variance="observed", needs_table=False),
+    "delta": IntervalMethod(wald, wald_roots, variance="observed", needs_table=False),
     "logit": IntervalMethod(
         logit,
+        logit_roots,
         _is_share,
         "a range from 0 to 1",
         variance="observed",
         needs_table=False,
     ),
-    "blurred": IntervalMethod(wald, _blurs, "a measure of labels", variance="blurred"),
+    "blurred": IntervalMethod(
+        wald, wald_roots, _blurs, "a measure of labels", variance="blurred"
+    ),
     "plus-four": IntervalMethod(
-        plus_four, _has_plus_four, "a measure that shrinking does not distort"
+        plus_four,
+        plus_four_roots,
+        _has_plus_four,
+        "a measure that shrinking does not distort",
     ),
     "score": IntervalMethod(
         score,
+        score_roots_of,
         _is_smooth,
         "a smooth measure of the labels of one target",
-        score_root,
     ),
-    "wilson": IntervalMethod(
-        wilson, _is_proportion, "a proportion", needs_simple_sample=True
-    ),
-    "agresti-coull": IntervalMethod(
-        agresti_coull, _is_proportion, "a proportion", needs_simple_sample=True
-    ),
-    "clopper-pearson": IntervalMethod(
-        clopper_pearson,
-        _is_proportion,
-        "a proportion",
-        clopper_pearson_root,
-        needs_simple_sample=True,
-    ),
-    "jeffreys": IntervalMethod(
-        jeffreys,
-        _is_proportion,
-        "a proportion",
-        jeffreys_root,
-        needs_simple_sample=True,
-    ),
+} | {
+    name: IntervalMethod(
+        limits, roots, _is_proportion, "a proportion", needs_simple_sample=True
+    )
+    for name, limits, roots in (
+        ("wilson", wilson, wilson_roots),
+        ("agresti-coull", agresti_coull, agresti_coull_roots),
+        ("clopper-pearson", clopper_pearson, clopper_pearson_roots),
+        ("jeffreys", jeffreys, jeffreys_roots),
+    )
 }
 """Every interval method by its name."""
 
