@@ -166,12 +166,12 @@ class JointEstimate:
         """Estimates, shape (K,)."""
         return np.array([parameter.estimate for parameter in self.parameters])
 
-    @property
+    @cached_property
     def is_undefined(self) -> Array:
         """Which measures are undefined on the data, shape (K,)."""
         return np.array([not parameter.defined for parameter in self.parameters])
 
-    @property
+    @cached_property
     def is_degenerate(self) -> Array:
         """Which defined estimates have no usable estimate of their variance, (K,).
 
@@ -181,7 +181,7 @@ class JointEstimate:
         degenerate: Array = ~self.is_undefined & ~(self.usable & known)
         return degenerate
 
-    @property
+    @cached_property
     def _is_on_boundary(self) -> Array:
         return np.array([parameter.is_on_boundary for parameter in self.parameters])
 
@@ -213,7 +213,7 @@ class JointEstimate:
         boundary = np.diag(self._boundary_variances)
         return self.sampling.covariance + boundary + self.sampling.blurring(self._z)
 
-    @property
+    @cached_property
     def _boundary_variances(self) -> Array:
         """Variances for components on the boundary of their range, (K,).
 

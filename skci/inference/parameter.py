@@ -347,7 +347,7 @@ class TableParameter(Parameter):
             self.functional.boundary(self.counts) if observed and self.is_linear else []
         )
 
-    @property
+    @cached_property
     def is_on_boundary(self) -> bool:
         if self.components:
             return all(component.is_on_boundary for component in self.components)
