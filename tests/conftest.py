@@ -1,4 +1,4 @@
-"""What the tests share."""
+"""Configuration of the test processes, and fixtures for every test."""
 
 import os
 import sys
@@ -6,6 +6,8 @@ import sys
 import pytest
 
 os.environ["MPLBACKEND"] = "Agg"
+# A process per core already; read when NumPy is first imported, which is after this.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)
