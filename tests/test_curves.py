@@ -126,7 +126,9 @@ def test_other_views_are_curves_too(curve):
 # --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("curve", CURVES)
+@pytest.mark.parametrize(
+    "curve", ["roc", pytest.param("precision-recall", marks=pytest.mark.slow)]
+)
 def test_the_band_covers(curve):
     """All points at once; three Monte Carlo errors are .053.
 

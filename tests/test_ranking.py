@@ -678,27 +678,46 @@ EQUAL_GOOD = population(0.2, (0.9,) * 3, (0.95,) * 3, 0.8)
 
 
 def roots_at_the_truth(chances, n, draws):
-    """Signed roots of the score statistics of all differences, and a critical value.
+    """Signed roots of the score statistic of each difference, and a critical value.
 
-    It is that of the population; a test below shows by how little those of the draws
-    differ from it, and that they are rather greater.
+    The critical value is that of the population; a test below bounds how far those of
+    the samples are from it, and shows that on average they are larger. Samples with
+    the same table of a parameter have the same root, which is computed once.
     """
     truth = report_of(np.round(chances * 10**7).astype(int)).differences()
     counts = np.random.default_rng(n).multinomial(n, chances, size=draws)
-    roots = [
-        score_roots(
-            [own.functional] * draws,
-            counts @ (own.index[:, np.newaxis] == np.arange(own.size)),
-            np.full(draws, own.estimate),
-            np.tile(own.trait.bounds, (draws, 1)),
+    roots = []
+    for parameter in truth._joint.parameters:
+        cells = parameter.index[:, np.newaxis] == np.arange(parameter.size)
+        tables, inverse = np.unique(counts @ cells, axis=0, return_inverse=True)
+        distinct = score_roots(
+            [parameter.functional] * len(tables),
+            tables,
+            np.full(len(tables), parameter.estimate),
+            np.tile(parameter.trait.bounds, (len(tables), 1)),
         )
-        for own in truth._joint.parameters
-    ]
+        roots.append(distinct[inverse.ravel()])
     return np.transpose(roots), float(truth.critical_value), counts
 
 
-@pytest.mark.parametrize("chances", [DIFFERENT, GOOD, RARE], ids=["", "good", "rare"])
-@pytest.mark.parametrize("n", [200, 500])
+def population_and_size(populations, sizes):
+    """Parameters of a test of coverage, of which the first stays in the default run."""
+    return pytest.mark.parametrize(
+        ("chances", "n"),
+        [
+            pytest.param(
+                chances,
+                n,
+                id=f"{n}-{name}",
+                marks=[pytest.mark.slow] if (name, n) != ("", sizes[0]) else [],
+            )
+            for name, chances in populations.items()
+            for n in sizes
+        ],
+    )
+
+
+@population_and_size({"": DIFFERENT, "good": GOOD, "rare": RARE}, [200, 500])
 def test_joint_coverage_of_differences_by_score(chances, n):
     """All six at once, nominally .95; the Monte Carlo error is .0034."""
     roots, reach, _ = roots_at_the_truth(chances, n, draws=4000)
@@ -723,6 +742,7 @@ def test_a_report_covers_exactly_if_the_roots_do():
     assert np.mean(values) > reach
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chances", [EQUAL, EQUAL_GOOD], ids=["", "good"])
 @pytest.mark.parametrize("n", [200, 1000])
 def test_equal_rules_are_rarely_told_apart(chances, n):
@@ -736,22 +756,19 @@ def test_equal_rules_are_rarely_told_apart(chances, n):
     assert 0.04 <= wrong.mean() <= 0.055
 
 
+@pytest.mark.slow
 def test_two_equal_rules_beside_a_third_are_rarely_told_apart():
     """There step-down is not single-step; the Monte Carlo error is .011."""
     chances = population(0.4, (0.8, 0.8, 0.65), (0.85, 0.85, 0.7), 0.6)
     counts = np.random.default_rng(1).multinomial(300, chances, size=400)
-    single, down = (
-        np.array(
-            [
-                report_of(table, "delta", ["accuracy"])
-                .differences(adjust=adjust)
-                .pvalues
-                for table in counts
-            ]
-        )
-        < 0.05
-        for adjust in ("single-step", "step-down")
-    )
+    single, down = [], []
+    for table in counts:
+        report = report_of(table, "delta", ["accuracy"])
+        compared = report.differences()
+        z = compared.estimates / np.sqrt(np.diag(compared.covariance))
+        single.append(np.abs(z) > compared.critical_value)
+        down.append(report.differences(adjust="step-down").pvalues < 0.05)
+    single, down = np.array(single), np.array(down)
     assert down[:, 0].mean() <= 0.05 + 2 * 0.011
     assert (down >= single).all() and down.sum() > single.sum()
 
@@ -772,11 +789,16 @@ def test_step_down_errs_exactly_if_single_step_does():
 
 
 @pytest.mark.parametrize(
-    ("method", "metric"), [("delta", "accuracy"), ("blurred", "f1"), ("score", "f1")]
+    ("method", "metric"),
+    [
+        ("delta", "accuracy"),
+        ("blurred", "f1"),
+        pytest.param("score", "f1", marks=pytest.mark.slow),
+    ],
 )
 def test_the_best_rule_is_in_the_best_set(method, metric):
     """Three equal rules are the hardest case, and each of them is the best."""
-    counts = np.random.default_rng(3).multinomial(300, EQUAL, size=1000)
+    counts = np.random.default_rng(3).multinomial(300, EQUAL, size=500)
     kept = [
         len(report_of(table, method, [metric]).best(metric).rules) for table in counts
     ]

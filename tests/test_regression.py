@@ -342,6 +342,7 @@ def simulated_losses(y, p):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "scale"), [(3.0, 0.8), (6.0, 2.0), (20.0, 1.0)])
 def test_standard_errors_are_those_of_a_long_simulation(shape, scale):
     """Within 2 %; the Monte Carlo error is below 1 % of either side."""

@@ -462,6 +462,7 @@ def test_thresholds_are_rules(groups):
         assert report[key].confidence_interval() == expected[key].confidence_interval()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skci.exceptions.CriticalValueWarning")
 def test_a_band_over_many_thresholds_covers():
     """Recall and specificity at 8 thresholds; the Monte Carlo error is .015."""
