@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytest.register_assert_rewrite("battery")
+
 os.environ["MPLBACKEND"] = "Agg"
 # A process per core already; read when NumPy is first imported, which is after this.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
