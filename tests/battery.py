@@ -8,8 +8,9 @@ that many samples are evaluated at once, and gives values of shape (..., n_value
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class Case:
     """Whether the metric is invariant to the names and order of the labels."""
     empirical_influence: Callable | None = None
     """``empirical_influence(rows, weights)`` where it is not ``slopes``."""
+    bounds: tuple[float, float] | None = None
+    """Range of the values where it is not that of the metric for two classes."""
 
     def value(self, rows, weights=None, **options):
         """Textbook value; rows without weights are equally weighted."""
@@ -71,6 +74,8 @@ class Family:
     """"scores" where joint_report takes y_score, else any other word."""
     exact: bool = False
     """Whether estimates are functions of counts, so that equal means identical."""
+    degenerate: dict[str, Callable] = field(default_factory=dict)
+    """Evaluations of a metric on data without errors, classes or variance."""
 
     @cached_property
     def sample(self):
@@ -79,6 +84,19 @@ class Family:
         n = len(rows)
         weights, integer = rng.uniform(0.2, 3, n), rng.integers(0, 4, n)
         return rows, weights, integer, rng.integers(0, 40, n)
+
+
+def on_tables(tables):
+    """Evaluations of a metric on confusion matrices, by name."""
+    return {
+        name: methodcaller("from_confusion_matrix", table)
+        for name, table in tables.items()
+    }
+
+
+def on_rows(rows):
+    """Evaluations of a metric on pairs of columns, by name."""
+    return {name: methodcaller("__call__", *columns) for name, columns in rows.items()}
 
 
 def quiet(call, *arguments, **options):

@@ -8,7 +8,7 @@ targets, or scores. Its values have shape (..., 1), or (..., classes) with
 from functools import partial
 
 import numpy as np
-from battery import Case, Family, Rows, slopes
+from battery import Case, Family, Rows, on_rows, on_tables, slopes
 from sklearn import metrics as sk
 
 import skci
@@ -331,6 +331,7 @@ LOSSES = {
             weights, ((scores - truth) ** 2).sum(axis=1)
         ),
         reads=("scores",),
+        bounds=(0, 2),
     ),
 }
 
@@ -401,16 +402,54 @@ POPULATIONS = {
     ],
 }
 
+DEGENERATE_TABLES = {
+    "perfect": np.diag([15, 10, 20]),
+    "all wrong": [[0, 9, 0], [0, 0, 8], [7, 0, 0]],
+    "one class, right": [[20, 0, 0], [0, 0, 0], [0, 0, 0]],
+    "one true class": [[15, 4, 3], [0, 0, 0], [0, 0, 0]],
+    "one predicted class": [[15, 0, 0], [9, 0, 0], [8, 0, 0]],
+    "never predicted": [[15, 3, 0], [4, 12, 0], [2, 3, 0]],
+    "never true": [[15, 3, 2], [4, 12, 1], [0, 0, 0]],
+    "one row, right": [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
+    "one row, wrong": [[0, 0, 1], [0, 0, 0], [0, 0, 0]],
+    "a row of each": np.eye(3, dtype=int),
+}
+
+
+def degenerate_targets():
+    some = some_targets()
+    y, none = some.y, 0 * some.y
+    return {
+        "perfect": (y, y),
+        "all wrong": (y, 1 - y),
+        "never there": (none, some.p),
+        "never predicted": (y, none),
+        "nothing at all": (none, none),
+        "one row": (y[:1], some.p[:1]),
+    }
+
+
+def degenerate_scores():
+    y = np.repeat([0, 1, 2], [9, 12, 7])
+    return {
+        "perfect": (y, np.eye(3)[y]),
+        "all wrong": (y, np.eye(3)[(y + 1) % 3]),
+        "all alike": (y, np.full((len(y), 3), 1 / 3)),
+        "a row of each": (np.arange(3), np.eye(3)),
+    }
+
+
 FAMILIES = {
     kind: Family(
         {name: case for name, case in CASES.items() if reads in case.reads},
         SOME[reads],
         POPULATIONS[reads],
         reads,
+        degenerate=degenerate,
     )
-    for kind, reads in [
-        ("classes", "labels"),
-        ("targets", "targets"),
-        ("class scores", "scores"),
+    for kind, reads, degenerate in [
+        ("classes", "labels", on_tables(DEGENERATE_TABLES)),
+        ("targets", "targets", on_rows(degenerate_targets())),
+        ("class scores", "scores", on_rows(degenerate_scores())),
     ]
 }

@@ -7,7 +7,7 @@ which a test fails.
 from functools import partial
 
 import numpy as np
-from battery import Case, Family, Rows
+from battery import Case, Family, Rows, on_tables
 from classes_battery import ONE_VS_REST, averaged
 from scipy.stats.contingency import odds_ratio
 from sklearn import metrics as sk
@@ -134,6 +134,19 @@ def of_cells(tp, fp, fn, tn):
     return of_flags(y, p)
 
 
+DEGENERATE = {
+    "perfect": [[30, 0], [0, 20]],
+    "all wrong": [[0, 30], [20, 0]],
+    "no predicted positives": [[30, 0], [20, 0]],
+    "no predicted negatives": [[0, 30], [0, 20]],
+    "one class, right": [[40, 0], [0, 0]],
+    "one class, mixed": [[0, 0], [15, 25]],
+    "no true positives found": [[30, 5], [20, 0]],
+    "no false positives": [[30, 0], [5, 15]],
+    "one row": [[0, 0], [0, 1]],
+    "two rows": [[1, 0], [0, 1]],
+}
+
 FAMILY = Family(
     CASES,
     some_flags,
@@ -143,4 +156,5 @@ FAMILY = Family(
         of_cells(9000, 1000, 4000, 6000),
     ],
     exact=True,
+    degenerate=on_tables(DEGENERATE),
 )

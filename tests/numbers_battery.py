@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from battery import Case, Family, Rows
+from battery import Case, Family, Rows, on_rows
 from scipy.stats import pearsonr
 from sklearn import metrics as sk
 
@@ -148,6 +148,17 @@ def some_numbers(n=151, seed=0, shape=3.0, scale=0.8, repeats=1):
     return Rows(y, p, y, p)
 
 
+Y = np.arange(1.0, 31)
+DEGENERATE = {
+    "no error": (Y, Y),
+    "one error": (Y, np.where(Y == 7, 9, Y)),
+    "a constant error": (Y, Y + 1),
+    "a constant truth": (np.full(30, 3.0), Y),
+    "a constant prediction": (Y, np.full(30, 3.0)),
+    "two rows": (Y[:2], Y[1:3]),
+    "one row": (Y[:1], Y[1:2]),
+}
+
 FAMILY = Family(
     CASES,
     some_numbers,
@@ -156,4 +167,5 @@ FAMILY = Family(
         for seed, shape, scale in [(1, 3.0, 0.8), (2, 6.0, 2.0), (3, 20.0, 1.0)]
     ],
     reads="values",
+    degenerate=on_rows(DEGENERATE),
 )

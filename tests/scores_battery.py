@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from battery import Case, Family, Rows
+from battery import Case, Family, Rows, on_rows
 from classes_battery import delong, mean, mean_area, precision_area, roc_area
 from scipy.special import expit
 from sklearn import metrics as sk
@@ -45,6 +45,16 @@ def some_scores(n=150, seed=0, positive=0.3, gain=1.5, decimals=2):
     return Rows(y, scores, y[:, np.newaxis] == 1, scores[:, np.newaxis])
 
 
+Y = np.repeat([0, 1], [12, 9])
+DEGENERATE = {
+    "perfect": (Y, Y),
+    "all wrong": (Y, 1 - Y),
+    "all alike": (Y, np.full(21, 0.4)),
+    "one positive row": (np.arange(20) // 19, np.linspace(0.1, 0.9, 20)),
+    "one row wrong": (Y, np.where(np.arange(21) == 3, 1, Y)),
+    "a row of each": ([0, 1], [0.2, 0.7]),
+}
+
 FAMILY = Family(
     CASES,
     some_scores,
@@ -54,4 +64,5 @@ FAMILY = Family(
         some_scores(4000, seed=3, positive=0.2, gain=2.5, decimals=1),
     ],
     reads="scores",
+    degenerate=on_rows(DEGENERATE),
 )

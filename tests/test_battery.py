@@ -16,6 +16,7 @@ import pytest
 import scores_battery
 from battery import (
     Rows,
+    assert_honest,
     each,
     estimates,
     jackknife,
@@ -29,7 +30,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm, t
 
 from skci import RejectionRateCI, available_metrics, joint_report
-from skci.inference.intervals.methods import refusal
+from skci.inference.intervals.methods import METHODS, refusal
 from skci.metrics import _agreement, _binary, _regression, _scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -306,3 +307,44 @@ def test_differences_have_the_standard_error_of_the_jackknife(family, name):
     assert_allclose([own.standard_error for own in found], expected, rtol=1e-6)
     first, second = (case.value(own) for own in rules)
     assert_allclose(found, first - second, rtol=1e-10)
+
+
+# --------------------------------------------------------------------------------------
+# Intervals
+# --------------------------------------------------------------------------------------
+
+
+def serves(family, name, method):
+    """Whether a method serves, and is fast enough to be tested with, a metric."""
+    metric = FAMILIES[family].cases[name].metric
+    if family in ("scores", "class scores", "numbers"):
+        return method == metric.method
+    if family == "targets":
+        return method in ("delta", "blurred", "logit") and not refusal(
+            method, metric._trait
+        )
+    traits = [metric._measure if family == "labels" else metric._trait]
+    if family == "classes" and name in classes_battery.AGREEMENT:
+        traits.append(metric._trait_of_classes)
+    slow = family == "classes" and method == "score"
+    slow &= name not in classes_battery.AGREEMENT and "f1" not in name
+    return not slow and not any(refusal(method, trait) for trait in traits)
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "method"),
+    [
+        (family, name, method)
+        for family in FAMILIES
+        for name in FAMILIES[family].cases
+        for method in METHODS
+        if serves(family, name, method)
+    ],
+)
+def test_degenerate_data_have_honest_intervals(family, name, method):
+    case = FAMILIES[family].cases[name]
+    metric = set_to(case.metric, method=method)
+    bounds = case.bounds or metric.bounds
+    for data, evaluate in FAMILIES[family].degenerate.items():
+        found = quiet(evaluate, metric)
+        quiet(assert_honest, found, bounds, data)

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from battery import assert_honest
 from metrics_battery import METRICS, PARTNERS, labels, reference
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, confusion_matrix
@@ -202,29 +201,6 @@ def test_overlap_takes_the_mean_slope_at_its_kink():
 # --------------------------------------------------------------------------------------
 # Intervals
 # --------------------------------------------------------------------------------------
-
-DEGENERATE = {
-    "perfect": [[30, 0], [0, 20]],
-    "all wrong": [[0, 30], [20, 0]],
-    "no predicted positives": [[30, 0], [20, 0]],
-    "no predicted negatives": [[0, 30], [0, 20]],
-    "one class, right": [[40, 0], [0, 0]],
-    "one class, mixed": [[0, 0], [15, 25]],
-    "no true positives found": [[30, 5], [20, 0]],
-    "no false positives": [[30, 0], [5, 15]],
-    "one row": [[0, 0], [0, 1]],
-    "two rows": [[1, 0], [0, 1]],
-}
-
-
-@every_interval
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_degenerate_tables_have_honest_intervals(name, method):
-    metric = with_options(name, method=method)
-    for table, matrix in DEGENERATE.items():
-        found = metric.from_confusion_matrix(matrix)
-        assert_honest(found, metric.bounds, table)
 
 
 @every_interval
