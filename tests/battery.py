@@ -143,6 +143,11 @@ def assert_honest(found, bounds, case=None):
             assert low <= estimate <= high, case
 
 
+def joint_limits(report):
+    """Limits of all intervals of a report at its own level, without warnings."""
+    return np.array([quiet(report[key].confidence_interval) for key in report])
+
+
 def slopes(textbook, rows, weights):
     """Change of the values per relative change of each weight, shape (n, values)."""
     step = 1e-4

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from battery import joint_limits
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 from sklearn import metrics as sk
@@ -143,7 +144,7 @@ def test_the_band_covers(curve):
         precision = 1 / (1 + (1 - share) * alarms / (share * recall))
         truth = {"roc": [alarms, recall], "precision-recall": [recall, precision]}
         expected = np.stack(truth[curve], axis=1).ravel()
-        low, high = report._joint.intervals.T
+        low, high = joint_limits(report).T
         assert (low >= 0).all() and (high <= 1).all()
         held += ((low <= expected) & (expected <= high)).all()
     assert held / times >= 0.95 - 0.053

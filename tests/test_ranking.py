@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from battery import joint_limits
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import block_diag
 from scipy.stats import chi2_contingency, norm
@@ -734,7 +735,7 @@ def test_a_report_covers_exactly_if_the_roots_do():
     values = []
     for own, table in zip(roots, counts, strict=True):
         compared = report_of(table).differences()
-        low, high = compared._joint.intervals.T
+        low, high = joint_limits(compared).T
         values.append(float(compared.critical_value))
         covers = (low <= truth) & (truth <= high)
         assert_array_equal(covers, np.abs(own) <= values[-1])

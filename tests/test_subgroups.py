@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.metrics as sk
-from battery import jackknife
+from battery import jackknife, joint_limits
 from classes_battery import CASES, of_labels
 from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator
@@ -87,7 +87,7 @@ def test_gaps_are_differences_of_independent_samples(method):
     # but for n / (n - 1) of all rows, not of each subgroup
     assert_allclose(gaps.covariance, apart.covariance, rtol=2 / np.sum(SEX == "m"))
     assert_allclose(
-        gaps.individual()._limits(), apart.individual()._limits(), atol=2e-4
+        joint_limits(gaps.individual()), joint_limits(apart.individual()), atol=2e-4
     )
 
 

@@ -4,7 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from metrics_battery import METRICS, labels
+from battery import jackknife
+from metrics_battery import CASES, METRICS, labels, of_flags
 from numpy.testing import assert_allclose
 from scipy.stats import norm, t
 from sklearn.metrics import f1_score, make_scorer
@@ -35,19 +36,6 @@ REPORT = {
     "B": labels(sensitivity=0.7, seed=3)[1],
     "C": labels(specificity=0.7, seed=3)[1],
 }
-
-
-def standard_error(metric, y, p, weights, groups):
-    """The infinitesimal jackknife: how much a little more of each group changes."""
-    estimate = float(metric(y, p, sample_weight=weights))
-    step = 1e-6
-    changes = [
-        float(metric(y, p, sample_weight=np.where(groups == g, 1 + step, 1) * weights))
-        - estimate
-        for g in np.unique(groups[weights > 0])
-    ]
-    number = len(changes)
-    return np.sqrt(number / (number - 1) * np.sum(np.square(changes))) / step
 
 
 # --------------------------------------------------------------------------------------
@@ -114,18 +102,16 @@ def test_a_report_has_the_estimates_of_its_metrics(method):
 
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
 def test_differences_know_weights_and_groups(groups):
-    def difference(y, p, sample_weight):
-        second = F1CI()(y, REPORT["B"], sample_weight=sample_weight)
-        return F1CI()(y, p, sample_weight=sample_weight) - second
-
     report = joint_report(
         Y, REPORT, metrics="f1", method="delta", sample_weight=WEIGHTS, groups=groups
     )
     compared = report.differences()
-    expected = standard_error(
-        difference, Y, P, WEIGHTS, np.arange(N) if groups is None else groups
+    first, second = (
+        CASES["f1"].influence(of_flags(Y, REPORT[rule]), WEIGHTS) for rule in "AB"
     )
-    assert compared["f1", "A", "B"].standard_error == pytest.approx(expected, rel=1e-4)
+    units = np.arange(N) if groups is None else groups
+    expected = jackknife(first - second, units).item()
+    assert compared["f1", "A", "B"].standard_error == pytest.approx(expected, rel=1e-6)
     contrasts = np.array([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
     assert_allclose(compared.covariance, contrasts @ report.covariance @ contrasts.T)
     # the critical value is that of t where there are groups
