@@ -131,7 +131,7 @@ def limits(found):
     return np.array([estimate.confidence_interval() for estimate in each(found)])
 
 
-def assert_honest(found, bounds, case=None):
+def assert_valid(found, bounds, case=None):
     """Intervals are in the range, contain the estimate, and have a positive width."""
     lowest, highest = bounds
     for estimate in each(found):

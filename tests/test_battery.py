@@ -16,7 +16,7 @@ import pytest
 import scores_battery
 from battery import (
     Rows,
-    assert_honest,
+    assert_valid,
     each,
     estimates,
     jackknife,
@@ -341,10 +341,10 @@ def serves(family, name, method):
         if serves(family, name, method)
     ],
 )
-def test_degenerate_data_have_honest_intervals(family, name, method):
+def test_intervals_of_degenerate_data_are_valid(family, name, method):
     case = FAMILIES[family].cases[name]
     metric = set_to(case.metric, method=method)
     bounds = case.bounds or metric.bounds
     for data, evaluate in FAMILIES[family].degenerate.items():
         found = quiet(evaluate, metric)
-        quiet(assert_honest, found, bounds, data)
+        quiet(assert_valid, found, bounds, data)

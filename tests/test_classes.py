@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from battery import (
     Rows,
-    assert_honest,
+    assert_valid,
     each,
     estimates,
     jackknife,
@@ -92,7 +92,7 @@ def test_every_average_is_in_the_battery():
 
 
 @pytest.mark.parametrize("average", ["micro", "macro", "weighted", "samples"])
-def test_names_tell_the_average(average):
+def test_string_names_set_the_average(average):
     for metric, _ in ONE_VS_REST.values():
         named = resolve_metric(f"{metric.name}_{average}")
         assert type(named) is type(metric)
@@ -135,7 +135,7 @@ def test_estimates_of_labels_of_any_kind(name, kind):
 @pytest.mark.parametrize("average", AVERAGES)
 @pytest.mark.parametrize("measure", ["specificity", "false_positive_rate"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-def test_weights_leave_nothing_where_there_is_nothing(measure, average):
+def test_weights_keep_an_undefined_class_undefined(measure, average):
     """All rows are of one class, so that its specificity is 0/0, not rounding."""
     rows = of_labels(np.zeros_like(THREE.y), THREE.p)
     name = f"{measure}_{average}"
@@ -238,13 +238,13 @@ def test_undefined_targets_count_as_zero_division_says(measure, average, zero_di
         (F1CI(average="micro", labels=[9]), "never true", "the whole range"),
     ],
 )
-def test_undefined_classes_are_told(metric, kind, message):
+def test_undefined_classes_warn(metric, kind, message):
     rows = KINDS[kind]
     with pytest.warns(UndefinedMetricWarning, match=message):
         metric(rows.y, rows.p)
 
 
-def test_classes_without_a_share_are_not_told():
+def test_undefined_classes_of_zero_weight_do_not_warn():
     """No warning is given: a class without rows has none in the weighted mean."""
     rows = KINDS["never true"]
     assert RecallCI(average="weighted")(rows.y, rows.p) > 0
@@ -254,7 +254,7 @@ def test_classes_without_a_share_are_not_told():
 @each_zero_division
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-def test_intervals_leave_the_value_of_an_undefined_class_open(method, zero_division):
+def test_interval_contains_any_value_of_an_undefined_class(method, zero_division):
     rows = KINDS["never predicted"]
     metric = PrecisionCI(average="macro", method=method, zero_division=zero_division)
     low, high = metric(rows.y, rows.p).confidence_interval()
@@ -295,7 +295,7 @@ def test_standard_errors_of_labels_of_any_kind(name, kind):
 
 
 # --------------------------------------------------------------------------------------
-# What changes nothing
+# Invariances
 # --------------------------------------------------------------------------------------
 
 
@@ -336,7 +336,7 @@ def test_labels_in_reverse_disagree_as_much(weights):
 
 
 @every_name
-def test_a_confusion_matrix_is_as_good_as_labels(name):
+def test_a_confusion_matrix_equals_labels(name):
     metric = CASES[name].metric
     matrix = THREE.truth.T.astype(int) @ THREE.answer
     by_labels, by_matrix = (
@@ -349,7 +349,7 @@ def test_a_confusion_matrix_is_as_good_as_labels(name):
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 @pytest.mark.parametrize("name", AGREEMENT)
-def test_two_labels_are_a_case_of_several(name, method):
+def test_two_labels_equal_three_with_one_absent(name, method):
     """A third label that never occurs leads the other way through the code."""
     metric = set_to(CASES[name].metric, method=method)
     two = metric.from_confusion_matrix([[50, 10], [15, 25]])
@@ -384,7 +384,7 @@ def test_methods_that_do_not_serve_targets_are_refused(name, method):
 @pytest.mark.parametrize("table", ["perfect", "one class, right"])
 @pytest.mark.parametrize("name", ["accuracy", "precision_macro", "f1_weighted"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-def test_rows_without_variance_are_told(name, table):
+def test_zero_variance_warns(name, table):
     delta = set_to(CASES[name].metric, method="delta")
     found = delta.from_confusion_matrix(DEGENERATE_TABLES[table])
     with pytest.warns(DegenerateVarianceWarning, match="the interval is the whole"):
@@ -426,7 +426,7 @@ def test_score_limits_are_of_few_cells(name):
     labels = np.arange(17)
     metric = set_to(CASES[name].metric, method="score")
     if name in ("accuracy", "error_rate", "hamming_loss", "f1_None"):
-        quiet(assert_honest, metric(labels, labels), metric.bounds)
+        quiet(assert_valid, metric(labels, labels), metric.bounds)
         return
     few = metric.from_confusion_matrix(np.eye(16, dtype=int))
     assert few == 1
@@ -457,13 +457,13 @@ def test_score_intervals_of_macro_f1_cover(table):
     shares = F1_TABLES[table] / 100
     rng = np.random.default_rng(0)
     metric = F1CI(average="macro", method="score")
-    held = 0
+    covered = 0
     for cells in rng.multinomial(100, shares.ravel(), size=700):
         low, high = metric.from_confusion_matrix(
             cells.reshape(3, 3)
         ).confidence_interval()
-        held += low <= macro_f1(shares) <= high
-    assert 0.93 <= held / 700 <= 0.97
+        covered += low <= macro_f1(shares) <= high
+    assert 0.93 <= covered / 700 <= 0.97
 
 
 # --------------------------------------------------------------------------------------
@@ -534,7 +534,7 @@ def test_blurring_is_of_the_moments_of_each_class(measure, average):
 
 
 @pytest.mark.parametrize("name", ["accuracy", "error_rate", "hamming_loss"])
-def test_blurring_of_what_is_right_is_of_one_moment(name):
+def test_blurring_of_accuracy_is_of_one_moment(name):
     delta, blurred = (
         joint_report(THREE.y, THREE.p, metrics=name, method=method).covariance
         for method in ("delta", "blurred")
@@ -544,7 +544,7 @@ def test_blurring_of_what_is_right_is_of_one_moment(name):
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_a_rule_does_not_differ_from_itself(method):
+def test_identical_rules_have_zero_difference(method):
     metrics = ["f1_macro", "accuracy", "matthews_corrcoef", "precision_weighted"]
     rules = {"A": THREE.p, "again": THREE.p.copy()}
     compared = joint_report(THREE.y, rules, metrics=metrics, method=method)
@@ -584,7 +584,7 @@ def test_targets_of_any_kind(kind):
 
 
 # --------------------------------------------------------------------------------------
-# What cannot be
+# Invalid input
 # --------------------------------------------------------------------------------------
 
 
@@ -652,7 +652,7 @@ def test_wrong_scores(metric, score, message):
 
 
 # --------------------------------------------------------------------------------------
-# Classes that show no variance, or no value
+# Classes of zero variance, or undefined
 # --------------------------------------------------------------------------------------
 
 SURE = np.array([[30, 8, 0], [6, 25, 0], [0, 0, 4]])
@@ -671,7 +671,7 @@ def test_a_class_without_errors_widens_a_delta_interval(metric):
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
-def test_an_undefined_class_is_left_open(method):
+def test_interval_is_extended_for_an_undefined_class(method):
     """The limits are those of the other classes, moved by all that it may change."""
     table = np.array([[30, 8, 0], [6, 25, 0], [3, 2, 0]])
     y, p = (np.repeat(np.indices((3, 3))[k].ravel(), table.ravel()) for k in (0, 1))
@@ -700,7 +700,7 @@ def test_a_delta_interval_warns_of_a_class_with_few_errors():
         F1CI(average="macro", method="delta").from_confusion_matrix(enough).low  # noqa: B018
 
 
-def test_a_class_never_found_is_no_reason_to_know_nothing():
+def test_interval_with_a_class_never_found():
     """Its F1 is 0; a rising level makes the interval longer, and p-values agree."""
     y = [0] * 60 + [1] * 48 + [2] * 12
     p = [0] * 50 + [1] * 10 + [1] * 44 + [0] * 4 + [0] * 12

@@ -119,7 +119,7 @@ def test_methods_that_do_not_serve_say_which_do(name, method):
         assert str(serving) in str(caught.value)
 
 
-def test_small_sample_warning_tells_of_proportions_only():
+def test_small_sample_warning_is_for_proportions_only():
     few_errors = [[60, 4], [5, 31]]
     with pytest.warns(SmallSampleWarning, match="accuracy"):
         AccuracyCI().from_confusion_matrix(few_errors).high  # noqa: B018

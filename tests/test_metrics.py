@@ -46,7 +46,7 @@ def with_options(name, **options):
 
 
 # --------------------------------------------------------------------------------------
-# Nobody is left out
+# No metric is left out
 # --------------------------------------------------------------------------------------
 
 
@@ -204,7 +204,7 @@ def test_overlap_takes_the_mean_slope_at_its_kink():
 
 
 @every_interval
-def test_intervals_grow_with_the_level_and_hold_the_estimate(name, method):
+def test_intervals_are_nested_and_contain_the_estimate(name, method):
     value = with_options(name, method=method)(*labels())
     limits = [value.confidence_interval(level) for level in (0.5, 0.9, 0.95, 0.999)]
     for narrow, wide in pairwise(limits):
@@ -252,7 +252,7 @@ def test_kappa_where_the_way_is_lost_is_wide():
 
 
 # --------------------------------------------------------------------------------------
-# A user's own
+# Custom metrics
 # --------------------------------------------------------------------------------------
 
 
@@ -261,7 +261,7 @@ def own_f1(tp, fp, fn, tn):
 
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "plus-four", "score"])
-def test_own_metric_equals_the_built_in_one(method):
+def test_custom_metric_equals_the_built_in_one(method):
     own = make_metric_ci(own_f1, name="own", bounds=(0, 1)).set_params(method=method)
     built_in = skci.F1CI(method=method)
     y, p = labels()
@@ -285,13 +285,13 @@ def test_own_metric_equals_the_built_in_one(method):
         (lambda tp, fp, fn, tn: 100 * tp, ValueError, "^bounds of 'bad' must hold"),
     ],
 )
-def test_own_metric_that_will_not_do(g, error, message):
+def test_invalid_custom_metric(g, error, message):
     with pytest.raises(error, match=message) as caught:
         make_metric_ci(g, name="bad", bounds=(0, 1))
     assert "'bad'" in str(caught.value)
 
 
-def test_own_metric_that_leaves_its_bounds_on_the_data():
+def test_custom_metric_outside_its_bounds():
     profit = make_metric_ci(
         lambda tp, fp, fn, tn: 9 * tp - 9 * fp, name="profit", bounds=(-5, 5)
     )
@@ -315,6 +315,6 @@ def test_a_metric_is_not_a_scorer():
 @pytest.mark.parametrize(
     "bounds", [(1, 0), (0, 0), 1, (0, 1, 2), ("a", "b"), (0, np.nan)]
 )
-def test_own_metric_with_wrong_bounds(bounds):
+def test_custom_metric_with_invalid_bounds(bounds):
     with pytest.raises(ValueError, match="bounds must be"):
         make_metric_ci(own_f1, name="own", bounds=bounds)

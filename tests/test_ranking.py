@@ -225,7 +225,7 @@ def share(letters):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_two_share_a_letter_exactly_if_not_told_apart(seed):
+def test_rules_share_a_letter_exactly_if_not_separated(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 9))
     differ = np.triu(rng.random((size, size)) < rng.random(), 1)
@@ -262,7 +262,7 @@ def test_published_letters():
     assert compact_letters(differing(3, [(2, 3)])) == ["ab", "a", "b"]
 
 
-def test_letters_of_a_chain_and_of_strangers():
+def test_letters_of_a_chain_and_of_all_different():
     chain = np.abs(np.subtract.outer(np.arange(5), np.arange(5))) > 1
     assert compact_letters(chain) == ["a", "ab", "bc", "cd", "d"]
     letters = compact_letters(~np.eye(28, dtype=bool))
@@ -311,7 +311,7 @@ def test_findings_follow_from_the_differences(report):
         report.findings(by="letters")
 
 
-def test_differences_tell_more_rules_apart():
+def test_paired_differences_separate_more_rules():
     y, rules = some_rules(1000, good=0.9, fair=0.8)
     rng = np.random.default_rng(1)
     rules["close"] = np.where(rng.random(1000) < 0.03, 1 - rules["good"], rules["good"])
@@ -746,7 +746,7 @@ def test_a_report_covers_exactly_if_the_roots_do():
 @pytest.mark.slow
 @pytest.mark.parametrize("chances", [EQUAL, EQUAL_GOOD], ids=["", "good"])
 @pytest.mark.parametrize("n", [200, 1000])
-def test_equal_rules_are_rarely_told_apart(chances, n):
+def test_familywise_error_of_equal_rules(chances, n):
     """Family-wise error of step-down, nominally .05; its Monte Carlo error is .0015.
 
     Where all rules are equal its first step, which is single-step, decides whether
@@ -758,7 +758,7 @@ def test_equal_rules_are_rarely_told_apart(chances, n):
 
 
 @pytest.mark.slow
-def test_two_equal_rules_beside_a_third_are_rarely_told_apart():
+def test_familywise_error_of_two_equal_rules_of_three():
     """There step-down is not single-step; the Monte Carlo error is .011."""
     chances = population(0.4, (0.8, 0.8, 0.65), (0.85, 0.85, 0.7), 0.6)
     counts = np.random.default_rng(1).multinomial(300, chances, size=400)

@@ -121,14 +121,14 @@ def test_a_joint_report_of_regression():
 def test_intervals_cover():
     """Of a mean squared error and an R2 that are known; the error is .007."""
     rng = np.random.default_rng(2)
-    held = np.zeros(2)
+    covered = np.zeros(2)
     for _ in range(1000):
         p = rng.normal(size=300)
         y = p + rng.normal(size=300)
         for k, (metric, truth) in enumerate([(MeanSquaredErrorCI, 1), (R2CI, 0.5)]):
             low, high = metric()(y, p).confidence_interval()
-            held[k] += low <= truth <= high
-    assert (held >= 930).all() and (held <= 970).all()
+            covered[k] += low <= truth <= high
+    assert (covered >= 930).all() and (covered <= 970).all()
 
 
 def test_no_error_at_all():
@@ -155,7 +155,7 @@ def test_constant_truths(name, constant):
         assert found.confidence_interval() == metric._measure.bounds
 
 
-def test_a_mean_that_has_no_deviance():
+def test_undefined_deviance_of_the_mean():
     counts = np.zeros(N)
     with pytest.warns(UndefinedMetricWarning):
         assert np.isnan(D2TweedieCI(power=1)(counts, POSITIVE))
@@ -175,12 +175,12 @@ def test_a_mean_that_has_no_deviance():
         (2, 0 * Y, POSITIVE, "^y_true must hold numbers above 0 .* power 2, got 0"),
     ],
 )
-def test_numbers_that_have_no_deviance(power, y, p, message):
+def test_numbers_outside_the_domain_of_the_deviance(power, y, p, message):
     with pytest.raises(ValueError, match=message):
         D2TweedieCI(power=power)(y, p)
 
 
-def test_a_deviance_at_no_truth():
+def test_deviance_of_zero_truths():
     """Of counts there may be none, and of a negative power any truths."""
     counts = np.floor(Y)
     assert counts.min() == 0

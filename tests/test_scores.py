@@ -400,7 +400,7 @@ def test_a_band_over_many_thresholds_covers():
     thresholds = np.linspace(-0.5, 1.5, 8)
     truth = np.stack([norm.sf(thresholds - 1), norm.cdf(thresholds)], axis=1)
     rng = np.random.default_rng(4)
-    held = 0
+    covered = 0
     for _ in range(200):
         y = rng.random(600) < 0.5
         report = threshold_report(
@@ -411,8 +411,8 @@ def test_a_band_over_many_thresholds_covers():
             method="plus-four",
         )
         low, high = joint_limits(report).T
-        held += ((low <= truth.ravel()) & (truth.ravel() <= high)).all()
-    assert held / 200 >= 0.95 - 0.045
+        covered += ((low <= truth.ravel()) & (truth.ravel() <= high)).all()
+    assert covered / 200 >= 0.95 - 0.045
 
 
 def test_wrong_thresholds():
@@ -439,16 +439,16 @@ def test_intervals_of_the_area_cover(gain, positives):
     truth = norm.cdf(gain / np.sqrt(2))
     rng = np.random.default_rng(3)
     y = np.repeat([0, 1], positives)
-    held = 0
+    covered = 0
     for _ in range(1000):
         found = RocAucCI()(y, rng.normal(size=len(y)) + gain * y)
         low, high = quiet(found.confidence_interval)
-        held += low <= truth <= high
-    assert held / 1000 >= 0.93
+        covered += low <= truth <= high
+    assert covered / 1000 >= 0.93
 
 
 # --------------------------------------------------------------------------------------
-# What cannot be
+# Invalid input
 # --------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Rows of unequal weight, and rows that belong together."""
+"""Sample weights and clustered rows (groups)."""
 
 import warnings
 
@@ -45,7 +45,7 @@ REPORT = {
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["accuracy", "f1", "matthews_corrcoef", "cosine"])
-def test_groups_of_one_row_are_rows_but_for_the_t(name, method):
+def test_groups_of_one_row_are_ungrouped_rows_but_for_t(name, method):
     metric = type(METRICS[name])(method=method)
     single, alone = metric(Y, P, groups=np.arange(N)), metric(Y, P)
     assert single.standard_error == pytest.approx(alone.standard_error, rel=1e-12)
@@ -59,8 +59,8 @@ def test_groups_of_one_row_are_rows_but_for_the_t(name, method):
 
 
 @pytest.mark.parametrize("name", ["accuracy", "f1", "matthews_corrcoef", "cosine"])
-def test_a_copy_of_each_row_tells_nothing(name):
-    """Rows that are there twice, together, are worth as much as once."""
+def test_grouped_duplicates_do_not_change_the_interval(name):
+    """Each row twice, in a group of its own, is worth as much as once."""
     metric = type(METRICS[name])(method="score")
     once = metric(Y, P, groups=np.arange(N))
     twice = metric(np.repeat(Y, 2), np.repeat(P, 2), groups=np.repeat(np.arange(N), 2))
@@ -182,7 +182,7 @@ RIGHT = np.repeat([1, 0], 500)
 
 
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
-def test_a_perfect_rule_is_not_better_known_for_its_weights(method):
+def test_weights_and_groups_do_not_narrow_a_perfect_rule(method):
     metric = AccuracyCI(method=method)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -199,7 +199,7 @@ def test_a_perfect_rule_is_not_better_known_for_its_weights(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["accuracy", "precision", "f1", "matthews_corrcoef"])
-def test_nearly_equal_weights_and_groups_of_one_change_next_to_nothing(name, method):
+def test_nearly_equal_weights_and_groups_of_one_row(name, method):
     y = np.repeat([1, 0, 1, 0], [50, 2, 1, 49])
     p = np.repeat([1, 1, 0, 0], [50, 2, 1, 49])
     metric = type(METRICS[name])(method=method)
@@ -213,8 +213,8 @@ def test_nearly_equal_weights_and_groups_of_one_change_next_to_nothing(name, met
     assert_allclose(single, expected, atol=0.02)
 
 
-def test_a_label_of_one_group():
-    """All positive rows are one patient's: that is one observation of the recall."""
+def test_a_class_in_one_group():
+    """With one group of positive rows the variance of the recall is undefined."""
     y = np.repeat([1, 0], [40, 180])
     p = np.repeat([1, 0, 0, 1], [35, 5, 170, 10])
     groups = np.append(np.zeros(40), 1 + np.arange(180) // 3)
@@ -233,8 +233,8 @@ def test_a_label_of_one_group():
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_rows_that_a_measure_does_not_see_are_no_matter(method):
-    """Negative rows tell nothing of the recall, however they are grouped."""
+def test_rows_outside_the_denominator_do_not_matter(method):
+    """Negative rows do not enter the recall, however they are grouped."""
     positive, negative = np.ones(100, dtype=int), np.zeros(900, dtype=int)
     y = np.append(positive, negative)
     recall = RecallCI(method=method)
@@ -251,7 +251,7 @@ def test_rows_that_a_measure_does_not_see_are_no_matter(method):
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_degrees_of_freedom():
-    """Each parameter has its own: of the sample that tells least of it."""
+    """Each parameter has those of its own test set."""
     rows = np.arange(N)
     few = joint_report(Y, {"A": P}, metrics="accuracy", groups=rows % 5)
     many = joint_report(Y, {"A": REPORT["B"]}, metrics="accuracy", groups=rows % 50)
@@ -264,8 +264,8 @@ def test_degrees_of_freedom():
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 1.0])
-def test_unequal_groups_are_worth_fewer(correlation):
-    """The spread of a variance over samples says how well it is known."""
+def test_effective_number_of_unequal_groups(correlation):
+    """Compared with the moments of the variance estimate in a simulation."""
     sizes = np.tile([1, 2, 5, 10, 40], 8)
     groups = np.repeat(np.arange(len(sizes)), sizes)
     design = Design.of_units(
@@ -285,7 +285,7 @@ def test_unequal_groups_are_worth_fewer(correlation):
 
 
 @pytest.mark.parametrize("number", [28, 32])
-def test_few_unequal_groups_are_worth_fewer_still(number):
+def test_effective_number_of_few_unequal_groups(number):
     sizes = np.append(np.full(number - 1, 3), 60)
     groups = np.repeat(np.arange(number), sizes)
     y = np.random.default_rng(0).random(len(groups)) < 0.2
@@ -294,7 +294,7 @@ def test_few_unequal_groups_are_worth_fewer_still(number):
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_two_groups_of_nearly_one_size_tell_something():
+def test_two_groups_of_similar_size_give_an_interval():
     accuracy = AccuracyCI(method="delta")(Y, P, groups=np.arange(N) > 0.52 * N)
     assert 0 < accuracy.low < accuracy.high < 1
 
@@ -308,7 +308,7 @@ def test_sets_with_different_numbers_of_groups():
     one = joint_report(Y, {"A": P}, metrics="f1", groups=0 * GROUPS)
     with pytest.raises(ValueError, match="two groups or more each, got one"):
         combine_independent([one, many])
-    # weights of one set are no matter of the other
+    # weights of one set do not affect the other
     plain = joint_report(Y, {"A": P}, metrics="f1", method="score")
     weighted = joint_report(Y, {"A": P}, metrics="f1", sample_weight=WEIGHTS)
     stacked = combine_independent([plain, weighted]).individual()
@@ -324,7 +324,7 @@ def test_sets_with_different_numbers_of_groups():
 
 
 def clustered(rng, clusters, size, correlation):
-    """Rows whose errors go together within groups; the accuracy is .8, and its truth.
+    """Rows whose errors are correlated within groups, with an accuracy of .8.
 
     A row is wrong where a latent normal is beyond a threshold.
     """
@@ -404,7 +404,7 @@ def error_free(rng, sizes, correlation):
 def test_intervals_of_weighted_rows_cover(method):
     """The weights undo that hard rows are drawn twice as often as in the population."""
     rng = np.random.default_rng(6)
-    held = unaware = 0
+    covered = unaware = 0
     draws = 500
     for _ in range(draws):
         hard = rng.random(600) < 2 / 3  # half of the population is hard
@@ -413,15 +413,15 @@ def test_intervals_of_weighted_rows_cover(method):
         metric = AccuracyCI(method=method)
         weights = np.where(hard, 0.5, 1.0)
         low, high = metric(y, p, sample_weight=weights).confidence_interval()
-        held += low <= 0.75 <= high
+        covered += low <= 0.75 <= high
         low, high = metric(y, p).confidence_interval()
         unaware += low <= 0.75 <= high
-    assert 0.93 <= held / draws <= 0.975
+    assert 0.93 <= covered / draws <= 0.975
     assert unaware / draws < 0.6
 
 
 # --------------------------------------------------------------------------------------
-# What cannot be
+# Invalid input
 # --------------------------------------------------------------------------------------
 
 
@@ -443,7 +443,7 @@ def test_few_groups():
 
 
 @pytest.mark.parametrize("name", ["wilson", "clopper-pearson", "jeffreys"])
-def test_methods_of_equal_rows(name):
+def test_methods_that_need_equal_weights(name):
     metric = PrecisionCI(method=name)
     assert metric(Y, P, sample_weight=np.full(N, 3)) == metric(Y, P)
     for rows in ({"sample_weight": WEIGHTS}, {"groups": GROUPS}):
@@ -482,13 +482,13 @@ def test_wrong_rows(rows, error, message):
         F1CI()(Y, P, **rows)
 
 
-def test_plans_ask_for_rows_by_themselves():
+def test_plans_need_independent_equally_weighted_rows():
     report = joint_report(Y, REPORT, metrics="f1", groups=GROUPS)
     with pytest.raises(ValueError, match="from a pilot with sample_weight or groups"):
         report.sample_size(half_width=0.05)
 
 
-def test_heavy_rows_are_warned_of():
+def test_heavy_rows_warn():
     weights = np.where(np.arange(N) < 8, 300.0, 1.0)
     with pytest.warns(SmallSampleWarning, match="unequal weights leave an effective"):
         AccuracyCI()(Y, P, sample_weight=weights).confidence_interval()
