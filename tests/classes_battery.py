@@ -1,39 +1,19 @@
-"""The list of all metrics of several classes, and the textbook to hold them to.
+"""The battery of classes: all metrics of several classes, targets or class scores.
 
-Each case of ``CASES`` is a metric, the textbook's value for it computed without skci,
-and scikit-learn's function if there is one. The textbook reads rows as matrices with a
-column for each class: one-hot labels, targets, or scores. It takes weights of shape
-(..., n), so that many samples are worked out at once, and gives values of shape
-(..., 1), or (..., classes) with ``average=None``.
+The textbook reads rows as matrices with a column for each class: one-hot labels,
+targets, or scores. Its values have shape (..., 1), or (..., classes) with
+``average=None``.
 """
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
+from battery import Case, Family, Rows, on_rows, on_tables, slopes
 from sklearn import metrics as sk
 
 import skci
 
 AVERAGES = ["micro", "macro", "weighted", None]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A metric, and what it shall be."""
-
-    metric: Any
-    textbook: Callable
-    """``textbook(weights, truth, answer)``, and zero_division if the metric has it."""
-    scikit: Callable | None = None
-    """scikit-learn's function with the options of the metric."""
-    reads: tuple[str, ...] = ("labels",)
-    """Data it exists for: "labels", "targets", "scores"."""
-    symmetric: bool = True
-    """Whether other names for the labels change nothing."""
 
 
 # --------------------------------------------------------------------------------------
@@ -289,6 +269,26 @@ def mean_area(area, average, weights, truth, scores):
     return mean_of_known(values, rows if average == "weighted" else np.ones(rows.shape))
 
 
+def delong(average, rows, weights):
+    """Influence on ROC areas whose jackknife is the variance of DeLong et al.
+
+    They divide the variance within a class of m rows by m - 1.
+    """
+    n, rows_of = len(rows), rows.truth.sum(axis=0)
+    sizes = np.where(rows.truth, rows_of, n - rows_of)
+    each_area = partial(mean_area, roc_area, None)
+    influence = slopes(each_area, rows, weights)
+    influence = influence * np.sqrt(sizes / (sizes - 1) * (n - 1) / n)
+    if average == "macro":
+        return influence.mean(axis=1, keepdims=True)
+    if average == "weighted":
+        shares = weights @ rows.truth / weights.sum()
+        values = each_area(weights, rows.truth, rows.answer)
+        moved = weights / weights.sum() * (rows.truth @ values - values @ shares)
+        return (influence @ shares + moved)[:, np.newaxis]
+    return influence
+
+
 def _area_cases():
     areas = {
         "roc_auc": (
@@ -311,6 +311,9 @@ def _area_cases():
                     partial(mean_area, area, average),
                     partial(scikit, average=average),
                     ("scores",),
+                    empirical_influence=(
+                        partial(delong, average) if name == "roc_auc" else None
+                    ),
                 ),
             )
 
@@ -328,6 +331,7 @@ LOSSES = {
             weights, ((scores - truth) ** 2).sum(axis=1)
         ),
         reads=("scores",),
+        bounds=(0, 2),
     ),
 }
 
@@ -337,22 +341,6 @@ CASES = {**dict(_one_vs_rest_cases()), **AGREEMENT, **dict(_area_cases()), **LOS
 # --------------------------------------------------------------------------------------
 # Rows
 # --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows as skci and scikit-learn read them, and as the textbook does."""
-
-    y: np.ndarray
-    p: np.ndarray
-    truth: np.ndarray
-    answer: np.ndarray
-
-    def __len__(self):
-        return len(self.y)
-
-    def __getitem__(self, chosen):
-        return Rows(*(each[chosen] for each in vars(self).values()))
 
 
 def of_labels(y, p, classes=None):
@@ -396,55 +384,72 @@ PAIRS = [(name, reads) for name, case in CASES.items() for reads in case.reads]
 """Every case with everything that it reads."""
 
 
-# --------------------------------------------------------------------------------------
-# What to look at
-# --------------------------------------------------------------------------------------
+POPULATIONS = {
+    "labels": [
+        some_labels(20_000, seed=1, right=0.5),
+        some_labels(20_000, seed=2, right=0.7, shares=(0.5, 0.35, 0.15)),
+        some_labels(20_000, seed=3, right=0.2, shares=(0.4, 0.3, 0.2, 0.1)),
+    ],
+    "targets": [
+        some_targets(20_000, seed=1, shares=(0.7, 0.4, 0.3)),
+        some_targets(20_000, seed=2, shares=(0.3, 0.3)),
+        some_targets(20_000, seed=3, shares=(0.7, 0.6, 0.2)),
+    ],
+    "scores": [
+        some_scores(4000, seed=1),
+        some_scores(2000, seed=2, labels=4),
+        some_scores(1000, seed=3),
+    ],
+}
+
+DEGENERATE_TABLES = {
+    "perfect": np.diag([15, 10, 20]),
+    "all wrong": [[0, 9, 0], [0, 0, 8], [7, 0, 0]],
+    "one class, right": [[20, 0, 0], [0, 0, 0], [0, 0, 0]],
+    "one true class": [[15, 4, 3], [0, 0, 0], [0, 0, 0]],
+    "one predicted class": [[15, 0, 0], [9, 0, 0], [8, 0, 0]],
+    "never predicted": [[15, 3, 0], [4, 12, 0], [2, 3, 0]],
+    "never true": [[15, 3, 2], [4, 12, 1], [0, 0, 0]],
+    "one row, right": [[0, 0, 0], [0, 1, 0], [0, 0, 0]],
+    "one row, wrong": [[0, 0, 1], [0, 0, 0], [0, 0, 0]],
+    "a row of each": np.eye(3, dtype=int),
+}
 
 
-def quiet(call, *arguments, **options):
-    """Call without warnings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return call(*arguments, **options)
+def degenerate_targets():
+    some = some_targets()
+    y, none = some.y, 0 * some.y
+    return {
+        "perfect": (y, y),
+        "all wrong": (y, 1 - y),
+        "never there": (none, some.p),
+        "never predicted": (y, none),
+        "nothing at all": (none, none),
+        "one row": (y[:1], some.p[:1]),
+    }
 
 
-def set_to(metric, **options):
-    """A metric with other options."""
-    return type(metric)(**metric.get_params() | options)
+def degenerate_scores():
+    y = np.repeat([0, 1, 2], [9, 12, 7])
+    return {
+        "perfect": (y, np.eye(3)[y]),
+        "all wrong": (y, np.eye(3)[(y + 1) % 3]),
+        "all alike": (y, np.full((len(y), 3), 1 / 3)),
+        "a row of each": (np.arange(3), np.eye(3)),
+    }
 
 
-def each(found):
-    """Every estimate of what a metric gives, by itself."""
-    if not hasattr(found, "individual"):
-        return [found]
-    report = found.individual()
-    return [report[key] for key in report]
-
-
-def estimates(found):
-    return np.array([float(own) for own in each(found)])
-
-
-def standard_errors(found):
-    return np.array([own.standard_error for own in each(found)])
-
-
-def limits(found):
-    return np.array([own.confidence_interval() for own in each(found)])
-
-
-def slopes(textbook, rows, weights):
-    """How much a little more of each row changes, shape (n, values)."""
-    step = 1e-4
-    more, less = (
-        textbook(weights * (1 + change), rows.truth, rows.answer)
-        for change in (step * np.eye(len(rows)), -step * np.eye(len(rows)))
+FAMILIES = {
+    kind: Family(
+        {name: case for name, case in CASES.items() if reads in case.reads},
+        SOME[reads],
+        POPULATIONS[reads],
+        reads,
+        degenerate=degenerate,
     )
-    return (more - less) / (2 * step)
-
-
-def jackknife(changes, groups):
-    """The infinitesimal jackknife, from what a little more of each row changes."""
-    names = np.unique(groups)
-    of_groups = (groups == names[:, np.newaxis]).astype(float) @ changes
-    return np.sqrt(len(names) / (len(names) - 1) * (of_groups**2).sum(axis=0))
+    for kind, reads, degenerate in [
+        ("classes", "labels", on_tables(DEGENERATE_TABLES)),
+        ("targets", "targets", on_rows(degenerate_targets())),
+        ("class scores", "scores", on_rows(degenerate_scores())),
+    ]
+}

@@ -1,11 +1,15 @@
-"""What the tests share."""
+"""Configuration of the test processes, and fixtures for every test."""
 
 import os
 import sys
 
 import pytest
 
+pytest.register_assert_rewrite("battery")
+
 os.environ["MPLBACKEND"] = "Agg"
+# A process per core already; read when NumPy is first imported, which is after this.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,14 @@
-"""The list of all metrics that the batteries run over, and values to hold them to.
+"""The battery of labels: all metrics of two classes.
 
-``REFERENCES`` gives each metric a value computed without skci: by scikit-learn, or from
-the rows by the textbook. A metric without an entry makes a test fail.
+Metrics enter by being available; ``FORMULAS`` gives each its textbook formula, without
+which a test fails.
 """
 
+from functools import partial
+
 import numpy as np
+from battery import Case, Family, Rows, on_tables
+from classes_battery import ONE_VS_REST, averaged
 from scipy.stats.contingency import odds_ratio
 from sklearn import metrics as sk
 
@@ -23,51 +27,79 @@ METRICS["f0.7"] = FBetaCI(0.7)
 METRICS["tversky(.3, .9)"] = TverskyCI(0.3, 0.9)
 
 
-def _rate(y, p, truth, predicted):
-    """Share of the rows of one truth with one prediction."""
-    return np.mean(p[y == truth] == predicted)
+def _correlation(tp, fp, fn, tn):
+    spread = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return (tp * tn - fp * fn) / np.sqrt(spread)
 
 
-def _tversky(alpha, beta):
-    def value(y, p):
-        both = np.sum(y & p)
-        return both / (both + alpha * np.sum(p & ~y) + beta * np.sum(y & ~p))
-
-    return value
+def _kappa(tp, fp, fn, tn):
+    chance = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
+    return 2 * (tp * tn - fp * fn) / chance
 
 
-REFERENCES = {
+FORMULAS = {
+    **{name: formula for name, (_, formula) in ONE_VS_REST.items()},
+    "accuracy": lambda tp, fp, fn, tn: (tp + tn) / (tp + fp + fn + tn),
+    "error_rate": lambda tp, fp, fn, tn: (fp + fn) / (tp + fp + fn + tn),
+    "hamming_loss": lambda tp, fp, fn, tn: (fp + fn) / (tp + fp + fn + tn),
+    "tversky": lambda tp, fp, fn, tn: tp / (tp + 0.5 * fp + 0.5 * fn),
+    "tversky(.3, .9)": ONE_VS_REST["tversky"][1],
+    "matthews_corrcoef": _correlation,
+    "balanced_accuracy": lambda tp, fp, fn, tn: (tp / (tp + fn) + tn / (tn + fp)) / 2,
+    "g_mean": lambda tp, fp, fn, tn: np.sqrt(tp / (tp + fn) * tn / (tn + fp)),
+    "cohen_kappa": _kappa,
+    "informedness": lambda tp, fp, fn, tn: tp / (tp + fn) - fp / (fp + tn),
+    "markedness": lambda tp, fp, fn, tn: tp / (tp + fp) - fn / (fn + tn),
+    "diagnostic_odds_ratio": lambda tp, fp, fn, tn: tp * tn / (fp * fn),
+}
+"""Textbook formula of each metric in counts."""
+
+SCIKIT = {
     "accuracy": sk.accuracy_score,
     "error_rate": sk.zero_one_loss,
     "hamming_loss": sk.hamming_loss,
     "precision": sk.precision_score,
     "recall": sk.recall_score,
-    "specificity": lambda y, p: sk.recall_score(y, p, pos_label=False),
-    "negative_predictive_value": lambda y, p: sk.precision_score(y, p, pos_label=False),
-    "false_positive_rate": lambda y, p: _rate(y, p, False, True),
-    "false_negative_rate": lambda y, p: _rate(y, p, True, False),
+    "specificity": partial(sk.recall_score, pos_label=False),
+    "negative_predictive_value": partial(sk.precision_score, pos_label=False),
     "f1": sk.f1_score,
-    "f0.5": lambda y, p: sk.fbeta_score(y, p, beta=0.5),
-    "f2": lambda y, p: sk.fbeta_score(y, p, beta=2),
-    "f0.7": lambda y, p: sk.fbeta_score(y, p, beta=0.7),
+    "f0.5": partial(sk.fbeta_score, beta=0.5),
+    "f2": partial(sk.fbeta_score, beta=2),
+    "f0.7": partial(sk.fbeta_score, beta=0.7),
     "jaccard": sk.jaccard_score,
-    "tversky": _tversky(0.5, 0.5),
-    "tversky(.3, .9)": _tversky(0.3, 0.9),
     "matthews_corrcoef": sk.matthews_corrcoef,
-    "cosine": lambda y, p: np.sum(y & p) / np.sqrt(np.sum(y) * np.sum(p)),
-    "lift": lambda y, p: np.mean(y & p) / (np.mean(y) * np.mean(p)),
-    "overlap": lambda y, p: np.sum(y & p) / min(np.sum(y), np.sum(p)),
     "balanced_accuracy": sk.balanced_accuracy_score,
-    "g_mean": lambda y, p: np.sqrt(_rate(y, p, True, True) * _rate(y, p, False, False)),
     "cohen_kappa": sk.cohen_kappa_score,
-    "informedness": lambda y, p: sk.balanced_accuracy_score(y, p, adjusted=True),
-    "markedness": lambda y, p: np.mean(y[p]) - np.mean(y[~p]),
-    "positive_likelihood_ratio": lambda y, p: sk.class_likelihood_ratios(y, p)[0],
-    "negative_likelihood_ratio": lambda y, p: sk.class_likelihood_ratios(y, p)[1],
-    "diagnostic_odds_ratio": lambda y, p: (
-        odds_ratio(sk.confusion_matrix(y, p), kind="sample").statistic
-    ),
+    "informedness": partial(sk.balanced_accuracy_score, adjusted=True),
+    "positive_likelihood_ratio": lambda *rows, **weights: sk.class_likelihood_ratios(
+        *rows, **weights
+    )[0],
+    "negative_likelihood_ratio": lambda *rows, **weights: sk.class_likelihood_ratios(
+        *rows, **weights
+    )[1],
 }
+"""scikit-learn's function for each metric that it has."""
+
+CASES = {
+    name: Case(
+        metric,
+        partial(averaged, FORMULAS[name], None),
+        SCIKIT.get(name),
+        symmetric=metric._measure.symmetric,
+    )
+    for name, metric in METRICS.items()
+    if name in FORMULAS  # a test fails if it is not
+}
+
+
+def reference(name, y, p):
+    """Value by scikit-learn or scipy, or else by the textbook."""
+    if name in SCIKIT:
+        return SCIKIT[name](y, p)
+    if name == "diagnostic_odds_ratio":
+        return odds_ratio(sk.confusion_matrix(y, p), kind="sample").statistic
+    return CASES[name].value(of_flags(y, p)).item()
+
 
 # What each metric becomes when positive and negative are exchanged; itself if absent.
 PARTNERS = {
@@ -84,3 +116,45 @@ def labels(n=400, prevalence=0.4, sensitivity=0.8, specificity=0.9, seed=0):
     y = rng.random(n) < prevalence
     p = np.where(y, rng.random(n) < sensitivity, rng.random(n) > specificity)
     return y, p
+
+
+def of_flags(y, p):
+    """Rows of two labels."""
+    return Rows(y, p, y[:, np.newaxis], p[:, np.newaxis])
+
+
+def some_flags(n=150, **options):
+    """Draw rows of two labels."""
+    return of_flags(*labels(n, **options))
+
+
+def of_cells(tp, fp, fn, tn):
+    """Rows of two labels from the cells of their table."""
+    y, p = np.repeat([[1, 0, 1, 0], [1, 1, 0, 0]], [tp, fp, fn, tn], axis=1) > 0
+    return of_flags(y, p)
+
+
+DEGENERATE = {
+    "perfect": [[30, 0], [0, 20]],
+    "all wrong": [[0, 30], [20, 0]],
+    "no predicted positives": [[30, 0], [20, 0]],
+    "no predicted negatives": [[0, 30], [0, 20]],
+    "one class, right": [[40, 0], [0, 0]],
+    "one class, mixed": [[0, 0], [15, 25]],
+    "no true positives found": [[30, 5], [20, 0]],
+    "no false positives": [[30, 0], [5, 15]],
+    "one row": [[0, 0], [0, 1]],
+    "two rows": [[1, 0], [0, 1]],
+}
+
+FAMILY = Family(
+    CASES,
+    some_flags,
+    [
+        of_cells(7000, 3000, 2000, 8000),
+        of_cells(3000, 1000, 800, 15_200),
+        of_cells(9000, 1000, 4000, 6000),
+    ],
+    exact=True,
+    degenerate=on_tables(DEGENERATE),
+)

@@ -1,59 +1,10 @@
-"""The covariance against independent oracles: jackknife and simulation."""
+"""Covariances: a published value, and their computation in blocks."""
 
 import numpy as np
 import pytest
-from metrics_battery import METRICS, REFERENCES, labels
+from metrics_battery import METRICS
 
-from skci import joint_report
 from skci.inference.design import Design
-from skci.measures.functional import CellFunctional
-
-SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
-
-
-def test_agrees_with_the_jackknife():
-    """Delete one row at a time, every metric of two rules, by the references."""
-    n = 2000
-    y, first = labels(n=n, seed=5)
-    second = first ^ (np.random.default_rng(6).random(n) < 0.15)
-    metrics = {name: METRICS[name] for name in SMOOTH}
-    report = joint_report(
-        y, {"first": first, "second": second}, metrics=metrics, method="delta"
-    )
-    # rows of one outcome are alike: leave one of each out, weighted by how many
-    _, where, counts = np.unique(
-        y + 2 * first + 4 * second, return_index=True, return_counts=True
-    )
-    without = np.array(
-        [
-            [
-                REFERENCES[name](np.delete(y, row), np.delete(p, row))
-                for p in (first, second)
-                for name in SMOOTH
-            ]
-            for row in where
-        ]
-    )
-    deviation = without - np.average(without, axis=0, weights=counts)
-    jackknife = (n - 1) / n * (deviation.T * counts) @ deviation
-    scale = np.sqrt(np.diag(jackknife))
-    error = (report.covariance - jackknife) / np.outer(scale, scale)
-    assert np.abs(error).max() < 0.05
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-@pytest.mark.parametrize(
-    "cells", [(0.35, 0.15, 0.1, 0.4), (0.15, 0.05, 0.05, 0.75), (0.45, 0.05, 0.2, 0.3)]
-)
-def test_standard_error_agrees_with_simulation(name, cells):
-    n, draws = 20_000, 40_000
-    functional = CellFunctional(METRICS[name]._measure.function)
-    p = np.array(cells)
-    counts = np.random.default_rng(7).multinomial(n, p, size=draws)
-    simulated = np.std(functional.estimate(counts / n))
-    _, influence, _ = functional(p)
-    # standard deviation of a standard deviation from 40,000 draws: 0.35 %
-    assert np.sqrt(p @ influence**2 / n) == pytest.approx(simulated, rel=0.02)
 
 
 @pytest.mark.parametrize(

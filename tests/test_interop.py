@@ -211,7 +211,7 @@ def test_scorer_of_a_limit(metric, bound):
     )
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_search(n_jobs):
     search = GridSearchCV(
         LOGIT, {"C": [1e-4, 1e-2, 1]}, scoring=make_scorer(F05CI()), n_jobs=n_jobs

@@ -73,7 +73,7 @@ SAME = {"mean_squared_error": SQUARED, "r2": R2}
 @pytest.mark.parametrize("name", SAME)
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weights"])
-def test_own_metric_equals_the_built_in_one(name, groups, weights):
+def test_custom_metric_equals_the_built_in_one(name, groups, weights):
     rows = {"sample_weight": weights, "groups": groups}
     metrics = {"own": SAME[name], "built in": name}
     report = joint_report(Y, PREDICTED, metrics=metrics, **rows)
@@ -154,7 +154,7 @@ def test_it_clones_pickles_and_shows():
 
 
 # --------------------------------------------------------------------------------------
-# What will not do
+# Invalid input
 # --------------------------------------------------------------------------------------
 
 

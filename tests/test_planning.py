@@ -234,7 +234,7 @@ def test_two_independent_proportions(matrices):
 
 
 @pytest.mark.parametrize(
-    ("method", "draws"), [("delta", 2000), ("blurred", 2000), ("score", 300)]
+    ("method", "draws"), [("delta", 1000), ("blurred", 1000), ("score", 300)]
 )
 def test_planned_rows_give_the_power(method, draws):
     options = {"metrics": "f1", "method": method}

@@ -1,10 +1,11 @@
-"""Rows of unequal weight, and rows that belong together."""
+"""Sample weights and clustered rows (groups)."""
 
 import warnings
 
 import numpy as np
 import pytest
-from metrics_battery import METRICS, labels
+from battery import jackknife
+from metrics_battery import CASES, METRICS, labels, of_flags
 from numpy.testing import assert_allclose
 from scipy.stats import norm, t
 from sklearn.metrics import f1_score, make_scorer
@@ -24,12 +25,10 @@ from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.design import Design
 
 METHODS = ["delta", "blurred", "plus-four", "score"]
-SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]
 
 Y, P = labels(seed=3)
 N = len(Y)
 RNG = np.random.default_rng(0)
-WHOLE = RNG.integers(0, 4, N)
 WEIGHTS = RNG.uniform(0.2, 3, N)
 GROUPS = RNG.integers(0, 60, N)
 REPORT = {
@@ -39,102 +38,29 @@ REPORT = {
 }
 
 
-def standard_error(metric, y, p, weights, groups):
-    """The infinitesimal jackknife: how much a little more of each group changes."""
-    estimate = float(metric(y, p, sample_weight=weights))
-    step = 1e-6
-    changes = [
-        float(metric(y, p, sample_weight=np.where(groups == g, 1 + step, 1) * weights))
-        - estimate
-        for g in np.unique(groups[weights > 0])
-    ]
-    number = len(changes)
-    return np.sqrt(number / (number - 1) * np.sum(np.square(changes))) / step
-
-
 # --------------------------------------------------------------------------------------
-# For every metric
+# Groups of one row, and of copies
 # --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_whole_weights_give_the_estimate_of_repeated_rows(name):
-    weighted = METRICS[name](Y, P, sample_weight=WHOLE)
-    repeated = METRICS[name](np.repeat(Y, WHOLE), np.repeat(P, WHOLE))
-    assert weighted == pytest.approx(repeated, rel=1e-12)
-    assert weighted.n_samples == np.count_nonzero(WHOLE)
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", SMOOTH)
-def test_only_ratios_of_weights_matter(name, method):
-    metric = METRICS[name]
-    try:
-        metric = type(metric)(**metric.get_params() | {"method": method})
-        once = metric(Y, P, sample_weight=WEIGHTS)
-    except ValueError:
-        pytest.skip(f"{method} does not serve it")
-    again = metric(Y, P, sample_weight=1e6 * WEIGHTS)
-    assert_allclose(again.confidence_interval(), once.confidence_interval(), rtol=1e-9)
-    equal = metric(Y, P, sample_weight=np.full(N, 2.0))
-    assert equal.confidence_interval() == metric(Y, P).confidence_interval()
-    assert equal.design_effect == 1
-
-
-@pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("name", SMOOTH)
-def test_rows_without_weight_are_not_there(name, grouped):
-    kept = WHOLE > 0
-    groups = GROUPS if grouped else None
-    there = METRICS[name](Y, P, sample_weight=WHOLE, groups=groups)
-    gone = METRICS[name](
-        Y[kept],
-        P[kept],
-        sample_weight=WHOLE[kept],
-        groups=groups[kept] if grouped else None,
-    )
-    assert there.confidence_interval() == gone.confidence_interval()
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-def test_standard_errors_are_those_of_the_infinitesimal_jackknife(name):
-    metric = METRICS[name]
-    rows = np.arange(N)
-    for weights, groups in [
-        (WEIGHTS, None),
-        (np.ones(N), GROUPS),
-        (WEIGHTS, GROUPS),
-        (WHOLE, GROUPS),
-    ]:
-        found = metric(Y, P, sample_weight=weights, groups=groups)
-        expected = standard_error(
-            metric, Y, P, weights, rows if groups is None else groups
-        )
-        assert found.standard_error == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["accuracy", "f1", "matthews_corrcoef", "cosine"])
-def test_groups_of_one_row_are_rows_but_for_the_t(name, method):
+def test_groups_of_one_row_are_ungrouped_rows_but_for_t(name, method):
     metric = type(METRICS[name])(method=method)
-    level = 0.95
-    single = metric(Y, P, groups=np.arange(N))
-    assert single.standard_error == pytest.approx(
-        metric(Y, P).standard_error, rel=1e-12
-    )
-    # the normal level whose quantile is that of t
-    equal = 1 - 2 * norm.sf(t.isf((1 - level) / 2, N - 1))
+    single, alone = metric(Y, P, groups=np.arange(N)), metric(Y, P)
+    assert single.standard_error == pytest.approx(alone.standard_error, rel=1e-12)
     if method == "delta":
-        expected = metric(Y, P).confidence_interval(equal)
-        assert_allclose(single.confidence_interval(level), expected, rtol=1e-12)
+        # the level at which the normal quantile is that of t at .95
+        level = 1 - 2 * norm.sf(t.isf(0.025, N - 1))
+        expected, rtol = alone.confidence_interval(level), 1e-12
     else:
-        expected = metric(Y, P).confidence_interval(level)
-        assert_allclose(single.confidence_interval(level), expected, rtol=0.01)
+        expected, rtol = alone.confidence_interval(), 0.01
+    assert_allclose(single.confidence_interval(), expected, rtol=rtol)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "f1", "matthews_corrcoef", "cosine"])
-def test_a_copy_of_each_row_tells_nothing(name):
-    """Rows that are there twice, together, are worth as much as once."""
+def test_grouped_duplicates_do_not_change_the_interval(name):
+    """Each row twice, in a group of its own, is worth as much as once."""
     metric = type(METRICS[name])(method="score")
     once = metric(Y, P, groups=np.arange(N))
     twice = metric(np.repeat(Y, 2), np.repeat(P, 2), groups=np.repeat(np.arange(N), 2))
@@ -176,18 +102,16 @@ def test_a_report_has_the_estimates_of_its_metrics(method):
 
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
 def test_differences_know_weights_and_groups(groups):
-    def difference(y, p, sample_weight):
-        second = F1CI()(y, REPORT["B"], sample_weight=sample_weight)
-        return F1CI()(y, p, sample_weight=sample_weight) - second
-
     report = joint_report(
         Y, REPORT, metrics="f1", method="delta", sample_weight=WEIGHTS, groups=groups
     )
     compared = report.differences()
-    expected = standard_error(
-        difference, Y, P, WEIGHTS, np.arange(N) if groups is None else groups
+    first, second = (
+        CASES["f1"].influence(of_flags(Y, REPORT[rule]), WEIGHTS) for rule in "AB"
     )
-    assert compared["f1", "A", "B"].standard_error == pytest.approx(expected, rel=1e-4)
+    units = np.arange(N) if groups is None else groups
+    expected = jackknife(first - second, units).item()
+    assert compared["f1", "A", "B"].standard_error == pytest.approx(expected, rel=1e-6)
     contrasts = np.array([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
     assert_allclose(compared.covariance, contrasts @ report.covariance @ contrasts.T)
     # the critical value is that of t where there are groups
@@ -258,7 +182,7 @@ RIGHT = np.repeat([1, 0], 500)
 
 
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
-def test_a_perfect_rule_is_not_better_known_for_its_weights(method):
+def test_weights_and_groups_do_not_narrow_a_perfect_rule(method):
     metric = AccuracyCI(method=method)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -275,7 +199,7 @@ def test_a_perfect_rule_is_not_better_known_for_its_weights(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["accuracy", "precision", "f1", "matthews_corrcoef"])
-def test_nearly_equal_weights_and_groups_of_one_change_next_to_nothing(name, method):
+def test_nearly_equal_weights_and_groups_of_one_row(name, method):
     y = np.repeat([1, 0, 1, 0], [50, 2, 1, 49])
     p = np.repeat([1, 1, 0, 0], [50, 2, 1, 49])
     metric = type(METRICS[name])(method=method)
@@ -289,8 +213,8 @@ def test_nearly_equal_weights_and_groups_of_one_change_next_to_nothing(name, met
     assert_allclose(single, expected, atol=0.02)
 
 
-def test_a_label_of_one_group():
-    """All positive rows are one patient's: that is one observation of the recall."""
+def test_a_class_in_one_group():
+    """With one group of positive rows the variance of the recall is undefined."""
     y = np.repeat([1, 0], [40, 180])
     p = np.repeat([1, 0, 0, 1], [35, 5, 170, 10])
     groups = np.append(np.zeros(40), 1 + np.arange(180) // 3)
@@ -309,8 +233,8 @@ def test_a_label_of_one_group():
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_rows_that_a_measure_does_not_see_are_no_matter(method):
-    """Negative rows tell nothing of the recall, however they are grouped."""
+def test_rows_outside_the_denominator_do_not_matter(method):
+    """Negative rows do not enter the recall, however they are grouped."""
     positive, negative = np.ones(100, dtype=int), np.zeros(900, dtype=int)
     y = np.append(positive, negative)
     recall = RecallCI(method=method)
@@ -327,7 +251,7 @@ def test_rows_that_a_measure_does_not_see_are_no_matter(method):
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_degrees_of_freedom():
-    """Each parameter has its own: of the sample that tells least of it."""
+    """Each parameter has those of its own test set."""
     rows = np.arange(N)
     few = joint_report(Y, {"A": P}, metrics="accuracy", groups=rows % 5)
     many = joint_report(Y, {"A": REPORT["B"]}, metrics="accuracy", groups=rows % 50)
@@ -340,8 +264,8 @@ def test_degrees_of_freedom():
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 1.0])
-def test_unequal_groups_are_worth_fewer(correlation):
-    """The spread of a variance over samples says how well it is known."""
+def test_effective_number_of_unequal_groups(correlation):
+    """Compared with the moments of the variance estimate in a simulation."""
     sizes = np.tile([1, 2, 5, 10, 40], 8)
     groups = np.repeat(np.arange(len(sizes)), sizes)
     design = Design.of_units(
@@ -361,7 +285,7 @@ def test_unequal_groups_are_worth_fewer(correlation):
 
 
 @pytest.mark.parametrize("number", [28, 32])
-def test_few_unequal_groups_are_worth_fewer_still(number):
+def test_effective_number_of_few_unequal_groups(number):
     sizes = np.append(np.full(number - 1, 3), 60)
     groups = np.repeat(np.arange(number), sizes)
     y = np.random.default_rng(0).random(len(groups)) < 0.2
@@ -370,7 +294,7 @@ def test_few_unequal_groups_are_worth_fewer_still(number):
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_two_groups_of_nearly_one_size_tell_something():
+def test_two_groups_of_similar_size_give_an_interval():
     accuracy = AccuracyCI(method="delta")(Y, P, groups=np.arange(N) > 0.52 * N)
     assert 0 < accuracy.low < accuracy.high < 1
 
@@ -384,7 +308,7 @@ def test_sets_with_different_numbers_of_groups():
     one = joint_report(Y, {"A": P}, metrics="f1", groups=0 * GROUPS)
     with pytest.raises(ValueError, match="two groups or more each, got one"):
         combine_independent([one, many])
-    # weights of one set are no matter of the other
+    # weights of one set do not affect the other
     plain = joint_report(Y, {"A": P}, metrics="f1", method="score")
     weighted = joint_report(Y, {"A": P}, metrics="f1", sample_weight=WEIGHTS)
     stacked = combine_independent([plain, weighted]).individual()
@@ -400,7 +324,7 @@ def test_sets_with_different_numbers_of_groups():
 
 
 def clustered(rng, clusters, size, correlation):
-    """Rows whose errors go together within groups; the accuracy is .8, and its truth.
+    """Rows whose errors are correlated within groups, with an accuracy of .8.
 
     A row is wrong where a latent normal is beyond a threshold.
     """
@@ -411,42 +335,59 @@ def clustered(rng, clusters, size, correlation):
     return y, np.where(latent > norm.isf(0.2), ~y, y), np.repeat(range(clusters), size)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("correlation", [0.0, 0.5])
-def test_intervals_of_clustered_rows_cover(method, correlation):
-    """.95 within .02 and two Monte Carlo errors of .01; ignoring groups it is .7."""
+@pytest.fixture(scope="module", params=[0.0, 0.5])
+def clustered_samples(request):
+    """An intracluster correlation, and 500 samples of 50 groups of 12 rows."""
     rng = np.random.default_rng(5)
-    held = unaware = 0
-    draws = 500
-    for _ in range(draws):
-        y, p, groups = clustered(rng, 50, 12, correlation)
-        low, high = AccuracyCI(method=method)(y, p, groups=groups).confidence_interval()
-        held += low <= 0.8 <= high
-        low, high = AccuracyCI(method=method)(y, p).confidence_interval()
-        unaware += low <= 0.8 <= high
-    assert held / draws >= 0.95 - 0.02
+    return request.param, [clustered(rng, 50, 12, request.param) for _ in range(500)]
+
+
+def coverage(metric, truth, samples):
+    """Share of the samples (y, p, groups) whose interval contains the true value."""
+    covered = []
+    for y, p, groups in samples:
+        low, high = metric(y, p, groups=groups).confidence_interval()
+        covered.append(low <= truth <= high)
+    return np.mean(covered)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_intervals_of_clustered_rows_cover(clustered_samples, method):
+    """.95 within .02 and two Monte Carlo errors of .01.
+
+    Ignoring the groups, coverage is .7; the Monte Carlo error of 120 samples is .04.
+    """
+    correlation, samples = clustered_samples
+    metric = AccuracyCI(method=method)
+    covered = coverage(metric, 0.8, samples)
+    assert covered >= 0.95 - 0.02
     if method != "blurred":
-        assert held / draws <= 0.95 + 0.02 + 0.02
+        assert covered <= 0.95 + 0.02 + 0.02
     if correlation:
-        assert unaware / draws < 0.85
+        ungrouped = [(y, p, None) for y, p, _ in samples[:120]]
+        assert coverage(metric, 0.8, ungrouped) < 0.85
 
 
-@pytest.mark.parametrize("name", ["f1", "precision"])
-@pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
-def test_intervals_of_a_good_rule_on_clustered_rows_cover(method, name):
-    """Few errors, in 40 groups of 5 to 40 rows with correlation .1."""
+@pytest.fixture(scope="module")
+def accurate_samples():
+    """300 samples of few errors, in 40 groups of 5 to 40 rows with correlation .1."""
     rng = np.random.default_rng(7)
-    metric = type(METRICS[name])(method=method)
-    y, p, _ = error_free(rng, np.full(2000, 100), 0.1)
-    truth = float(metric(y, p))
-    held = 0
-    for _ in range(300):
-        y, p, groups = error_free(rng, rng.integers(5, 41, 40), 0.1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            low, high = metric(y, p, groups=groups).confidence_interval()
-        held += low <= truth <= high
-    assert held / 300 >= 0.95 - 0.02 - 2 * 0.013
+    return [error_free(rng, rng.integers(5, 41, 40), 0.1) for _ in range(300)]
+
+
+@pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_intervals_of_a_good_rule_on_clustered_rows_cover(accurate_samples, method):
+    """F1 and precision, both .99: an error is independent of the balanced classes."""
+    truth, covered = np.full(2, 0.99), []
+    for y, p, groups in accurate_samples:
+        report = joint_report(
+            y, p, metrics=["f1", "precision"], method=method, groups=groups
+        )
+        columns = report.individual().to_dict()
+        covered.append((columns["low"] <= truth) & (truth <= columns["high"]))
+    assert (np.mean(covered, axis=0) >= 0.95 - 0.02 - 2 * 0.013).all()
 
 
 def error_free(rng, sizes, correlation):
@@ -463,7 +404,7 @@ def error_free(rng, sizes, correlation):
 def test_intervals_of_weighted_rows_cover(method):
     """The weights undo that hard rows are drawn twice as often as in the population."""
     rng = np.random.default_rng(6)
-    held = unaware = 0
+    covered = unaware = 0
     draws = 500
     for _ in range(draws):
         hard = rng.random(600) < 2 / 3  # half of the population is hard
@@ -472,15 +413,15 @@ def test_intervals_of_weighted_rows_cover(method):
         metric = AccuracyCI(method=method)
         weights = np.where(hard, 0.5, 1.0)
         low, high = metric(y, p, sample_weight=weights).confidence_interval()
-        held += low <= 0.75 <= high
+        covered += low <= 0.75 <= high
         low, high = metric(y, p).confidence_interval()
         unaware += low <= 0.75 <= high
-    assert 0.93 <= held / draws <= 0.975
+    assert 0.93 <= covered / draws <= 0.975
     assert unaware / draws < 0.6
 
 
 # --------------------------------------------------------------------------------------
-# What cannot be
+# Invalid input
 # --------------------------------------------------------------------------------------
 
 
@@ -502,7 +443,7 @@ def test_few_groups():
 
 
 @pytest.mark.parametrize("name", ["wilson", "clopper-pearson", "jeffreys"])
-def test_methods_of_equal_rows(name):
+def test_methods_that_need_equal_weights(name):
     metric = PrecisionCI(method=name)
     assert metric(Y, P, sample_weight=np.full(N, 3)) == metric(Y, P)
     for rows in ({"sample_weight": WEIGHTS}, {"groups": GROUPS}):
@@ -541,13 +482,13 @@ def test_wrong_rows(rows, error, message):
         F1CI()(Y, P, **rows)
 
 
-def test_plans_ask_for_rows_by_themselves():
+def test_plans_need_independent_equally_weighted_rows():
     report = joint_report(Y, REPORT, metrics="f1", groups=GROUPS)
     with pytest.raises(ValueError, match="from a pilot with sample_weight or groups"):
         report.sample_size(half_width=0.05)
 
 
-def test_heavy_rows_are_warned_of():
+def test_heavy_rows_warn():
     weights = np.where(np.arange(N) < 8, 300.0, 1.0)
     with pytest.warns(SmallSampleWarning, match="unequal weights leave an effective"):
         AccuracyCI()(Y, P, sample_weight=weights).confidence_interval()

@@ -1,0 +1,171 @@
+"""The battery of numbers: all metrics of predicted numbers."""
+
+from functools import partial
+
+import numpy as np
+from battery import Case, Family, Rows, on_rows
+from scipy.stats import pearsonr
+from sklearn import metrics as sk
+
+import skci
+
+
+def mean(weights, values):
+    """Weighted mean of a column, shape (...)."""
+    return weights @ values / weights.sum(axis=-1)
+
+
+def covariance(weights, first, second):
+    first, second = first - first.mean(), second - second.mean()
+    return mean(weights, first * second) - mean(weights, first) * mean(weights, second)
+
+
+def of_losses(loss):
+    """Mean of a loss of the truth and the prediction."""
+    return lambda weights, y, p: mean(weights, loss(y, p))[..., np.newaxis]
+
+
+def root_mean_squared_error(weights, y, p):
+    return np.sqrt(mean(weights, (y - p) ** 2))[..., np.newaxis]
+
+
+def pinball(alpha, error):
+    return np.maximum(alpha * error, (alpha - 1) * error)
+
+
+def d2_pinball(alpha, weights, y, p):
+    """One less the loss over that of the best constant, which is among the truths."""
+    loss = weights @ pinball(alpha, y - p)
+    of_constants = weights @ pinball(alpha, np.subtract.outer(y, y))
+    return (1 - loss / of_constants.min(axis=-1))[..., np.newaxis]
+
+
+def tweedie_deviance(power, y, mu):
+    """Unit deviance, up to terms in y that are absent from ``d2_tweedie``'s means."""
+    if power == 0:
+        return (y - mu) ** 2
+    if power == 1:
+        return 2 * (y * np.log(y / mu) - y + mu)
+    if power == 2:
+        return 2 * (np.log(mu / y) + y / mu - 1)
+    return 2 * (
+        y ** (2 - power) / ((1 - power) * (2 - power))
+        - y * mu ** (1 - power) / (1 - power)
+        + mu ** (2 - power) / (2 - power)
+    )
+
+
+def d2_tweedie(power, weights, y, p):
+    centre = np.expand_dims(mean(weights, y), -1)
+    null = (weights * tweedie_deviance(power, y, centre)).sum(axis=-1)
+    return (1 - weights @ tweedie_deviance(power, y, p) / null)[..., np.newaxis]
+
+
+def explained_variance(weights, y, p):
+    error = y - p
+    share = covariance(weights, error, error) / covariance(weights, y, y)
+    return (1 - share)[..., np.newaxis]
+
+
+def pearson_correlation(weights, y, p):
+    spread = covariance(weights, y, y) * covariance(weights, p, p)
+    return (covariance(weights, y, p) / np.sqrt(spread))[..., np.newaxis]
+
+
+def scipy_correlation(y, p, sample_weight=None):
+    if sample_weight is None:
+        return pearsonr(y, p).statistic
+    both = np.cov(y, p, aweights=sample_weight)
+    return both[0, 1] / np.sqrt(both[0, 0] * both[1, 1])
+
+
+CASES = {
+    "mean_squared_error": Case(
+        skci.MeanSquaredErrorCI(),
+        of_losses(lambda y, p: (y - p) ** 2),
+        sk.mean_squared_error,
+    ),
+    "root_mean_squared_error": Case(
+        skci.RootMeanSquaredErrorCI(),
+        root_mean_squared_error,
+        sk.root_mean_squared_error,
+    ),
+    "mean_absolute_error": Case(
+        skci.MeanAbsoluteErrorCI(),
+        of_losses(lambda y, p: np.abs(y - p)),
+        sk.mean_absolute_error,
+    ),
+    "mean_absolute_percentage_error": Case(
+        skci.MeanAbsolutePercentageErrorCI(),
+        of_losses(lambda y, p: np.abs((y - p) / y)),
+        sk.mean_absolute_percentage_error,
+    ),
+    "mean_pinball_loss": Case(
+        skci.MeanPinballLossCI(),
+        of_losses(lambda y, p: pinball(0.5, y - p)),
+        sk.mean_pinball_loss,
+    ),
+    "mean_pinball_loss(.9)": Case(
+        skci.MeanPinballLossCI(alpha=0.9),
+        of_losses(lambda y, p: pinball(0.9, y - p)),
+        partial(sk.mean_pinball_loss, alpha=0.9),
+    ),
+    "r2": Case(skci.R2CI(), partial(d2_tweedie, 0), sk.r2_score),
+    "explained_variance": Case(
+        skci.ExplainedVarianceCI(), explained_variance, sk.explained_variance_score
+    ),
+    "d2_absolute_error": Case(
+        skci.D2AbsoluteErrorCI(), partial(d2_pinball, 0.5), sk.d2_absolute_error_score
+    ),
+    "d2_pinball": Case(skci.D2PinballCI(), partial(d2_pinball, 0.5)),
+    **{
+        f"d2_pinball({alpha:g})": Case(
+            skci.D2PinballCI(alpha=alpha), partial(d2_pinball, alpha)
+        )
+        for alpha in (0.8, 0.9, 0.13)
+    },
+    "d2_tweedie": Case(skci.D2TweedieCI(), partial(d2_tweedie, 0), sk.d2_tweedie_score),
+    **{
+        f"d2_tweedie({power:g})": Case(
+            skci.D2TweedieCI(power=power),
+            partial(d2_tweedie, power),
+            partial(sk.d2_tweedie_score, power=power),
+        )
+        for power in (-1, 1, 1.5, 2, 3)
+    },
+    "pearson_correlation": Case(
+        skci.PearsonCorrelationCI(), pearson_correlation, scipy_correlation
+    ),
+}
+
+
+def some_numbers(n=151, seed=0, shape=3.0, scale=0.8, repeats=1):
+    """Draw positive numbers, for which every deviance is defined, and predictions."""
+    rng = np.random.default_rng(seed)
+    y = rng.gamma(shape, size=n) + 1
+    p = np.abs(y + rng.normal(scale=scale, size=n)) + 0.1
+    y, p = np.repeat(y, repeats), np.repeat(p, repeats)
+    return Rows(y, p, y, p)
+
+
+Y = np.arange(1.0, 31)
+DEGENERATE = {
+    "no error": (Y, Y),
+    "one error": (Y, np.where(Y == 7, 9, Y)),
+    "a constant error": (Y, Y + 1),
+    "a constant truth": (np.full(30, 3.0), Y),
+    "a constant prediction": (Y, np.full(30, 3.0)),
+    "two rows": (Y[:2], Y[1:3]),
+    "one row": (Y[:1], Y[1:2]),
+}
+
+FAMILY = Family(
+    CASES,
+    some_numbers,
+    [
+        some_numbers(201, seed=seed, shape=shape, scale=scale, repeats=20)
+        for seed, shape, scale in [(1, 3.0, 0.8), (2, 6.0, 2.0), (3, 20.0, 1.0)]
+    ],
+    reads="values",
+    degenerate=on_rows(DEGENERATE),
+)
