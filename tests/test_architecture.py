@@ -34,7 +34,7 @@ LAYERS = [
     ("inference.intervals.score", {"numpy"}),
     ("inference.intervals.methods", {"numpy", "scipy"}),
     ("inference.parameter", {"numpy"}),
-    ("inference.sampling", {"numpy"}),
+    ("inference.sampling", {"numpy", "scipy"}),
     ("inference.joint", {"numpy", "scipy"}),
     ("inference.contrasts", {"numpy"}),
     ("inference.pvalues", {"numpy", "scipy"}),

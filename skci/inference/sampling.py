@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from skci._arrays import Array
 from skci.inference.design import Design
@@ -270,27 +271,25 @@ class RowSampling(Sampling):
         :math:`L D L^T`.
         """
         size = len(self.parameters)
-        blurred = [
-            k
-            for k, parameter in enumerate(self.parameters)
-            if self.is_linear[k] and parameter.interval_method.blurs
-        ]
         bases: dict[int, TableParameter] = {}
-        slopes: list[dict[int, float]] = [{} for _ in range(size)]
-        for k in blurred:
-            for base, slope in _bases(self.parameters[k]):
-                bases[id(base)] = replace(base, method=self.parameters[k].method)
-                slopes[k][id(base)] = slope
+        column: dict[int, int] = {}
+        rows, columns, slopes = [], [], []
+        for k, parameter in enumerate(self.parameters):
+            if not (self.is_linear[k] and parameter.interval_method.blurs):
+                continue
+            for base, slope in _bases(parameter):
+                bases.setdefault(id(base), replace(base, method=parameter.method))
+                column.setdefault(id(base), len(column))
+                rows.append(k)
+                columns.append(column[id(base)])
+                slopes.append(slope)
         if not bases:
             return np.zeros((size, size))
-        column = {number: position for position, number in enumerate(bases)}
-        jacobian = np.zeros((size, len(bases)))
-        for k in blurred:
-            for number, slope in slopes[k].items():
-                jacobian[k, column[number]] = slope
         perturbed = RowSampling(tuple(bases.values()), self.design)
-        jacobian *= perturbed._blurring_deviations(z)
-        total: Array = jacobian @ jacobian.T
+        deviations = perturbed._blurring_deviations(z)[columns]
+        shape = size, len(bases)
+        noise = sparse.csr_array((slopes * deviations, (rows, columns)), shape=shape)
+        total: Array = (noise @ noise.T).toarray()
         return total
 
     def _blurring_deviations(self, z: float) -> Array:
@@ -465,4 +464,8 @@ def _bases(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
     if not parameter.components:
         return [(parameter, 1.0)]
     slopes = parameter.functional.slopes(parameter.weights)  # type: ignore[attr-defined]
-    return [(c, float(s)) for c, s in zip(parameter.components, slopes, strict=True)]
+    return [
+        (base, float(slope) * inner)
+        for component, slope in zip(parameter.components, slopes, strict=True)
+        for base, inner in _bases(component)
+    ]

@@ -25,7 +25,7 @@ _PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
 """Points of a scramble to find a level with, and to rest an answer on."""
 _LARGEST = 1 << 24
 """Coordinates of a scramble: with many dimensions there are fewer points."""
-_PROJECTIONS, _PRODUCTS = 1 << 26, 1 << 33
+_PROJECTIONS, _PRODUCTS = 1 << 26, 1 << 34
 """The same for projections and the products in them, with many parameters."""
 _BLOCK = 1 << 19
 """Numbers in a temporary array."""
@@ -174,19 +174,21 @@ class QuantileSearch:
     def solve(self, tol: float) -> CriticalValue:
         """Add points until the error is below the tolerance, or the most there are."""
         model, size = self.model, self.size
+        affordable = _PRODUCTS // (size * model.rank)
+        pilot = 1 << int(np.log2(np.clip(affordable // 16, _PILOT // 4, _PILOT)))
         q = self.marginal.isf(-np.expm1(np.log1p(-self.alpha) / size))  # Sidak's
         for _ in range(6):
-            q, error = self.invert(q, self.sample(q, 0, _PILOT))
+            q, error = self.invert(q, self.sample(q, 0, pilot))
             if error < self.step:
                 break
         dimension = model.rank + 2
         most = min(
             _LARGEST // dimension,
             _PROJECTIONS // size,
-            max(_PRODUCTS // (size * model.rank), 2 * _PILOT),
+            max(affordable, 2 * _PILOT),
         )
         most = min(_MOST, 1 << int(np.log2(most)))
-        level, number, terms = q, _PILOT, None
+        level, number, terms = q, pilot, None
         while True:
             # The error falls about as number to the power of -2/3.
             doublings = np.clip(
