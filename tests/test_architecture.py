@@ -21,7 +21,7 @@ LAYERS = [
     ("measures.areas", {"numpy"}),
     ("measures.means", {"numpy", "scipy"}),
     ("measures.classes", {"numpy", "scipy"}),
-    ("inference.design", {"numpy"}),
+    ("inference.design", {"numpy", "scipy"}),
     ("inference.critical.exceedances", {"numpy", "scipy"}),
     ("inference.critical.checks", {"numpy"}),
     ("inference.critical.tail", {"numpy"}),

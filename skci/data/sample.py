@@ -146,7 +146,7 @@ class Sample:
     def one_vs_rest(self, rule: str, code: int = 1, target: int = 0) -> CellMap:
         """Map to the cells tp, fp, fn, tn of a label against the rest."""
         truth, answers = (np.arange(n) == code for n in self._n_codes)
-        symbols = truth.astype(np.intp), answers.astype(np.intp)
+        symbols = truth.astype(np.uint8), answers.astype(np.uint8)
         symbols[1][len(truth) :] = 2
         return CellMap(self.columns(rule, target), symbols, _ONE_VS_REST, 4)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from skci._arrays import Array
 
@@ -17,6 +18,9 @@ __all__ = ["Clusters", "Design", "correlation_from"]
 _BLOCK = 1 << 14
 _NUMBERS = 1 << 17
 _MOST_NUMBERS = 1 << 22
+
+# With more parameters, of which less than this share of values differ, sparse ones pay.
+_MANY, _DENSITY = 256, 0.05
 
 _SAME_WEIGHT = 1e-12
 """Relative difference of weights that are equal up to rounding."""
@@ -307,6 +311,13 @@ class Design:
         """Sum of the products of centred influence values over rows."""
         size = len(influences)
         squares = self._squares
+        if size > _MANY:
+            deviations = _sparse_deviations(influences, indices, self.weights)
+            if deviations is not None:
+                mean = deviations @ self.weights / self.weights.sum()
+                scaled = deviations * np.sqrt(squares)
+                total = (scaled @ scaled.T).toarray()
+                return _recentred(total, deviations @ squares, mean, squares.sum())
         total = np.zeros((size, size))
         mean, crossed = np.zeros((2, size))
         rows = min(max(_BLOCK, _NUMBERS // size), _MOST_NUMBERS // size + 1)
@@ -324,9 +335,7 @@ class Design:
             crossed += values @ roots
             total += values @ values.T  # half the work of that of two matrices
         mean /= self.weights.sum()
-        outer = np.outer(crossed, mean)
-        total += squares.sum() * np.outer(mean, mean) - outer - outer.T
-        return total
+        return _recentred(total, crossed, mean, squares.sum())
 
     def _over_clusters(
         self, influences: Sequence[Array], indices: Sequence[Array], clusters: Clusters
@@ -434,6 +443,37 @@ class Design:
     @property
     def _squares(self) -> Array:
         return self.weights if self.squares is None else self.squares
+
+
+def _recentred(total: Array, crossed: Array, mean: Array, weight: float) -> Array:
+    """Sum of products of values less their mean, from that of the values."""
+    outer = np.outer(crossed, mean)
+    total -= outer
+    total -= outer.T
+    np.outer(mean, mean * weight, out=outer)
+    total += outer
+    return total
+
+
+def _sparse_deviations(
+    influences: Sequence[Array], indices: Sequence[Array], weights: Array
+) -> sparse.csr_array | None:
+    """Influence values less that of the heaviest cell; None if few of them are 0.
+
+    A class among many is seldom true or predicted, so that most units are in one cell.
+    """
+    columns, values, starts = [], [], [0]
+    most = _DENSITY * len(influences) * len(weights)
+    for influence, index in zip(influences, indices, strict=True):
+        heaviest = np.bincount(index, weights).argmax()
+        others = np.flatnonzero(index != heaviest)
+        columns.append(others.astype(np.int32))
+        values.append(influence[index[others]] - influence[heaviest])
+        starts.append(starts[-1] + len(others))
+        if starts[-1] > most:
+            return None
+    parts = np.concatenate(values), np.concatenate(columns), starts
+    return sparse.csr_array(parts, shape=(len(influences), len(weights)))
 
 
 def _side_by_side(pairs: Sequence[tuple[Design, float]]) -> Clusters | None:

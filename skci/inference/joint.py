@@ -117,7 +117,10 @@ class JointEstimate:
 
     def individual(self) -> JointEstimate:
         """Return the same estimates, each interval covering for itself alone."""
-        return replace(self, simultaneous=False)
+        view = replace(self, simultaneous=False)
+        shared = ("_covariance", "_deviations", "usable", "estimates")
+        vars(view).update({k: v for k, v in vars(self).items() if k in shared})
+        return view
 
     def select(self, positions: Sequence[int]) -> JointEstimate:
         """Return some of the estimates, joint among themselves."""
@@ -210,8 +213,9 @@ class JointEstimate:
     @cached_property
     def _covariance(self) -> Array:
         """Sampling covariance, and what is added for what the data cannot show."""
-        boundary = np.diag(self._boundary_variances)
-        return self.sampling.covariance + boundary + self.sampling.blurring(self._z)
+        covariance = self.sampling.covariance + self.sampling.blurring(self._z)
+        covariance.flat[:: len(covariance) + 1] += self._boundary_variances
+        return covariance
 
     @cached_property
     def _boundary_variances(self) -> Array:

@@ -219,11 +219,15 @@ class _Factor:
         b_i m_i + sqrt(S_{i+1} / S_i) n_i with n_i standard normal, m_1 = z_j and
         m_{i+1} = m_i - b_i / sqrt(S_i S_{i+1}) n_i. Once S_i is zero y_i is free.
         """
-        noise = np.full((len(self.loadings), 1), self.noise)
-        left = np.cumsum(np.hstack([self.loadings**2, noise])[:, ::-1], axis=1)[:, ::-1]
+        return self._conditionals(self.loadings)
+
+    def _conditionals(self, loadings: Array) -> tuple[Array, Array, Array]:
+        """See `conditionals`, for some rows of the loadings."""
+        noise = np.full((len(loadings), 1), self.noise)
+        left = np.cumsum(np.hstack([loadings**2, noise])[:, ::-1], axis=1)[:, ::-1]
         left = np.where(left > _ZERO / 100, left, 0.0)
         before, after = left[:, :-1], left[:, 1:]
-        pull = np.where(before > 0, self.loadings, 0.0)
+        pull = np.where(before > 0, loadings, 0.0)
         zero, one = np.zeros_like(pull), np.ones_like(pull)
         carry = np.divide(pull, np.sqrt(before * after), out=zero, where=after > 0)
         spread = np.sqrt(np.divide(after, before, out=one, where=before > 0))
@@ -231,13 +235,16 @@ class _Factor:
 
     def draw(self, proposal: Proposal, points: Array) -> Array:
         """Draw y from the proposal."""
-        pull, carry, spread = self.conditionals
         level, j = proposal.coordinates(points[:, 0])
+        if self.loadings.size > _COSTLY:  # of most rows only a few are drawn
+            pull, carry, spread = self._conditionals(self.loadings[j])
+        else:
+            pull, carry, spread = (each[j] for each in self.conditionals)
         z = -special.ndtri(points[:, 1] * special.ndtr(-level))
         normals = points[:, 2:]
-        moves = carry[j] * normals
+        moves = carry * normals
         mean = z[:, np.newaxis] - np.cumsum(moves, axis=1) + moves
-        y: Array = pull[j] * mean + spread[j] * normals
+        y: Array = pull * mean + spread * normals
         return y
 
     @cached_property
