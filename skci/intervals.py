@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -20,7 +20,7 @@ from skci.reports.joint import JointReport
 __all__ = ["joint_intervals"]
 
 _ROUNDING = 1e-8
-"""Relative size of a negative eigenvalue that rounding explains."""
+"""How far rounding may take correlations from each other, and from a correlation."""
 
 
 def joint_intervals(
@@ -36,48 +36,77 @@ def joint_intervals(
 ) -> JointReport:
     r"""Report estimates of any origin by joint confidence intervals.
 
-    For estimates that are jointly normal, from another program, a bootstrap or a fitted
-    model: the intervals :math:`\hat\theta_k \pm q \sqrt{V_{kk}}` all cover at once, q
-    the two-sided critical value of the normal distribution, or of the multivariate t,
-    with the correlation of V.
+    For estimates that skci did not make itself: the coefficients of a fitted model, a
+    bootstrap, another program. All it needs is how they vary together. The report
+    compares, tests and draws them like any other.
 
     Parameters
     ----------
     estimates : sequence of K floats, or mapping of str or (str, str) to float
-        The estimates; the keys of a mapping name the parameters, or the rule and the
-        metric of each.
+        The estimates. The keys of a mapping, or the index of a pandas Series, name
+        them; see `names`.
     covariance : array-like of shape (K, K)
-        Their covariance matrix V, of any rank.
+        Their estimated covariance matrix V, in the same order and of any rank:
+        variances, the squares of standard errors, on the diagonal. A zero variance is
+        taken for unknown, and the interval is the whole range. The columns of a data
+        frame must be the names.
     df : float, optional
-        Degrees of freedom of the variances, at least 1; infinite if not given.
+        Degrees of freedom of V, at least 1, if it is the residual variance of a linear
+        model times a known matrix. By default V counts as known, as it does for large
+        samples.
     names : sequence of K str or (str, str), optional
-        Names of the parameters, for a sequence of estimates; "1", "2", ... if not
-        given.
+        Names of the parameters: of the rule alone, for a metric called "estimate", or
+        of the rule and the metric. "1", "2", ... if not given.
     bounds : (float, float) or sequence of K of them, optional
-        Range of the parameters; unlimited if not given.
+        Range of the parameters, which intervals are cut off at; unlimited if not given.
     confidence_level : float, default=0.95
         Probability that all intervals cover at once, between 0 and 1.
     method : {"delta", "logit"}, default="delta"
-        Whether intervals are symmetric around the estimate, or on the logit scale, for
-        parameters in (0, 1).
+        Whether intervals are symmetric around the estimate, or on the logit scale. The
+        latter needs `bounds` (0, 1); an estimate of 0 or 1 has the whole range.
     random_state : int, Generator, RandomState or None
-        Seed of the quasi-random points behind the critical value.
+        Seed of the quasi-random points behind the critical value; see
+        :func:`critical_value`.
 
     Returns
     -------
     JointReport
-        Labelled ``rule`` and ``metric``; a single name is that of the rule. Rules on
-        the same metric can be compared, and any estimates combined by
-        :meth:`JointReport.contrasts`.
+        Labelled ``rule`` and ``metric``. Rules are compared on the same metric by
+        :meth:`JointReport.differences`, and any estimates combined by
+        :meth:`JointReport.contrasts`. There are no rows to plan with: its
+        ``sample_size`` is refused.
 
     Raises
     ------
     ValueError, TypeError
         If a parameter is not as described.
 
+    Warns
+    -----
+    DegenerateVarianceWarning
+        When the intervals are first looked at, of estimates with a variance of zero.
+
     See Also
     --------
     critical_value : The critical value alone.
+    combine_independent : Reports on several test sets in one.
+
+    Notes
+    -----
+    The estimates are taken to be jointly normal. The intervals are
+
+    .. math:: \hat\theta_k \pm q \sqrt{V_{kk}}, \qquad
+        P\left(\max_k \frac{|\hat\theta_k - \theta_k|}{\sqrt{V_{kk}}} < q\right)
+        = \text{confidence level},
+
+    q from the normal distribution with the correlation of V or, with df degrees of
+    freedom, from the multivariate t distribution [1]_: what ``glht(parm(coef, vcov,
+    df))`` of R's multcomp computes. A combination :math:`L \theta` has the covariance
+    :math:`L V L^T` and the same df.
+
+    Of estimates from different samples the covariance is zero; of estimates from the
+    same rows it seldom is, and to set it to zero makes their differences look less, or
+    more, certain than they are.
 
     References
     ----------
@@ -98,9 +127,21 @@ def joint_intervals(
     accuracy = 0.910 [0.879, 0.941], joint 95% interval (delta)
     >>> report.differences()["accuracy", "A", "B"]
     accuracy of A - B = 0.030 [0.002, 0.058], 95% interval (delta)
+
+    Mean minutes until patients under one of four blankets were warm again: group means
+    with a pooled variance of 6.71 on 37 degrees of freedom, compared with the first
+    (Dunnett's test):
+
+    >>> import numpy as np
+    >>> minutes = {"b0": 14.80, "b1": 12.67, "b2": 7.33, "b3": 13.13}
+    >>> patients = np.array([20, 3, 3, 15])
+    >>> report = joint_intervals(minutes, np.diag(6.71 / patients), df=37)
+    >>> report.differences(control="b0").findings()
+    ['On estimate, b2 is worse than b0.']
     """
-    values, keys = _check_estimates(estimates, names)
-    matrix = _check_covariance(covariance, len(values))
+    values, labels = _check_estimates(estimates, names)
+    keys = _check_names(labels, len(values))
+    matrix = _check_covariance(covariance, len(values), labels)
     degrees = _check_df(df)
     method = check_method(method)
     ranges = _check_bounds(bounds, values, keys)
@@ -109,42 +150,60 @@ def joint_intervals(
         check_serves(method, trait, table=False)
     level = check_confidence_level(confidence_level)
     joint = JointEstimate.from_moments(
-        values, matrix, degrees, keys, traits, method, level, True,
+        values, matrix, degrees, keys, traits, [method] * len(keys), level, True,
         fixed_seed(random_state),
     )  # fmt: skip
     return JointReport(joint)
 
 
-def _check_estimates(estimates: Any, names: Any) -> tuple[list[float], list[Key]]:
-    """Check estimates and their names."""
-    if isinstance(estimates, Mapping):
-        if names is not None:
-            raise ValueError(
-                "names must not be given with a mapping of estimates, whose keys are "
-                f"names, got {names!r}"
-            )
-        estimates, names = list(estimates.values()), list(estimates)
-    try:
-        values = np.asarray(estimates, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"estimates must hold numbers, got {estimates!r}") from error
+def _check_estimates(estimates: Any, names: Any) -> tuple[list[float], Any]:
+    """Check estimates, and find their names if they have any."""
+    if isinstance(estimates, Mapping) and names is not None:
+        raise ValueError(
+            "names must not be given with a mapping of estimates, whose keys are "
+            f"names, got {names!r}"
+        )
+    if hasattr(estimates, "items"):
+        pairs = list(estimates.items())
+        estimates = [value for _, value in pairs]
+        names = [name for name, _ in pairs] if names is None else names
+    values = _numbers(estimates, "estimates must hold numbers")
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise ValueError(
             "estimates must be a sequence of at least one finite number, got "
             f"{estimates!r}"
         )
+    return values.tolist(), names
+
+
+def _numbers(values: Any, must: str) -> Array:
+    """Make an array of numbers that are not complex."""
+    try:
+        array = np.asarray(values)
+        if np.iscomplexobj(array):
+            raise TypeError("complex numbers")
+        numbers: Array = array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{must}, got {values!r}") from error
+    return numbers
+
+
+def _check_names(names: Any, size: int) -> list[Key]:
+    """Check the names of the parameters; they are numbered if there are none."""
     if names is None:
-        names = [str(k) for k in range(1, len(values) + 1)]
-    if isinstance(names, str) or not isinstance(names, Sequence):
+        names = range(1, size + 1)
+    unordered = isinstance(names, str | set | frozenset)
+    if unordered or not isinstance(names, Iterable):
         raise TypeError(f"names must be a sequence of names, got {names!r}")
-    if len(names) != len(values):
-        raise ValueError(
-            f"names must be one for each of {len(values)} estimates, got {len(names)}"
-        )
+    names = list(names)
     keys = [_key(name) for name in names]
+    if len(keys) != size:
+        raise ValueError(
+            f"names must be one for each of {size} estimates, got {len(keys)}"
+        )
     if len(set(keys)) < len(keys):
-        raise ValueError(f"names must be distinct, got {list(names)}")
-    return values.tolist(), keys
+        raise ValueError(f"names must be distinct, got {names}")
+    return keys
 
 
 def _key(name: Any) -> Key:
@@ -158,13 +217,18 @@ def _key(name: Any) -> Key:
     return Key("estimate", str(name))
 
 
-def _check_covariance(covariance: Any, size: int) -> Array:
+def _check_covariance(covariance: Any, size: int, names: Any) -> Array:
     """Check a covariance matrix."""
     must = "covariance must be"
-    try:
-        matrix = np.asarray(covariance, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{must} a matrix of numbers, got {covariance!r}") from error
+    columns = list(getattr(covariance, "columns", ()))
+    if columns and names is not None:
+        named = [str(name) for name in names]
+        if columns != list(range(size)) and [*map(str, columns)] != named:
+            raise ValueError(
+                f"covariance must have the columns {named} in this order, or be an "
+                f"array, got the columns {columns}"
+            )
+    matrix = _numbers(covariance, f"{must} a matrix of numbers")
     if matrix.shape != (size, size):
         raise ValueError(
             f"{must} of shape {(size, size)}, as there are {size} estimates, got shape "
@@ -172,16 +236,24 @@ def _check_covariance(covariance: Any, size: int) -> Array:
         )
     if not np.isfinite(matrix).all():
         raise ValueError(f"{must} finite, got missing or infinite entries")
-    scale = float(np.abs(matrix).max())
-    if np.abs(matrix - matrix.T).max() > _ROUNDING * scale:
-        raise ValueError(f"{must} symmetric, got {covariance!r}")
-    matrix = (matrix + matrix.T) / 2
-    least = float(np.linalg.eigvalsh(matrix)[0])
-    if least < -_ROUNDING * scale:
+    variances = matrix.diagonal()
+    if variances.min() < 0:
         raise ValueError(
-            f"{must} positive semidefinite, got an eigenvalue of {least:.2g}"
+            f"{must} positive semidefinite, got a variance of {variances.min():.2g}"
         )
-    return matrix
+    # Parameters may be on scales of any size.
+    scale = np.sqrt(np.where(variances > 0, variances, variances.max() or 1))
+    correlation = matrix / np.outer(scale, scale)
+    if np.abs(correlation - correlation.T).max() > _ROUNDING:
+        raise ValueError(f"{must} symmetric, got {covariance!r}")
+    least = float(np.linalg.eigvalsh((correlation + correlation.T) / 2)[0])
+    if least < -_ROUNDING * size:
+        raise ValueError(
+            f"{must} positive semidefinite, got correlations with an eigenvalue of "
+            f"{least:.2g}"
+        )
+    symmetric: Array = (matrix + matrix.T) / 2
+    return symmetric
 
 
 def _check_df(df: Any) -> float:

@@ -35,6 +35,8 @@ Contrast = tuple[Key, Mapping[int, float]]
 
 _FALLBACK = ("score", "delta")
 """Methods of contrasts whose parameters have none in common that serves."""
+_NO_VARIANCE = 1e-12
+"""A variance below this share of the largest that there could be is zero."""
 _MAX_ENUMERATED_OUTCOMES = 1 << 16
 """Possible outcomes up to which the cells that they make up are enumerated."""
 
@@ -100,24 +102,33 @@ def _given_contrasts(
     """Contrasts of estimates with a given covariance."""
     traits, methods = [], []
     slopes = np.zeros((len(contrasts), len(joint.parameters)))
-    for row, (key, weights) in zip(slopes, contrasts, strict=True):
+    estimates = np.zeros(len(contrasts))
+    for row, (key, weights) in enumerate(contrasts):
         parameters = [joint.parameters[k] for k in weights]
         traits.append(_trait_of(parameters, list(weights.values()), ratio, key))
         methods.append(_method_of(parameters, traits[-1], method, table=False))
-        row[list(weights)] = list(weights.values())
-    estimates = slopes @ joint.estimates
-    if ratio:
-        with np.errstate(all="ignore"):
-            estimates = np.exp(slopes @ np.log(joint.estimates))
-            slopes = slopes * estimates[:, np.newaxis] / joint.estimates
+        own = joint.estimates[list(weights)]
+        slope = np.array(list(weights.values()), dtype=float)
+        estimates[row] = slope @ own
+        if ratio:
+            with np.errstate(all="ignore"):
+                estimates[row] = np.exp(slope @ np.log(own))
+                slope *= estimates[row] / own  # there is none for a ratio with zero
+            slope[~np.isfinite(slope)] = 0
+        slopes[row, list(weights)] = slope
     sampling = joint.sampling
+    covariance = slopes @ sampling.covariance @ slopes.T
+    # Of what does not vary there is rounding left, of either sign.
+    most = np.abs(slopes) @ np.sqrt(sampling.covariance.diagonal())
+    constant = covariance.diagonal() <= _NO_VARIANCE * most**2
+    covariance[constant] = covariance[:, constant] = 0
     return JointEstimate.from_moments(
         estimates.tolist(),
-        slopes @ sampling.covariance @ slopes.T,
+        covariance,
         float(sampling.degrees_of_freedom[0]),
         [key for key, _ in contrasts],
         traits,
-        methods[0],
+        methods,
         joint.confidence_level,
         simultaneous,
         joint.random_state,

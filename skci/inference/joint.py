@@ -82,7 +82,7 @@ class JointEstimate:
         df: float,
         keys: Sequence[Key],
         traits: Sequence[Trait],
-        method: str,
+        methods: Sequence[str],
         *options: Any,
     ) -> JointEstimate:
         """Take estimates with a given covariance.
@@ -96,14 +96,16 @@ class JointEstimate:
         keys : sequence of K Key
         traits : sequence of K Trait
             Range and scale of each parameter.
-        method : str
-            An interval method that needs no table.
+        methods : sequence of K str
+            Interval method of each, which needs no table.
         *options
             Those of `JointEstimate`.
         """
         parameters = tuple(
             GivenParameter(key=key, trait=trait, method=method, given=float(estimate))
-            for estimate, key, trait in zip(estimates, keys, traits, strict=True)
+            for estimate, key, trait, method in zip(
+                estimates, keys, traits, methods, strict=True
+            )
         )
         return cls(GivenCovariance(parameters, covariance, df), *options)
 
