@@ -301,9 +301,10 @@ class Design:
             total = self._over_rows(influences, indices)
         else:
             total = self._over_clusters(influences, indices, self.clusters)
-        total = (total + total.T) / 2  # a product of matrices rounds on one side only
+        total = total + total.T  # a product of matrices rounds on one side only
         units = self.n_units
-        return total * (units / (n**2 * max(units - self.ddof, 1)))
+        total *= units / (2 * n**2 * max(units - self.ddof, 1))
+        return total
 
     def _over_rows(
         self, influences: Sequence[Array], indices: Sequence[Array]
@@ -496,7 +497,8 @@ def correlation_from(covariance: Array) -> Array:
     """Scale a covariance to a correlation; zero where there is no variance."""
     scale = np.sqrt(np.diag(covariance))
     scale = np.where(scale > 0, scale, np.inf)
-    correlation = covariance / np.outer(scale, scale)
-    correlation = np.clip(correlation, -1, 1)
+    correlation: Array = covariance / scale
+    correlation /= scale[:, np.newaxis]
+    np.clip(correlation, -1, 1, out=correlation)
     np.fill_diagonal(correlation, 1.0)
     return correlation

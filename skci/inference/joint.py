@@ -206,11 +206,15 @@ class JointEstimate:
     @cached_property
     def correlation(self) -> Array:
         """Correlation behind the critical value, shape (K, K); NaN where unknown."""
-        usable = np.flatnonzero(self.usable)
-        correlation = np.full((len(self.parameters),) * 2, np.nan)
-        pairs = np.ix_(usable, usable)
-        correlation[pairs] = correlation_from(self._covariance[pairs])
+        correlation = correlation_from(self._covariance)
+        correlation[~self.usable] = correlation[:, ~self.usable] = np.nan
         return correlation
+
+    @property
+    def _usable_correlation(self) -> Array:
+        if self.usable.all():
+            return self.correlation
+        return self.correlation[np.ix_(self.usable, self.usable)]
 
     @cached_property
     def _covariance(self) -> Array:
@@ -311,9 +315,8 @@ class JointEstimate:
     def law(self, alternative: Alternative = "two-sided") -> MaximumLaw:
         """Distribution of the maximum of the standardised usable estimates."""
         if alternative not in self._laws:
-            usable = np.flatnonzero(self.usable)
             self._laws[alternative] = MaximumLaw(
-                self.correlation[np.ix_(usable, usable)],
+                self._usable_correlation,
                 df=self.common_df,
                 alternative=alternative,
                 random_state=self.random_state,

@@ -186,6 +186,8 @@ class RowSampling(Sampling):
                 block[j, j] = max(block[j, j], least)
             if parameter.is_on_boundary:
                 block[j] = block[:, j] = 0  # what is left is rounding
+        if len(linear) == len(covariance):
+            return block
         covariance[np.ix_(linear, linear)] = block
         return covariance
 
