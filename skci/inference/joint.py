@@ -203,7 +203,7 @@ class JointEstimate:
         """Covariance behind the intervals, shape (K, K); NaN where it is unknown."""
         return self._known(self._covariance)
 
-    @cached_property
+    @property
     def correlation(self) -> Array:
         """Correlation behind the critical value, shape (K, K); NaN where unknown."""
         correlation = correlation_from(self._covariance)
@@ -212,9 +212,10 @@ class JointEstimate:
 
     @property
     def _usable_correlation(self) -> Array:
+        correlation = self.correlation
         if self.usable.all():
-            return self.correlation
-        return self.correlation[np.ix_(self.usable, self.usable)]
+            return correlation
+        return correlation[np.ix_(self.usable, self.usable)]
 
     @cached_property
     def _covariance(self) -> Array:

@@ -63,6 +63,7 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
         is 0 for one that is not the best, `low` is 0 for the only one that may be.
         Of one without a usable difference nothing is known.
     """
+    correlation = compared.correlation
     upper = np.full((size, size), np.inf)  # of the first less the second
     for j in range(size):
         mine = [
@@ -75,7 +76,7 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
         chosen = [k for k, *_ in mine]
         signs = np.array([1 if first else -1 for *_, first in mine])
         q: float = critical_value(
-            compared.correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
+            correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
             compared.confidence_level,
             df=compared.common_df,
             alternative="less",

@@ -467,6 +467,7 @@ def critical_value(
 
 def _representatives(correlation: Array, sides: int) -> Array:
     """Find the first coordinate that each one equals, two-sided up to its sign."""
-    compared = np.abs(correlation) if sides == 2 else correlation
-    first: Array = (compared > 1 - _SAME).argmax(axis=1)
+    first = np.empty(len(correlation), dtype=np.intp)
+    for k, row in enumerate(correlation):
+        first[k] = ((np.abs(row) if sides == 2 else row) > 1 - _SAME).argmax()
     return first
