@@ -174,7 +174,7 @@ class JointEstimate:
     @cached_property
     def is_undefined(self) -> Array:
         """Which measures are undefined on the data, shape (K,)."""
-        return np.array([not parameter.defined for parameter in self.parameters])
+        return np.array([not p.defined for p in self.parameters], dtype=bool)
 
     @cached_property
     def is_degenerate(self) -> Array:
@@ -188,7 +188,7 @@ class JointEstimate:
 
     @cached_property
     def _is_on_boundary(self) -> Array:
-        return np.array([parameter.is_on_boundary for parameter in self.parameters])
+        return np.array([p.is_on_boundary for p in self.parameters], dtype=bool)
 
     @cached_property
     def standard_errors(self) -> Array:
@@ -249,8 +249,8 @@ class JointEstimate:
     @cached_property
     def usable(self) -> Array:
         """Which parameters have a variance to make an interval of, shape (K,)."""
-        blurred = np.array([p.interval_method.blurs for p in self.parameters])
-        positive = blurred & (self._covariance.diagonal() > 0)
+        blurs = [p.interval_method.blurs for p in self.parameters]
+        positive = np.array(blurs, dtype=bool) & (self._covariance.diagonal() > 0)
         known = self.sampling.has_variance | positive | self._is_on_boundary
         usable: Array = self.sampling.is_estimable & known
         return usable
