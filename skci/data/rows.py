@@ -1,17 +1,17 @@
-"""All checking of what is given row by row: numbers, weights, groups, subgroups."""
+"""Checking what is given row by row: columns, numbers, weights, groups, subgroups."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, distinct_rows
-from skci._validation import named_pairs
+from skci._arrays import Array, distinct_rows, factorise
+from skci._validation import as_floats, named_columns
 from skci.data.sample import Subgroups
 from skci.inference.design import Design
 from skci.inference.parameter import DEFAULT_RULE
@@ -23,6 +23,7 @@ __all__ = [
     "check_distributions",
     "check_length",
     "check_numbers",
+    "check_present",
     "check_probabilities",
     "check_rows",
     "is_missing",
@@ -30,21 +31,48 @@ __all__ = [
     "score_name",
 ]
 
-
 _LABEL_KINDS = "biufOUT"
 """Kinds of dtype that may hold labels: numbers, objects, text of either kind."""
+_PROBABILITY_ERROR = 1e-3
+"""Largest difference from 1 of the sum of the probabilities of all labels."""
+_MAX_SUBGROUPS = 100
+_REPORT_COLUMNS = {
+    *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
+    *("low", "high", "standard_error", "individual_low", "individual_high"),
+    *("design_effect", "method", "pvalue"),
+}
+
+
+def label_name(rule: str) -> str:
+    """Name of the predictions of a rule in messages, as they were passed."""
+    return "y_pred" if rule in ("", DEFAULT_RULE) else f"y_pred[{rule!r}]"
+
+
+def score_name(rule: str) -> str:
+    """Name of the scores of a rule in messages, as they were passed."""
+    return "y_score" if rule in ("", DEFAULT_RULE) else f"y_score[{rule!r}]"
+
+
+# --------------------------------------------------------------------------------------
+# Columns
+# --------------------------------------------------------------------------------------
 
 
 def as_column(values: Any, name: str) -> Array:
-    """Make a one-dimensional array of a list, an array or a series."""
+    """Make a one-dimensional array of labels of a list, an array or a series."""
     if not isinstance(values, np.ndarray):
         if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
             raise TypeError(
                 f"{name} must be a one-dimensional array of labels, "
                 f"got {type(values).__name__}"
             )
-        values = values.to_numpy() if hasattr(values, "to_numpy") else values
-        values = _from_sequence(values, name)
+        try:
+            values = _as_array(values)
+        except ValueError as error:  # rows of different lengths
+            raise ValueError(
+                f"{name} must be a one-dimensional array of labels, "
+                f"got nested sequences: {error}"
+            ) from error
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -62,27 +90,12 @@ def as_column(values: Any, name: str) -> Array:
     return column
 
 
-def _from_sequence(values: Any, name: str) -> Array:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise ValueError(
-            f"{name} must be a one-dimensional array of labels, "
-            f"got nested sequences: {error}"
-        ) from error
-    if array.dtype.kind == "U":  # numbers and NaN among strings would become strings
-        array = np.asarray(values, dtype=object)
-    return array
-
-
-def is_missing(value: Any) -> bool:
-    """Tell whether a value stands for none."""
-    if isinstance(value, Real):
-        return not math.isfinite(value)
-    if isinstance(value, np.bool_):
-        return False
-    # Of the others, NaT and pandas' NA are not surely equal to themselves.
-    return value is None or (value == value) is not True
+def _as_array(values: Any) -> Array:
+    if isinstance(values, np.ndarray):
+        return values
+    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    # Numbers and NaN among strings would become strings.
+    return np.asarray(values, dtype=object) if array.dtype.kind == "U" else array
 
 
 def check_length(values: Array, n: int, name: str, truth: str) -> None:
@@ -94,67 +107,67 @@ def check_length(values: Array, n: int, name: str, truth: str) -> None:
         )
 
 
+def check_present(values: Iterable[Any], message: str) -> None:
+    """Check that no value is missing; the message ends before the value."""
+    for value in values:
+        if is_missing(value):
+            raise ValueError(f"{message}{value}")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is missing or infinite."""
+    if isinstance(value, Real):
+        return not math.isfinite(value)
+    if isinstance(value, np.bool_):
+        return False
+    # Of the others, NaT and pandas' NA are not surely equal to themselves.
+    return value is None or (value == value) is not True
+
+
+# --------------------------------------------------------------------------------------
+# Numbers
+# --------------------------------------------------------------------------------------
+
+
 def check_numbers(
     values: Any, name: str, n: int | None = None, truth: str = "y_true"
 ) -> Array:
-    """Check finite numbers, one a row."""
-    scores = _as_floats(values, name)
-    if scores.ndim == 2 and scores.shape[1] == 1:
-        scores = scores[:, 0]
-    if n is None and (scores.ndim != 1 or not len(scores)):
+    """Check finite numbers, one for each of n rows, or any number of them."""
+    numbers = as_floats(values, name)
+    if numbers.ndim == 2 and numbers.shape[1] == 1:
+        numbers = numbers[:, 0]
+    if n is None and (numbers.ndim != 1 or not len(numbers)):
         raise ValueError(
             f"{name} must hold at least one number and have one dimension, got shape "
-            f"{scores.shape}"
+            f"{numbers.shape}"
         )
-    if scores.ndim == 2 and len(scores) == n:
+    if numbers.ndim == 2 and len(numbers) == n:
         raise ValueError(
             f"{name} must be one column, such as predict_proba(X)[:, 1], got shape "
-            f"{scores.shape}"
+            f"{numbers.shape}"
         )
-    check_length(scores, len(scores) if n is None else n, name, truth)
-    return _finite(scores, name)
+    check_length(numbers, len(numbers) if n is None else n, name, truth)
+    return _finite(numbers, name)
 
 
 def check_columns(values: Any, name: str, n: int, labels: Sequence[Any]) -> Array:
     """Check finite numbers, a column for each label."""
-    scores = _as_floats(values, name)
-    if scores.shape != (n, len(labels)):
+    numbers = as_floats(values, name)
+    if numbers.shape != (n, len(labels)):
         raise ValueError(
             f"{name} must have a row for each of the {n} rows and a column for each of "
-            f"the labels {list(labels)}, got shape {scores.shape}; labels= of a metric "
-            "names those that do not occur"
+            f"the labels {list(labels)}, got shape {numbers.shape}; labels= of a "
+            "metric names those that do not occur"
         )
-    return _finite(scores, name)
+    return _finite(numbers, name)
 
 
-def _as_floats(values: Any, name: str) -> Array:
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} must hold numbers: {error}") from error
-
-
-def _finite(scores: Array, name: str) -> Array:
-    if not np.isfinite(scores).all():
+def _finite(numbers: Array, name: str) -> Array:
+    if not np.isfinite(numbers).all():
         raise ValueError(
             f"{name} must hold finite numbers, got missing or infinite ones"
         )
-    return scores
-
-
-def check_distributions(scores: Array, rule: str, metric: str) -> None:
-    """Check that the probabilities of all labels add up to 1."""
-    totals = scores.sum(axis=1)
-    worst = totals[np.abs(totals - 1).argmax()]
-    if abs(worst - 1) > _NOT_ONE:
-        raise ValueError(
-            f"{score_name(rule)} must hold probabilities of all labels for "
-            f"{metric!r}, got a row that adds up to {worst:g}"
-        )
-
-
-_NOT_ONE = 1e-3
-"""How far the probabilities of all labels may be from 1 in all."""
+    return numbers
 
 
 def check_probabilities(scores: Array, rule: str, metric: str) -> None:
@@ -166,14 +179,20 @@ def check_probabilities(scores: Array, rule: str, metric: str) -> None:
         )
 
 
-def label_name(rule: str) -> str:
-    """Name of the predictions of a rule in messages, as they were passed."""
-    return "y_pred" if rule in ("", DEFAULT_RULE) else f"y_pred[{rule!r}]"
+def check_distributions(scores: Array, rule: str, metric: str) -> None:
+    """Check that the probabilities of all labels add up to 1."""
+    totals = scores.sum(axis=1)
+    worst = totals[np.abs(totals - 1).argmax()]
+    if abs(worst - 1) > _PROBABILITY_ERROR:
+        raise ValueError(
+            f"{score_name(rule)} must hold probabilities of all labels for "
+            f"{metric!r}, got a row that adds up to {worst:g}"
+        )
 
 
-def score_name(rule: str) -> str:
-    """Name of the scores of a rule in messages, as they were passed."""
-    return "y_score" if rule in ("", DEFAULT_RULE) else f"y_score[{rule!r}]"
+# --------------------------------------------------------------------------------------
+# Weights, groups and subgroups
+# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,14 +231,9 @@ def check_rows(
 ) -> RowAttributes:
     """Check weights, clusters and subgroups of n rows."""
     kept: Any = slice(None)
-    weights = None
+    weights = clusters = subgroups = None
     if sample_weight is not None:
-        try:
-            weights = np.asarray(sample_weight, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise type(error)(
-                f"sample_weight must hold numbers, got {sample_weight!r}"
-            ) from error
+        weights = as_floats(sample_weight, "sample_weight")
         check_length(weights, n, "sample_weight", truth)
         if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
             raise ValueError(
@@ -229,85 +243,54 @@ def check_rows(
         if not weights.all():
             kept = weights > 0
             weights = weights[kept]
-    clusters = None if groups is None else _check_groups(groups, n, truth, kept)
-    subgroups = None if by is None else _check_subgroups(by, n, truth, kept)
+    if groups is not None:
+        column = _as_array(groups)
+        check_length(column, n, "groups", truth)
+        names, positions = _distinct_names(column, "groups", "group")
+        clusters = names, positions[kept]
+    if by is not None:
+        subgroups = _check_subgroups(by, n, truth, kept)
     return RowAttributes(kept, weights, clusters, subgroups)
 
 
-def _check_groups(groups: Any, n: int, truth: str, kept: Any) -> tuple[Array, Array]:
-    """Names of clusters, and the number of that of each row."""
-    column = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
-    check_length(column, n, "groups", truth)
-    if column.dtype.kind == "f" and np.isnan(column).any():
-        raise ValueError("groups must name a group in every row, got NaN")
-    if column.dtype.kind == "O":
-        missing = [value for value in column.tolist() if is_missing(value)]
-        if missing:
-            raise ValueError(f"groups must name a group in every row, got {missing[0]}")
+def _distinct_names(column: Array, parameter: str, kind: str) -> tuple[Array, Array]:
+    """Distinct names of groups in ascending order, and the position of each row's."""
     try:
-        keys, numbers = np.unique(column[kept], return_inverse=True)
+        names, positions = factorise(column)
+        if column.dtype.kind not in "biuU":
+            must = f"{parameter} must name a {kind} in every row"
+            check_present(names.tolist(), f"{must}, got ")
+        order = np.argsort(names, kind="stable")
     except TypeError as error:
-        raise TypeError(f"groups must hold names of one type: {error}") from error
-    return keys, numbers.ravel()
+        raise TypeError(f"{parameter} must hold names of one type: {error}") from error
+    ranks = np.empty(len(order), dtype=np.intp)
+    ranks[order] = np.arange(len(order))
+    return names[order], ranks[positions]
 
 
 def _check_subgroups(by: Any, n: int, truth: str, kept: Any) -> Subgroups:
     """Subgroups of rows by a column, or by several with their names."""
-    columns = _named_columns(by)
-    numbers, levels = [], []
-    for name, values in columns.items():
-        column = as_column(values, f"by[{name!r}]" if len(columns) > 1 else "by")
-        check_length(column, n, "by", truth)
-        missing = [value for value in column.tolist() if is_missing(value)]
-        if missing:
-            raise ValueError(f"by must name a subgroup in every row, got {missing[0]}")
-        try:
-            names, number = np.unique(column, return_inverse=True)
-        except TypeError as error:
-            raise TypeError(f"by must hold names of one type: {error}") from error
-        numbers.append(number.ravel())
-        levels.append(names.tolist())
-    found, codes = distinct_rows(np.stack(numbers, axis=1))
-    if len(found) > _MOST_SUBGROUPS:
-        raise ValueError(
-            f"by must part the rows in at most {_MOST_SUBGROUPS} subgroups, got "
-            f"{len(found)}; cut numbers into intervals first"
-        )
-    names_of = tuple(
-        tuple(
-            (name, str(level[k]))
-            for name, level, k in zip(columns, levels, row, strict=True)
-        )
-        for row in found.tolist()
-    )
-    return Subgroups(codes[kept], names_of)
-
-
-_MOST_SUBGROUPS = 100
-
-
-def _named_columns(by: Any) -> dict[str, Any]:
-    """Columns by their names; a single one has its own or none."""
-    if isinstance(by, Mapping) or _is_pairs(by):
-        columns = dict(named_pairs(by, "by"))
-    elif hasattr(by, "columns"):
-        columns = {str(name): by[name] for name in by.columns}
-    else:
-        columns = {str(getattr(by, "name", None) or "subgroup"): by}
-    taken = _TAKEN & set(columns)
-    if taken or not columns:
+    columns = named_columns(by, "by", str(getattr(by, "name", None) or "subgroup"))
+    if not _REPORT_COLUMNS.isdisjoint(columns):
         raise ValueError(
             "by must have a column or more, of other names than those of a report, got "
             f"{list(columns)}"
         )
-    return columns
-
-
-def _is_pairs(values: Any) -> bool:
-    return isinstance(values, list) and bool(values) and isinstance(values[0], tuple)
-
-
-_TAKEN = {"rule", "metric", "first", "second", "contrast", "rules", "metrics"}
-_TAKEN |= {"estimate", "low", "high", "standard_error", "individual_low"}
-_TAKEN |= {"individual_high", "design_effect", "method", "pvalue"}
-"""Names that columns of a report have already."""
+    names, positions = [], []
+    for name, values in columns.items():
+        column = as_column(values, f"by[{name!r}]" if len(columns) > 1 else "by")
+        check_length(column, n, "by", truth)
+        levels, position = _distinct_names(column, "by", "subgroup")
+        names.append([(name, str(level)) for level in levels.tolist()])
+        positions.append(position)
+    found, codes = distinct_rows(np.stack(positions, axis=1))
+    if len(found) > _MAX_SUBGROUPS:
+        raise ValueError(
+            f"by must part the rows in at most {_MAX_SUBGROUPS} subgroups, got "
+            f"{len(found)}; cut numbers into intervals first"
+        )
+    subgroups = [
+        tuple(levels[k] for levels, k in zip(names, row, strict=True))
+        for row in found.tolist()
+    ]
+    return Subgroups(codes[kept], tuple(subgroups))
