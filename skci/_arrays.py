@@ -33,7 +33,7 @@ def factorise(column: Array) -> tuple[Array, Array]:
             offset = np.subtract(column, low, dtype=np.int64, casting="unsafe")
             seen = np.bincount(offset) > 0
             distinct = np.flatnonzero(seen).astype(column.dtype) + low
-            return distinct, (np.cumsum(seen) - 1)[offset]
+            return distinct, offset if seen.all() else (np.cumsum(seen) - 1)[offset]
     distinct, inverse = np.unique(column, return_inverse=True)
     return distinct, inverse.ravel()
 

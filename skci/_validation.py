@@ -31,10 +31,6 @@ __all__ = [
     "named_pairs",
 ]
 
-# --------------------------------------------------------------------------------------
-# Numbers and words
-# --------------------------------------------------------------------------------------
-
 
 def check_share(value: Any, name: str) -> float:
     """Check a number from 0 to 1."""
@@ -66,6 +62,11 @@ def check_positive_number(value: Any, name: str) -> float:
     raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
 
 
+def check_alternative(alternative: Any) -> str:
+    """Check the alternative of a test."""
+    return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
+
+
 def as_floats(values: Any, name: str) -> Array:
     """Make an array of floats."""
     try:
@@ -79,11 +80,6 @@ def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
     if not (isinstance(value, str) and value in choices):
         raise ValueError(f"{name} must be one of {list(choices)}, got {value!r}")
     return value
-
-
-def check_alternative(alternative: Any) -> str:
-    """Check the alternative of a test."""
-    return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
 
 
 def check_contrasts(
@@ -114,11 +110,6 @@ def check_contrasts(
             f"{names}"
         )
     return rows, names
-
-
-# --------------------------------------------------------------------------------------
-# Names
-# --------------------------------------------------------------------------------------
 
 
 def as_name(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -24,9 +25,8 @@ __all__ = [
     "check_pos_label",
     "distinct_labels",
     "encode",
-    "first_other",
+    "guess_two_labels",
     "is_multilabel",
-    "is_plain_label",
     "label_or_1",
     "merge_labels",
     "order_labels",
@@ -34,11 +34,6 @@ __all__ = [
 
 A_MATRIX = "a confusion matrix, whose second row and column are the positive label"
 """What a positive label cannot be chosen for."""
-
-
-# --------------------------------------------------------------------------------------
-# Labels of a column
-# --------------------------------------------------------------------------------------
 
 
 def distinct_labels(column: Array, name: str) -> tuple[list[Any], Array]:
@@ -92,33 +87,33 @@ def encode(
     return codes[positions]
 
 
-def first_other(columns: Sequence[Array], positive: Any) -> Any:
-    """Find the first label that is not the positive one; None if there is none."""
-    for column in columns:
-        if column[0] != positive:
-            return column[0].item()
-    for column in columns:
-        differs = column != positive
-        position = int(differs.argmax())
-        if differs[position]:
-            return column[position].item()
-    return None
+def guess_two_labels(
+    columns: Sequence[Array], pos_label: Any
+) -> tuple[Any, Any] | None:
+    """Negative and positive label of columns of one type, unless they hold others.
 
-
-def is_plain_label(value: Any) -> bool:
-    """Whether a value is a string, a whole number or None."""
-    if value is None or isinstance(value, str):
-        return True
-    return math.isfinite(value) and value == int(value)
+    The negative one is the first label that is not positive, or None if there is none;
+    the other entries are not looked at. None for labels that are not plain.
+    """
+    positive = label_or_1(pos_label)
+    kinds = "U" if isinstance(positive, str) else "biuf"
+    if not all(column.dtype.kind in kinds for column in columns):
+        return None
+    heads = (column[0] for column in columns if column[0] != positive)
+    others = (
+        column[differs.argmax()]
+        for column in columns
+        if (differs := column != positive).any()
+    )
+    negative = next(chain(heads, others), None)
+    if negative is None:
+        return None, positive
+    is_plain = kinds == "U" or (math.isfinite(negative) and negative == int(negative))
+    return (negative.item(), positive) if is_plain else None
 
 
 def _may_be_label(value: Any) -> bool:
     return isinstance(value, str | Real | np.bool_)
-
-
-# --------------------------------------------------------------------------------------
-# The positive label
-# --------------------------------------------------------------------------------------
 
 
 def label_or_1(pos_label: Any) -> Any:
@@ -172,11 +167,6 @@ def check_no_pos_label(pos_label: Any, where: str) -> None:
     """Check that no positive label is given where there is none."""
     if pos_label is not None:
         raise ValueError(f"pos_label must not be set for {where}, got {pos_label!r}")
-
-
-# --------------------------------------------------------------------------------------
-# All labels, several targets, tables
-# --------------------------------------------------------------------------------------
 
 
 def check_all_labels(labels: Any, known: Sequence[Any]) -> None:

@@ -15,9 +15,8 @@ from skci.data.labels import (
     check_indicators,
     distinct_labels,
     encode,
-    first_other,
+    guess_two_labels,
     is_multilabel,
-    is_plain_label,
     label_or_1,
     merge_labels,
     order_labels,
@@ -51,22 +50,19 @@ class Reader:
     ----------
     y_true : array-like of shape (n,) or (n, targets)
     kinds : collection of {"labels", "scores", "numbers"}
-        What is to be read.
+        What is read.
     several : bool
         Whether there may be more than two labels, or several targets.
     pos_label : label, optional
         The positive one of two labels; 1 if not given, as in scikit-learn.
     any_pos_label : bool
-        Whether no measure depends on which label is positive, so that one may be
-        chosen when `pos_label` is not given.
+        Whether either label may be the positive one if `pos_label` is not given.
     labels : iterable of labels
-        Labels that there are, whether they occur or not.
+        Labels that need not occur.
     abstain : label, optional
         What stands for no answer among predicted labels.
-    sample_weight, groups : array-like of shape (n,), optional
-        Weights and clusters of the rows; rows of weight 0 are left out.
-    by : array-like, mapping or data frame, optional
-        Subgroups of the rows.
+    sample_weight, groups, by
+        Weights, clusters and subgroups of the rows; rows of weight 0 are left out.
     truth : str
         The name of `y_true` in messages.
     """
@@ -135,15 +131,7 @@ class Reader:
         y_pred: Mapping[str, Any] | None = None,
         y_score: Mapping[str, Any] | None = None,
     ) -> Sample:
-        """Read what rules predict.
-
-        Parameters
-        ----------
-        y_pred : mapping of str to array-like, optional
-            Predicted labels, or numbers, of each rule.
-        y_score : mapping of str to array-like, optional
-            Scores of each rule.
-        """
+        """Read the predicted labels or numbers, and the scores, of each rule."""
         y_pred = y_pred or {}
         if "numbers" in self._kinds:
             return self._read_numbers(y_pred)
@@ -151,10 +139,6 @@ class Reader:
             return self._read_indicators(y_pred)
         sample = self._read_labels(y_pred)
         return self._with_scores(sample, y_score) if y_score else sample
-
-    # ----------------------------------------------------------------------------------
-    # Labels
-    # ----------------------------------------------------------------------------------
 
     def _read_labels(self, y_pred: Mapping[str, Any]) -> Sample:
         """Read labels of one target."""
@@ -179,22 +163,18 @@ class Reader:
         Counting is checking: where each entry is one of the two, nothing is left to be
         checked, and most data never need more.
         """
-        positive = label_or_1(self._pos_label)
-        kinds = "U" if isinstance(positive, str) else "biuf"
         if self._abstain is not None or self._more_labels:
             return None
-        if not all(column.dtype.kind in kinds for column in columns):
+        guess = guess_two_labels(columns, self._pos_label)
+        if guess is None:
             return None
-        negative = first_other(columns, positive)
-        if not is_plain_label(negative):
-            return None
+        negative, positive = guess
         count = self._rows.are_plain and "scores" not in self._kinds
         read: Callable[..., Any] = count_two_labels if count else encode_two_labels
         result = read(columns, positive, negative)
         if result is None:
             return None
-        typed_positive = columns[0].dtype.type(positive).item()
-        vocabulary = Vocabulary((negative, typed_positive))
+        vocabulary = Vocabulary((negative, columns[0].dtype.type(positive).item()))
         if not count:
             return self._sample(result, vocabulary, rules)
         codes, counts = result
@@ -258,10 +238,6 @@ class Reader:
             subgroups=subgroups,
             by_rows=by_rows,
         )
-
-    # ----------------------------------------------------------------------------------
-    # Scores and numbers
-    # ----------------------------------------------------------------------------------
 
     def _with_scores(self, sample: Sample, y_score: Mapping[str, Any]) -> Sample:
         """Read scores: one column, or one for each of more than two labels."""

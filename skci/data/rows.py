@@ -53,34 +53,22 @@ def score_name(rule: str) -> str:
     return "y_score" if rule in ("", DEFAULT_RULE) else f"y_score[{rule!r}]"
 
 
-# --------------------------------------------------------------------------------------
-# Columns
-# --------------------------------------------------------------------------------------
-
-
 def as_column(values: Any, name: str) -> Array:
     """Make a one-dimensional array of labels of a list, an array or a series."""
+    must = f"{name} must be a one-dimensional array of labels, got"
     if not isinstance(values, np.ndarray):
         if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-            raise TypeError(
-                f"{name} must be a one-dimensional array of labels, "
-                f"got {type(values).__name__}"
-            )
+            raise TypeError(f"{must} {type(values).__name__}")
         try:
             values = _as_array(values)
         except ValueError as error:  # rows of different lengths
-            raise ValueError(
-                f"{name} must be a one-dimensional array of labels, "
-                f"got nested sequences: {error}"
-            ) from error
+            raise ValueError(f"{must} nested sequences: {error}") from error
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        targets = "; several targets need averages, as f1_macro"
-        raise ValueError(
-            f"{name} must be a one-dimensional array of labels, got an array of shape "
-            f"{values.shape}{targets if values.ndim == 2 else ''}"
-        )
+        more = "; several targets need averages, as f1_macro"
+        more = more if values.ndim == 2 else ""
+        raise ValueError(f"{must} an array of shape {values.shape}{more}")
     if values.dtype.kind not in _LABEL_KINDS:
         raise TypeError(
             f"{name} must hold labels that are numbers, booleans or strings, "
@@ -122,11 +110,6 @@ def is_missing(value: Any) -> bool:
         return False
     # Of the others, NaT and pandas' NA are not surely equal to themselves.
     return value is None or (value == value) is not True
-
-
-# --------------------------------------------------------------------------------------
-# Numbers
-# --------------------------------------------------------------------------------------
 
 
 def check_numbers(
@@ -190,25 +173,19 @@ def check_distributions(scores: Array, rule: str, metric: str) -> None:
         )
 
 
-# --------------------------------------------------------------------------------------
-# Weights, groups and subgroups
-# --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, eq=False)
 class RowAttributes:
-    """Weights, clusters and subgroups of rows.
+    """Weights, clusters and subgroups of the rows that are kept.
 
     Parameters
     ----------
     kept : slice or bool array of shape (n,)
-        Which rows have a positive weight; the others are left out.
+        Which rows have a positive weight.
     weights : array, optional
-        Weights of the rows that are kept, as given.
+        Weights as given.
     groups : (array, int array), optional
-        Names of the clusters, and the number of that of each row kept.
+        Names of the clusters, and the number of that of each row.
     subgroups : Subgroups, optional
-        Subgroup of each row kept.
     """
 
     kept: Any

@@ -140,10 +140,6 @@ class Sample:
         """Names of all rules."""
         return list(dict.fromkeys([*self.labelled, *self.scores, *self.numbers]))
 
-    # ----------------------------------------------------------------------------------
-    # Units by rule
-    # ----------------------------------------------------------------------------------
-
     @property
     def _n_codes(self) -> tuple[int, int]:
         """Number of codes of the truth and of a rule."""
@@ -157,34 +153,31 @@ class Sample:
 
     def one_vs_rest(self, rule: str, code: int = 1, target: int = 0) -> CellMap:
         """Map to the cells tp, fp, fn, tn of a label against the rest."""
-        n, n_answers = self._n_codes
-        truth = (np.arange(n) == code).astype(np.intp)
-        answer = (np.arange(n_answers) == code).astype(np.intp)
-        answer[n:] = 2
+        truth, answer = ((np.arange(n) == code).astype(int) for n in self._n_codes)
+        answer[len(truth) :] = 2
         return CellMap(self.columns(rule, target), (truth, answer), _ONE_VS_REST, 4)
 
     def correctness(self, rule: str) -> CellMap:
         """Map to the cells tp (correct) and fp (wrong)."""
-        return self._by_code(rule, 1 - np.eye(*self._n_codes, dtype=np.intp), 4)
+        return self._pairs(rule, 1 - np.eye(*self._n_codes, dtype=int), 4)
 
     def label_pairs(self, rule: str) -> CellMap:
         """Map to the pairs of true and predicted label."""
         n, n_answers = self._n_codes
-        cells = np.arange(n)[:, np.newaxis] * n + np.arange(n_answers)
-        return self._by_code(rule, cells, n * n)
+        return self._pairs(
+            rule, np.add.outer(np.arange(n) * n, np.arange(n_answers)), n * n
+        )
 
-    def _by_code(self, rule: str, cells: Array, size: int) -> CellMap:
+    def _pairs(self, rule: str, cells: Array, size: int) -> CellMap:
         """Map each pair of codes to a cell, and to none where there is no answer."""
-        n, n_answers = self._n_codes
-        cells[:, n:] = size
-        symbols = np.arange(n), np.arange(n_answers)
+        cells[:, len(cells) :] = size
+        symbols = tuple(np.arange(n) for n in self._n_codes)
         return CellMap(self.columns(rule), symbols, cells, size)
 
     def rejection(self, rule: str) -> CellMap:
         """Map to the cells fp (answered) and tp (no answer)."""
         n, n_answers = self._n_codes
-        answered = (np.arange(n_answers) < n).astype(np.intp)
-        symbols = np.zeros(n, dtype=np.intp), answered
+        symbols = np.zeros(n, dtype=int), (np.arange(n_answers) < n).astype(int)
         return CellMap(self.columns(rule), symbols, np.array([[0, 1]]), 4)
 
     def cells(self, cell_map: CellMap) -> Array:
@@ -220,10 +213,6 @@ class Sample:
             occurs[_as_index(self.codes[self.design.counts > 0, column])] = True
         return occurs[: len(self.vocabulary.labels)]
 
-    # ----------------------------------------------------------------------------------
-    # Addition
-    # ----------------------------------------------------------------------------------
-
     def __add__(self, other: Sample) -> Sample:
         if not isinstance(other, Sample):
             return NotImplemented
@@ -240,15 +229,13 @@ class Sample:
                 f"{self.vocabulary.labels} and {other.vocabulary.labels}; labels= of a "
                 "metric names those that do not occur"
             )
-        codes, subgroups, unit = distinct_units(
-            np.concatenate(
-                [s.vocabulary.recode(s.codes, vocabulary) for s in (self, other)]
-            ),
-            _stacked(self.subgroups, other.subgroups),
-            len(self.design.weights) + len(other.design.weights),
-            self.by_rows,
+        codes = [s.vocabulary.recode(s.codes, vocabulary) for s in (self, other)]
+        lengths = [len(s.design.weights) for s in (self, other)]
+        subgroups = _stacked(self.subgroups, other.subgroups)
+        distinct, subgroups, unit = distinct_units(
+            np.concatenate(codes), subgroups, sum(lengths), self.by_rows
         )
-        first, second = np.split(unit, [len(self.design.weights)])
+        first, second = np.split(unit, lengths[:1])
         truth = None
         if self.truth is not None and other.truth is not None:
             truth = np.concatenate([self.truth, other.truth])
@@ -256,7 +243,7 @@ class Sample:
             self,
             design=self.design.merged(other.design, first, second),
             vocabulary=vocabulary,
-            codes=codes,
+            codes=distinct,
             scores={
                 rule: Scores(np.concatenate([scores.values, other.scores[rule].values]))
                 for rule, scores in self.scores.items()

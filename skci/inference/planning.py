@@ -17,10 +17,8 @@ from scipy.special import ndtr, ndtri
 
 from skci._arrays import Array
 from skci._validation import check_positive_number, check_probability, join_names
-from skci.inference.design import Design
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
-from skci.measures.registry import Trait
 
 __all__ = ["power_at", "rows_for_power", "rows_for_width"]
 
@@ -42,7 +40,13 @@ def rows_for_width(
     """
     wanted = _by_metric(joint, half_width, "half_width")
     for k, value in wanted.items():
-        _check_half_width(value, joint.parameters[k].trait)
+        trait = joint.parameters[k].trait
+        low, high = trait.bounds
+        if check_positive_number(value, "half_width") >= (high - low) / 2:
+            raise ValueError(
+                f"half_width must be less than half of the range [{low:g}, {high:g}] "
+                f"of {trait.name}, got {value!r}"
+            )
     positions = list(wanted)
     widths = np.array(list(wanted.values()), dtype=float)
     _refuse(joint, [k for k in positions if joint.is_undefined[k]], "undefined")
@@ -94,10 +98,9 @@ def rows_for_power(
     reach = max(crit + float(ndtri(power)), 0.0)
     formula = (reach * deviations[tested] / distances[tested]) ** 2
     start = max(math.ceil(formula.max()), _fewest(joint))
-    linear = _linear(joint)
 
     def fits(n: int) -> bool:
-        return bool((_power(linear, n, distances)[tested] >= power).all())
+        return bool((_power(joint, n, distances)[tested] >= power).all())
 
     return _least(fits, start, start)
 
@@ -127,14 +130,13 @@ def power_at(
             f"n_samples must hold numbers of rows, at least {fewest}, got {n_samples!r}"
         )
     distances = _distances(joint, null, difference)
-    linear = _linear(joint)
-    powers = [_power(linear, n, distances) for n in numbers.ravel().tolist()]
+    powers = [_power(joint, n, distances) for n in numbers.ravel().tolist()]
     return np.reshape(powers, (*numbers.shape, len(distances)))
 
 
-def _power(linear: JointEstimate, n: float, distances: Array) -> Array:
+def _power(joint: JointEstimate, n: float, distances: Array) -> Array:
     """Probability that intervals of n rows exclude the null at some distances."""
-    planned = _planned(linear, n)
+    planned = _planned(joint, n, linear=True)
     reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
     power: Array = ndtr((distances - reach) / planned.standard_errors)
     return power
@@ -149,7 +151,13 @@ def _distances(
     else:
         wanted = _by_metric(joint, difference, "difference")
         for k, value in wanted.items():
-            _check_difference(value, null, joint.parameters[k].trait)
+            low, high = joint.parameters[k].trait.bounds
+            inside = isinstance(value, Real) and low < float(value) < high
+            if not inside or value == null:
+                raise ValueError(
+                    f"difference must be a number between {low:g} and {high:g} other "
+                    f"than {null:g}, got {value!r}"
+                )
     _refuse(joint, [k for k in wanted if joint.is_undefined[k]], "undefined")
     _, deviations = _per_row(joint)
     _refuse(joint, [k for k in wanted if not deviations[k] > 0], "without variance")
@@ -167,30 +175,25 @@ def _distances(
     return distances
 
 
-# --------------------------------------------------------------------------------------
-# The plan
-# --------------------------------------------------------------------------------------
+def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstimate:
+    """Multiply all counts to n rows, which are taken for a population.
 
-
-def _planned(joint: JointEstimate, n: float) -> JointEstimate:
-    """Multiply all counts to n rows, which are taken for a population."""
+    If linear, "delta" replaces methods that smooth, which it equals to first order.
+    """
     factor = n / joint.design.n_samples
     parameters = [_scaled(parameter, factor) for parameter in _tables(joint)]
-    return _estimated(joint, parameters, joint.design.times(factor))
+    if linear:
+        parameters = [
+            replace(p, method="delta") if p.interval_method.smooths else p
+            for p in parameters
+        ]
+    options = joint.confidence_level, joint.simultaneous, joint.random_state
+    return JointEstimate.from_rows(parameters, joint.design.times(factor), *options)
 
 
 def _scaled(parameter: TableParameter, factor: float) -> TableParameter:
     components = tuple(_scaled(c, factor) for c in parameter.components)
     return replace(parameter, counts=parameter.counts * factor, components=components)
-
-
-def _linear(joint: JointEstimate) -> JointEstimate:
-    """Replace methods that smooth by "delta", which they equal to first order."""
-    parameters = [
-        replace(p, method="delta") if p.interval_method.smooths else p
-        for p in _tables(joint)
-    ]
-    return _estimated(joint, parameters, joint.design)
 
 
 def _tables(joint: JointEstimate) -> list[TableParameter]:
@@ -201,17 +204,9 @@ def _tables(joint: JointEstimate) -> list[TableParameter]:
     return parameters
 
 
-def _estimated(
-    joint: JointEstimate, parameters: Sequence[TableParameter], design: Design
-) -> JointEstimate:
-    """Estimate other parameters with the options of a joint estimate."""
-    options = joint.confidence_level, joint.simultaneous, joint.random_state
-    return JointEstimate.from_rows(parameters, design, *options)
-
-
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:
     """Asymptotic critical value, and standard deviations of one row's influence."""
-    asymptotic = _planned(_linear(joint), _ASYMPTOTIC)
+    asymptotic = _planned(joint, _ASYMPTOTIC, linear=True)
     deviations = asymptotic.standard_errors * np.sqrt(_ASYMPTOTIC)
     return float(asymptotic.critical_value), deviations
 
@@ -245,11 +240,6 @@ def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:
     return n
 
 
-# --------------------------------------------------------------------------------------
-# Checks
-# --------------------------------------------------------------------------------------
-
-
 def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
     """Values by position of the parameter, from one for all or some by metric."""
     titles = [parameter.key.title for parameter in joint.parameters]
@@ -261,24 +251,6 @@ def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
             f"{list(dict.fromkeys(titles))}, got {values!r}"
         )
     return {k: values[title] for k, title in enumerate(titles) if title in values}
-
-
-def _check_half_width(value: Any, trait: Trait) -> None:
-    low, high = trait.bounds
-    if check_positive_number(value, "half_width") >= (high - low) / 2:
-        raise ValueError(
-            f"half_width must be less than half of the range [{low:g}, {high:g}] of "
-            f"{trait.name}, got {value!r}"
-        )
-
-
-def _check_difference(value: Any, null: float, trait: Trait) -> None:
-    low, high = trait.bounds
-    if not (isinstance(value, Real) and low < float(value) < high and value != null):
-        raise ValueError(
-            f"difference must be a number between {low:g} and {high:g} other than "
-            f"{null:g}, got {value!r}"
-        )
 
 
 def _refuse(joint: JointEstimate, positions: Sequence[int], fault: str) -> None:
