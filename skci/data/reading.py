@@ -25,10 +25,9 @@ from skci.data.rows import (
     as_column,
     check_columns,
     check_numbers,
+    check_present,
     check_rows,
-    is_missing,
-    label_name,
-    score_name,
+    parameter_name,
 )
 from skci.data.sample import Sample, Vocabulary, distinct_units
 from skci.inference.design import Design
@@ -99,10 +98,9 @@ class Reader:
             self._y = check_indicators(y_true, truth)
             self._targets = tuple(getattr(y_true, "columns", range(self._y.shape[1])))
         else:
-            if abstain is not None and is_missing(abstain):
-                raise ValueError(
-                    f"abstain must be a label that is not missing, got {abstain}"
-                )
+            if abstain is not None:
+                must = "abstain must be a label that is not missing"
+                check_present([abstain], f"{must}, got ")
             self._y = as_column(y_true, truth)
             if not len(self._y):
                 raise ValueError(f"{truth} must hold at least one row, got none")
@@ -142,7 +140,7 @@ class Reader:
 
     def _read_labels(self, y_pred: Mapping[str, Any]) -> Sample:
         """Read labels of one target."""
-        names = [self._truth, *map(label_name, y_pred)]
+        names = [self._truth, *map(parameter_name, y_pred)]
         columns = [self._y]
         for name, values in zip(names[1:], y_pred.values(), strict=True):
             columns.append(as_column(values, name))
@@ -213,10 +211,11 @@ class Reader:
         """Read labels of several targets."""
         matrices = [self._y]
         for rule, values in y_pred.items():
-            matrices.append(check_indicators(values, label_name(rule)))
+            name = parameter_name(rule)
+            matrices.append(check_indicators(values, name))
             if matrices[-1].shape != self._y.shape:
                 raise ValueError(
-                    f"{label_name(rule)} must have the shape of {self._truth}, "
+                    f"{name} must have the shape of {self._truth}, "
                     f"{self._y.shape}, got {matrices[-1].shape}"
                 )
         codes = np.concatenate(matrices, axis=1)[self._rows.kept]
@@ -228,7 +227,7 @@ class Reader:
         """Make a sample of codes of the rows; of distinct outcomes unless by rows."""
         by_rows = "scores" in self._kinds
         codes, subgroups, unit = distinct_units(
-            codes, self._rows.subgroups, len(codes), by_rows
+            codes, self._rows.subgroups, len(codes), by_rows=by_rows
         )
         return Sample(
             self._rows.design(unit, len(codes)),
@@ -236,7 +235,6 @@ class Reader:
             codes,
             tuple(rules),
             subgroups=subgroups,
-            by_rows=by_rows,
         )
 
     def _with_scores(self, sample: Sample, y_score: Mapping[str, Any]) -> Sample:
@@ -244,7 +242,7 @@ class Reader:
         labels, n = sample.vocabulary.labels, len(self._y)
         scores = {}
         for rule, values in y_score.items():
-            name = score_name(rule)
+            name = parameter_name(rule, "y_score")
             if len(labels) > 2:
                 checked = check_columns(values, name, n, labels)
             else:
@@ -257,7 +255,7 @@ class Reader:
         kept, n = self._rows.kept, len(self._y)
         truth = self._y[kept]
         numbers = {
-            rule: check_numbers(values, label_name(rule), n, self._truth)[kept]
+            rule: check_numbers(values, parameter_name(rule), n, self._truth)[kept]
             for rule, values in y_pred.items()
         }
         return Sample(
@@ -265,5 +263,4 @@ class Reader:
             truth=truth,
             numbers=numbers,
             subgroups=self._rows.subgroups,
-            by_rows=True,
         )

@@ -31,14 +31,12 @@ def respond(
     ----------
     estimators : sequence of (str, estimator)
     X : array-like
-    reads : collection of str
-        "labels", "scores" or both; or "numbers".
+    reads : collection of {"labels", "scores", "numbers"}
     scored : tuple of labels
-        What scores are of: one label, or all of them, a column each.
+        The one label, or all labels, that scores are of.
     probabilities : bool
         Whether scores must be probabilities.
     n_jobs, verbose : int
-        As in joblib.
 
     Returns
     -------

@@ -26,9 +26,7 @@ __all__ = [
     "check_present",
     "check_probabilities",
     "check_rows",
-    "is_missing",
-    "label_name",
-    "score_name",
+    "parameter_name",
 ]
 
 _LABEL_KINDS = "biufOUT"
@@ -43,14 +41,9 @@ _REPORT_COLUMNS = {
 }
 
 
-def label_name(rule: str) -> str:
-    """Name of the predictions of a rule in messages, as they were passed."""
-    return "y_pred" if rule in ("", DEFAULT_RULE) else f"y_pred[{rule!r}]"
-
-
-def score_name(rule: str) -> str:
-    """Name of the scores of a rule in messages, as they were passed."""
-    return "y_score" if rule in ("", DEFAULT_RULE) else f"y_score[{rule!r}]"
+def parameter_name(rule: str, parameter: str = "y_pred") -> str:
+    """Name of the column of a rule in messages, as it was passed."""
+    return parameter if rule in ("", DEFAULT_RULE) else f"{parameter}[{rule!r}]"
 
 
 def as_column(values: Any, name: str) -> Array:
@@ -96,20 +89,14 @@ def check_length(values: Array, n: int, name: str, truth: str) -> None:
 
 
 def check_present(values: Iterable[Any], message: str) -> None:
-    """Check that no value is missing; the message ends before the value."""
+    """Check that no value is missing or infinite; one is appended to the message."""
     for value in values:
-        if is_missing(value):
+        if isinstance(value, Real | np.bool_):
+            missing = not math.isfinite(value)
+        else:  # NaT and pandas' NA are not surely equal to themselves
+            missing = value is None or (value == value) is not True
+        if missing:
             raise ValueError(f"{message}{value}")
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is missing or infinite."""
-    if isinstance(value, Real):
-        return not math.isfinite(value)
-    if isinstance(value, np.bool_):
-        return False
-    # Of the others, NaT and pandas' NA are not surely equal to themselves.
-    return value is None or (value == value) is not True
 
 
 def check_numbers(
@@ -157,8 +144,8 @@ def check_probabilities(scores: Array, rule: str, metric: str) -> None:
     """Check that scores are probabilities."""
     if scores.min() < 0 or scores.max() > 1:
         raise ValueError(
-            f"{score_name(rule)} must hold probabilities for {metric!r}, got "
-            f"values from {scores.min():g} to {scores.max():g}"
+            f"{parameter_name(rule, 'y_score')} must hold probabilities for "
+            f"{metric!r}, got values from {scores.min():g} to {scores.max():g}"
         )
 
 
@@ -168,8 +155,8 @@ def check_distributions(scores: Array, rule: str, metric: str) -> None:
     worst = totals[np.abs(totals - 1).argmax()]
     if abs(worst - 1) > _PROBABILITY_ERROR:
         raise ValueError(
-            f"{score_name(rule)} must hold probabilities of all labels for "
-            f"{metric!r}, got a row that adds up to {worst:g}"
+            f"{parameter_name(rule, 'y_score')} must hold probabilities of all labels "
+            f"for {metric!r}, got a row that adds up to {worst:g}"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -78,14 +78,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, eq=False)
 class Subgroups:
-    """The subgroup of each unit.
-
-    Parameters
-    ----------
-    codes : int array of shape (m,)
-    names : tuple of tuples of (str, str)
-        For each subgroup the names of a column and of the subgroup in it.
-    """
+    """The subgroup of each unit, and for each subgroup its name in each column."""
 
     codes: Array
     names: tuple[tuple[tuple[str, str], ...], ...]
@@ -114,8 +107,6 @@ class Sample:
     numbers : mapping of str to array of shape (m,)
         Predicted numbers by rule.
     subgroups : Subgroups, optional
-    by_rows : bool
-        Whether each unit is a row.
     """
 
     design: Design
@@ -126,7 +117,6 @@ class Sample:
     truth: Array | None = None
     numbers: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
-    by_rows: bool = False
 
     @classmethod
     def from_matrix(cls, matrix: Array, rule: str = DEFAULT_RULE) -> Sample:
@@ -164,9 +154,8 @@ class Sample:
     def label_pairs(self, rule: str) -> CellMap:
         """Map to the pairs of true and predicted label."""
         n, n_answers = self._n_codes
-        return self._pairs(
-            rule, np.add.outer(np.arange(n) * n, np.arange(n_answers)), n * n
-        )
+        cells = np.add.outer(np.arange(n) * n, np.arange(n_answers))
+        return self._pairs(rule, cells, n * n)
 
     def _pairs(self, rule: str, cells: Array, size: int) -> CellMap:
         """Map each pair of codes to a cell, and to none where there is no answer."""
@@ -233,7 +222,10 @@ class Sample:
         lengths = [len(s.design.weights) for s in (self, other)]
         subgroups = _stacked(self.subgroups, other.subgroups)
         distinct, subgroups, unit = distinct_units(
-            np.concatenate(codes), subgroups, sum(lengths), self.by_rows
+            np.concatenate(codes),
+            subgroups,
+            sum(lengths),
+            by_rows=bool(self.scores or self.numbers),
         )
         first, second = np.split(unit, lengths[:1])
         truth = None
@@ -259,9 +251,10 @@ class Sample:
     @property
     def _kinds(self) -> dict[str, list[str]]:
         """The rules that each kind of data was read of."""
-        names = "labels", "scores", "numbers"
-        rules = self.labelled, self.scores, self.numbers
-        return {kind: list(r) for kind, r in zip(names, rules, strict=True) if r}
+        columns: dict[str, Iterable[str]]
+        columns = {"labels": self.labelled, "scores": self.scores}
+        columns["numbers"] = self.numbers
+        return {kind: list(rules) for kind, rules in columns.items() if rules}
 
 
 def distinct_units(

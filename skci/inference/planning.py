@@ -36,7 +36,7 @@ def rows_for_width(
     joint : JointEstimate
         Of a pilot.
     half_width : float or mapping of str to float
-        Largest half-width of all intervals, or by metric.
+        Of all intervals, or by metric.
     """
     wanted = _by_metric(joint, half_width, "half_width")
     for k, value in wanted.items():
