@@ -39,19 +39,9 @@ def factorise(column: Array) -> tuple[Array, Array]:
 
 
 def distinct_rows(codes: Array) -> tuple[Array, Array]:
-    """Find the distinct rows of a matrix of codes.
+    """Distinct rows of a matrix of codes, and the position of each row among them.
 
-    Parameters
-    ----------
-    codes : bool or int array of shape (n, columns)
-        Codes from 0 on, of few values in each column.
-
-    Returns
-    -------
-    rows : array of shape (m, columns)
-        The distinct rows in lexicographic order.
-    inverse : int array of shape (n,)
-        Which of them each row is.
+    Codes are booleans or integers from 0 on. Distinct rows are in lexicographic order.
     """
     number: Array = np.zeros(len(codes), dtype=np.int64)
     size = 1

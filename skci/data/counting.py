@@ -59,9 +59,10 @@ def count_two_labels(
         words, counts = _count_words(words)
         octets = words.astype(_WORD).view(np.uint8)
         return np.unpackbits(octets, axis=1, count=n_columns).view(bool), counts
-    occurs = table > 0
     outcomes = _all_outcomes(n_columns)
-    return (outcomes, table) if occurs.all() else (outcomes[occurs], table[occurs])
+    if np.count_nonzero(table) == len(table):
+        return outcomes, table
+    return outcomes[table > 0], table[table > 0]
 
 
 def encode_two_labels(

@@ -43,10 +43,7 @@ def distinct_labels(column: Array, name: str) -> tuple[list[Any], Array]:
     except TypeError as error:  # not hashable
         raise TypeError(f"{name} must hold labels, got {column[0]!r}") from error
     labels = distinct.tolist()
-    check_present(
-        labels,
-        f"{name} must hold a label in every row, got a missing or infinite value: ",
-    )
+    check_present(labels, f"{name} must hold a label in every row")
     for label in labels:
         if not _may_be_label(label):
             raise TypeError(
@@ -62,17 +59,15 @@ def distinct_labels(column: Array, name: str) -> tuple[list[Any], Array]:
 
 
 def merge_labels(names: list[str], found: list[set[Any]]) -> list[Any]:
-    """List in order the labels of some columns, which may be followed by others."""
-    types = [
-        sorted({"str" if isinstance(label, str) else "number" for label in labels})
-        for labels in found
-    ]
+    """Sort the labels found in columns, and last those of the option `labels`."""
+    types = [{"str" if isinstance(x, str) else "number" for x in xs} for xs in found]
     if len(set().union(*types)) > 1:
         pairs = zip([*names, "labels"], types, strict=False)
-        got = ", ".join(
-            f"{join_names(kinds)} in {name}" for name, kinds in pairs if kinds
-        )
-        raise ValueError(f"{join_names(names)} must hold labels of one type, got {got}")
+        got = [
+            f"{join_names(sorted(kinds))} in {name}" for name, kinds in pairs if kinds
+        ]
+        must = f"{join_names(names)} must hold labels of one type"
+        raise ValueError(f"{must}, got {', '.join(got)}")
     return sorted(set().union(*found))
 
 
@@ -90,10 +85,10 @@ def encode(
 def guess_two_labels(
     columns: Sequence[Array], pos_label: Any
 ) -> tuple[Any, Any] | None:
-    """Negative and positive label of columns of one type, unless they hold others.
+    """Guess the negative and the positive label of columns of one plain type.
 
-    The negative one is the first label that is not positive, or None if there is none;
-    the other entries are not looked at. None for labels that are not plain.
+    The negative one is the first other label; None if there is none. Other entries are
+    not looked at. None in place of both for labels that are not plain.
     """
     positive = label_or_1(pos_label)
     kinds = "U" if isinstance(positive, str) else "biuf"

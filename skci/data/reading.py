@@ -99,8 +99,7 @@ class Reader:
             self._targets = tuple(getattr(y_true, "columns", range(self._y.shape[1])))
         else:
             if abstain is not None:
-                must = "abstain must be a label that is not missing"
-                check_present([abstain], f"{must}, got ")
+                check_present([abstain], "abstain must be a label")
             self._y = as_column(y_true, truth)
             if not len(self._y):
                 raise ValueError(f"{truth} must hold at least one row, got none")

@@ -88,15 +88,15 @@ def check_length(values: Array, n: int, name: str, truth: str) -> None:
         )
 
 
-def check_present(values: Iterable[Any], message: str) -> None:
-    """Check that no value is missing or infinite; one is appended to the message."""
+def check_present(values: Iterable[Any], must: str) -> None:
+    """Check that no value is missing or infinite, else raise what they must be."""
     for value in values:
         if isinstance(value, Real | np.bool_):
             missing = not math.isfinite(value)
         else:  # NaT and pandas' NA are not surely equal to themselves
             missing = value is None or (value == value) is not True
         if missing:
-            raise ValueError(f"{message}{value}")
+            raise ValueError(f"{must}, got a missing or infinite value: {value}")
 
 
 def check_numbers(
@@ -162,17 +162,10 @@ def check_distributions(scores: Array, rule: str, metric: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class RowAttributes:
-    """Weights, clusters and subgroups of the rows that are kept.
+    """Weights, clusters and subgroups of the rows of positive weight.
 
-    Parameters
-    ----------
-    kept : slice or bool array of shape (n,)
-        Which rows have a positive weight.
-    weights : array, optional
-        Weights as given.
-    groups : (array, int array), optional
-        Names of the clusters, and the number of that of each row.
-    subgroups : Subgroups, optional
+    `kept` is the index of these rows. Weights are as given; `groups` are the names of
+    the clusters, and the number of that of each row.
     """
 
     kept: Any
@@ -222,8 +215,9 @@ def _distinct_names(column: Array, parameter: str, kind: str) -> tuple[Array, Ar
     try:
         names, positions = factorise(column)
         if column.dtype.kind not in "biuU":
-            must = f"{parameter} must name a {kind} in every row"
-            check_present(names.tolist(), f"{must}, got ")
+            check_present(
+                names.tolist(), f"{parameter} must name a {kind} in every row"
+            )
         order = np.argsort(names, kind="stable")
     except TypeError as error:
         raise TypeError(f"{parameter} must hold names of one type: {error}") from error
