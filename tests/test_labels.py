@@ -507,3 +507,17 @@ def test_booleans_of_any_byte_count():
     assert PrecisionCI()(y, p) == pytest.approx(2 / 3)
     report = joint_report(y, {"a": p, "b": y, "c": ~p}, metrics="accuracy")
     assert report.estimates.tolist() == [0.75, 1, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "message"),
+    [
+        (["a", np.nan, "b"], ValueError, "name a group in every row, got .*: nan$"),
+        (np.array(["NaT"] * 3, dtype="M8[D]"), ValueError, "got .*: None$"),
+        (["a", 1, "b"], TypeError, "names of one type"),
+    ],
+)
+def test_names_of_groups(groups, error, message):
+    """A missing value among strings is no group of the name "nan"."""
+    with pytest.raises(error, match=f"^groups must .*{message}"):
+        AccuracyCI()([0, 1, 1], [0, 1, 0], groups=groups)

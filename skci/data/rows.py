@@ -212,15 +212,19 @@ def check_rows(
 
 def _distinct_names(column: Array, parameter: str, kind: str) -> tuple[Array, Array]:
     """Distinct names of groups in ascending order, and the position of each row's."""
+    dtype_kind = column.dtype.kind
     try:
         names, positions = factorise(column)
-        if column.dtype.kind not in "biuU":
+        if dtype_kind not in "biuU":
+            suspects = names[~np.isfinite(names)] if dtype_kind == "f" else names
             check_present(
-                names.tolist(), f"{parameter} must name a {kind} in every row"
+                suspects.tolist(), f"{parameter} must name a {kind} in every row"
             )
-        order = np.argsort(names, kind="stable")
+        order = np.argsort(names, kind="stable") if dtype_kind == "O" else None
     except TypeError as error:
         raise TypeError(f"{parameter} must hold names of one type: {error}") from error
+    if order is None:
+        return names, positions
     ranks = np.empty(len(order), dtype=np.intp)
     ranks[order] = np.arange(len(order))
     return names[order], ranks[positions]
