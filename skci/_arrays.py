@@ -5,41 +5,54 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "distinct_rows"]
+__all__ = ["Array", "distinct_rows", "factorise"]
 
 Array = NDArray[Any]
 
-_DENSE = 1 << 20
-"""Largest number of conceivable rows that are counted in a dense table."""
-_NUMBERED = 1 << 62
-"""Largest number of conceivable rows that can be numbered."""
+_DENSE_RANGE = 1 << 16
+"""Largest range of integers whose values are looked up in a table."""
+_DENSE_ROWS = 1 << 20
+"""Largest number of possible rows that are counted in a table."""
+_NUMBERED_ROWS = 1 << 62
+"""Largest number of possible rows that can be numbered."""
+
+
+def factorise(column: Array) -> tuple[Array, Array]:
+    """Distinct values of a column, and the position of each entry's value among them.
+
+    They are ascending, but objects are in the order of their first occurrence.
+    """
+    if column.dtype.kind == "O":
+        values = column.tolist()
+        position = {value: k for k, value in enumerate(dict.fromkeys(values))}
+        distinct = np.fromiter(position, dtype=object, count=len(position))
+        return distinct, np.array([position[value] for value in values], dtype=np.intp)
+    if column.dtype.kind in "iu" and len(column):
+        low = column.min()
+        if int(column.max()) - int(low) < _DENSE_RANGE:
+            offset = np.subtract(column, low, dtype=np.int64, casting="unsafe")
+            seen = np.bincount(offset) > 0
+            distinct = np.flatnonzero(seen).astype(column.dtype) + low
+            return distinct, offset if seen.all() else (np.cumsum(seen) - 1)[offset]
+    distinct, inverse = np.unique(column, return_inverse=True)
+    return distinct, inverse.ravel()
 
 
 def distinct_rows(codes: Array) -> tuple[Array, Array]:
-    """Find the distinct rows of a matrix of codes.
+    """Distinct rows of a matrix of codes, and the position of each row among them.
 
-    Parameters
-    ----------
-    codes : bool or int array of shape (n, columns)
-        Codes from 0 on, of few values in each column.
-
-    Returns
-    -------
-    rows : array of shape (m, columns)
-        The distinct rows in lexicographic order.
-    inverse : int array of shape (n,)
-        Which of them each row is.
+    Codes are booleans or integers from 0 on. Distinct rows are in lexicographic order.
     """
     number: Array = np.zeros(len(codes), dtype=np.int64)
     size = 1
     for column in codes.T:
         values = int(column.max()) + 1
-        if size * values > _NUMBERED:
+        if size * values > _NUMBERED_ROWS:
             found, number = np.unique(number, return_inverse=True)
             size = len(found)
         number = number * values + column
         size *= values
-    if size <= _DENSE:
+    if size <= _DENSE_ROWS:
         seen = np.bincount(number, minlength=size) > 0
         inverse = (np.cumsum(seen) - 1)[number]
         first = np.empty(np.count_nonzero(seen), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""All checking of options and names.
+"""Checking options, names and numbers.
 
 Every error names the parameter, says what it must be and what it was.
 """
@@ -14,6 +14,7 @@ import numpy as np
 from skci._arrays import Array
 
 __all__ = [
+    "as_floats",
     "as_name",
     "check_alternative",
     "check_choice",
@@ -23,17 +24,55 @@ __all__ = [
     "check_known",
     "check_names",
     "check_positive_number",
+    "check_probability",
     "check_share",
     "join_names",
+    "named_columns",
     "named_pairs",
 ]
 
 
 def check_share(value: Any, name: str) -> float:
-    """Check a number between 0 and 1."""
+    """Check a number from 0 to 1."""
     if isinstance(value, Real) and 0 <= float(value) <= 1:
         return float(value)
     raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
+
+
+def check_probability(value: Any, name: str) -> float:
+    """Check a number between 0 and 1, both excluded."""
+    if isinstance(value, Real) and 0 < float(value) < 1:
+        return float(value)
+    raise ValueError(
+        f"{name} must be a number between 0 and 1, both excluded, got {value!r}"
+    )
+
+
+def check_confidence_level(confidence_level: Any) -> float:
+    """Check a confidence level."""
+    return check_probability(confidence_level, "confidence_level")
+
+
+def check_positive_number(value: Any, name: str) -> float:
+    """Check a finite number above 0."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if np.isfinite(number) and number > 0:
+            return number
+    raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+
+
+def check_alternative(alternative: Any) -> str:
+    """Check the alternative of a test."""
+    return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
+
+
+def as_floats(values: Any, name: str) -> Array:
+    """Make an array of floats."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must hold numbers: {error}") from error
 
 
 def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
@@ -43,9 +82,50 @@ def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
     return value
 
 
-def check_alternative(alternative: Any) -> str:
-    """Check the alternative of a test."""
-    return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
+def check_contrasts(
+    matrix: Any, labels: Any, estimates: Sequence[tuple[str, ...]]
+) -> tuple[Array, list[str]]:
+    """Check the coefficients of contrasts of some estimates, and their names."""
+    n_estimates = len(estimates)
+    columns = list(getattr(matrix, "columns", ()))
+    if columns and columns not in (list(range(n_estimates)), list(estimates)):
+        raise ValueError(
+            f"matrix must have the columns {list(estimates)} in this order, or be an "
+            f"array, got the columns {columns}"
+        )
+    rows = as_floats(matrix, "matrix")
+    if rows.ndim != 2 or rows.shape[1] != n_estimates or not len(rows):
+        raise ValueError(
+            f"matrix must have a row for each contrast and {n_estimates} columns, got "
+            f"shape {rows.shape}"
+        )
+    if not np.isfinite(rows).all() or not rows.any(axis=1).all():
+        raise ValueError(f"matrix must be finite without rows of zeros, got {matrix!r}")
+    if not isinstance(labels, Iterable):
+        raise TypeError(f"labels must be names, one a row of matrix, got {labels!r}")
+    names = [labels] if isinstance(labels, str) else [*map(str, labels)]
+    if len(names) != len(rows) or len(set(names)) < len(names):
+        raise ValueError(
+            f"labels must be {len(rows)} different names, one a row of matrix, got "
+            f"{names}"
+        )
+    return rows, names
+
+
+def as_name(value: Any) -> Any:
+    """Return the name that a number or a boolean has in reports."""
+    return str(value) if isinstance(value, Real | np.bool_) else value
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Join names as in a sentence."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def check_known(name: Any, known: list[str], kind: str) -> None:
+    """Check the name of a rule or metric."""
+    if not (isinstance(name, str) and name in known):
+        raise KeyError(f"{kind} must be one of {known}, got {name!r}")
 
 
 def check_names(
@@ -63,67 +143,36 @@ def check_names(
     return wanted
 
 
-def as_name(value: Any) -> Any:
-    """Return the name that a number or a boolean has in reports."""
-    return str(value) if isinstance(value, Real | np.bool_) else value
+def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
+    """Check a mapping of names, or pairs of a distinct name and a value."""
+    wanted = f"{parameter} must be a mapping of names or pairs of (name, value)"
+    if not isinstance(values, Iterable):
+        raise TypeError(f"{wanted}, got {values!r}")
+    named = []
+    for pair in values.items() if isinstance(values, Mapping) else values:
+        if not (isinstance(pair, tuple | list) and len(pair) == 2):
+            raise TypeError(f"{wanted}, got an entry {pair!r}")
+        named.append((str(pair[0]), pair[1]))
+    if not named:
+        raise ValueError(f"{parameter} must hold at least one entry, got none")
+    names = [name for name, _ in named]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"{parameter} must have distinct names, got twice: {twice}")
+    return named
 
 
-def check_known(name: Any, known: list[str], kind: str) -> None:
-    """Check one name."""
-    if not (isinstance(name, str) and name in known):
-        raise KeyError(f"{kind} must be one of {known}, got {name!r}")
-
-
-def check_contrasts(
-    matrix: Any, labels: Any, estimates: Sequence[tuple[str, ...]]
-) -> tuple[Array, list[str]]:
-    """Check the coefficients of contrasts of some estimates, and their names."""
-    number = len(estimates)
-    columns = list(getattr(matrix, "columns", ()))
-    if columns and columns not in (list(range(number)), list(estimates)):
-        raise ValueError(
-            f"matrix must have the columns {list(estimates)} in this order, or be an "
-            f"array, got the columns {columns}"
-        )
-    try:
-        rows = np.asarray(matrix, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"matrix must hold numbers, got {matrix!r}") from error
-    if rows.ndim != 2 or rows.shape[1] != number or not len(rows):
-        raise ValueError(
-            f"matrix must have a row for each contrast and {number} columns, got "
-            f"shape {rows.shape}"
-        )
-    if not np.isfinite(rows).all() or not rows.any(axis=1).all():
-        raise ValueError(f"matrix must be finite without rows of zeros, got {matrix!r}")
-    if not isinstance(labels, Iterable):
-        raise TypeError(f"labels must be names, one a row of matrix, got {labels!r}")
-    names = [labels] if isinstance(labels, str) else [*map(str, labels)]
-    if len(names) != len(rows) or len(set(names)) < len(names):
-        raise ValueError(
-            f"labels must be {len(rows)} different names, one a row of matrix, got "
-            f"{names}"
-        )
-    return rows, names
-
-
-def check_confidence_level(confidence_level: Any) -> float:
-    """Check a confidence level: a number between 0 and 1, both excluded."""
-    if isinstance(confidence_level, Real) and 0 < float(confidence_level) < 1:
-        return float(confidence_level)
-    raise ValueError(
-        "confidence_level must be a number between 0 and 1, both excluded, "
-        f"got {confidence_level!r}"
+def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
+    """Columns of a data frame, a mapping or pairs; or one column and its name."""
+    if hasattr(values, "columns"):
+        pairs = [(column, values[column]) for column in values.columns]
+        return dict(named_pairs(pairs, parameter))
+    are_pairs = isinstance(values, list | tuple) and any(
+        isinstance(entry, tuple) for entry in values[:1]
     )
-
-
-def check_positive_number(value: Any, name: str) -> float:
-    """Check a finite number above 0."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
-        if np.isfinite(number) and number > 0:
-            return number
-    raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+    if are_pairs or isinstance(values, Mapping):
+        return dict(named_pairs(values, parameter))
+    return {name: values}
 
 
 def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
@@ -138,34 +187,3 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
                 f"{estimator!r}"
             )
     return named
-
-
-def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
-    """Check a mapping of names, or pairs of a name and a value.
-
-    Returns
-    -------
-    list of (str, object)
-        With names that are strings, none of them twice.
-    """
-    wanted = f"{parameter} must be a mapping of names or pairs of (name, value)"
-    if not isinstance(values, Iterable):
-        raise TypeError(f"{wanted}, got {values!r}")
-    pairs: Iterable[Any] = values.items() if isinstance(values, Mapping) else values
-    named = []
-    for pair in pairs:
-        if not (isinstance(pair, tuple | list) and len(pair) == 2):
-            raise TypeError(f"{wanted}, got an entry {pair!r}")
-        named.append((str(pair[0]), pair[1]))
-    if not named:
-        raise ValueError(f"{parameter} must hold at least one entry, got none")
-    names = [name for name, _ in named]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{parameter} must have distinct names, got twice: {twice}")
-    return named
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Join names as in a sentence."""
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

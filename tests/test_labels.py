@@ -364,6 +364,19 @@ def test_samples_add_up(number):
         assert counts.tolist() == [tp, fp, fn, tn]
 
 
+def assert_sum_equals_whole(read, names, n=300, **options):
+    """Compare the sum of three batches with the sample of all rows."""
+    first, second, third = map(read, [slice(60), slice(60, 150), slice(150, n)])
+    metrics = MetricSet(names, method="delta", **options)
+    found = metrics.estimate(first + second + third)
+    expected = metrics.estimate(read(slice(n)))
+    assert [p.key for p in found.parameters] == [p.key for p in expected.parameters]
+    assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
+    assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-18)
+    assert_allclose(found.intervals, expected.intervals, rtol=1e-9)
+    assert found.design.n_groups == expected.design.n_groups
+
+
 @pytest.mark.parametrize("labels", [[0, 1], ["cat", "dog"], ["ant", "bee", "cat"]])
 @pytest.mark.parametrize("rows", ["plain", "weights", "groups", "both", "subgroups"])
 @pytest.mark.parametrize("scored", [False, True])
@@ -389,18 +402,80 @@ def test_samples_add_up_with_weights_groups_and_scores(labels, rows, scored):
         options["scores"] = rng.random(300)
     two = len(labels) == 2
     options |= {"pos_label": labels[-1]} if two else {"any_pos_label": True}
-    parts = [slice(60), slice(60, 150), slice(150, 300)]
-    assert len(set(y[parts[0]])) == 1
-    first, *others = [sample_of(y, rules, part, **options) for part in parts]
-    total, whole = sum(others, first), sample_of(y, rules, **options)
+    assert len(set(y[:60])) == 1
     names = ["accuracy", "mcc", *(["roc_auc"] if scored else [])]
-    metrics = MetricSet(names, pos_label=options.get("pos_label"), method="delta")
-    expected = metrics.estimate(whole)
-    found = metrics.estimate(total)
-    assert [p.key for p in found.parameters] == [p.key for p in expected.parameters]
-    assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
-    assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-18)
-    assert_allclose(found.intervals, expected.intervals, rtol=1e-9)
+
+    def read(part):
+        return sample_of(y, rules, part, **options)
+
+    assert_sum_equals_whole(read, names, pos_label=options.get("pos_label"))
+
+
+def attributes(rng, rows, n=300):
+    """Weights, groups that span batches, and subgroups that some batches lack."""
+    columns = {
+        "sample_weight": rng.integers(0, 4, n),
+        "groups": rng.choice(list("uvwxyz"), n),
+        "by": np.where(np.arange(n) < 60, "south", rng.choice(["north", "south"], n)),
+    }
+    return {name: columns[name] for name in rows}
+
+
+ROW_ATTRIBUTES = [
+    *[(), ("sample_weight",), ("groups",), ("by",)],
+    ("sample_weight", "groups", "by"),
+]
+
+
+@pytest.mark.parametrize("rows", ROW_ATTRIBUTES)
+def test_samples_of_numbers_add_up(rows):
+    rng = np.random.default_rng(1)
+    y = rng.normal(size=300)
+    rules = {"a": y + rng.normal(size=300), "b": y / 2}
+    columns = attributes(rng, rows)
+
+    def read(part):
+        options = {name: column[part] for name, column in columns.items()}
+        reader = Reader(y[part], kinds=["numbers"], **options)
+        return reader.sample({rule: values[part] for rule, values in rules.items()})
+
+    assert_sum_equals_whole(read, ["mean_squared_error", "r2", "pearson_correlation"])
+
+
+@pytest.mark.parametrize("rows", ROW_ATTRIBUTES)
+def test_samples_of_several_targets_add_up(rows):
+    rng = np.random.default_rng(2)
+    y = rng.random((300, 3)) < [0.2, 0.5, 0.7]
+    rules = {"a": y ^ (rng.random(y.shape) < 0.2), "b": y ^ (rng.random(y.shape) < 0.4)}
+    columns = attributes(rng, rows)
+
+    def read(part):
+        options = {name: column[part] for name, column in columns.items()}
+        reader = Reader(y[part], **options)
+        return reader.sample({rule: values[part] for rule, values in rules.items()})
+
+    assert_sum_equals_whole(read, ["accuracy", "f1_macro", "f1_samples", "f1_micro"])
+
+
+def test_samples_of_scores_of_other_labels_do_not_add():
+    scores = np.full((3, 3), 1 / 3)
+    first, second = (
+        Reader(labels, kinds=["scores"]).sample(y_score={"a": scores})
+        for labels in (list("abc"), list("abd"))
+    )
+    with pytest.raises(
+        ValueError, match=r"same labels for scores, got \('a', 'b', 'c'"
+    ):
+        first + second
+
+
+def test_samples_of_other_kinds_do_not_add():
+    numbers, scores = (
+        Reader([0, 1, 1], kinds=[kind]).sample(**{parameter: {"a": [0.1, 0.8, 0.2]}})
+        for kind, parameter in [("numbers", "y_pred"), ("scores", "y_score")]
+    )
+    with pytest.raises(ValueError, match=r"same rules, got {'numbers': .* {'scores'"):
+        numbers + scores
 
 
 @pytest.mark.parametrize("number", [2, 16, 70])
@@ -418,7 +493,9 @@ def test_samples_of_different_rules_do_not_add():
         sample_of([0, 1, 1], {name: [1, 1, 0] for name in names})
         for names in ("a", "ab")
     )
-    with pytest.raises(ValueError, match=r"same rules, got \['a'\] and \['a', 'b'\]"):
+    with pytest.raises(
+        ValueError, match=r"same rules, got .*: \['a'\]} and .*: \['a', 'b'\]}"
+    ):
         one + two
 
 
@@ -430,3 +507,17 @@ def test_booleans_of_any_byte_count():
     assert PrecisionCI()(y, p) == pytest.approx(2 / 3)
     report = joint_report(y, {"a": p, "b": y, "c": ~p}, metrics="accuracy")
     assert report.estimates.tolist() == [0.75, 1, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "message"),
+    [
+        (["a", np.nan, "b"], ValueError, "name a group in every row, got .*: nan$"),
+        (np.array(["NaT"] * 3, dtype="M8[D]"), ValueError, "got .*: None$"),
+        (["a", 1, "b"], TypeError, "names of one type"),
+    ],
+)
+def test_names_of_groups(groups, error, message):
+    """A missing value among strings is no group of the name "nan"."""
+    with pytest.raises(error, match=f"^groups must .*{message}"):
+        AccuracyCI()([0, 1, 1], [0, 1, 0], groups=groups)

@@ -473,7 +473,7 @@ def test_the_test_of_two_proportions_is_of_equal_rows():
         ({"sample_weight": ["a"] * N}, ValueError, "sample_weight must hold numbers"),
         ({"sample_weight": 1.0}, ValueError, r"got shape \(\)"),
         ({"groups": GROUPS[:-1]}, ValueError, "groups must have an entry for each"),
-        ({"groups": GROUPS * np.nan}, ValueError, "groups must name a group .* NaN"),
+        ({"groups": GROUPS * np.nan}, ValueError, "groups must name a group .* nan"),
         ({"groups": [None, *GROUPS[1:]]}, ValueError, "groups must name a .* None"),
     ],
 )

@@ -1,4 +1,4 @@
-"""From fitted estimators and X to responses, each computed once."""
+"""Responses of fitted estimators: labels, numbers and scores, each computed once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def respond(
     n_jobs: int | None,
     verbose: int,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Ask each estimator for its labels and scores of X, in parallel, each once.
+    """Predict labels and scores of X by each estimator, in parallel.
 
     Threads are the default: scikit-learn's predictions release the interpreter, and
     neither X nor the estimators are copied. ``joblib.parallel_config`` overrides it.
@@ -31,14 +31,12 @@ def respond(
     ----------
     estimators : sequence of (str, estimator)
     X : array-like
-    reads : collection of str
-        "labels", "scores" or both; or "numbers".
+    reads : collection of {"labels", "scores", "numbers"}
     scored : tuple of labels
-        What scores are of: one label, or all of them, a column each.
+        The one label, or all labels, that scores are of.
     probabilities : bool
         Whether scores must be probabilities.
     n_jobs, verbose : int
-        As in joblib.
 
     Returns
     -------
@@ -68,14 +66,19 @@ def _respond(
     verbose: int,
 ) -> tuple[Any, Any]:
     start = time.perf_counter()
+    labels = scores = None
     try:
-        asked = {"labels", "numbers"} & set(reads)
-        labels = estimator.predict(X) if asked else None
-        scores = None
+        if {"labels", "numbers"} & set(reads):
+            labels = estimator.predict(X)
         if "scores" in reads:
             scores = scores_of(estimator, X, scored, probabilities)
     except Exception as error:
-        raise _named(error, name) from error
+        message = f"{name}: {error}"
+        try:
+            named = type(error)(message)
+        except Exception:  # a type whose constructor wants more than a message
+            named = RuntimeError(f"{name}: {type(error).__name__}: {error}")
+        raise named from error
     if verbose:
         print(f"[skci] {name}: predicted in {time.perf_counter() - start:.1f} s")
     return labels, scores
@@ -94,43 +97,26 @@ def scores_of(
     elif hasattr(estimator, "decision_function") and not probabilities:
         response, unknown = np.asarray(estimator.decision_function(X)), -np.inf
     else:
-        wanted = "predict_proba" if probabilities else "predict_proba or "
-        wanted += "" if probabilities else "decision_function"
-        raise TypeError(f"the metrics need an estimator with {wanted}")
+        wanted = "" if probabilities else " or decision_function"
+        raise TypeError(f"the metrics need an estimator with predict_proba{wanted}")
     known = list(getattr(estimator, "classes_", ()))
     if len(labels) == 1:
-        return _for_label(response, known, labels[0])
+        if len(known) != 2 or labels[0] not in known:
+            raise ValueError(
+                f"scores need an estimator of two classes, {labels[0]!r} one of them, "
+                f"got classes_ {known}"
+            )
+        position = known.index(labels[0])
+        if response.ndim == 2:
+            return response[:, position]
+        return response if position == 1 else -response
     if response.ndim != 2 or response.shape[1] != len(known):
         raise ValueError(
             f"scores of {len(labels)} labels need an estimator with a column for each, "
             f"got the shape {response.shape} and classes_ {known}"
         )
-    columns = [
-        response[:, known.index(label)]
-        if label in known
-        else np.full(len(response), unknown)
-        for label in labels
-    ]
-    return np.stack(columns, axis=1)
-
-
-def _for_label(response: Any, known: list[Any], label: Any) -> Any:
-    """Take the scores of one of two labels."""
-    if len(known) != 2 or label not in known:
-        raise ValueError(
-            f"scores need an estimator of two classes, {label!r} one of them, got "
-            f"classes_ {known}"
-        )
-    position = known.index(label)
-    if response.ndim == 2:
-        return response[:, position]
-    return response if position == 1 else -response
-
-
-def _named(error: Exception, name: str) -> Exception:
-    """Make an error of the same type with the name of the estimator in front."""
-    message = f"{name}: {error}"
-    try:
-        return type(error)(message)
-    except Exception:  # a type whose constructor wants more than a message
-        return RuntimeError(f"{name}: {type(error).__name__}: {error}")
+    scores = np.full((len(response), len(labels)), unknown)
+    for k, label in enumerate(labels):
+        if label in known:
+            scores[:, k] = response[:, known.index(label)]
+    return scores

@@ -1,8 +1,8 @@
-"""A sample: what was read of each unit, and how its rows were drawn."""
+"""Sample: what was read of each unit, and how its rows were drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from skci.inference.design import Design
 from skci.inference.parameter import DEFAULT_RULE, CellMap
 from skci.measures.areas import Scores
 
-__all__ = ["Sample", "Subgroups", "Vocabulary"]
+__all__ = ["Sample", "Subgroups", "Vocabulary", "distinct_units"]
 
 
 @dataclass(frozen=True)
@@ -45,46 +45,40 @@ class Vocabulary:
         """What can be averaged over: targets, or labels of the one."""
         return self.targets if self.multilabel else self.labels
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Smallest type of the codes."""
+        two = len(self.labels) == 2 and not self.abstains
+        return np.dtype(bool) if two else np.min_scalar_type(len(self.labels))
+
     def union(self, other: Vocabulary) -> Vocabulary:
         """Vocabulary of the data of both."""
-        if self == other:
-            return self
         if self.targets != other.targets or self.abstains != other.abstains:
             raise ValueError(
                 "samples that are added must have the same targets and abstention, "
                 f"got {self} and {other}"
             )
-        known = {label for label in (*self.labels, *other.labels) if label is not None}
-        if len(known) > 2:
-            return replace(self, labels=tuple(sorted(known)))
-        for mine, theirs in ((self, other), (other, self)):
-            if None not in mine.labels and known == set(mine.labels):
-                # The one that knows both labels knows which is positive.
-                return mine if len(theirs.labels) <= 2 else self
-        return replace(self, labels=_padded(sorted(known)))
+        known = {*self.labels, *other.labels} - {None}
+        for vocabulary in (self, other):
+            # One that has both of two labels knows which of them is positive.
+            if len(known) == 2 and set(vocabulary.labels) == known:
+                return vocabulary
+        return replace(self, labels=(*[None] * (2 - len(known)), *sorted(known)))
 
-    def recoding(self, union: Vocabulary) -> Array:
-        """Code in the union for each code."""
-        labels = [*self.labels, *([object()] if self.abstains else [])]
-        places = {label: k for k, label in enumerate(union.labels)}
-        no_answer = len(union.labels) if union.abstains else 0
-        return np.array([places.get(label, no_answer) for label in labels])
-
-
-def _padded(labels: list[Any]) -> tuple[Any, ...]:
-    return (None, *labels) if len(labels) == 1 else tuple(labels)
+    def recode(self, codes: Array, union: Vocabulary) -> Array:
+        """Codes in a vocabulary that has all labels of this one."""
+        if self == union:
+            return codes
+        lookup = [
+            union.labels.index(x) if x in union.labels else 0 for x in self.labels
+        ]
+        recoded: Array = np.array([*lookup, len(union.labels)])[_as_index(codes)]
+        return recoded.astype(union.dtype)
 
 
 @dataclass(frozen=True, eq=False)
 class Subgroups:
-    """The subgroup of each unit.
-
-    Parameters
-    ----------
-    codes : int array of shape (m,)
-    names : tuple of tuples of (str, str)
-        For each subgroup the names of a column and of the subgroup in it.
-    """
+    """The subgroup of each unit, and for each subgroup its name in each column."""
 
     codes: Array
     names: tuple[tuple[tuple[str, str], ...], ...]
@@ -113,8 +107,6 @@ class Sample:
     numbers : mapping of str to array of shape (m,)
         Predicted numbers by rule.
     subgroups : Subgroups, optional
-    by_rows : bool
-        Whether each unit is a row.
     """
 
     design: Design
@@ -125,7 +117,6 @@ class Sample:
     truth: Array | None = None
     numbers: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
-    by_rows: bool = False
 
     @classmethod
     def from_matrix(cls, matrix: Array, rule: str = DEFAULT_RULE) -> Sample:
@@ -139,58 +130,44 @@ class Sample:
         """Names of all rules."""
         return list(dict.fromkeys([*self.labelled, *self.scores, *self.numbers]))
 
-    # ----------------------------------------------------------------------------------
-    # Cells of a rule
-    # ----------------------------------------------------------------------------------
-
-    def one_vs_rest(self, rule: str, code: int = 1, target: int = 0) -> CellMap:
-        """Map to the cells tp, fp, fn, tn of a label against the rest."""
-        truth, answers = (np.arange(n) == code for n in self._n_codes)
-        symbols = truth.astype(np.uint8), answers.astype(np.uint8)
-        symbols[1][len(truth) :] = 2
-        return CellMap(self.columns(rule, target), symbols, _ONE_VS_REST, 4)
-
-    def correctness(self, rule: str) -> CellMap:
-        """Map to the cells tp (correct) and fp (wrong)."""
-        cells = np.where(np.eye(*self._n_codes, dtype=bool), 0, 1)
-        return self._by_code(rule, cells, 4)
-
-    def label_pairs(self, rule: str) -> CellMap:
-        """Map to the pairs of true and predicted label."""
-        n, answers = self._n_codes
-        cells = np.arange(n)[:, np.newaxis] * n + np.arange(answers)
-        return self._by_code(rule, cells, n * n)
-
-    def rejection(self, rule: str) -> CellMap:
-        """Map to the cells fp (answered) and tp (no answer)."""
-        n, answers = self._n_codes
-        symbols = np.zeros(n, dtype=np.intp), (np.arange(answers) < n).astype(np.intp)
-        return CellMap(self.columns(rule), symbols, np.array([[0, 1]]), 4)
-
-    def _by_code(self, rule: str, cells: Array, size: int) -> CellMap:
-        """Map each pair of codes to a cell, and to none where there is no answer."""
-        n, answers = self._n_codes
-        cells[:, n:] = size
-        symbols = np.arange(n), np.arange(answers)
-        return CellMap(self.columns(rule), symbols, cells, size)
-
-    def columns(self, rule: str, target: int = 0) -> tuple[int, int]:
-        """Columns of the truth and of a rule."""
-        targets = len(self.vocabulary.targets)
-        return target, (1 + self.labelled.index(rule)) * targets + target
-
     @property
     def _n_codes(self) -> tuple[int, int]:
         """Number of codes of the truth and of a rule."""
         n = len(self.vocabulary.labels)
         return n, n + self.vocabulary.abstains
 
-    def indicators(self, rule: str) -> tuple[Array, Array]:
-        """Targets that are present and that are predicted, (m, targets)."""
-        targets = len(self.vocabulary.targets)
-        start = (1 + self.labelled.index(rule)) * targets
-        codes = self.codes.astype(bool)
-        return codes[:, :targets], codes[:, start : start + targets]
+    def columns(self, rule: str, target: int = 0) -> tuple[int, int]:
+        """Columns of the truth and of a rule."""
+        n_targets = len(self.vocabulary.targets)
+        return target, (1 + self.labelled.index(rule)) * n_targets + target
+
+    def one_vs_rest(self, rule: str, code: int = 1, target: int = 0) -> CellMap:
+        """Map to the cells tp, fp, fn, tn of a label against the rest."""
+        truth, answer = ((np.arange(n) == code).astype(int) for n in self._n_codes)
+        answer[len(truth) :] = 2
+        return CellMap(self.columns(rule, target), (truth, answer), _ONE_VS_REST, 4)
+
+    def correctness(self, rule: str) -> CellMap:
+        """Map to the cells tp (correct) and fp (wrong)."""
+        return self._pairs(rule, 1 - np.eye(*self._n_codes, dtype=int), 4)
+
+    def label_pairs(self, rule: str) -> CellMap:
+        """Map to the pairs of true and predicted label."""
+        n, n_answers = self._n_codes
+        cells = np.add.outer(np.arange(n) * n, np.arange(n_answers))
+        return self._pairs(rule, cells, n * n)
+
+    def _pairs(self, rule: str, cells: Array, size: int) -> CellMap:
+        """Map each pair of codes to a cell, and to none where there is no answer."""
+        cells[:, len(cells) :] = size
+        symbols = tuple(np.arange(n) for n in self._n_codes)
+        return CellMap(self.columns(rule), symbols, cells, size)
+
+    def rejection(self, rule: str) -> CellMap:
+        """Map to the cells fp (answered) and tp (no answer)."""
+        n, n_answers = self._n_codes
+        symbols = np.zeros(n, dtype=int), (np.arange(n_answers) < n).astype(int)
+        return CellMap(self.columns(rule), symbols, np.array([[0, 1]]), 4)
 
     def cells(self, cell_map: CellMap) -> Array:
         """Cell of each unit."""
@@ -199,6 +176,13 @@ class Sample:
         if cell_map.subgroup is not None:
             cells[~self.within(cell_map.subgroup)] = cell_map.size
         return cells
+
+    def indicators(self, rule: str) -> tuple[Array, Array]:
+        """Targets that are present and that are predicted, (m, targets)."""
+        truth, answer = self.columns(rule)
+        n_targets = len(self.vocabulary.targets)
+        codes = self.codes.astype(bool)
+        return codes[:, truth:n_targets], codes[:, answer : answer + n_targets]
 
     def within(self, subgroup: int | None) -> Array:
         """Which units are in a subgroup; all if it is None."""
@@ -218,60 +202,90 @@ class Sample:
             occurs[_as_index(self.codes[self.design.counts > 0, column])] = True
         return occurs[: len(self.vocabulary.labels)]
 
-    # ----------------------------------------------------------------------------------
-    # More rows
-    # ----------------------------------------------------------------------------------
-
     def __add__(self, other: Sample) -> Sample:
         if not isinstance(other, Sample):
             return NotImplemented
-        if self.rules != other.rules or self.by_rows != other.by_rows:
+        if self._kinds != other._kinds:
             raise ValueError(
-                f"samples that are added must be of the same rules, got {self.rules} "
-                f"and {other.rules}"
+                f"samples that are added must be of the same rules, got {self._kinds} "
+                f"and {other._kinds}"
             )
         vocabulary = self.vocabulary.union(other.vocabulary)
-        parts = (self, other)
-        codes = np.concatenate([part._recoded(vocabulary) for part in parts])
-        subgroups = _united([part.subgroups for part in parts])
-        if self.by_rows:
-            first, second = np.split(np.arange(len(codes)), [len(self.codes)])
-        else:
-            extra = [] if subgroups is None else [subgroups.codes]
-            rows, unit = distinct_rows(np.column_stack([codes, *extra]))
-            codes = rows[:, : codes.shape[1]].astype(codes.dtype)
-            if subgroups is not None:
-                subgroups = replace(subgroups, codes=rows[:, -1])
-            first, second = np.split(unit, [len(self.codes)])
+        several = len(vocabulary.labels) > 2
+        if self.scores and several and self.vocabulary != other.vocabulary:
+            raise ValueError(
+                "samples that are added must have the same labels for scores, got "
+                f"{self.vocabulary.labels} and {other.vocabulary.labels}; labels= of a "
+                "metric names those that do not occur"
+            )
+        codes = [s.vocabulary.recode(s.codes, vocabulary) for s in (self, other)]
+        lengths = [len(s.design.weights) for s in (self, other)]
+        subgroups = _stacked(self.subgroups, other.subgroups)
+        distinct, subgroups, unit = distinct_units(
+            np.concatenate(codes),
+            subgroups,
+            sum(lengths),
+            by_rows=bool(self.scores or self.numbers),
+        )
+        first, second = np.split(unit, lengths[:1])
         truth = None
         if self.truth is not None and other.truth is not None:
             truth = np.concatenate([self.truth, other.truth])
-        return Sample(
-            self.design.merged(other.design, first, second),
-            vocabulary,
-            codes,
-            self.labelled,
-            {
-                rule: Scores(np.concatenate([mine.values, other.scores[rule].values]))
-                for rule, mine in self.scores.items()
+        return replace(
+            self,
+            design=self.design.merged(other.design, first, second),
+            vocabulary=vocabulary,
+            codes=distinct,
+            scores={
+                rule: Scores(np.concatenate([scores.values, other.scores[rule].values]))
+                for rule, scores in self.scores.items()
             },
-            truth,
-            {
-                rule: np.concatenate([mine, other.numbers[rule]])
-                for rule, mine in self.numbers.items()
+            truth=truth,
+            numbers={
+                rule: np.concatenate([numbers, other.numbers[rule]])
+                for rule, numbers in self.numbers.items()
             },
-            subgroups,
-            self.by_rows,
+            subgroups=subgroups,
         )
 
-    def _recoded(self, vocabulary: Vocabulary) -> Array:
-        """Codes by another vocabulary, of which this one is a part."""
-        if vocabulary == self.vocabulary or vocabulary.multilabel:
-            return self.codes
-        recoding = self.vocabulary.recoding(vocabulary)
-        codes: Array = recoding[_as_index(self.codes)]
-        two = len(vocabulary.labels) == 2 and not vocabulary.abstains
-        return codes.astype(bool if two else np.min_scalar_type(int(recoding.max())))
+    @property
+    def _kinds(self) -> dict[str, list[str]]:
+        """The rules that each kind of data was read of."""
+        columns: dict[str, Iterable[str]]
+        columns = {"labels": self.labelled, "scores": self.scores}
+        columns["numbers"] = self.numbers
+        return {kind: list(rules) for kind, rules in columns.items() if rules}
+
+
+def distinct_units(
+    codes: Array, subgroups: Subgroups | None, n: int, by_rows: bool
+) -> tuple[Array, Subgroups | None, Array]:
+    """Unite n units of equal codes and subgroup, unless they are rows.
+
+    Returns the codes and subgroups of the united units, and which of them each is in.
+    """
+    if by_rows:
+        return codes, subgroups, np.arange(n)
+    if subgroups is None:
+        codes, unit = distinct_rows(codes)
+        return codes, None, unit
+    rows, unit = distinct_rows(np.column_stack([codes, subgroups.codes]))
+    subgroups = replace(subgroups, codes=rows[:, -1])
+    return rows[:, :-1].astype(codes.dtype), subgroups, unit
+
+
+def _stacked(first: Subgroups | None, second: Subgroups | None) -> Subgroups | None:
+    """Subgroups of the units of two samples, matched by their names."""
+    if first is None and second is None:
+        return None
+    if first is None or second is None:
+        raise ValueError("samples that are added must all have subgroups, or none")
+    names = tuple(sorted({*first.names, *second.names}))
+    codes = [
+        np.array([names.index(name) for name in subgroups.names])[subgroups.codes]
+        for subgroups in (first, second)
+    ]
+    return Subgroups(np.concatenate(codes), names)
 
 
 def _as_index(codes: Array) -> Array:
@@ -281,16 +295,3 @@ def _as_index(codes: Array) -> Array:
 _ONE_VS_REST = np.array([[3, 1, 4], [2, 0, 4]])
 """Cell by whether the label is true, and whether it is not predicted, is predicted, or
 there is no answer."""
-
-
-def _united(subgroups: Sequence[Subgroups | None]) -> Subgroups | None:
-    """Subgroups of the units of several samples, one after the other."""
-    known = [each for each in subgroups if each is not None]
-    if not known:
-        return None
-    if len(known) < len(subgroups):
-        raise ValueError("samples that are added must all have subgroups, or none")
-    names = tuple(sorted({name for each in known for name in each.names}))
-    places = {name: k for k, name in enumerate(names)}
-    codes = [np.array([places[n] for n in each.names])[each.codes] for each in known]
-    return Subgroups(np.concatenate(codes), names)

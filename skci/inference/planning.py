@@ -1,7 +1,7 @@
-"""How many rows make intervals of a joint estimate short, or its tests powerful.
+"""Sample sizes for the width of intervals and the power of tests.
 
-A plan is a joint estimate at the table that so many rows are expected to give: that of
-a pilot, or an assumed one, with every count multiplied.
+A plan is a joint estimate at the table expected of n rows: that of a pilot, or an
+assumed one, with every count multiplied.
 """
 
 from __future__ import annotations
@@ -16,46 +16,49 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from skci._arrays import Array
-from skci._validation import check_positive_number, join_names
-from skci.inference.design import Design
+from skci._validation import check_positive_number, check_probability, join_names
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
-from skci.measures.registry import Trait
 
 __all__ = ["power_at", "rows_for_power", "rows_for_width"]
 
-
-_MANY = 1e9
-"""Rows of which a blurring and added rows are nothing."""
+_ASYMPTOTIC = 1e9
+"""Rows at which blurring and pseudo-counts are negligible."""
 
 
 def rows_for_width(
     joint: JointEstimate, half_width: float | Mapping[str, float]
 ) -> int:
-    """Find the number of rows that makes intervals short enough.
+    """Find the least number of rows with intervals of at most some width.
 
     Parameters
     ----------
     joint : JointEstimate
         Of a pilot.
     half_width : float or mapping of str to float
-        Half of the length that they may have, of all or by metric.
+        Of all intervals, or by metric.
     """
     wanted = _by_metric(joint, half_width, "half_width")
     for k, value in wanted.items():
-        _check_half_width(value, joint.parameters[k].trait)
+        trait = joint.parameters[k].trait
+        low, high = trait.bounds
+        if check_positive_number(value, "half_width") >= (high - low) / 2:
+            raise ValueError(
+                f"half_width must be less than half of the range [{low:g}, {high:g}] "
+                f"of {trait.name}, got {value!r}"
+            )
     positions = list(wanted)
     widths = np.array(list(wanted.values()), dtype=float)
     _refuse(joint, [k for k in positions if joint.is_undefined[k]], "undefined")
-    crit, deviations = _one_row(joint)
+    crit, deviations = _per_row(joint)
     formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
-    # No rows are saved by cutting off intervals at the end of a range.
+    # Intervals cut off at the end of a range are not planned for.
     smoothed = [joint.parameters[k].interval_method.smooths for k in positions]
     fewest = max(
-        _ceil(np.where(smoothed, 0, formula)),
+        math.ceil(np.where(smoothed, 0, formula).max()),
         *(_fewest(joint, _tables(joint)[k]) for k in positions),
     )
-    start = max(_ceil(formula), fewest)
+    start = max(math.ceil(formula.max()), fewest)
     usable = _planned(joint, start).usable
     _refuse(
         joint,
@@ -76,7 +79,7 @@ def rows_for_power(
     null: float,
     difference: float | Mapping[str, float] | None = None,
 ) -> int:
-    """Find the number of rows with which each test has at least some power.
+    """Find the least number of rows with which each test has some power.
 
     Parameters
     ----------
@@ -84,21 +87,20 @@ def rows_for_power(
         Contrasts of a pilot.
     power : float
     null : float
-        Their value if there is no difference.
+        Value of the contrasts under the null hypothesis.
     difference : float or mapping of str to float, optional
-        The difference to be found, of all or by metric; that of the pilot if not given.
+        The difference to detect, of all or by metric; that of the pilot if not given.
     """
-    _check_power(power)
+    check_probability(power, "power")
     distances = _distances(joint, null, difference)
-    asked = np.isfinite(distances)
-    crit, deviations = _one_row(joint)
+    tested = np.isfinite(distances)
+    crit, deviations = _per_row(joint)
     reach = max(crit + float(ndtri(power)), 0.0)
-    formula = (reach * deviations[asked] / distances[asked]) ** 2
-    start = max(_ceil(formula), _fewest(joint))
-    linear = _linear(joint)
+    formula = (reach * deviations[tested] / distances[tested]) ** 2
+    start = max(math.ceil(formula.max()), _fewest(joint))
 
     def fits(n: int) -> bool:
-        return bool((_power(linear, n, distances)[asked] >= power).all())
+        return bool((_power(joint, n, distances)[tested] >= power).all())
 
     return _least(fits, start, start)
 
@@ -122,16 +124,19 @@ def power_at(
     array of shape (..., C)
         NaN for contrasts that no difference is given for.
     """
-    numbers = _check_n_samples(n_samples, _fewest(joint))
+    numbers, fewest = np.asarray(n_samples), _fewest(joint)
+    if numbers.dtype.kind not in "iuf" or not (numbers >= fewest).all():
+        raise ValueError(
+            f"n_samples must hold numbers of rows, at least {fewest}, got {n_samples!r}"
+        )
     distances = _distances(joint, null, difference)
-    linear = _linear(joint)
-    powers = [_power(linear, n, distances) for n in numbers.ravel().tolist()]
+    powers = [_power(joint, n, distances) for n in numbers.ravel().tolist()]
     return np.reshape(powers, (*numbers.shape, len(distances)))
 
 
-def _power(linear: JointEstimate, n: float, distances: Array) -> Array:
-    """Probability that an estimate so far from the null has an interval without it."""
-    planned = _planned(linear, n)
+def _power(joint: JointEstimate, n: float, distances: Array) -> Array:
+    """Probability that intervals of n rows exclude the null at some distances."""
+    planned = _planned(joint, n, linear=True)
     reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
     power: Array = ndtr((distances - reach) / planned.standard_errors)
     return power
@@ -140,55 +145,53 @@ def _power(linear: JointEstimate, n: float, distances: Array) -> Array:
 def _distances(
     joint: JointEstimate, null: float, difference: float | Mapping[str, float] | None
 ) -> Array:
-    """How far differences are from none, on the scale of their standard errors."""
+    """Distances of differences from the null, on the scale of their standard errors."""
     if difference is None:
         wanted = dict(enumerate(joint.estimates.tolist()))
     else:
         wanted = _by_metric(joint, difference, "difference")
         for k, value in wanted.items():
-            _check_difference(value, null, joint.parameters[k].trait)
+            low, high = joint.parameters[k].trait.bounds
+            inside = isinstance(value, Real) and low < float(value) < high
+            if not inside or value == null:
+                raise ValueError(
+                    f"difference must be a number between {low:g} and {high:g} other "
+                    f"than {null:g}, got {value!r}"
+                )
     _refuse(joint, [k for k in wanted if joint.is_undefined[k]], "undefined")
-    _, deviations = _one_row(joint)
+    _, deviations = _per_row(joint)
     _refuse(joint, [k for k in wanted if not deviations[k] > 0], "without variance")
     distances = np.full(len(joint.parameters), np.nan)
     for k, value in wanted.items():
-        own = joint.parameters[k]
+        parameter = joint.parameters[k]
         if value == null:
             raise ValueError(
-                f"difference must be given where the pilot shows none, as for {own}"
+                "difference must be given where the pilot shows none, as for "
+                f"{parameter}"
             )
-        link = own.trait.scale
-        there = abs(link.forward(value) - link.forward(null))
-        distances[k] = there / link.slope(own.estimate)
+        link = parameter.trait.scale
+        distance = abs(link.forward(value) - link.forward(null))
+        distances[k] = distance / link.slope(parameter.estimate)
     return distances
 
 
-# --------------------------------------------------------------------------------------
-# The plan
-# --------------------------------------------------------------------------------------
+def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstimate:
+    """Multiply all counts to n rows, which are taken for a population.
 
-
-def _planned(joint: JointEstimate, n: float) -> JointEstimate:
-    """Multiply all counts, so that there are n rows, and take them for a population."""
+    If linear, "delta" replaces methods that smooth, which it equals to first order.
+    """
     factor = n / joint.design.n_samples
     parameters = [_scaled(parameter, factor) for parameter in _tables(joint)]
-    return _estimated(joint, parameters, joint.design.times(factor))
-
-
-def _linear(joint: JointEstimate) -> JointEstimate:
-    """Give all estimates methods that use a standard error.
-
-    To first order the others reach as far as "delta".
-    """
-    parameters = [
-        replace(p, method="delta") if p.interval_method.smooths else p
-        for p in _tables(joint)
-    ]
-    return _estimated(joint, parameters, joint.design)
+    if linear:
+        parameters = [
+            replace(p, method="delta") if p.interval_method.smooths else p
+            for p in parameters
+        ]
+    options = joint.confidence_level, joint.simultaneous, joint.random_state
+    return JointEstimate.from_rows(parameters, joint.design.times(factor), *options)
 
 
 def _scaled(parameter: TableParameter, factor: float) -> TableParameter:
-    """Multiply the counts of a parameter and of its components."""
     components = tuple(_scaled(c, factor) for c in parameter.components)
     return replace(parameter, counts=parameter.counts * factor, components=components)
 
@@ -201,45 +204,26 @@ def _tables(joint: JointEstimate) -> list[TableParameter]:
     return parameters
 
 
-def _estimated(
-    joint: JointEstimate, parameters: Sequence[TableParameter], design: Design
-) -> JointEstimate:
-    """Estimate other parameters with the options of a joint estimate."""
-    return JointEstimate.from_rows(
-        parameters,
-        design,
-        joint.confidence_level,
-        joint.simultaneous,
-        joint.random_state,
-    )
+def _per_row(joint: JointEstimate) -> tuple[float, Array]:
+    """Asymptotic critical value, and standard deviations of one row's influence."""
+    asymptotic = _planned(joint, _ASYMPTOTIC, linear=True)
+    deviations = asymptotic.standard_errors * np.sqrt(_ASYMPTOTIC)
+    return float(asymptotic.critical_value), deviations
 
 
-def _one_row(joint: JointEstimate) -> tuple[float, Array]:
-    """Critical value, and the standard deviation of each estimate from one row.
-
-    The latter are the square roots of the sums of p L^2.
-    """
-    ideal = _planned(_linear(joint), _MANY)
-    return float(ideal.critical_value), ideal.standard_errors * np.sqrt(_MANY)
-
-
-def _fewest(joint: JointEstimate, own: TableParameter | None = None) -> int:
-    """Rows to start from: two in each sample, and enough to expect a trial."""
+def _fewest(joint: JointEstimate, parameter: TableParameter | None = None) -> int:
+    """Fewest rows of a plan: two in each sample, and one expected trial."""
     fewest = 2 * joint.design.n_strata
-    if own is None or own.trait.proportion is None:
+    if parameter is None or parameter.trait.proportion is None:
         return fewest
-    _, trials = own.trait.successes_and_trials(own.counts)
-    return max(fewest, _ceil(own.counts.sum() / trials))
-
-
-def _ceil(values: Any) -> int:
-    return math.ceil(np.max(values))
+    _, trials = parameter.trait.successes_and_trials(parameter.counts)
+    return max(fewest, math.ceil(parameter.counts.sum() / trials))
 
 
 def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:
     """Least number from `fewest` on that fits, as all after it do.
 
-    The search begins at `start` and takes longer and longer steps either way.
+    The search begins at `start`, with steps that double, and then bisects.
     """
     step = 1
     if fits(start):
@@ -256,60 +240,17 @@ def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:
     return n
 
 
-# --------------------------------------------------------------------------------------
-# Checks
-# --------------------------------------------------------------------------------------
-
-
 def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
-    """Values of the parameters by position, from one for all or some by metric."""
-    known = list(dict.fromkeys(own.key.title for own in joint.parameters))
+    """Values by position of the parameter, from one for all or some by metric."""
+    titles = [parameter.key.title for parameter in joint.parameters]
     if not isinstance(values, Mapping):
-        values = dict.fromkeys(known, values)
-    if not values or set(values) - set(known):
+        values = dict.fromkeys(titles, values)
+    if not values or set(values) - set(titles):
         raise ValueError(
-            f"{name} must be a number or a mapping of some of the metrics {known}, got "
-            f"{values!r}"
+            f"{name} must be a number or a mapping of some of the metrics "
+            f"{list(dict.fromkeys(titles))}, got {values!r}"
         )
-    return {
-        k: values[own.key.title]
-        for k, own in enumerate(joint.parameters)
-        if own.key.title in values
-    }
-
-
-def _check_half_width(value: Any, trait: Trait) -> None:
-    low, high = trait.bounds
-    if check_positive_number(value, "half_width") >= (high - low) / 2:
-        raise ValueError(
-            f"half_width must be less than half of the range [{low:g}, {high:g}] of "
-            f"{trait.name}, got {value!r}"
-        )
-
-
-def _check_difference(value: Any, null: float, trait: Trait) -> None:
-    low, high = trait.bounds
-    if not (isinstance(value, Real) and low < float(value) < high and value != null):
-        raise ValueError(
-            f"difference must be a number between {low:g} and {high:g} other than "
-            f"{null:g}, got {value!r}"
-        )
-
-
-def _check_power(value: Any) -> None:
-    if not (isinstance(value, Real) and 0 < float(value) < 1):
-        raise ValueError(
-            f"power must be a number between 0 and 1, both excluded, got {value!r}"
-        )
-
-
-def _check_n_samples(values: Any, fewest: int) -> Array:
-    numbers = np.asarray(values)
-    if numbers.dtype.kind not in "iuf" or not (numbers >= fewest).all():
-        raise ValueError(
-            f"n_samples must hold numbers of rows, at least {fewest}, got {values!r}"
-        )
-    return numbers
+    return {k: values[title] for k, title in enumerate(titles) if title in values}
 
 
 def _refuse(joint: JointEstimate, positions: Sequence[int], fault: str) -> None:
