@@ -272,26 +272,29 @@ class RowSampling(Sampling):
         n its effective sample size, and contrasts with coefficients L gain
         :math:`L D L^T`.
         """
-        size = len(self.parameters)
+        blurs = [p.interval_method.blurs for p in self.parameters]
+        blurred = np.flatnonzero(self.is_linear & blurs).tolist()
+        total = np.zeros((len(self.parameters),) * 2)
+        if not any(self.parameters[k].components for k in blurred):
+            deviations = self.select(blurred)._blurring_deviations(z)
+            total[blurred, blurred] = deviations**2
+            return total
         bases: dict[int, TableParameter] = {}
-        column: dict[int, int] = {}
-        rows, columns, slopes = [], [], []
-        for k, parameter in enumerate(self.parameters):
-            if not (self.is_linear[k] and parameter.interval_method.blurs):
-                continue
-            for base, slope in _bases(parameter):
-                bases.setdefault(id(base), replace(base, method=parameter.method))
-                column.setdefault(id(base), len(column))
-                rows.append(k)
-                columns.append(column[id(base)])
-                slopes.append(slope)
-        if not bases:
-            return np.zeros((size, size))
+        terms: list[tuple[int, int, float]] = []
+        for k in blurred:
+            for base, slope in _bases(self.parameters[k]):
+                method = self.parameters[k].method
+                bases.setdefault(id(base), replace(base, method=method))
+                terms.append((k, id(base), slope))
+        column = {base: position for position, base in enumerate(bases)}
+        rows, columns, slopes = zip(
+            *((k, column[b], s) for k, b, s in terms), strict=True
+        )
         perturbed = RowSampling(tuple(bases.values()), self.design)
-        deviations = perturbed._blurring_deviations(z)[columns]
-        shape = size, len(bases)
-        noise = sparse.csr_array((slopes * deviations, (rows, columns)), shape=shape)
-        total: Array = (noise @ noise.T).toarray()
+        noise = np.array(slopes) * perturbed._blurring_deviations(z)[list(columns)]
+        shape = len(total), len(bases)
+        jacobian = sparse.csr_array((noise, (rows, columns)), shape=shape)
+        total += jacobian @ jacobian.T
         return total
 
     def _blurring_deviations(self, z: float) -> Array:
