@@ -352,6 +352,8 @@ class JointEstimate:
     def limits_at_normal_quantile(self, positions: Array, q: float, z: float) -> Array:
         """Limits for a normal quantile, translated to t for finite df."""
         df = self.sampling.degrees_of_freedom[positions]
+        if np.isinf(df).all():
+            return self.limits_at(positions, q, z)
         limits = np.empty((len(positions), 2))
         for each in np.unique(df):
             rows = np.flatnonzero(df == each)
@@ -378,8 +380,8 @@ class JointEstimate:
             rows = [row for row, other in enumerate(methods) if other is method]
             tasks = [self._task(positions[row]) for row in rows]
             limits[rows] = method.limits(tasks, crit, z)
-        extension = np.array([parameter.extension for parameter in parameters])
-        if extension.any():
+        if any(any(parameter.extension) for parameter in parameters):
+            extension = np.array([parameter.extension for parameter in parameters])
             bounds = np.array([parameter.trait.bounds for parameter in parameters])
             limits = limits + extension * [-1, 1]
             limits = np.clip(limits, bounds[:, :1], bounds[:, 1:])

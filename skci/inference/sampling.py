@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -231,21 +231,19 @@ class RowSampling(Sampling):
 
     @cached_property
     def is_estimable(self) -> Array:
-        return np.array(list(self._estimable()), dtype=bool)
+        estimable = np.array([self._is_estimable(p) for p in self.parameters])
+        if self.design.clusters is None:
+            return estimable
+        several: Array = estimable & (self.effective_n_clusters.round() > 1)
+        return several
 
-    def _estimable(self) -> Iterator[bool]:
-        clustered = self.design.clusters is not None
-        for parameter, n_clusters in zip(
-            self.parameters, self.effective_n_clusters, strict=True
-        ):
-            enough = self.design.shows_variance
-            if not parameter.sees_all:
-                several = self._n_units(parameter) > 1
-                enough = several and self._components_vary(parameter)
-            if clustered:
-                yield enough and round(n_clusters) > 1
-            else:
-                yield enough or parameter.interval_method.smooths
+    def _is_estimable(self, parameter: TableParameter) -> bool:
+        """Whether there are several units, for each component of a contrast."""
+        if self.design.clusters is None and parameter.interval_method.smooths:
+            return True
+        if parameter.sees_all:
+            return self.design.shows_variance
+        return self._n_units(parameter) > 1 and self._components_vary(parameter)
 
     def _components_vary(self, parameter: TableParameter) -> bool:
         """Whether each component on some of the rows has a variance.
