@@ -12,7 +12,7 @@ from skci import JointEvaluator
 
 
 def main() -> None:
-    """Fit three classifiers and report on rows that they have not seen."""
+    """Fit three classifiers and report on held-out rows."""
     digits = load_digits()
     X_train, X_test, y_train, y_test = train_test_split(
         digits.data, digits.target == 8, test_size=0.8, random_state=0
