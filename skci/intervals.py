@@ -34,50 +34,40 @@ def joint_intervals(
     method: str = "delta",
     random_state: Any = None,
 ) -> JointReport:
-    r"""Report estimates of any origin by joint confidence intervals.
+    r"""Joint confidence intervals of estimates with a given covariance.
 
-    For estimates that are jointly normal, from another program, a bootstrap or a fitted
-    model: the intervals :math:`\hat\theta_k \pm q \sqrt{V_{kk}}` all cover at once, q
-    the two-sided critical value of the normal distribution, or of the multivariate t,
-    with the correlation of V.
+    For jointly normal estimates of any origin, such as a bootstrap or a fitted model,
+    the intervals :math:`\hat\theta_k \pm q \sqrt{V_{kk}}` cover at once [1]_, q the
+    two-sided critical value of the normal or multivariate t distribution with the
+    correlation of V.
 
     Parameters
     ----------
     estimates : sequence of K floats, or mapping of str or (str, str) to float
-        The estimates; the keys of a mapping name the parameters, or the rule and the
-        metric of each.
+        The estimates; the keys of a mapping are their `names`.
     covariance : array-like of shape (K, K)
         Their covariance matrix V, of any rank.
     df : float, optional
         Degrees of freedom of the variances, at least 1; infinite if not given.
     names : sequence of K str or (str, str), optional
-        Names of the parameters, for a sequence of estimates; "1", "2", ... if not
-        given.
+        Names of the rules, or of the rule and the metric; "1", "2", ... if not given.
     bounds : (float, float) or sequence of K of them, optional
         Range of the parameters; unlimited if not given.
-    confidence_level : float, default=0.95
-        Probability that all intervals cover at once, between 0 and 1.
     method : {"delta", "logit"}, default="delta"
-        Whether intervals are symmetric around the estimate, or on the logit scale, for
-        parameters in (0, 1).
-    random_state : int, Generator, RandomState or None
-        Seed of the quasi-random points behind the critical value.
+        Intervals symmetric around the estimate, or on the logit scale for parameters
+        in (0, 1).
+    confidence_level, random_state
+        See :func:`joint_report`.
 
     Returns
     -------
     JointReport
-        Labelled ``rule`` and ``metric``; a single name is that of the rule. Rules on
-        the same metric can be compared, and any estimates combined by
-        :meth:`JointReport.contrasts`.
+        Labelled ``rule`` and ``metric``.
 
     Raises
     ------
     ValueError, TypeError
         If a parameter is not as described.
-
-    See Also
-    --------
-    critical_value : The critical value alone.
 
     References
     ----------
@@ -101,22 +91,19 @@ def joint_intervals(
     """
     values, keys = _check_estimates(estimates, names)
     matrix = _check_covariance(covariance, len(values))
-    degrees = _check_df(df)
+    df = _check_df(df)
     method = check_method(method)
     ranges = _check_bounds(bounds, values, keys)
     traits = [Trait(key.title, bounds=b) for key, b in zip(keys, ranges, strict=True)]
     for trait in traits:
         check_serves(method, trait, table=False)
-    level = check_confidence_level(confidence_level)
-    joint = JointEstimate.from_moments(
-        values, matrix, degrees, keys, traits, method, level, True,
-        fixed_seed(random_state),
-    )  # fmt: skip
-    return JointReport(joint)
+    options = check_confidence_level(confidence_level), True, fixed_seed(random_state)
+    return JointReport(
+        JointEstimate.from_moments(values, matrix, df, keys, traits, method, *options)
+    )
 
 
 def _check_estimates(estimates: Any, names: Any) -> tuple[list[float], list[Key]]:
-    """Check estimates and their names."""
     if isinstance(estimates, Mapping):
         if names is not None:
             raise ValueError(
@@ -148,7 +135,6 @@ def _check_estimates(estimates: Any, names: Any) -> tuple[list[float], list[Key]
 
 
 def _key(name: Any) -> Key:
-    """Name a parameter by a rule, or by a rule and a metric."""
     if isinstance(name, tuple):
         if len(name) != 2:
             raise ValueError(
@@ -159,7 +145,6 @@ def _key(name: Any) -> Key:
 
 
 def _check_covariance(covariance: Any, size: int) -> Array:
-    """Check a covariance matrix."""
     must = "covariance must be"
     try:
         matrix = np.asarray(covariance, dtype=float)
@@ -195,7 +180,6 @@ def _check_df(df: Any) -> float:
 def _check_bounds(
     bounds: Any, values: Sequence[float], keys: Sequence[Key]
 ) -> list[tuple[float, float]]:
-    """Check the ranges of the parameters, and that the estimates are within."""
     if bounds is None:
         bounds = (-np.inf, np.inf)
     try:
@@ -205,7 +189,8 @@ def _check_bounds(
             "bounds must be a pair (low, high), or one for each of "
             f"{len(values)} estimates, got {bounds!r}"
         ) from error
-    for value, key, (low, high) in zip(values, keys, ranges.tolist(), strict=True):
+    pairs = [(low, high) for low, high in ranges.tolist()]
+    for value, key, (low, high) in zip(values, keys, pairs, strict=True):
         if not low < high:
             raise ValueError(f"bounds must be (low, high), got {(low, high)}")
         if not low <= value <= high:
@@ -213,4 +198,4 @@ def _check_bounds(
                 f"bounds must hold the estimates, got {value:g} of {key} outside of "
                 f"[{low:g}, {high:g}]"
             )
-    return [(low, high) for low, high in ranges.tolist()]
+    return pairs
