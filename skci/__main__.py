@@ -24,14 +24,10 @@ def main() -> None:
     }
     for estimator in estimators.values():
         estimator.fit(X_train, y_train)
-    report = JointEvaluator(estimators, metrics=["accuracy", "f0.5", "mcc"]).evaluate(
-        X_test, y_test
-    )
+    evaluator = JointEvaluator(estimators, metrics=["accuracy", "f0.5", "mcc"])
+    report = evaluator.evaluate(X_test, y_test)
     print(f"Which of {len(y_test)} handwritten digits are an 8? Three classifiers")
-    print(f"learned it from {len(y_train)} others.")
-    print()
-    print(report)
-    print()
+    print(f"learned it from {len(y_train)} others.\n\n{report}\n")
     print("With 95% confidence, all at once:")
     for finding in report.findings():
         print("-", finding)

@@ -30,15 +30,6 @@ class ClassificationReport(Report):
 
     Indexed by the class (or "accuracy", "macro avg", ...) and the metric, and laid out
     as in scikit-learn. Returned by :func:`skci.classification_report_ci`.
-
-    Examples
-    --------
-    >>> from skci import classification_report_ci
-    >>> y = ["ant", "bee", "cat"] * 40
-    >>> predicted = ["ant", "bee", "bee", "ant", "bee", "cat"] * 20
-    >>> report = classification_report_ci(y, predicted)
-    >>> report["bee", "precision"].n_samples
-    120
     """
 
     def __init__(self, joint: JointEstimate, support: dict[str, float]) -> None:

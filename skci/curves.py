@@ -85,9 +85,9 @@ def threshold_report(
         random_state=random_state,
     )
     metric_set.must_read_labels()
-    values = _check_thresholds(thresholds)
+    thresholds = _check_thresholds(thresholds)
     scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
-    return metric_set.report(_at_thresholds(scored, values))
+    return metric_set.report(_at_thresholds(scored, thresholds))
 
 
 def roc_report(
@@ -121,7 +121,7 @@ def roc_report(
         given, up to 20 scores, rounded to six digits, that divide the curve evenly;
         all give different points, and none makes all rows positive.
     method : str, default="score"
-        Interval method. The coverage of "score" is close to nominal in small samples.
+        Interval method; the coverage of "score" is close to nominal in small samples.
     confidence_level, pos_label, sample_weight, groups, random_state
         See :func:`joint_report`.
 
@@ -143,7 +143,6 @@ def roc_report(
 
     See Also
     --------
-    precision_recall_report : The precision-recall curve.
     threshold_report : Any measures at thresholds.
     RocAucCI : The area under the curve.
 
@@ -333,15 +332,6 @@ class CurveReport(JointReport):
     Returned by :func:`skci.roc_report` and :func:`skci.precision_recall_report`. The
     intervals at a threshold are the sides of a rectangle; all rectangles cover at once.
     A :class:`JointReport` otherwise, whose rules are the thresholds in six digits.
-
-    Examples
-    --------
-    >>> from skci import roc_report
-    >>> y = [0] * 40 + [1] * 40
-    >>> scores = [0.2] * 30 + [0.6] * 20 + [0.9] * 30
-    >>> report = roc_report(y, scores, thresholds=[0.5, 0.7])
-    >>> report["0.7", "recall"]
-    recall = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
     """
 
     _display = ConfidenceBandDisplay

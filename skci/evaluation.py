@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from skci._validation import check_estimators, named_pairs
@@ -15,6 +16,7 @@ from skci.reports.joint import JointReport
 __all__ = ["JointEvaluator", "confusion_matrix_report", "joint_report"]
 
 
+@dataclass(eq=False, repr=False)
 class JointEvaluator:
     """Evaluate fitted classifiers on held-out data by joint confidence intervals.
 
@@ -30,10 +32,6 @@ class JointEvaluator:
         Number of estimators that predict in parallel, as in joblib.
     verbose : int, default=0
         Above 0, a line is printed when an estimator has predicted.
-
-    See Also
-    --------
-    joint_report : The same from predictions.
 
     Examples
     --------
@@ -54,28 +52,16 @@ class JointEvaluator:
     On f0.5, no rule is shown to differ from another.
     """
 
-    def __init__(
-        self,
-        estimators: Any,
-        metrics: Any,
-        *,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-        pos_label: Any = None,
-        abstain: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.metrics = metrics
-        self.confidence_level = confidence_level
-        self.method = method
-        self.pos_label = pos_label
-        self.abstain = abstain
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    estimators: Any
+    metrics: Any
+    _: KW_ONLY
+    confidence_level: float = 0.95
+    method: str | None = None
+    pos_label: Any = None
+    abstain: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Any = None
 
     def __repr__(self) -> str:
         try:
@@ -168,6 +154,8 @@ def joint_report(
 ) -> JointReport:
     """Report measures of several rules on the same rows by joint intervals.
 
+    For fitted estimators see :class:`JointEvaluator`.
+
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
@@ -217,10 +205,6 @@ def joint_report(
     -----
     UndefinedMetricWarning
         If a measure is undefined for a rule. The other intervals stay jointly valid.
-
-    See Also
-    --------
-    JointEvaluator : The same from fitted estimators.
 
     Examples
     --------

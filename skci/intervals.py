@@ -111,10 +111,7 @@ def _check_estimates(estimates: Any, names: Any) -> tuple[list[float], list[Key]
                 f"names, got {names!r}"
             )
         estimates, names = list(estimates.values()), list(estimates)
-    try:
-        values = np.asarray(estimates, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"estimates must hold numbers, got {estimates!r}") from error
+    values = _as_floats(estimates, "estimates must hold numbers")
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
         raise ValueError(
             "estimates must be a sequence of at least one finite number, got "
@@ -134,22 +131,25 @@ def _check_estimates(estimates: Any, names: Any) -> tuple[list[float], list[Key]
     return values.tolist(), keys
 
 
+def _as_floats(values: Any, must: str) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{must}, got {values!r}") from error
+
+
 def _key(name: Any) -> Key:
-    if isinstance(name, tuple):
-        if len(name) != 2:
-            raise ValueError(
-                f"names must be of a rule, or of a rule and a metric, got {name!r}"
-            )
-        return Key(str(name[1]), str(name[0]))
-    return Key("estimate", str(name))
+    names = name if isinstance(name, tuple) else (name, "estimate")
+    if len(names) != 2:
+        raise ValueError(
+            f"names must be of a rule, or of a rule and a metric, got {name!r}"
+        )
+    return Key(str(names[1]), str(names[0]))
 
 
 def _check_covariance(covariance: Any, size: int) -> Array:
     must = "covariance must be"
-    try:
-        matrix = np.asarray(covariance, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{must} a matrix of numbers, got {covariance!r}") from error
+    matrix = _as_floats(covariance, f"{must} a matrix of numbers")
     if matrix.shape != (size, size):
         raise ValueError(
             f"{must} of shape {(size, size)}, as there are {size} estimates, got shape "

@@ -150,10 +150,6 @@ class Report(TabularReport):
         warn_of_intervals(self._joint, range(len(self)))
         return limits
 
-    # ----------------------------------------------------------------------------------
-    # Renderings
-    # ----------------------------------------------------------------------------------
-
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the report column by column.
 
@@ -203,11 +199,6 @@ class Report(TabularReport):
         Returns
         -------
         ConfidenceIntervalDisplay or ConfidenceBandDisplay
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         return self._display(**self._drawing()).plot(**kwargs)
 

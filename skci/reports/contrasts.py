@@ -21,13 +21,7 @@ from skci.reports.base import Report
 from skci.reports.estimate import decimals, format_interval
 from skci.reports.rendering import TabularReport
 
-__all__ = [
-    "BestReport",
-    "ContrastReport",
-    "ReportWithContrasts",
-    "SeparatedPairs",
-    "sentences",
-]
+__all__ = ["BestReport", "ContrastReport", "ReportWithContrasts", "sentences"]
 
 SeparatedPairs = dict[str, list[tuple[str, str]]]
 """By panel, pairs of a worse rule and a better one, sorted by the worse rule."""
@@ -90,17 +84,6 @@ class ContrastReport(ReportWithContrasts):
 
     Returned by :meth:`JointReport.differences`, :meth:`JointReport.gaps` and
     :meth:`JointReport.contrasts`.
-
-    Examples
-    --------
-    >>> from skci import joint_report
-    >>> y = [0] * 50 + [1] * 50
-    >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
-    >>> report = joint_report(y, rules, metrics=["accuracy", "f1"]).differences()
-    >>> report["f1", "A", "B"]
-    f1 of A - B = -0.01 [-0.13, 0.11], joint 95% interval (blurred, n = 100)
-    >>> report.pvalues.shape
-    (2,)
     """
 
     def __init__(
@@ -145,13 +128,6 @@ class ContrastReport(ReportWithContrasts):
         Returns
         -------
         ContrastReport
-
-        Raises
-        ------
-        KeyError
-            If there is no such label.
-        ValueError
-            If nothing is kept.
         """
         positions = set(range(len(self)))
         for kind, wanted in kept.items():
@@ -162,10 +138,6 @@ class ContrastReport(ReportWithContrasts):
         if not positions:
             raise ValueError(f"select must keep a contrast, got {kept}")
         return self._with(self._joint.select(sorted(positions)))
-
-    # ----------------------------------------------------------------------------------
-    # Planning
-    # ----------------------------------------------------------------------------------
 
     def sample_size(
         self,
@@ -201,8 +173,7 @@ class ContrastReport(ReportWithContrasts):
 
         Notes
         -----
-        For a two-sided test at the level of the report, the variance of the pilot, and
-        a true difference d,
+        For two-sided tests, the variance of the pilot and a true difference d,
 
         .. math:: n = \left(\frac{q + z_{power}}{d}\right)^2 \sum_i p_i L_i^2
 
@@ -222,8 +193,6 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot = joint_report(y, rules, metrics=["accuracy", "f1"]).differences()
         >>> pilot.sample_size(power=0.8, difference=0.05)
         488
-        >>> pilot.individual().sample_size(power=0.8, difference={"accuracy": 0.05})
-        429
         """
         if power is not None and half_width is None:
             return rows_for_power(self._joint, power, self._null, difference)
@@ -255,11 +224,6 @@ class ContrastReport(ReportWithContrasts):
             For each number of rows, the probability that the interval of each contrast
             excludes no difference; NaN where `difference` has no entry.
 
-        Raises
-        ------
-        ValueError
-            As :meth:`sample_size`.
-
         Examples
         --------
         >>> from skci import joint_report
@@ -270,10 +234,6 @@ class ContrastReport(ReportWithContrasts):
         array([0.02, 0.26, 0.76, 0.99])
         """
         return power_at(self._joint, n_samples, self._null, difference)
-
-    # ----------------------------------------------------------------------------------
-    # Findings
-    # ----------------------------------------------------------------------------------
 
     def findings(self) -> list[str]:
         """Say in words which contrasts differ from the null, all at once.
@@ -325,10 +285,6 @@ class ContrastReport(ReportWithContrasts):
         for pairs in separated.values():
             pairs.sort(key=lambda pair: order.index(pair[0]))
         return separated
-
-    # ----------------------------------------------------------------------------------
-    # Renderings
-    # ----------------------------------------------------------------------------------
 
     def _more_columns(self) -> dict[str, list[Any]]:
         return {"pvalue": self.pvalues.tolist(), **self._design_effect_column()}
@@ -416,13 +372,7 @@ class BestReport(TabularReport):
         return [self.compared[k] for k in np.flatnonzero(may_be_best)]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the report column by column.
-
-        Returns
-        -------
-        dict of str to list
-            Columns ``rule``, ``estimate``, ``low``, ``high``, ``may_be_best``.
-        """
+        """Return columns ``rule``, ``estimate``, ``low``, ``high``, ``may_be_best``."""
         low, high = self.intervals.T
         return {
             **self._labels,

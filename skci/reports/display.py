@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from abc import ABC
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ class _Display(ABC):
             ax.legend(handles=handles)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConfidenceIntervalDisplay(_Display):
     """Intervals of several rules, a panel for each metric.
 
@@ -76,34 +78,15 @@ class ConfidenceIntervalDisplay(_Display):
     axes_ : array of matplotlib Axes
         One for each metric, after :meth:`plot`.
     figure_ : matplotlib Figure
-
-    Examples
-    --------
-    >>> from skci import confusion_matrix_report
-    >>> report = confusion_matrix_report([[50, 10], [15, 25]], metrics=["f1", "mcc"])
-    >>> display = report.plot()
-    >>> len(display.axes_)
-    2
     """
 
-    def __init__(
-        self,
-        *,
-        rules: Sequence[str],
-        metrics: Sequence[str],
-        estimates: Array,
-        intervals: Array,
-        individual_intervals: Array,
-        confidence_level: float,
-        reference: float | None = None,
-    ) -> None:
-        self.rules = rules
-        self.metrics = metrics
-        self.estimates = estimates
-        self.intervals = intervals
-        self.individual_intervals = individual_intervals
-        self.confidence_level = confidence_level
-        self.reference = reference
+    rules: Sequence[str]
+    metrics: Sequence[str]
+    estimates: Array
+    intervals: Array
+    individual_intervals: Array
+    confidence_level: float
+    reference: float | None = None
 
     def plot(self, *, axes: Any = None) -> ConfidenceIntervalDisplay:
         """Draw the panels.
@@ -116,12 +99,9 @@ class ConfidenceIntervalDisplay(_Display):
         Returns
         -------
         ConfidenceIntervalDisplay
-            Itself, with ``axes_`` and ``figure_``.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If `axes` are not as many as the metrics.
         """
@@ -205,6 +185,7 @@ def _wrapped(name: str) -> str:
     return textwrap.fill(name, _MAX_LABEL) or name
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConfidenceBandDisplay(_Display):
     """A curve with its confidence band.
 
@@ -235,34 +216,15 @@ class ConfidenceBandDisplay(_Display):
     ax_ : matplotlib Axes
         After :meth:`plot`.
     figure_ : matplotlib Figure
-
-    Examples
-    --------
-    >>> from skci import roc_report
-    >>> y = [0] * 40 + [1] * 40
-    >>> report = roc_report(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    >>> report.plot().ax_.get_xlabel()
-    'false positive rate'
     """
 
-    def __init__(
-        self,
-        *,
-        metrics: Sequence[str],
-        thresholds: Array,
-        points: Array,
-        intervals: Array,
-        confidence_level: float,
-        simultaneous: bool = True,
-        ends: Array | None = None,
-    ) -> None:
-        self.metrics = metrics
-        self.thresholds = thresholds
-        self.points = points
-        self.intervals = intervals
-        self.confidence_level = confidence_level
-        self.simultaneous = simultaneous
-        self.ends = ends
+    metrics: Sequence[str]
+    thresholds: Array
+    points: Array
+    intervals: Array
+    confidence_level: float
+    simultaneous: bool = True
+    ends: Array | None = None
 
     def plot(self, *, ax: Any = None) -> ConfidenceBandDisplay:
         """Draw the curve and the band.
@@ -275,12 +237,6 @@ class ConfidenceBandDisplay(_Display):
         Returns
         -------
         ConfidenceBandDisplay
-            Itself, with ``ax_`` and ``figure_``.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
         new_figure = ax is None
         ax = self._subplots(figsize=(4.4, 4.8)) if new_figure else ax

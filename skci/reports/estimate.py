@@ -47,14 +47,12 @@ class MetricEstimate(float):
     Attributes
     ----------
     low, high : float
-        Limits of the confidence interval.
     standard_error : float
         Estimated standard deviation of the sampling distribution, whatever the level
         and the method: it leaves out the blurring of a "blurred" interval.
     confidence_level : float
         Coverage probability of the interval, between 0 and 1.
     method : str
-        Interval method.
     n_samples : int or None
         Number of rows, in a subgroup or of a rule that abstains those that count;
         None where the estimate was given.
@@ -67,11 +65,9 @@ class MetricEstimate(float):
 
     Warns
     -----
-    DegenerateVarianceWarning
-        When the interval or the standard error is accessed and the data leave no
-        usable variance.
-    SmallSampleWarning
-        When the interval is accessed and the sample is too small for its method.
+    DegenerateVarianceWarning, SmallSampleWarning
+        When the interval is accessed and the data leave no usable variance, or the
+        sample is too small for its method.
 
     Examples
     --------
@@ -79,8 +75,6 @@ class MetricEstimate(float):
     >>> score = AccuracyCI(method="wilson")([0] * 50 + [1] * 50, [0] * 40 + [1] * 60)
     >>> score
     accuracy = 0.900 [0.826, 0.945], 95% interval (wilson, n = 100)
-    >>> f"{score:.2f}", score > 0.85
-    ('0.90', True)
     >>> score.confidence_interval(0.99)
     ConfidenceInterval(low=0.7962..., high=0.9539...)
     """
@@ -162,11 +156,6 @@ class MetricEstimate(float):
         -------
         ConfidenceInterval
             Named tuple ``(low, high)``.
-
-        Raises
-        ------
-        ValueError
-            If `confidence_level` is not between 0 and 1.
         """
         joint = self._joint
         if confidence_level is not None:
@@ -268,11 +257,6 @@ def decimals(intervals: Any, null: float | None = None) -> int:
     distances = [] if null is None else np.abs(limits[limits != null] - null)
     nearest = min(distances, default=1.0)
     return int(np.clip(np.ceil(-np.log10(2 * nearest)), least, least + 3))
-
-
-# --------------------------------------------------------------------------------------
-# Warnings
-# --------------------------------------------------------------------------------------
 
 
 def warn_of_undefined(joint: JointEstimate) -> None:

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import (
-    as_name,
-    check_choice,
-    check_known,
-    check_names,
-    join_names,
-)
+from skci._validation import as_name, check_choice, check_known, check_names, join_names
 from skci.inference.contrasts import Contrast, against, contrast_estimate, pairs
 from skci.inference.intervals.methods import check_method
 from skci.inference.parameter import Key
@@ -42,10 +36,8 @@ class JointReport(ReportWithContrasts):
 
     Warns
     -----
-    DegenerateVarianceWarning, SmallSampleWarning
-        When the intervals are accessed, as for :class:`skci.MetricEstimate`.
-    CriticalValueWarning
-        If the critical value misses its accuracy.
+    DegenerateVarianceWarning, SmallSampleWarning, CriticalValueWarning
+        When the intervals are accessed; see :mod:`skci.exceptions`.
 
     Examples
     --------
@@ -86,10 +78,8 @@ class JointReport(ReportWithContrasts):
 
         Raises
         ------
-        KeyError
-            If there is no such rule, metric or subgroup.
-        ValueError
-            If no rule or no metric is kept.
+        KeyError, ValueError
+            If there is no such name, or none is kept.
         """
         labels = self._labels
         kept = {
@@ -99,9 +89,8 @@ class JointReport(ReportWithContrasts):
         columns = [column for column in labels if column not in kept]
         for column, names in subgroups.items():
             check_known(column, columns, "subgroup")
-            kept[column] = check_names(
-                names, list(dict.fromkeys(labels[column])), column
-            )
+            known = list(dict.fromkeys(labels[column]))
+            kept[column] = check_names(names, known, column)
         positions = [
             k
             for k, parameter in enumerate(self._joint.parameters)
@@ -117,10 +106,6 @@ class JointReport(ReportWithContrasts):
             **self._design_effect_column(),
             "method": self._methods,
         }
-
-    # ----------------------------------------------------------------------------------
-    # Comparisons
-    # ----------------------------------------------------------------------------------
 
     def findings(self, by: str = "intervals") -> list[str]:
         """Say in words which rules are worse than which others.
@@ -152,11 +137,10 @@ class JointReport(ReportWithContrasts):
         findings = []
         for panel, positions in self._panels(self.metrics).items():
             findings += sentences(panel, separated.get(panel, []))
-            undefined = self._names(
-                [k for k in positions if self._joint.is_undefined[k]]
-            )
+            undefined = [k for k in positions if self._joint.is_undefined[k]]
             if undefined:
-                findings.append(f"{panel} is undefined for {join_names(undefined)}.")
+                names = join_names(self._names(undefined))
+                findings.append(f"{panel} is undefined for {names}.")
         return self._qualified(findings)
 
     def _separated_pairs(self) -> SeparatedPairs:
@@ -214,10 +198,9 @@ class JointReport(ReportWithContrasts):
 
         Raises
         ------
-        KeyError
-            If there is no such rule or metric.
-        ValueError
-            If there is nothing to compare, or an option is not one of its values.
+        KeyError, ValueError
+            If there is no such rule or metric, there is nothing to compare, or an
+            option is not one of its values.
 
         Notes
         -----
@@ -277,10 +260,8 @@ class JointReport(ReportWithContrasts):
 
         Raises
         ------
-        KeyError
-            If there is no such subgroup or metric.
-        ValueError
-            If the report has no subgroups, or an option is not one of its values.
+        KeyError, ValueError
+            As :meth:`differences`; also if the report has no subgroups.
 
         Examples
         --------
@@ -334,15 +315,9 @@ class JointReport(ReportWithContrasts):
                 f"{list(self)}"
             )
         simultaneous = self._joint.simultaneous and adjust != "none"
-        joint = contrast_estimate(
-            self._joint,
-            contrasts,
-            ratio=ratio,
-            method=method,
-            simultaneous=simultaneous,
-        )
+        options: Any = {"method": method, "simultaneous": simultaneous}
         return ContrastReport(
-            joint,
+            contrast_estimate(self._joint, contrasts, ratio=ratio, **options),
             null=1.0 if ratio else 0.0,
             stepwise=simultaneous and adjust == "step-down",
             subject=f"confidence intervals of {scale}s",
@@ -351,10 +326,7 @@ class JointReport(ReportWithContrasts):
     def _blocks(
         self, factor: str, metrics: Sequence[str]
     ) -> list[tuple[Key, list[int]]]:
-        """Positions of estimates that differ in one factor only, by their common key.
-
-        In the order of `metrics`.
-        """
+        """Keys without a factor, and positions of the estimates that share each."""
         blocks: dict[Key, list[int]] = {}
         for k, parameter in enumerate(self._joint.parameters):
             if parameter.key.metric in metrics:
@@ -369,10 +341,6 @@ class JointReport(ReportWithContrasts):
     def _names(self, positions: Sequence[int]) -> list[str]:
         return [self._joint.parameters[k].key.name for k in positions]
 
-    # ----------------------------------------------------------------------------------
-    # Ranking
-    # ----------------------------------------------------------------------------------
-
     def best(self, metric: str) -> BestReport:
         """Multiple comparisons with the best rule on a metric.
 
@@ -386,10 +354,8 @@ class JointReport(ReportWithContrasts):
 
         Raises
         ------
-        KeyError
-            If there is no such metric.
-        ValueError
-            If the report is of several subgroups.
+        KeyError, ValueError
+            If there is no such metric, or the report is of several subgroups.
 
         Examples
         --------
@@ -443,18 +409,13 @@ class JointReport(ReportWithContrasts):
 
         See Also
         --------
-        best : Rules that may be the best: a narrower question, and a sharper answer.
+        best : A narrower question, and a sharper answer.
         """
         names = self._names(best_first(self._joint, self._positions(metric)))
         separated: list[tuple[str, str]] = []
         if len(names) > 1:
-            (separated,) = (
-                self.differences(
-                    metrics=metric, scale=scale, method=method, adjust=adjust
-                )
-                ._separated_pairs()
-                .values()
-            )
+            report = self._compare("rule", None, metric, scale, method, adjust)
+            (separated,) = report._separated_pairs().values()
         differ = np.array([[(i, j) in separated for i in names] for j in names])
         return dict(zip(names, compact_letters(differ | differ.T), strict=True))
 
@@ -472,6 +433,8 @@ class JointReport(ReportWithContrasts):
     def sample_size(self, half_width: float | Mapping[str, float]) -> int:
         """Number of rows for intervals of some width, with this report as the pilot.
 
+        For the same without a pilot see :func:`skci.sample_size`.
+
         Parameters
         ----------
         half_width : float or mapping of str to float
@@ -488,17 +451,11 @@ class JointReport(ReportWithContrasts):
             If `half_width` is not as described, or an estimate is undefined or has no
             interval.
 
-        See Also
-        --------
-        sample_size : The same without a pilot.
-
         Examples
         --------
         >>> from skci import confusion_matrix_report
         >>> matrix = [[50, 10], [15, 25]]
         >>> report = confusion_matrix_report(matrix, metrics=["accuracy", "f1"])
-        >>> report.sample_size(0.05)
-        780
         >>> report.sample_size({"accuracy": 0.05})
         408
         """

@@ -34,12 +34,7 @@ class TabularReport(ABC):
         Returns
         -------
         pandas.DataFrame
-            Indexed by the labels; the other columns of :meth:`to_dict`.
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
+            Columns of :meth:`to_dict`, indexed by the labels; pandas is needed.
         """
         try:
             import pandas as pd
