@@ -86,7 +86,7 @@ def threshold_report(
     )
     metric_set.must_read_labels()
     thresholds = _check_thresholds(thresholds)
-    scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    scored = _read_scores(metric_set, y_true, y_score, sample_weight, groups)
     return metric_set.report(_at_thresholds(scored, thresholds))
 
 
@@ -234,7 +234,7 @@ def _curve_report(
 ) -> CurveReport:
     if thresholds is not None:
         thresholds = _check_thresholds(thresholds)
-    scored = _read_scores(y_true, y_score, metric_set.pos_label, sample_weight, groups)
+    scored = _read_scores(metric_set, y_true, y_score, sample_weight, groups)
     if thresholds is None:
         thresholds = _even_thresholds(list(metric_set.metrics), scored)
     joint = metric_set.estimate(_at_thresholds(scored, thresholds))
@@ -254,16 +254,13 @@ def _check_thresholds(thresholds: Any) -> Array:
 
 
 def _read_scores(
-    y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, groups: Any
+    metric_set: MetricSet, y_true: Any, y_score: Any, sample_weight: Any, groups: Any
 ) -> Sample:
     """Read one score of two labels."""
+    rows = {"sample_weight": sample_weight, "groups": groups}
+    pos_label = metric_set.pos_label
     reader = Reader(
-        y_true,
-        kinds=["scores"],
-        several=False,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        groups=groups,
+        y_true, kinds=["scores"], several=False, pos_label=pos_label, **rows
     )
     return reader.sample(y_score={"": y_score})
 

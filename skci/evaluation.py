@@ -103,14 +103,14 @@ class JointEvaluator:
             raised with its name.
         """
         estimators = check_estimators(self.estimators)
-        metrics = MetricSet(
+        metric_set = MetricSet(
             self.metrics,
             confidence_level=self.confidence_level,
             method=self.method,
             pos_label=self.pos_label,
             random_state=self.random_state,
         )
-        reader = metrics.reader(
+        reader = metric_set.reader(
             y,
             truth="y",
             abstain=self.abstain,
@@ -119,22 +119,22 @@ class JointEvaluator:
             groups=groups,
         )
         scored: tuple[Any, ...] = ()
-        if "numbers" not in metrics.reads:
+        if "numbers" not in metric_set.reads:
             # The vocabulary checks the labels before anything is predicted.
-            known = known_labels(estimators) if metrics.several else set()
+            known = known_labels(estimators) if metric_set.several else set()
             if len(known) > 2 and known >= set(reader.vocabulary.labels) - {None}:
                 reader.know(known)
-            scored = metrics.scored_labels(reader.vocabulary)
+            scored = metric_set.scored_labels(reader.vocabulary)
         predicted, scores = respond(
             estimators,
             X,
-            metrics.reads,
+            metric_set.reads,
             scored=scored,
-            probabilities=metrics.needs_probabilities,
+            probabilities=metric_set.needs_probabilities,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        return metrics.report(reader.sample(predicted, scores))
+        return metric_set.report(reader.sample(predicted, scores))
 
 
 def joint_report(
@@ -208,27 +208,18 @@ def joint_report(
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.model_selection import cross_val_predict
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skci import joint_report
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> rules = {
-    ...     "Naive Bayes": cross_val_predict(GaussianNB(), X, y),
-    ...     "Stump": cross_val_predict(
-    ...         DecisionTreeClassifier(max_depth=1, random_state=0), X, y
-    ...     ),
-    ... }
+    >>> y = [0] * 50 + [1] * 50
+    >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
     >>> print(joint_report(y, rules, metrics=["accuracy", "mcc"], method="score"))
-    Joint 95% confidence intervals (score), n = 569, critical value 2.312
+    Joint 95% confidence intervals (score), n = 100, critical value 2.34...
     <BLANKLINE>
-    rule         metric    estimate  joint interval  individual interval
-    --------------------------------------------------------------------
-    Naive Bayes  accuracy  0.938     [0.911, 0.958]  [0.916, 0.955]
-    Naive Bayes  mcc       0.868     [0.809, 0.909]  [0.819, 0.904]
-    Stump        accuracy  0.900     [0.867, 0.925]  [0.872, 0.922]
-    Stump        mcc       0.784     [0.714, 0.838]  [0.726, 0.831]
+    rule  metric    estimate  joint interval  individual interval
+    -------------------------------------------------------------
+    A     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
+    A     mcc       0.80      [0.62, 0.90]    [0.65, 0.89]
+    B     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
+    B     mcc       0.82      [0.67, 0.91]    [0.70, 0.89]
     """
     metric_set = MetricSet(
         metrics,

@@ -71,8 +71,7 @@ def joint_intervals(
 
     References
     ----------
-    .. [1] Hothorn, T., Bretz, F. and Westfall, P. (2008). Simultaneous inference in
-       general parametric models. Biometrical Journal 50, 346-363.
+    .. [1] Hothorn, Bretz and Westfall (2008). Biometrical Journal 50, 346-363.
 
     Examples
     --------

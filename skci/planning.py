@@ -79,8 +79,7 @@ def sample_size(
 
     References
     ----------
-    .. [1] Cochran, W. G. (1977). Sampling Techniques, third edition. Wiley, section
-       4.4.
+    .. [1] Cochran (1977). Sampling Techniques, third edition. Wiley, section 4.4.
 
     Examples
     --------
@@ -88,11 +87,8 @@ def sample_size(
     >>> sample_size("accuracy", 0.03, expected=0.5, method="delta")
     1068
     >>> rates = {"prevalence": 0.1, "recall": 0.8, "specificity": 0.95}
-    >>> for method in ("delta", "score", "blurred"):
-    ...     print(method, sample_size("f1", 0.05, expected=rates, method=method))
-    delta 1809
-    score 1792
-    blurred 1958
+    >>> sample_size("f1", 0.05, expected=rates, method="score")
+    1792
     """
     metric = resolve_metric(metric)
     level = check_confidence_level(confidence_level)

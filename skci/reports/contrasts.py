@@ -182,8 +182,8 @@ class ContrastReport(ReportWithContrasts):
 
         References
         ----------
-        .. [1] Fleiss, J. L., Levin, B. and Paik, M. C. (2003). Statistical Methods for
-           Rates and Proportions, third edition. Wiley, chapter 4.
+        .. [1] Fleiss, Levin and Paik (2003). Statistical Methods for Rates and
+           Proportions, third edition. Wiley, chapter 4.
 
         Examples
         --------
@@ -353,9 +353,8 @@ class BestReport(TabularReport):
 
     References
     ----------
-    .. [1] Hsu, J. C. (1996). Multiple Comparisons. Chapman and Hall, chapter 4.
-    .. [2] Edwards, D. G. and Hsu, J. C. (1983). Multiple comparisons with the best
-       treatment. Journal of the American Statistical Association 78, 965-971.
+    .. [1] Hsu (1996). Multiple Comparisons. Chapman and Hall, chapter 4.
+    .. [2] Edwards and Hsu (1983). J. Am. Stat. Assoc. 78, 965-971.
     """
 
     metric: str

@@ -211,19 +211,15 @@ class JointReport(ReportWithContrasts):
 
         References
         ----------
-        .. [1] Hothorn, T., Bretz, F. and Westfall, P. (2008). Simultaneous inference in
-           general parametric models. Biometrical Journal 50, 346-363.
-        .. [2] Tango, T. (1998). Equivalence test and confidence interval for the
-           difference in proportions for the paired-sample design. Statistics in
-           Medicine 17, 891-908.
+        .. [1] Hothorn, Bretz and Westfall (2008). Biometrical Journal 50, 346-363.
+        .. [2] Tango (1998). Statistics in Medicine 17, 891-908.
 
         Examples
         --------
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
-        >>> first = [0] * 45 + [1] * 50 + [0] * 5
-        >>> second = [0] * 40 + [1] * 40 + [0] * 20
-        >>> report = joint_report(y, {"A": first, "B": second}, metrics=["accuracy"])
+        >>> rules = {"A": [0] * 50 + [1] * 45 + [0] * 5, "B": [0] * 70 + [1] * 30}
+        >>> report = joint_report(y, rules, metrics=["accuracy"])
         >>> report.differences()["accuracy", "A", "B"].low > 0
         True
         """
