@@ -128,7 +128,7 @@ def roc_report(
     Returns
     -------
     CurveReport
-        Of "false_positive_rate" and "recall", or "recall" and "precision".
+        Of "false_positive_rate" and "recall".
 
     Raises
     ------
@@ -139,7 +139,7 @@ def roc_report(
     Warns
     -----
     UndefinedMetricWarning
-        If a rate is undefined, as precision where no row reaches a threshold.
+        If a measure is undefined, as precision where no row reaches a threshold.
 
     See Also
     --------
@@ -148,10 +148,11 @@ def roc_report(
 
     Notes
     -----
-    The band is simultaneous over these thresholds, not over those between. Thresholds
-    chosen from the same rows affect coverage to second order only, for estimate and
-    truth are taken at the same threshold: in simulations with 500 rows, bands covered
-    in 95 of 100 samples for ROC curves and in 94 for precision-recall curves.
+    The band is simultaneous over these thresholds, not over those between. That the
+    same rows choose the thresholds has little effect on coverage: estimate and truth
+    are taken at the same threshold, and to first order their difference there is that
+    at the threshold of the population. In simulations with 500 rows, bands covered in
+    95 of 100 samples for ROC curves and in 94 for precision-recall curves.
 
     Examples
     --------

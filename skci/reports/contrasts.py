@@ -128,6 +128,11 @@ class ContrastReport(ReportWithContrasts):
         Returns
         -------
         ContrastReport
+
+        Raises
+        ------
+        KeyError, ValueError
+            If there is no such label, or nothing is kept.
         """
         positions = set(range(len(self)))
         for kind, wanted in kept.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from abc import ABC
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,7 @@ _MAX_LABEL = 36
 """Characters to a line of a label."""
 
 
-class _Display(ABC):
+class _Display:
     """What both displays share: a new figure, and the legend."""
 
     confidence_level: float
@@ -89,7 +88,7 @@ class ConfidenceIntervalDisplay(_Display):
     reference: float | None = None
 
     def plot(self, *, axes: Any = None) -> ConfidenceIntervalDisplay:
-        """Draw the panels.
+        """Draw the panels; matplotlib is needed.
 
         Parameters
         ----------
@@ -227,7 +226,7 @@ class ConfidenceBandDisplay(_Display):
     ends: Array | None = None
 
     def plot(self, *, ax: Any = None) -> ConfidenceBandDisplay:
-        """Draw the curve and the band.
+        """Draw the curve and the band; matplotlib is needed.
 
         Parameters
         ----------

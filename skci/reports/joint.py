@@ -59,7 +59,7 @@ class JointReport(ReportWithContrasts):
         metrics: str | Iterable[str] | None = None,
         **subgroups: str | Iterable[str],
     ) -> JointReport:
-        """Report on some rules and metrics, with a critical value of their own.
+        """Select rules and metrics, with a critical value of their own.
 
         Fewer intervals are narrower. They are valid if the choice was made before
         looking at the data: the best of ten rules, picked by its estimate, needs the
