@@ -12,7 +12,7 @@ from skci import JointEvaluator
 
 
 def main() -> None:
-    """Fit three classifiers and report on rows that they have not seen."""
+    """Fit three classifiers and report on held-out rows."""
     digits = load_digits()
     X_train, X_test, y_train, y_test = train_test_split(
         digits.data, digits.target == 8, test_size=0.8, random_state=0
@@ -24,14 +24,10 @@ def main() -> None:
     }
     for estimator in estimators.values():
         estimator.fit(X_train, y_train)
-    report = JointEvaluator(estimators, metrics=["accuracy", "f0.5", "mcc"]).evaluate(
-        X_test, y_test
-    )
+    evaluator = JointEvaluator(estimators, metrics=["accuracy", "f0.5", "mcc"])
+    report = evaluator.evaluate(X_test, y_test)
     print(f"Which of {len(y_test)} handwritten digits are an 8? Three classifiers")
-    print(f"learned it from {len(y_train)} others.")
-    print()
-    print(report)
-    print()
+    print(f"learned it from {len(y_train)} others.\n\n{report}\n")
     print("With 95% confidence, all at once:")
     for finding in report.findings():
         print("-", finding)

@@ -1,8 +1,8 @@
-"""The classification report, with a joint interval at every number."""
+"""The classification report with joint confidence intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +10,15 @@ import numpy as np
 
 from skci._validation import check_confidence_level
 from skci.data.reading import Reader
-from skci.data.sample import Sample
 from skci.inference.critical.law import fixed_seed
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import DEFAULT_RULE, Key, TableParameter
+from skci.inference.parameter import DEFAULT_RULE, Key
 from skci.metrics._agreement import AccuracyCI
 from skci.metrics._base import MetricCI, check_average, check_zero_division
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
 from skci.metrics._binding import Binding, Settings
 from skci.reports.base import Report
-from skci.reports.estimate import decimals, warn_of_undefined
+from skci.reports.estimate import decimals, format_interval, warn_of_undefined
 
 __all__ = ["ClassificationReport", "classification_report_ci"]
 
@@ -29,54 +28,33 @@ _COLUMNS = {"precision": PrecisionCI, "recall": RecallCI, "f1-score": F1CI}
 class ClassificationReport(Report):
     """Joint confidence intervals of precision, recall and F1 of each class.
 
-    A report like any other, indexed by the class (or "accuracy", "macro avg", ...) and
-    the metric, and shown as scikit-learn shows its classification report. It is made by
-    :func:`skci.classification_report_ci`.
-
-    Examples
-    --------
-    >>> from skci import classification_report_ci
-    >>> y = ["ant", "bee", "cat"] * 40
-    >>> predicted = ["ant", "bee", "bee", "ant", "bee", "cat"] * 20
-    >>> report = classification_report_ci(y, predicted)
-    >>> report["bee", "precision"].n_samples
-    120
+    Indexed by the class (or "accuracy", "macro avg", ...) and the metric, and laid out
+    as in scikit-learn. Returned by :func:`skci.classification_report_ci`.
     """
 
     def __init__(self, joint: JointEstimate, support: dict[str, float]) -> None:
         super().__init__(joint)
         self._support = support
 
-    @property
-    def support(self) -> dict[str, float]:
-        """Number of true rows of each class, or what they weigh."""
-        return dict(self._support)
-
     def _with(self, joint: JointEstimate) -> ClassificationReport:
         return ClassificationReport(joint, self._support)
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the report column by column.
-
-        Returns
-        -------
-        dict of str to list
-            Columns ``class``, ``metric``, ``estimate``, ``low``, ``high``,
-            ``standard_error``, ``support`` and ``method``; ``design_effect`` where rows
-            have weights or groups.
-        """
-        return {
-            **self._labels,
-            **self._estimated(),
-            "support": [self._support[name] for name in self._labels["class"]],
-            **self._design_effects(),
-            "method": [parameter.method for parameter in self._joint.parameters],
-        }
+    @property
+    def support(self) -> dict[str, float]:
+        """Number, or total weight, of the true rows of each class."""
+        return dict(self._support)
 
     @property
     def _labels(self) -> dict[str, list[str]]:
         names, metrics = super()._labels.values()
         return {"class": names, "metric": metrics}
+
+    def _more_columns(self) -> dict[str, list[Any]]:
+        return {
+            "support": [self._support[name] for name in self._labels["class"]],
+            **self._design_effect_column(),
+            "method": self._methods,
+        }
 
     def _drawing(self) -> dict[str, Any]:
         return super()._drawing() | {
@@ -87,24 +65,20 @@ class ClassificationReport(Report):
     def _table(self) -> list[list[str]]:
         limits = self._limits()
         places = decimals(limits)
-        rows = {
-            name: dict.fromkeys(_COLUMNS, "") for name in dict.fromkeys(self._support)
-        }
-        for (name, metric), estimate, (low, high) in zip(
+        rows = {name: dict.fromkeys(_COLUMNS, "") for name in self._support}
+        for (name, metric), estimate, interval in zip(
             self, self._joint.estimates, limits, strict=True
         ):
-            rows[name][_column(metric)] = (
-                f"{estimate:.{places}f} [{low:.{places}f}, {high:.{places}f}]"
-            )
-        lines = [
-            [name, *cells.values(), f"{self._support[name]:g}"]
-            for name, cells in rows.items()
+            cell = f"{estimate:.{places}f} {format_interval(interval, places)}"
+            rows[name][_column(metric)] = cell
+        return [
+            ["", *_COLUMNS, "support"],
+            *([n, *row.values(), f"{self._support[n]:g}"] for n, row in rows.items()),
         ]
-        return [["", *_COLUMNS, "support"], *lines]
 
 
 def _column(metric: str) -> str:
-    """Find the column of a metric; the accuracy is in the last one."""
+    """Column of a metric; the accuracy is in the last one."""
     return metric if metric in _COLUMNS else "f1-score"
 
 
@@ -123,29 +97,24 @@ def classification_report_ci(
 ) -> ClassificationReport:
     """Report precision, recall and F1 of each class and on average, jointly.
 
-    It is :func:`sklearn.metrics.classification_report` with an interval at every
-    number. All of them cover at once with the confidence level, so that the worst class
-    may be picked after looking.
+    The numbers of :func:`sklearn.metrics.classification_report`. All intervals cover at
+    once with the confidence level, so that you may report the worst class.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,) or (n_samples, n_targets)
-        True and predicted labels; or whether each of several targets is there, 0 or 1.
+        True and predicted labels; or 0 or 1 for each of several targets.
     labels : array-like, optional
         Classes to report on, in this order; those that occur if not given.
     target_names : sequence of str, optional
         Names to show for the classes, in their order.
-    confidence_level : float, default=0.95
-        Probability that all intervals cover at once, between 0 and 1.
     method : str, optional
         Interval method; "blurred" if not given.
     zero_division : {0, 1, nan}, default=nan
-        Estimate of a measure that is undefined, and what it counts as in averages; if
-        NaN they leave it out.
-    sample_weight, groups : array-like of shape (n_samples,), optional
+        Estimate of an undefined measure, and its value in averages; averages leave
+        out NaN.
+    confidence_level, sample_weight, groups, random_state
         See :func:`skci.joint_report`.
-    random_state : int, Generator, RandomState or None
-        Seed of the quasi-random points behind the critical value.
 
     Returns
     -------
@@ -154,12 +123,12 @@ def classification_report_ci(
     Raises
     ------
     ValueError, TypeError
-        If an option or the labels are not what they must be.
+        If an option or the labels are not as described.
 
     Warns
     -----
     UndefinedMetricWarning
-        If a measure is not defined, as the precision of a class never predicted.
+        If a measure is undefined, as the precision of a class never predicted.
 
     Examples
     --------
@@ -189,83 +158,62 @@ def classification_report_ci(
     )
     sample = reader.sample({DEFAULT_RULE: y_pred})
     options = {"method": method, "zero_division": check_zero_division(zero_division)}
-    lines = _Lines(sample, labels, target_names, options)
+    binding = Binding(sample, DEFAULT_RULE, "", "delta")
+    codes = binding.chosen(labels)
+    averages = _averages(binding, codes)
+    classes = [str(sample.vocabulary.classes[code]) for code in codes]
+    names = check_target_names(target_names, classes, averages)
+    parameters = []
+    for column, rows, metric in _metrics(names, averages, labels, options):
+        metric._check()
+        bound = metric.bind(sample, DEFAULT_RULE, Settings())
+        keys = [Key(column, row) for row in rows]
+        parameters += [replace(p, key=key) for p, key in zip(bound, keys, strict=True)]
+    design = sample.design
     joint = JointEstimate.from_rows(
-        lines.parameters(), sample.design, level, True, fixed_seed(random_state)
+        parameters, design, level, True, fixed_seed(random_state)
     )
     warn_of_undefined(joint)
-    design = sample.design
     scale = float(design.weights.sum()) / design.n_samples
-    support = {name: n * scale for name, n in lines.support.items()}
+    n_true = [n * scale for n in binding.n_true(codes)]
+    total = sum(binding.n_true(codes)) * scale
+    support = dict(zip(names, n_true, strict=True)) | dict.fromkeys(averages, total)
     return ClassificationReport(joint, support)
 
 
-class _Lines:
-    """The lines of a classification report and what is in them."""
+def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str | None]:
+    """Averages by the name of their row; None is the accuracy of all classes."""
+    multilabel = binding.sample.vocabulary.multilabel
+    complete = not multilabel and set(binding.present) <= set(codes)
+    averages: dict[str, str | None] = {}
+    averages |= {"accuracy": None} if complete else {"micro avg": "micro"}
+    averages |= {"macro avg": "macro", "weighted avg": "weighted"}
+    return averages | ({"samples avg": "samples"} if multilabel else {})
 
-    def __init__(
-        self,
-        sample: Sample,
-        labels: Any,
-        target_names: Sequence[str] | None,
-        options: dict[str, Any],
-    ) -> None:
-        self._sample = sample
-        self._labels = labels
-        self._options = options
-        self._binding = Binding(sample, DEFAULT_RULE, "", "delta")
-        self._codes = self._binding.chosen(labels)
-        classes = sample.vocabulary.classes
-        names = [str(classes[code]) for code in self._codes]
-        self._names = check_target_names(target_names, names, set(self._averages()))
 
-    @property
-    def support(self) -> dict[str, float]:
-        """True rows of the classes, and of all together in the lines below."""
-        n_true = self._binding.n_true(self._codes)
-        by_class = dict(zip(self._names, n_true, strict=True))
-        return by_class | dict.fromkeys(self._averages(), sum(n_true))
-
-    def _averages(self) -> dict[str, str]:
-        """Averages by the name of their line."""
-        several = self._sample.vocabulary.multilabel
-        every = set(self._binding.present) <= set(self._codes) and not several
-        first = {"accuracy": ""} if every else {"micro avg": "micro"}
-        lines = first | {"macro avg": "macro", "weighted avg": "weighted"}
-        return lines | ({"samples avg": "samples"} if several else {})
-
-    def parameters(self) -> Iterator[TableParameter]:
-        """Bind what is in each line."""
-        for column, metric in _COLUMNS.items():
-            per_class = metric(average=None, labels=self._labels, **self._options)
-            per_class._check()
-            yield from self._bind(per_class, self._names, column)
-        for name, average in self._averages().items():
-            if not average:
-                accuracy = AccuracyCI(method=self._options["method"])
-                yield from self._bind(accuracy, [name], "accuracy")
-                continue
+def _metrics(
+    names: list[str], averages: dict[str, str | None], labels: Any, options: Any
+) -> Iterator[tuple[str, list[str], MetricCI]]:
+    """Metrics of the report, each with its column and its rows."""
+    for column, metric in _COLUMNS.items():
+        yield column, names, metric(average=None, labels=labels, **options)
+    for row, average in averages.items():
+        if average is None:
+            yield "accuracy", [row], AccuracyCI(method=options["method"])
+        else:
             for column, metric in _COLUMNS.items():
-                averaged = metric(average=average, labels=self._labels, **self._options)
-                yield from self._bind(averaged, [name], column)
-
-    def _bind(
-        self, metric: MetricCI, names: Iterable[str], column: str
-    ) -> Iterator[TableParameter]:
-        parameters = metric.bind(self._sample, DEFAULT_RULE, Settings())
-        for name, parameter in zip(names, parameters, strict=True):
-            yield replace(parameter, key=Key(column, name))
+                yield column, [row], metric(average=average, labels=labels, **options)
 
 
 def check_target_names(
-    target_names: Any, names: list[str], taken: set[str]
+    target_names: Any, names: list[str], reserved: Collection[str]
 ) -> list[str]:
     """Check names to show for classes; those of the labels if none are given."""
     shown = names if target_names is None else [str(name) for name in target_names]
-    if taken & set(shown):
+    if set(reserved) & set(shown):
         raise ValueError(
-            f"target_names must be others than {sorted(taken)}, which are lines of the "
-            f"report, got {shown}"
+            f"target_names must be others than {sorted(reserved)}, which are lines of "
+            f"the report, got {shown}"
         )
     if len(shown) != len(names) or len(set(shown)) < len(shown):
         raise ValueError(

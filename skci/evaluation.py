@@ -1,7 +1,8 @@
-"""Several rules, several measures, one held-out set: the joint report."""
+"""Joint reports of several measures of several rules on the same rows."""
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from skci._validation import check_estimators, named_pairs
@@ -15,39 +16,22 @@ from skci.reports.joint import JointReport
 __all__ = ["JointEvaluator", "confusion_matrix_report", "joint_report"]
 
 
+@dataclass(eq=False, repr=False)
 class JointEvaluator:
-    """Evaluate fitted classifiers on a held-out set by joint confidence intervals.
-
-    A fitted classifier is called a rule here: the intervals are of what it does to
-    rows of the same kind as the held-out ones.
+    """Evaluate fitted classifiers on held-out data by joint confidence intervals.
 
     Parameters
     ----------
     estimators : mapping or list of (str, estimator)
-        Fitted classifiers, or anything with ``predict``, by name.
-    metrics : str, metric object, list of them, or mapping of str to them
-        Names such as "accuracy" or "f0.5" or objects such as ``F05CI()``; a mapping
-        names them in the report.
-    confidence_level : float, default=0.95
-        Probability that all intervals cover at once, between 0 and 1.
-    method : str, optional
-        Interval method of metrics that do not set their own. If not given, "blurred"
-        for metrics of labels, "logit" for areas under curves and "delta" for others.
-    pos_label : label, optional
-        Positive label of metrics that do not set their own; 1 if not given.
+        Fitted classifiers, or anything with ``predict``, by name: the rules.
+    metrics, confidence_level, method, pos_label, random_state
+        See :func:`joint_report`.
     abstain : label, optional
         What an estimator predicts instead of a label when it has no answer.
     n_jobs : int, optional
-        How many estimators predict at once, as in joblib.
+        Number of estimators that predict in parallel, as in joblib.
     verbose : int, default=0
         Above 0, a line is printed when an estimator has predicted.
-    random_state : int, Generator, RandomState or None
-        Seed of the quasi-random points behind the critical value; it is fixed if None,
-        so that the same data give the same report.
-
-    See Also
-    --------
-    joint_report : The same from predictions.
 
     Examples
     --------
@@ -68,34 +52,22 @@ class JointEvaluator:
     On f0.5, no rule is shown to differ from another.
     """
 
-    def __init__(
-        self,
-        estimators: Any,
-        metrics: Any,
-        *,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-        pos_label: Any = None,
-        abstain: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.metrics = metrics
-        self.confidence_level = confidence_level
-        self.method = method
-        self.pos_label = pos_label
-        self.abstain = abstain
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    estimators: Any
+    metrics: Any
+    _: KW_ONLY
+    confidence_level: float = 0.95
+    method: str | None = None
+    pos_label: Any = None
+    abstain: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+    random_state: Any = None
 
     def __repr__(self) -> str:
         try:
             named = named_pairs(self.estimators, "estimators")
             metrics = ", ".join(named_metrics(self.metrics))
-        except (TypeError, ValueError):  # wrong options are told by evaluate
+        except (TypeError, ValueError):  # evaluate raises for wrong options
             return super().__repr__()
         rules = ", ".join(name for name, _ in named)
         return f"JointEvaluator(rules: {rules}; metrics: {metrics})"
@@ -109,7 +81,7 @@ class JointEvaluator:
         groups: Any = None,
         by: Any = None,
     ) -> JointReport:
-        """Predict the labels of held-out data and report on them jointly.
+        """Predict held-out data and report the metrics jointly.
 
         Parameters
         ----------
@@ -117,9 +89,7 @@ class JointEvaluator:
             Rows that none of the estimators was fitted on.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their true labels, or numbers.
-        sample_weight, groups : array-like of shape (n_samples,), optional
-            See :func:`joint_report`.
-        by : array-like of shape (n_samples,), mapping or data frame, optional
+        sample_weight, groups, by
             See :func:`joint_report`.
 
         Returns
@@ -129,18 +99,18 @@ class JointEvaluator:
         Raises
         ------
         ValueError, TypeError
-            If an option or the labels are not what they must be. An error that an
-            estimator raises is raised again with its name in front.
+            If an option or the labels are not as described. Errors of an estimator are
+            raised with its name.
         """
         estimators = check_estimators(self.estimators)
-        metrics = MetricSet(
+        metric_set = MetricSet(
             self.metrics,
             confidence_level=self.confidence_level,
             method=self.method,
             pos_label=self.pos_label,
             random_state=self.random_state,
         )
-        reader = metrics.reader(
+        reader = metric_set.reader(
             y,
             truth="y",
             abstain=self.abstain,
@@ -149,22 +119,22 @@ class JointEvaluator:
             groups=groups,
         )
         scored: tuple[Any, ...] = ()
-        if "numbers" not in metrics.reads:
-            # Bad labels are an error before anything is predicted.
-            known = known_labels(estimators) if metrics.several else set()
+        if "numbers" not in metric_set.reads:
+            # The vocabulary checks the labels before anything is predicted.
+            known = known_labels(estimators) if metric_set.several else set()
             if len(known) > 2 and known >= set(reader.vocabulary.labels) - {None}:
                 reader.know(known)
-            scored = metrics.scored_labels(reader.vocabulary)
+            scored = metric_set.scored_labels(reader.vocabulary)
         predicted, scores = respond(
             estimators,
             X,
-            metrics.reads,
+            metric_set.reads,
             scored=scored,
-            probabilities=metrics.needs_probabilities,
+            probabilities=metric_set.needs_probabilities,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        return metrics.report(reader.sample(predicted, scores))
+        return metric_set.report(reader.sample(predicted, scores))
 
 
 def joint_report(
@@ -184,43 +154,43 @@ def joint_report(
 ) -> JointReport:
     """Report measures of several rules on the same rows by joint intervals.
 
+    For fitted estimators see :class:`JointEvaluator`.
+
     Parameters
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
-        True labels: two, or any number where all metrics average over classes or treat
-        all alike; whether each of several targets is there, 0 or 1; or numbers.
+        True labels: two, or more where all metrics average over classes or are of all
+        classes; 0 or 1 for each of several targets; or numbers.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
-        Predicted labels of each rule, by name; or of one rule. Metrics of labels need
-        them. Rows are matched by their position, not by an index.
+        Predicted labels, or numbers, of each rule, by name; or of one rule. Rows are
+        matched by position, not by an index.
     y_score : mapping, list of (str, array-like), data frame, or array-like
-        Scores of each rule, by the same names, such as probabilities of the positive
-        label; of more than two labels a column for each, in their order. Metrics of
-        scores need them.
+        Scores of each rule for metrics of scores, by the same names: such as
+        probabilities of the positive label, or of more than two labels a column for
+        each in sorted order.
     metrics : str, metric object, list of them, or mapping of str to them
         Names such as "accuracy" or "f0.5" or objects such as ``F05CI()``; a mapping
         names them in the report.
     confidence_level : float, default=0.95
-        Probability that all intervals cover at once, between 0 and 1.
+        Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str, optional
         Interval method of metrics that do not set their own. If not given, "blurred"
         for metrics of labels, "logit" for areas under curves and "delta" for others.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
     abstain : label, optional
-        What stands for no answer in `y_pred`. Then metrics of labels are of the rows
-        that a rule answers, and "rejection_rate" tells how many it does not.
+        Prediction that means no answer. Metrics of labels are then of the rows that a
+        rule answers, and "rejection_rate" is the proportion of the others.
     by : array-like of shape (n_samples,), mapping or data frame, optional
-        A column that parts the rows in subgroups, or several by their names. Then
-        every metric is reported within each subgroup;
-        :meth:`JointReport.gaps` compares them.
+        A column of subgroups, or several by name. Every metric is reported within each
+        subgroup; :meth:`JointReport.gaps` compares them.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows; only their ratios matter. A weight is how much a row shall
-        count, not how many rows it stands for.
+        Weights of the rows, up to a common factor: sampling weights, not frequencies.
     groups : array-like of shape (n_samples,), optional
-        Names of clusters: rows of one group, such as a patient, may depend on each
-        other. Then the groups count, and not the rows.
+        Clusters, such as patients: rows of one cluster may be dependent, and clusters
+        are the independent units.
     random_state : int, Generator, RandomState or None
-        Seed of the quasi-random points behind the critical value.
+        Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
     Returns
     -------
@@ -229,56 +199,42 @@ def joint_report(
     Raises
     ------
     ValueError, TypeError
-        If an option or the labels are not what they must be.
+        If an option or the labels are not as described.
 
     Warns
     -----
     UndefinedMetricWarning
-        If a measure is not defined at the table of a rule. The other intervals stay
-        jointly valid.
-
-    See Also
-    --------
-    JointEvaluator : The same from fitted estimators.
+        If a measure is undefined for a rule. The other intervals stay jointly valid.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.model_selection import cross_val_predict
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from sklearn.tree import DecisionTreeClassifier
     >>> from skci import joint_report
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> rules = {
-    ...     "Naive Bayes": cross_val_predict(GaussianNB(), X, y),
-    ...     "Stump": cross_val_predict(
-    ...         DecisionTreeClassifier(max_depth=1, random_state=0), X, y
-    ...     ),
-    ... }
+    >>> y = [0] * 50 + [1] * 50
+    >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
     >>> print(joint_report(y, rules, metrics=["accuracy", "mcc"], method="score"))
-    Joint 95% confidence intervals (score), n = 569, critical value 2.312
+    Joint 95% confidence intervals (score), n = 100, critical value 2.34...
     <BLANKLINE>
-    rule         metric    estimate  joint interval  individual interval
-    --------------------------------------------------------------------
-    Naive Bayes  accuracy  0.938     [0.911, 0.958]  [0.916, 0.955]
-    Naive Bayes  mcc       0.868     [0.809, 0.909]  [0.819, 0.904]
-    Stump        accuracy  0.900     [0.867, 0.925]  [0.872, 0.922]
-    Stump        mcc       0.784     [0.714, 0.838]  [0.726, 0.831]
+    rule  metric    estimate  joint interval  individual interval
+    -------------------------------------------------------------
+    A     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
+    A     mcc       0.80      [0.62, 0.90]    [0.65, 0.89]
+    B     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
+    B     mcc       0.82      [0.67, 0.91]    [0.70, 0.89]
     """
-    chosen = MetricSet(
+    metric_set = MetricSet(
         metrics,
         confidence_level=confidence_level,
         method=method,
         pos_label=pos_label,
         random_state=random_state,
     )
-    labelled = None if y_pred is None else named_predictions(y_pred)
-    scored = None if y_score is None else named_predictions(y_score, "y_score")
-    chosen.must_be_given(labelled, scored)
-    reader = chosen.reader(
+    predicted = None if y_pred is None else named_predictions(y_pred)
+    scores = None if y_score is None else named_predictions(y_score, "y_score")
+    metric_set.must_be_given(predicted, scores)
+    reader = metric_set.reader(
         y_true, abstain=abstain, by=by, sample_weight=sample_weight, groups=groups
     )
-    return chosen.report(reader.sample(labelled, scored))
+    return metric_set.report(reader.sample(predicted, scores))
 
 
 def confusion_matrix_report(
@@ -294,9 +250,8 @@ def confusion_matrix_report(
     Parameters
     ----------
     matrix : array-like of shape (n_labels, n_labels)
-        Counts; rows are the truth and columns the prediction, of two labels the
-        negative first, as :func:`sklearn.metrics.confusion_matrix` lays it out. Labels
-        are the numbers from 0 on.
+        Counts as in :func:`sklearn.metrics.confusion_matrix`: rows are the truth and
+        columns the prediction; labels are the numbers from 0 on.
     metrics, confidence_level, method, random_state
         See :func:`joint_report`.
 
@@ -321,13 +276,13 @@ def confusion_matrix_report(
     y_pred  precision  0.71      [0.51, 0.92]    [0.54, 0.89]
     y_pred  recall     0.62      [0.43, 0.82]    [0.45, 0.80]
     """
-    chosen = MetricSet(
+    metric_set = MetricSet(
         metrics,
         confidence_level=confidence_level,
         method=method,
         random_state=random_state,
     )
-    chosen.must_read_labels()
-    for metric in chosen.metrics.values():
+    metric_set.must_read_labels()
+    for metric in metric_set.metrics.values():
         check_no_pos_label(metric.pos_label, A_MATRIX)
-    return chosen.report(Sample.from_matrix(check_confusion_matrix(matrix)))
+    return metric_set.report(Sample.from_matrix(check_confusion_matrix(matrix)))

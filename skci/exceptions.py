@@ -8,22 +8,22 @@ __all__ = ["CriticalValueWarning", "DegenerateVarianceWarning", "SmallSampleWarn
 
 
 class DegenerateVarianceWarning(UserWarning):
-    """The data leave a measure no usable estimate of its variance.
+    """There is no usable estimate of the variance of a measure.
 
-    The variance is estimated as zero, or the derivative does not exist at the
-    observed table, or there is a single row. An interval that rests on that variance
-    alone is the whole range of the measure.
+    It is estimated as zero, the derivative does not exist at the observed table, or
+    there is a single row. An interval based on that variance alone is the whole range.
     """
 
 
 class SmallSampleWarning(UserWarning):
     """The sample is too small for the approximation behind an interval.
 
-    Fewer than ten successes or fewer than ten failures of a proportion were observed,
-    fewer than thirty groups of rows tell anything of an estimate, or an area under a
-    curve has fewer than thirty rows of one label.
+    A proportion has fewer than 10 successes or failures; there are fewer than 30
+    effective clusters, or rows behind an observed variance; fewer than 60 rows of one
+    class for an area under a curve; or an effective sample size below 60 by unequal
+    weights.
     """
 
 
 class CriticalValueWarning(UserWarning):
-    """A joint critical value was computed less accurately than was asked for."""
+    """A joint critical value is less accurate than requested."""

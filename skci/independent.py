@@ -1,4 +1,4 @@
-"""Evidence from independent test sets, put side by side."""
+"""Joint reports and tests of estimates from independent test sets."""
 
 from __future__ import annotations
 
@@ -20,34 +20,30 @@ from skci.reports.joint import JointReport
 __all__ = ["ProportionTest", "combine_independent", "two_proportion_test"]
 
 
-def combine_independent(
-    reports: Mapping[str, Any] | Sequence[Any],
-) -> JointReport:
-    """Put reports or estimates from independent test sets into one joint report.
+def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointReport:
+    """Combine reports or estimates from independent test sets into one joint report.
 
-    The test sets have no rows in common. Then comparisons between them are contrasts
-    like any other: the same model before and after, two models that were tested apart,
-    or the mean of a measure over several data sets.
+    Its covariance is block diagonal. Differences between test sets, or a mean over
+    them, are then contrasts like any other.
 
     Parameters
     ----------
     reports : mapping of str to, or sequence of, JointReport or MetricEstimate
         By the names of the test sets; those of a sequence are "1", "2", ... An estimate
-        that is one of a report stands alone here. No two of them may be of the same
-        rows: compare those by :meth:`JointReport.differences`.
+        from a report is taken without the others.
 
     Returns
     -------
     JointReport
-        A rule is named by its test set and its own name.
+        A rule is named by its test set and its name there.
 
     Raises
     ------
     TypeError
         If an entry is neither a report nor an estimate, or is a report of contrasts.
     ValueError
-        If there are none, two are of the same rows, their confidence levels differ or
-        a rule has the name of another.
+        If there are none, two are of the same rows, their confidence levels or labels
+        differ, or two rules have one name.
 
     Examples
     --------
@@ -85,17 +81,17 @@ def combine_independent(
             "rules on the same rows by report.differences()"
         )
     stacked = _stacked(joints, [str(name) for name, _ in named])
-    names = [parameter.key.labels for parameter in stacked.parameters]
-    kinds = {tuple(labels) for labels in names}
+    labels = [parameter.key.labels for parameter in stacked.parameters]
+    kinds = {tuple(names) for names in labels}
     if len(kinds) > 1:
         raise ValueError(
             f"reports must all have the same labels, got {sorted(map(list, kinds))}"
         )
-    for labels in names:
-        if names.count(labels) > 1:
+    for names in labels:
+        if labels.count(names) > 1:
             raise ValueError(
-                f"reports must give rules different names, got {labels['rule']!r} "
-                f"twice with {labels['metric']}"
+                f"reports must give rules different names, got {names['rule']!r} "
+                f"twice with {names['metric']}"
             )
     return JointReport(stacked)
 
@@ -114,14 +110,7 @@ def _joint_of(value: Any, name: Any) -> JointEstimate:
 
 
 def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEstimate:
-    """Estimates from independent samples as one joint estimate.
-
-    Parameters
-    ----------
-    joints : sequence of JointEstimate
-    names : sequence of str
-        What to put before the names of their rules.
-    """
+    """Joint estimate of independent samples, whose names precede those of the rules."""
     design = Design.stacked([joint.design for joint in joints])
     parameters = []
     stratum = start = 0
@@ -129,20 +118,14 @@ def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEsti
         stop = start + len(joint.design.weights)
         for parameter in joint.parameters:
             assert isinstance(parameter, TableParameter)
+            sample = " ".join(filter(None, [name, parameter.key.sample]))
+            key = replace(parameter.key, sample=sample)
             index = np.full(len(design.weights), parameter.size)
             index[start:stop] = parameter.index
-            cell_map = parameter.cell_map
-            if cell_map is not None:
-                cell_map = replace(cell_map, sample=stratum + cell_map.sample)
-            sample = " ".join(filter(None, [name, parameter.key.sample]))
-            parameters.append(
-                replace(
-                    parameter,
-                    key=replace(parameter.key, sample=sample),
-                    index=index,
-                    cell_map=cell_map,
-                )
-            )
+            cells = parameter.cell_map
+            if cells is not None:
+                cells = replace(cells, sample=stratum + cells.sample)
+            parameters.append(replace(parameter, key=key, index=index, cell_map=cells))
         start, stratum = stop, stratum + joint.design.n_strata
     first = joints[0]
     return JointEstimate.from_rows(
@@ -162,21 +145,19 @@ def two_proportion_test(
     second: MetricEstimate,
     alternative: Alternative = "two-sided",
 ) -> ProportionTest:
-    r"""Test whether two proportions of independent test sets are equal.
+    r"""Pooled z test of two proportions on independent test sets.
 
-    The pooled z test of the textbooks,
+    .. math:: z = \frac{p_1 - p_2}{\sqrt{p (1 - p) (1/n_1 + 1/n_2)}}
 
-    .. math:: z = \frac{p_1 - p_2}{\sqrt{p (1 - p) (1/n_1 + 1/n_2)}},
-
-    p the proportion in both together. The differences of :func:`combine_independent`
-    have intervals as well, for every measure.
+    with p the pooled proportion. For every measure, and for intervals, see the
+    differences of :func:`combine_independent`.
 
     Parameters
     ----------
     first, second : MetricEstimate
         Of one proportion, such as accuracy, precision or recall, on two test sets.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        Of the first as compared with the second.
+        Whether the first differs from the second, is less, or is greater.
 
     Returns
     -------
@@ -201,13 +182,9 @@ def two_proportion_test(
     (1.54, 0.12)
     """
     check_alternative(alternative)
-    (a, n), (b, m) = (
-        _successes_and_trials(each, name)
-        for each, name in ((first, "first"), (second, "second"))
-    )
-    names = [
-        each._joint.parameters[each._position].trait.name for each in (first, second)
-    ]
+    a, n = _successes_and_trials(first, "first")
+    b, m = _successes_and_trials(second, "second")
+    names = [estimate._parameter.trait.name for estimate in (first, second)]
     if names[0] != names[1]:
         raise ValueError(
             f"first and second must be of the same measure, got {join_names(names)}"
@@ -235,13 +212,12 @@ def two_proportion_test(
 def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     if not isinstance(value, MetricEstimate):
         raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
-    parameter = value._joint.parameters[value._position]
     if not value._joint.design.is_simple:
         raise ValueError(
             f"{name} must be of a simple random sample, got sample_weight or groups; "
             "compare by combine_independent"
         )
-    trait = parameter.trait
+    parameter, trait = value._parameter, value._parameter.trait
     if trait.proportion is None or not isinstance(parameter, TableParameter):
         raise ValueError(f"{name} must be a proportion, which {parameter} is not")
     successes, trials = trait.successes_and_trials(parameter.counts)

@@ -1,4 +1,4 @@
-"""Which rules may be the best, and which are told apart."""
+"""Multiple comparisons with the best, and letters for what is not told apart."""
 
 from __future__ import annotations
 
@@ -12,19 +12,33 @@ from skci.inference.contrasts import contrast_estimate, pairs
 from skci.inference.critical.law import critical_value
 from skci.inference.joint import JointEstimate
 
-__all__ = ["compact_letters", "compare_with_best", "pairwise_differences"]
+__all__ = ["best_first", "compact_letters", "compare_with_best", "intervals_to_best"]
 
 
-def pairwise_differences(
+def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
+    """Sort parameters of one metric from the best estimate to the worst."""
+    sign = joint.parameters[positions[0]].trait.sign
+    order = np.argsort(-sign * joint.estimates[list(positions)], kind="stable")
+    return [positions[k] for k in order]
+
+
+def intervals_to_best(
     joint: JointEstimate, positions: Sequence[int]
-) -> JointEstimate:
-    """Estimate the differences of all pairs of rules on a metric, the better greater.
+) -> tuple[Array, JointEstimate]:
+    """Intervals of how much better each rule is than the best of the others.
 
     Parameters
     ----------
     joint : JointEstimate
-    positions : sequence of int
-        Parameters of the same metric.
+    positions : sequence of R int
+        Parameters of one metric.
+
+    Returns
+    -------
+    intervals : array of shape (R, 2)
+        See :func:`compare_with_best`; cut off at the range of a difference.
+    differences : JointEstimate
+        Differences of all pairs that they follow from.
     """
     parameters = [joint.parameters[k] for k in positions]
     sign = parameters[0].trait.sign
@@ -40,14 +54,23 @@ def pairwise_differences(
         )
         for i, j in pairs(positions)
     ]
-    return contrast_estimate(joint, contrasts)
+    differences = contrast_estimate(joint, contrasts)
+    lowest, highest = parameters[0].trait.bounds
+    limits = np.stack(compare_with_best(len(positions), differences), axis=1)
+    return np.clip(limits, lowest - highest, highest - lowest), differences
 
 
 def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
-    """Compare each of several rules, greater being better, with the best.
+    r"""Compare each of several rules, greater being better, with the best.
 
-    Multiple comparisons with the best for any covariance (Edwards and Hsu, 1983; Hsu,
-    1996, section 4.2), with limits of the differences by their own interval method.
+    Multiple comparisons with the best for any covariance [1]_, [2]_:
+
+    .. math:: D_j^+ = \Big(\min_{i \ne j} U_{ji}\Big)^+, \qquad
+        D_j^- = \min_{i \ne j:\, D_i^+ > 0} -U_{ij}
+
+    with :math:`U_{ji}` the upper limit of :math:`\theta_j - \theta_i` at the one-sided
+    joint critical value of the differences of rule j, by their own interval method, and
+    :math:`D_j^- = 0` for the only rule with :math:`D_j^+ > 0`.
 
     Parameters
     ----------
@@ -59,22 +82,23 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
     Returns
     -------
     low, high : arrays of shape (R,)
-        Limits of how far each is above the best of the others, cut off at 0: `high`
-        is 0 for one that is not the best, `low` is 0 for the only one that may be.
-        Of one without a usable difference nothing is known.
+        Limits of the difference to the best of the others, cut off at 0; infinite for
+        a rule without a usable difference.
+
+    References
+    ----------
+    .. [1] Edwards and Hsu (1983), J. Am. Stat. Assoc. 78, 965-971.
+    .. [2] Hsu (1996), Multiple Comparisons, section 4.2.
     """
     correlation = compared.correlation
-    upper = np.full((size, size), np.inf)  # of the first less the second
+    upper = np.full((size, size), np.inf)
+    indices = list(pairs(range(size)))
     for j in range(size):
-        mine = [
-            (k, own[own[0] == j], own[0] == j)
-            for k, own in enumerate(pairs(range(size)))
-            if j in own and compared.usable[k]
-        ]
-        if not mine:
+        chosen = [k for k, pair in enumerate(indices) if j in pair]
+        chosen = [k for k in chosen if compared.usable[k]]
+        if not chosen:
             continue
-        chosen = [k for k, *_ in mine]
-        signs = np.array([1 if first else -1 for *_, first in mine])
+        signs = np.array([1 if indices[k][0] == j else -1 for k in chosen])
         q: float = critical_value(
             correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
             compared.confidence_level,
@@ -87,10 +111,8 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
         limits = compared.limits_at_normal_quantile(
             np.array(chosen), float(q), float(q)
         )
-        for (_, other, first), (low, high) in zip(mine, limits, strict=True):
-            upper[j, other] = high if first else -low
-    # One of which nothing is known may be better or worse by any amount.
-    np.fill_diagonal(upper, np.inf)
+        others = [sum(indices[k]) - j for k in chosen]
+        upper[j, others] = np.where(signs > 0, limits[:, 1], -limits[:, 0])
     high = np.maximum(upper.min(axis=1), 0.0)
     rivals = (high > 0) & ~np.eye(size, dtype=bool)
     low = np.where(rivals, -upper.T, 0.0).min(axis=1)
@@ -98,9 +120,9 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
 
 
 def compact_letters(differ: Array) -> list[str]:
-    """Letters such that two share one exactly if they are not told apart.
+    """Letters such that two rows share one exactly if they do not differ.
 
-    The insert-and-absorb algorithm of Piepho (2004).
+    The insert-and-absorb algorithm [1]_.
 
     Parameters
     ----------
@@ -111,6 +133,10 @@ def compact_letters(differ: Array) -> list[str]:
     -------
     list of R str
         Letters in the order of the rows: the first row has an "a".
+
+    References
+    ----------
+    .. [1] Piepho (2004), J. Comput. Graph. Stat. 13, 456-466.
     """
     size = len(differ)
     groups = [frozenset(range(size))]
@@ -138,6 +164,6 @@ def compact_letters(differ: Array) -> list[str]:
 
 
 def _letter(k: int) -> str:
-    """Name a group: a .. z, then a1, b1, ..."""
+    """Return one of a to z, then a1, b1, ..."""
     round_, letter = divmod(k, 26)
     return chr(ord("a") + letter) + (str(round_) if round_ else "")

@@ -1,4 +1,4 @@
-"""Reports of comparisons: of contrasts, and of what may be the best."""
+"""Reports of contrasts, and of the rules that may be the best."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from skci.inference.parameter import Key
 from skci.inference.planning import power_at, rows_for_power, rows_for_width
 from skci.inference.pvalues import pvalues, step_down
 from skci.reports.base import Report
-from skci.reports.estimate import decimals
-from skci.reports.rendering import as_frame, as_html, as_latex, as_markdown, as_text
+from skci.reports.estimate import decimals, format_interval
+from skci.reports.rendering import TabularReport
 
-Worse = dict[str, dict[str, list[str]]]
-"""By metric and rule, the rules that it is worse than."""
+__all__ = ["BestReport", "ContrastReport", "ReportWithContrasts", "sentences"]
 
-__all__ = ["BestReport", "ContrastReport", "ReportWithContrasts", "Worse", "sentences"]
+SeparatedPairs = dict[str, list[tuple[str, str]]]
+"""By panel, pairs of a worse rule and a better one, sorted by the worse rule."""
 
 
 class ReportWithContrasts(Report):
@@ -33,7 +33,7 @@ class ReportWithContrasts(Report):
     def contrasts(
         self, matrix: Any, labels: Sequence[str], *, method: str | None = None
     ) -> ContrastReport:
-        """Report linear combinations of the estimates, all at once.
+        """Report linear combinations of the estimates jointly.
 
         Parameters
         ----------
@@ -43,7 +43,7 @@ class ReportWithContrasts(Report):
         labels : sequence of C str
             Names of the combinations, all different.
         method : {"delta", "blurred", "score"}, optional
-            See :meth:`differences`.
+            See :meth:`JointReport.differences`.
 
         Returns
         -------
@@ -75,28 +75,15 @@ class ReportWithContrasts(Report):
             (Key(contrast=name), {int(k): float(row[k]) for k in np.flatnonzero(row)})
             for row, name in zip(rows, names, strict=True)
         ]
-        return ContrastReport(
-            contrast_estimate(self._joint, contrasts, method=method),
-            subject="confidence intervals of contrasts",
-        )
+        joint = contrast_estimate(self._joint, contrasts, method=method)
+        return ContrastReport(joint, subject="confidence intervals of contrasts")
 
 
 class ContrastReport(ReportWithContrasts):
-    """Joint confidence intervals of differences, ratios or other contrasts.
+    """Joint confidence intervals and p-values of differences, ratios or contrasts.
 
-    A report like any other, with p-values. It is made by
-    :meth:`JointReport.differences` and :meth:`JointReport.contrasts`.
-
-    Examples
-    --------
-    >>> from skci import joint_report
-    >>> y = [0] * 50 + [1] * 50
-    >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
-    >>> report = joint_report(y, rules, metrics=["accuracy", "f1"]).differences()
-    >>> report["f1", "A", "B"]
-    f1 of A - B = -0.01 [-0.13, 0.11], joint 95% interval (blurred, n = 100)
-    >>> report.pvalues.shape
-    (2,)
+    Returned by :meth:`JointReport.differences`, :meth:`JointReport.gaps` and
+    :meth:`JointReport.contrasts`.
     """
 
     def __init__(
@@ -112,20 +99,51 @@ class ContrastReport(ReportWithContrasts):
         self._stepwise = stepwise
         self._subject = subject
 
+    def _with(self, joint: JointEstimate) -> ContrastReport:
+        return ContrastReport(
+            joint, null=self._null, stepwise=self._stepwise, subject=self._subject
+        )
+
     @property
     def pvalues(self) -> Array:
-        """P-values of no difference (a ratio of 1), two-sided, shape (C,).
+        """Two-sided p-values of no difference (a ratio of 1), shape (C,).
 
-        Each is the tail probability of the maximum at the critical value whose limit is
-        at the null: below alpha exactly where the interval excludes it, and 1 where
-        there is no usable variance. Or they are those of the step-down procedure.
+        Tail probabilities of the maximum statistic: below alpha exactly where the
+        interval excludes the null; or those of the step-down procedure. 1 where there
+        is no usable variance.
         """
         return self._pvalues.copy()
 
     @cached_property
     def _pvalues(self) -> Array:
-        adjusted = step_down if self._stepwise else pvalues
-        return adjusted(self._joint, self._null)
+        return (step_down if self._stepwise else pvalues)(self._joint, self._null)
+
+    def select(self, **kept: Any) -> ContrastReport:
+        """Report on some of the contrasts; see :meth:`JointReport.select`.
+
+        Parameters
+        ----------
+        **kept : str or list of str
+            Labels to keep, as in ``metric="f1"``.
+
+        Returns
+        -------
+        ContrastReport
+
+        Raises
+        ------
+        KeyError, ValueError
+            If there is no such label, or nothing is kept.
+        """
+        positions = set(range(len(self)))
+        for kind, wanted in kept.items():
+            check_known(kind, list(self._labels), "label")
+            column = self._labels[kind]
+            names = check_names(wanted, list(dict.fromkeys(column)), kind)
+            positions &= {k for k, name in enumerate(column) if name in names}
+        if not positions:
+            raise ValueError(f"select must keep a contrast, got {kept}")
+        return self._with(self._joint.select(sorted(positions)))
 
     def sample_size(
         self,
@@ -134,47 +152,44 @@ class ContrastReport(ReportWithContrasts):
         power: float | None = None,
         difference: float | Mapping[str, float] | None = None,
     ) -> int:
-        r"""Plan how many rows show the differences, or make their intervals short.
+        r"""Number of rows for intervals of some width, or for tests of some power.
 
         Parameters
         ----------
         half_width : float or mapping of str to float, optional
             See :meth:`JointReport.sample_size`.
         power : float, optional
-            Instead: with which probability the interval of each contrast shall exclude
-            no difference, between 0 and 1.
+            Instead: the least probability, between 0 and 1, with which each interval
+            excludes no difference.
         difference : float or mapping of str to float, optional
-            The difference (contrast) to be found; of ratios the ratio itself, such as
-            1.05 for five percent more. By metric, for some of them. That of the pilot
-            if not given.
+            The true difference (contrast); for ratios the ratio, such as 1.05. By
+            metric, for some of them. That of the pilot if not given.
 
         Returns
         -------
         int
-            Number of rows, those of the pilot not added. Of several test sets it is
-            their total, shared among them as in the pilot.
+            Number of rows, without those of the pilot. With several test sets it is
+            their total, divided among them as in the pilot.
 
         Raises
         ------
         ValueError
-            If a parameter is not what it must be, or a contrast is undefined, has no
+            If a parameter is not as described, or a contrast is undefined, has no
             variance or is of no difference.
 
         Notes
         -----
-        The tests are two-sided at the level of the report, and the variance is that of
-        the pilot. A difference d is found with
+        For two-sided tests, the variance of the pilot and a true difference d,
 
         .. math:: n = \left(\frac{q + z_{power}}{d}\right)^2 \sum_i p_i L_i^2
 
-        rows [1]_, q the critical value; "blurred" needs some more. A difference that
-        was seen in a small pilot is a poor guess of the true one: better give the
-        smallest that matters.
+        [1]_ with q the critical value; "blurred" needs some more. The difference seen
+        in a small pilot is imprecise: better give the smallest one that matters.
 
         References
         ----------
-        .. [1] Fleiss, J. L., Levin, B. and Paik, M. C. (2003). Statistical Methods for
-           Rates and Proportions, third edition. Wiley, chapter 4.
+        .. [1] Fleiss, Levin and Paik (2003). Statistical Methods for Rates and
+           Proportions, third edition. Wiley, chapter 4.
 
         Examples
         --------
@@ -184,8 +199,6 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot = joint_report(y, rules, metrics=["accuracy", "f1"]).differences()
         >>> pilot.sample_size(power=0.8, difference=0.05)
         488
-        >>> pilot.individual().sample_size(power=0.8, difference={"accuracy": 0.05})
-        429
         """
         if power is not None and half_width is None:
             return rows_for_power(self._joint, power, self._null, difference)
@@ -202,7 +215,7 @@ class ContrastReport(ReportWithContrasts):
         *,
         difference: float | Mapping[str, float] | None = None,
     ) -> Array:
-        """Compute the power of the tests: data for a power curve.
+        """Power of the tests, as for a power curve.
 
         Parameters
         ----------
@@ -214,13 +227,8 @@ class ContrastReport(ReportWithContrasts):
         Returns
         -------
         array of shape (..., C)
-            For each number of rows and each contrast the probability that its interval
-            excludes no difference. NaN where `difference` has no entry.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`sample_size`.
+            For each number of rows, the probability that the interval of each contrast
+            excludes no difference; NaN where `difference` has no entry.
 
         Examples
         --------
@@ -233,48 +241,8 @@ class ContrastReport(ReportWithContrasts):
         """
         return power_at(self._joint, n_samples, self._null, difference)
 
-    def _with(self, joint: JointEstimate) -> ContrastReport:
-        return ContrastReport(
-            joint,
-            null=self._null,
-            stepwise=self._stepwise,
-            subject=self._subject,
-        )
-
-    def select(self, **kept: Any) -> ContrastReport:
-        """Return a report on some of the contrasts, with its own critical value.
-
-        The intervals get narrower, for there are fewer to cover at once. That is valid
-        for a choice made before looking at the data only.
-
-        Parameters
-        ----------
-        **kept : str or list of str
-            Labels to keep, as in ``metric="f1"``.
-
-        Returns
-        -------
-        ContrastReport
-
-        Raises
-        ------
-        KeyError
-            If there is no such label.
-        ValueError
-            If nothing is kept.
-        """
-        rows = set(range(len(self)))
-        for kind, wanted in kept.items():
-            check_known(kind, list(self._labels), "label")
-            column = self._labels[kind]
-            names = check_names(wanted, list(dict.fromkeys(column)), kind)
-            rows &= {k for k, name in enumerate(column) if name in names}
-        if not rows:
-            raise ValueError(f"select must keep a contrast, got {kept}")
-        return self._with(self._joint.select(sorted(rows)))
-
     def findings(self) -> list[str]:
-        """Say what the contrasts show, all of it at once.
+        """Say in words which contrasts differ from the null, all at once.
 
         Returns
         -------
@@ -285,109 +253,96 @@ class ContrastReport(ReportWithContrasts):
         """
         if "first" in self._labels:
             kind = "subgroup" if "rule" in self._labels else "rule"
-            return self._qualified(
-                [
-                    sentence
-                    for metric, worse in self._worse().items()
-                    for sentence in sentences(metric, worse, kind)
-                ]
-            )
-        findings = [
-            f"{p} is {'above' if p.estimate > self._null else 'below'} 0."
-            for p, differs in zip(self._joint.parameters, self._differ(), strict=True)
-            if differs
-        ]
-        return self._qualified(findings or ["No contrast is shown to differ from 0."])
+            findings = [
+                sentence
+                for panel, separated in self._separated_pairs().items()
+                for sentence in sentences(panel, separated, kind)
+            ]
+        else:
+            findings = [
+                f"{p} is {'above' if p.estimate > self._null else 'below'} 0."
+                for p, differs in zip(
+                    self._joint.parameters, self._differ(), strict=True
+                )
+                if differs
+            ] or ["No contrast is shown to differ from 0."]
+        return self._qualified(findings)
 
-    def _differ(self) -> list[bool]:
-        """Which contrasts are shown to differ from none."""
+    def _differ(self) -> Array:
+        """Which contrasts differ significantly from the null, shape (C,)."""
         if self._stepwise:
-            return [p < 1 - self.confidence_level for p in self._pvalues]
-        low, high = self._limits().T  # which say the same, and at once
-        differ: list[bool] = ((low > self._null) | (high < self._null)).tolist()
+            return self._pvalues < 1 - self.confidence_level
+        low, high = self._limits().T  # equivalent to single-step p-values, and faster
+        differ: Array = (low > self._null) | (high < self._null)
         return differ
 
-    def _worse(self) -> Worse:
-        """Find the rules, or subgroups, that are worse by difference or ratio."""
-        names: dict[str, None] = {}
-        worse: Worse = {}
-        compared = []
-        for parameter in self._joint.parameters:
-            first, _, second = parameter.key.compared or ("", "", "")
-            compared.append((first, second, parameter, _compared_on(parameter.key)))
-            names |= {first: None, second: None}
-        for *_, panel in compared:
-            worse[panel] = {name: [] for name in names}
-        for (better, other, parameter, panel), differs in zip(
-            compared, self._differ(), strict=True
-        ):
-            if differs:
-                above = parameter.estimate > self._null
-                if above != (parameter.trait.sign > 0):
-                    better, other = other, better
-                worse[panel][other].append(better)
-        return worse
+    def _separated_pairs(self) -> SeparatedPairs:
+        """Pairs of rules, or subgroups, whose difference or ratio excludes the null."""
+        compared = list(zip(self._labels["first"], self._labels["second"], strict=True))
+        order = list(dict.fromkeys(name for pair in compared for name in pair))
+        panels = [_panel(parameter.key) for parameter in self._joint.parameters]
+        separated: SeparatedPairs = {panel: [] for panel in panels}
+        for k in np.flatnonzero(self._differ()):
+            (first, second), parameter = compared[k], self._joint.parameters[k]
+            is_greater = parameter.estimate > self._null
+            first_is_better = is_greater == parameter.trait.greater_is_better
+            pair = (second, first) if first_is_better else (first, second)
+            separated[panels[k]].append(pair)
+        for pairs in separated.values():
+            pairs.sort(key=lambda pair: order.index(pair[0]))
+        return separated
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the report column by column.
-
-        Returns
-        -------
-        dict of str to list
-            The labels, ``estimate``, ``low``, ``high``, ``standard_error`` and
-            ``pvalue``; ``design_effect`` where rows have weights or groups.
-        """
-        return {
-            **self._labels,
-            **self._estimated(),
-            "pvalue": self.pvalues.tolist(),
-            **self._design_effects(),
-        }
+    def _more_columns(self) -> dict[str, list[Any]]:
+        return {"pvalue": self.pvalues.tolist(), **self._design_effect_column()}
 
     def _drawing(self) -> dict[str, Any]:
-        panels = ["contrasts"] * len(self)
-        if "metric" in self._labels:
-            panels = [p.key.panel for p in self._joint.parameters]
-        return super()._drawing() | {"metrics": panels, "reference": self._null}
+        drawing = super()._drawing() | {"reference": self._null}
+        if "metric" not in self._labels:
+            drawing["metrics"] = ["contrasts"] * len(self)
+        return drawing
 
     def _table(self) -> list[list[str]]:
-        header, *rows = super()._table()
-        values = [_pvalue_in_words(p) for p in self.pvalues]
-        return [
-            [*header, "p-value (step-down)" if self._stepwise else "p-value"],
-            *([*row, value] for row, value in zip(rows, values, strict=True)),
-        ]
+        name = "p-value (step-down)" if self._stepwise else "p-value"
+        cells = [name, *map(_format_pvalue, self.pvalues)]
+        return [[*row, cell] for row, cell in zip(super()._table(), cells, strict=True)]
 
-    def _shown(self, limits: Array) -> dict[str, Array]:
+    def _interval_columns(self, limits: Array) -> dict[str, Array]:
         name = "joint interval" if self._joint.simultaneous else "individual interval"
         return {name: limits}
 
 
-def _compared_on(key: Key) -> str:
-    """Name what a difference is on: the metric; of subgroups that of one rule."""
+def _panel(key: Key) -> str:
+    """Name what a difference is on: the metric; between subgroups that of one rule."""
     rule = key.labels.get("rule")
     return f"{key.panel} of {rule}" if rule else key.panel
 
 
 def sentences(
-    metric: str, worse: dict[str, list[str]], kind: str = "rule"
+    panel: str, separated: Sequence[tuple[str, str]], kind: str = "rule"
 ) -> list[str]:
-    """Say which rules, or what else, are worse than which on a metric."""
-    found = [
-        f"On {metric}, {rule} is worse than {join_names(others)}."
-        for rule, others in worse.items()
-        if others
-    ]
-    return found or [f"On {metric}, no {kind} is shown to differ from another."]
+    """Say which rules, or subgroups, are worse than which others on a metric."""
+    better: dict[str, list[str]] = {}
+    for worse, other in separated:
+        better.setdefault(worse, []).append(other)
+    return [
+        f"On {panel}, {worse} is worse than {join_names(others)}."
+        for worse, others in better.items()
+    ] or [f"On {panel}, no {kind} is shown to differ from another."]
 
 
-@dataclass(frozen=True, eq=False)
-class BestReport:
+def _format_pvalue(p: float) -> str:
+    if p < 1e-3:
+        return "< 0.001"
+    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BestReport(TabularReport):
     """Which of several rules may be the best on a metric.
 
-    Multiple comparisons with the best: with the confidence level, the best rule is
-    among `rules`, and every interval holds how far its rule is above the best of the
-    others.
+    Multiple comparisons with the best [1]_, [2]_: with the confidence level, `rules`
+    contains the best rule, and every interval covers the difference of its rule to the
+    best of the others. Returned by :meth:`JointReport.best`.
 
     Parameters
     ----------
@@ -397,16 +352,15 @@ class BestReport:
     estimates : array of shape (R,)
     intervals : array of shape (R, 2)
         Limits of how far each rule is above the best of the others (below, where a
-        lower value is better), cut off at 0. The whole range of a difference where the
-        rows tell nothing.
+        lower value is better), cut off at 0. The whole range of a difference where
+        there is no usable variance.
     confidence_level : float
     greater_is_better : bool
 
     References
     ----------
-    .. [1] Hsu, J. C. (1996). Multiple Comparisons. Chapman and Hall, chapter 4.
-    .. [2] Edwards, D. G. and Hsu, J. C. (1983). Multiple comparisons with the best
-       treatment. Journal of the American Statistical Association 78, 965-971.
+    .. [1] Hsu (1996). Multiple Comparisons. Chapman and Hall, chapter 4.
+    .. [2] Edwards and Hsu (1983). J. Am. Stat. Assoc. 78, 965-971.
     """
 
     metric: str
@@ -419,59 +373,23 @@ class BestReport:
     @property
     def rules(self) -> list[str]:
         """Rules that may be the best."""
-        return [
-            rule
-            for rule, (_, high) in zip(self.compared, self.intervals, strict=True)
-            if high > 0
-        ]
+        may_be_best = self.intervals[:, 1] > 0
+        return [self.compared[k] for k in np.flatnonzero(may_be_best)]
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the report column by column.
-
-        Returns
-        -------
-        dict of str to list
-            Columns ``rule``, ``estimate``, ``low``, ``high``, ``may_be_best``.
-        """
+        """Return columns ``rule``, ``estimate``, ``low``, ``high``, ``may_be_best``."""
         low, high = self.intervals.T
         return {
-            "rule": list(self.compared),
+            **self._labels,
             "estimate": self.estimates.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
             "may_be_best": (high > 0).tolist(),
         }
 
-    def to_frame(self) -> Any:
-        """Return the report as a data frame, indexed by the rule.
-
-        Returns
-        -------
-        pandas.DataFrame
-
-        Raises
-        ------
-        ImportError
-            If pandas is not installed.
-        """
-        return as_frame(self.to_dict(), ["rule"])
-
-    def to_markdown(self) -> str:
-        """Return the report as a Markdown table."""
-        return as_markdown(self._table())
-
-    def to_latex(self) -> str:
-        """Return the report as a LaTeX ``tabular``; it needs the package booktabs."""
-        return as_latex(self._table())
-
-    def __str__(self) -> str:
-        return as_text(self._title(), self._table())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return as_html(self._title(), self._table())
+    @property
+    def _labels(self) -> dict[str, list[str]]:
+        return {"rule": list(self.compared)}
 
     def _title(self) -> str:
         return f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
@@ -480,22 +398,13 @@ class BestReport:
         places = decimals(self.intervals, null=0)
         side = "above" if self.greater_is_better else "below"
         header = ["rule", self.metric, f"{side} the best of the others", "may be best"]
-        rows = [
+        rows = zip(self.compared, self.estimates, self.intervals, strict=True)
+        return [header] + [
             [
                 rule,
                 f"{estimate:.{places}f}",
-                f"[{low:.{places}f}, {high:.{places}f}]",
-                "yes" if high > 0 else "no",
+                format_interval(limits, places),
+                "yes" if limits[1] > 0 else "no",
             ]
-            for rule, estimate, (low, high) in zip(
-                self.compared, self.estimates, self.intervals, strict=True
-            )
+            for rule, estimate, limits in rows
         ]
-        return [header, *rows]
-
-
-def _pvalue_in_words(p: float) -> str:
-    """Write no more digits than are known."""
-    if p < 1e-3:
-        return "< 0.001"
-    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"

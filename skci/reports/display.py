@@ -1,9 +1,10 @@
-"""Pictures of confidence intervals; matplotlib is imported when one is drawn."""
+"""Plots of confidence intervals and bands; matplotlib is imported when plotting."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,52 @@ from skci._arrays import Array
 
 __all__ = ["ConfidenceBandDisplay", "ConfidenceIntervalDisplay"]
 
-
 # Okabe and Ito's palette, safe for the colour blind.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_GREY = "0.35"
 _THIN, _THICK = 1.5, 5
 
-# Letters to a line of a label, so that long names are not cut off.
-_LINE = 36
+_MAX_LABEL = 36
+"""Characters to a line of a label."""
 
 
-class ConfidenceIntervalDisplay:
+class _Display:
+    """What both displays share: a new figure, and the legend."""
+
+    confidence_level: float
+    figure_: Any
+
+    @property
+    def _level(self) -> str:
+        return f"{100 * self.confidence_level:g}%"
+
+    def _subplots(self, *grid: int, **options: Any) -> Any:
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError(
+                "plotting needs matplotlib: pip install 'skci[plot]'"
+            ) from error
+        return plt.subplots(*grid, layout="constrained", **options)[1]
+
+    def _add_legend(
+        self, ax: Any, new_figure: bool, columns: int, handles: Any = None
+    ) -> None:
+        """Add a legend below the panels of a new figure, or inside given axes."""
+        if new_figure:
+            place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+            self.figure_.legend(handles=handles, **place)
+        else:
+            ax.legend(handles=handles)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConfidenceIntervalDisplay(_Display):
     """Intervals of several rules, a panel for each metric.
 
-    A thick line is the individual interval, the thin one around it the joint interval,
-    and the dot the estimate. Dotted lines are of undefined estimates; an arrow says
-    that an interval has no end. Made by ``JointReport.plot``.
+    A thick line is the individual interval, the thin line the joint interval, the dot
+    the estimate. Lines of undefined estimates are dotted; an arrow marks an infinite
+    limit. Returned by ``JointReport.plot``.
 
     Parameters
     ----------
@@ -38,44 +70,25 @@ class ConfidenceIntervalDisplay:
     individual_intervals : array of shape (K, 2)
     confidence_level : float
     reference : float, optional
-        Value to draw a line at, such as no difference.
+        Position of a vertical line, such as no difference.
 
     Attributes
     ----------
     axes_ : array of matplotlib Axes
         One for each metric, after :meth:`plot`.
     figure_ : matplotlib Figure
-
-    Examples
-    --------
-    >>> from skci import confusion_matrix_report
-    >>> report = confusion_matrix_report([[50, 10], [15, 25]], metrics=["f1", "mcc"])
-    >>> display = report.plot()
-    >>> len(display.axes_)
-    2
     """
 
-    def __init__(
-        self,
-        *,
-        rules: Sequence[str],
-        metrics: Sequence[str],
-        estimates: Array,
-        intervals: Array,
-        individual_intervals: Array,
-        confidence_level: float,
-        reference: float | None = None,
-    ) -> None:
-        self.rules = rules
-        self.metrics = metrics
-        self.estimates = estimates
-        self.intervals = intervals
-        self.individual_intervals = individual_intervals
-        self.confidence_level = confidence_level
-        self.reference = reference
+    rules: Sequence[str]
+    metrics: Sequence[str]
+    estimates: Array
+    intervals: Array
+    individual_intervals: Array
+    confidence_level: float
+    reference: float | None = None
 
     def plot(self, *, axes: Any = None) -> ConfidenceIntervalDisplay:
-        """Draw.
+        """Draw the panels; matplotlib is needed.
 
         Parameters
         ----------
@@ -85,18 +98,15 @@ class ConfidenceIntervalDisplay:
         Returns
         -------
         ConfidenceIntervalDisplay
-            Itself, with ``axes_`` and ``figure_``.
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If `axes` are not as many as the metrics.
         """
         metrics = list(dict.fromkeys(self.metrics))
-        given = axes is not None
-        axes = np.ravel(axes if given else self._new_axes(len(metrics)))
+        new_figure = axes is None
+        axes = np.ravel(self._new_axes(len(metrics)) if new_figure else axes)
         if len(axes) != len(metrics):
             raise ValueError(
                 f"axes must be one for each of {len(metrics)} metrics, got {len(axes)}"
@@ -105,133 +115,90 @@ class ConfidenceIntervalDisplay:
             self._plot_panel(ax, metric)
         self.axes_ = axes
         self.figure_ = axes[0].figure
-        handles = self._legend_handles(axes[-1])
-        if given:  # where there is room for a legend is not known
-            axes[-1].legend(handles=handles)
-        else:
-            self.figure_.legend(
-                handles=handles, loc="outside lower center", ncols=2, frameon=False
-            )
+        kinds = {"joint ": _THIN, "individual ": _THICK}
+        if np.array_equal(self.intervals, self.individual_intervals, equal_nan=True):
+            kinds = {"": _THICK}
+        handles = []
+        for kind, width in kinds.items():
+            label = f"{kind}{self._level} interval"
+            style = {"color": _GREY, "linewidth": width, "label": label}
+            handles += axes[-1].plot([], [], **style)
+        self._add_legend(axes[-1], new_figure, 2, handles)
         return self
 
     def _new_axes(self, panels: int) -> Any:
-        plt = pyplot()
         columns = min(panels, 3)
         lines = -(-panels // columns)
-        rules = [_wrapped(rule) for rule in dict.fromkeys(self.rules)]
-        letters = max(len(line) for rule in rules for line in rule.splitlines())
-        height = 0.9 + sum(0.22 + 0.16 * len(rule.splitlines()) for rule in rules)
-        _, axes = plt.subplots(
-            lines,
-            columns,
-            figsize=(3.4 * columns + 0.4 + 0.1 * letters, height * lines + 0.5),
-            sharey=True,
-            squeeze=False,
-            layout="constrained",
-        )
+        rules = [_wrapped(rule).splitlines() for rule in dict.fromkeys(self.rules)]
+        characters = max(len(line) for rule in rules for line in rule)
+        height = 0.9 + sum(0.22 + 0.16 * len(rule) for rule in rules)
+        size = (3.4 * columns + 0.4 + 0.1 * characters, height * lines + 0.5)
+        axes = self._subplots(lines, columns, figsize=size, sharey=True, squeeze=False)
         for unused in axes.flat[panels:]:
             unused.remove()
         return axes.flat[:panels]
 
     def _plot_panel(self, ax: Any, metric: str) -> None:
         rules = list(dict.fromkeys(self.rules))
-        rows = [k for k, own in enumerate(self.metrics) if own == metric]
+        rows = [k for k, name in enumerate(self.metrics) if name == metric]
         edges = self._edges(rows)
         if self.reference is not None:
-            ax.axvline(self.reference, color="0.35", linewidth=0.8, linestyle="--")
+            ax.axvline(self.reference, color=_GREY, linewidth=0.8, linestyle="--")
         for k in rows:
-            position = rules.index(self.rules[k])
-            colour = COLOURS[position % len(COLOURS)]
-            for limits, width in [
-                (self.intervals[k], _THIN),
-                (self.individual_intervals[k], _THICK),
-            ]:
-                ax.plot(
-                    np.clip(limits, *edges),
-                    [position, position],
-                    color=colour,
-                    linewidth=width,
-                    linestyle=":" if np.isnan(self.estimates[k]) else "-",
-                    solid_capstyle="butt",
-                )
-            for edge, limit, arrow in zip(edges, self.intervals[k], "<>", strict=True):
+            y = rules.index(self.rules[k])
+            colour, estimate = COLOURS[y % len(COLOURS)], self.estimates[k]
+            style = {"color": colour, "linestyle": ":" if np.isnan(estimate) else "-"}
+            style["solid_capstyle"] = "butt"
+            joint, individual = self.intervals[k], self.individual_intervals[k]
+            ax.plot(np.clip(joint, *edges), [y, y], linewidth=_THIN, **style)
+            ax.plot(np.clip(individual, *edges), [y, y], linewidth=_THICK, **style)
+            for edge, limit, arrow in zip(edges, joint, "<>", strict=True):
                 if np.isinf(limit):
-                    ax.plot(edge, position, arrow, color=colour, clip_on=False)
-            if np.isfinite(self.estimates[k]):
-                ax.plot(
-                    self.estimates[k],
-                    position,
-                    "o",
-                    color="white",
-                    markeredgecolor=colour,
-                    markersize=_THICK,
-                )
+                    ax.plot(edge, y, arrow, color=colour, clip_on=False)
+            if np.isfinite(estimate):
+                marker = {"markeredgecolor": colour, "markersize": _THICK}
+                ax.plot(estimate, y, "o", color="white", **marker)
         ax.set_xlim(edges)
-        # Names are names, dollar signs and all.
+        # A dollar sign in a name does not start a formula.
         ax.set_title(_wrapped(metric), parse_math=False)
-        names = [_wrapped(rule) for rule in rules]
-        ax.set_yticks(range(len(rules)), names, parse_math=False)
+        ax.set_yticks(range(len(rules)), map(_wrapped, rules), parse_math=False)
         ax.set_ylim(len(rules) - 0.5, -0.5)
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
 
     def _edges(self, rows: list[int]) -> tuple[float, float]:
-        """Find the ends of the axis of a panel: all that is finite, and a margin."""
-        shown = np.concatenate(
-            [
-                self.intervals[rows].ravel(),
-                self.individual_intervals[rows].ravel(),
-                self.estimates[rows],
-                [np.nan if self.reference is None else self.reference],
-            ]
-        )
+        """Limits of the axis of a panel: all finite values and a margin."""
+        reference = np.nan if self.reference is None else self.reference
+        limits = [self.intervals[rows], self.individual_intervals[rows]]
+        shown = np.concatenate([*map(np.ravel, limits), self.estimates[rows]])
+        shown = np.append(shown, reference)
         shown = shown[np.isfinite(shown)]
         low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
         high = high if high > low else low + 1
         margin = 0.05 * (high - low)
         return float(low - margin), float(high + margin)
 
-    def _legend_handles(self, ax: Any) -> list[Any]:
-        level = f"{100 * self.confidence_level:g}% interval"
-        labels = {f"joint {level}": _THIN, f"individual {level}": _THICK}
-        if np.array_equal(self.intervals, self.individual_intervals, equal_nan=True):
-            labels = {level: _THICK}
-        return [
-            ax.plot([], [], color="0.35", linewidth=width, label=label)[0]
-            for label, width in labels.items()
-        ]
-
-
-def pyplot() -> Any:
-    """Import what draws, or say how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            "plotting needs matplotlib: pip install 'skci[plot]'"
-        ) from error
-    return plt
-
 
 def _wrapped(name: str) -> str:
-    return textwrap.fill(name, _LINE) or name
+    return textwrap.fill(name, _MAX_LABEL) or name
 
 
-class ConfidenceBandDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConfidenceBandDisplay(_Display):
     """A curve with its confidence band.
 
-    The dots are the estimates at the thresholds and the fine rectangles around them
-    their two intervals. The shaded band joins each rectangle to the next by straight
-    lines: where all rectangles hold their points, it holds the whole line from one true
-    point to the next. Made by ``CurveReport.plot``.
+    Dots are the estimates at the thresholds, rectangles their two intervals. The shaded
+    band is the union of the convex hulls of neighbouring rectangles: if all rectangles
+    cover, it contains the line segments between the true points. Returned by
+    ``CurveReport.plot``.
 
     Parameters
     ----------
     metrics : sequence of two str
         Of the horizontal axis and of the vertical one.
     thresholds : array of shape (T,)
-        Increasing; they are kept with the points, not drawn.
+        Increasing; not drawn.
     points : array of shape (T, 2)
         Estimates of both metrics.
     intervals : array of shape (T, 2, 2)
@@ -240,45 +207,26 @@ class ConfidenceBandDisplay:
     simultaneous : bool, default=True
         Whether all intervals cover at once.
     ends : array of shape (2, 2), optional
-        Points that the curve runs between whatever the score is: the corners of a ROC
-        curve. The line between them is that of chance.
+        Points that every such curve joins: the corners of a ROC plot. The line between
+        them is that of chance.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         After :meth:`plot`.
     figure_ : matplotlib Figure
-
-    Examples
-    --------
-    >>> from skci import roc_report
-    >>> y = [0] * 40 + [1] * 40
-    >>> report = roc_report(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    >>> report.plot().ax_.get_xlabel()
-    'false positive rate'
     """
 
-    def __init__(
-        self,
-        *,
-        metrics: Sequence[str],
-        thresholds: Array,
-        points: Array,
-        intervals: Array,
-        confidence_level: float,
-        simultaneous: bool = True,
-        ends: Array | None = None,
-    ) -> None:
-        self.metrics = metrics
-        self.thresholds = thresholds
-        self.points = points
-        self.intervals = intervals
-        self.confidence_level = confidence_level
-        self.simultaneous = simultaneous
-        self.ends = ends
+    metrics: Sequence[str]
+    thresholds: Array
+    points: Array
+    intervals: Array
+    confidence_level: float
+    simultaneous: bool = True
+    ends: Array | None = None
 
     def plot(self, *, ax: Any = None) -> ConfidenceBandDisplay:
-        """Draw.
+        """Draw the curve and the band; matplotlib is needed.
 
         Parameters
         ----------
@@ -288,107 +236,69 @@ class ConfidenceBandDisplay:
         Returns
         -------
         ConfidenceBandDisplay
-            Itself, with ``ax_`` and ``figure_``.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
         """
-        given = ax is not None
-        if not given:
-            _, ax = pyplot().subplots(figsize=(4.4, 4.8), layout="constrained")
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        self._plot_curve()
+        new_figure = ax is None
+        ax = self._subplots(figsize=(4.4, 4.8)) if new_figure else ax
+        self.ax_, self.figure_ = ax, ax.figure
+        colour = COLOURS[0]
+        marker = {"markerfacecolor": "white", "markersize": 4}
+        ax.plot(*self.points.T, "o-", color=colour, label="estimate", **marker)
         self._plot_band()
-        self._plot_chance()
+        if self.ends is not None:
+            origin, corner = self.ends
+            for ends in ([corner, self.points[0]], [self.points[-1], origin]):
+                ax.plot(*np.transpose(ends), color=colour, zorder=1.9)
+            chance = {"linewidth": 0.8, "linestyle": "--", "zorder": 1.8}
+            ax.plot(*self.ends.T, color=_GREY, label="chance", **chance)
         across, up = (name.replace("_", " ") for name in self.metrics)
-        ax.set(xlabel=across, xlim=_EDGES, xticks=_TICKS)
-        ax.set(ylabel=up, ylim=_EDGES, yticks=_TICKS, aspect="equal")
+        edges, ticks = (-0.03, 1.03), np.linspace(0, 1, 6)
+        ax.set(xlabel=across, xlim=edges, xticks=ticks)
+        ax.set(ylabel=up, ylim=edges, yticks=ticks, aspect="equal")
         ax.grid(alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
-        if given:  # where there is room for a legend is not known
-            ax.legend()
-        else:
-            self.figure_.legend(loc="outside lower center", ncols=3, frameon=False)
+        self._add_legend(ax, new_figure, 3)
         return self
-
-    def _plot_curve(self) -> None:
-        colour = COLOURS[0]
-        self.ax_.plot(
-            *self.points.T,
-            "o-",
-            color=colour,
-            markerfacecolor="white",
-            markersize=4,
-            label="estimate",
-        )
-        if self.ends is not None:
-            first, last = self.ends[::-1]
-            for leg in ([first, self.points[0]], [self.points[-1], last]):
-                self.ax_.plot(*np.transpose(leg), color=colour, zorder=1.9)
-
-    def _plot_chance(self) -> None:
-        if self.ends is not None:
-            self.ax_.plot(
-                *self.ends.T,
-                color="0.35",
-                linewidth=0.8,
-                linestyle="--",
-                zorder=1.8,
-                label="chance",
-            )
 
     def _plot_band(self) -> None:
         from matplotlib.patches import PathPatch, Polygon
         from matplotlib.path import Path
 
         boxes = [_corners(*intervals) for intervals in self.intervals]
-        around = boxes
+        chain = boxes
         if self.ends is not None:
-            around = [self.ends[1:], *boxes, self.ends[:1]]
+            chain = [self.ends[1:], *boxes, self.ends[:1]]
         hulls = [
             Path(hull, closed=True)
-            for pair in zip(around, [*around[1:], around[-1]], strict=True)
+            for pair in zip(chain, [*chain[1:], chain[-1]], strict=True)
             if len(hull := _hull(np.concatenate(pair))) > 3
         ]
         kind = "joint" if self.simultaneous else "individual"
-        level = f"{100 * self.confidence_level:g}%"
-        self.ax_.add_patch(
-            PathPatch(
-                Path.make_compound_path(*hulls),
-                facecolor=COLOURS[0],
-                alpha=0.18,
-                linewidth=0,
-                label=f"{kind} {level} band",
-            )
+        band = PathPatch(
+            Path.make_compound_path(*hulls),
+            facecolor=COLOURS[0],
+            alpha=0.18,
+            linewidth=0,
+            label=f"{kind} {self._level} band",
         )
+        self.ax_.add_patch(band)
+        outline = {"fill": False, "edgecolor": COLOURS[0], "alpha": 0.25}
         for box in boxes:
-            self.ax_.add_patch(
-                Polygon(
-                    box, fill=False, edgecolor=COLOURS[0], alpha=0.25, linewidth=0.6
-                )
-            )
-
-
-_EDGES = (-0.03, 1.03)
-_TICKS = np.linspace(0, 1, 6)
+            self.ax_.add_patch(Polygon(box, linewidth=0.6, **outline))  # type: ignore
 
 
 def _corners(across: Array, up: Array) -> Array:
-    """List the corners of a rectangle counterclockwise, shape (4, 2)."""
+    """Corners of a rectangle counterclockwise, shape (4, 2)."""
     (left, right), (low, high) = across, up
     return np.array([[left, low], [right, low], [right, high], [left, high]])
 
 
 def _hull(points: Array) -> Array:
-    """Find the corners of the convex hull counterclockwise, by Andrew's chain."""
+    """Convex hull, counterclockwise and closed, by Andrew's monotone chain."""
     ordered = np.unique(points, axis=0)
     sides = []
-    for way in (ordered, ordered[::-1]):
+    for direction in (1, -1):
         side: list[Array] = []
-        for point in way:
+        for point in ordered[::direction]:
             while len(side) > 1 and _turn(side[-2], side[-1], point) <= 0:
                 side.pop()
             side.append(point)

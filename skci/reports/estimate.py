@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from types import FrameType
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ __all__ = [
     "ConfidenceInterval",
     "MetricEstimate",
     "decimals",
+    "format_interval",
     "sample_size_in_words",
     "warn_of_intervals",
     "warn_of_undefined",
@@ -39,43 +40,34 @@ class ConfidenceInterval(NamedTuple):
 class MetricEstimate(float):
     """Estimate of a performance measure: a float that knows its confidence interval.
 
-    It is made by calling a metric object such as :class:`skci.AccuracyCI` or by
-    indexing a :class:`skci.JointReport`. It compares, sorts, formats and pickles as
-    the float it is; arithmetic gives plain floats. The interval is computed when it is
-    first looked at.
+    Returned by metric objects such as :class:`skci.AccuracyCI` and by indexing a
+    report. It compares, sorts, formats and pickles as a float, and arithmetic gives
+    plain floats. The interval is computed when it is first accessed.
 
     Attributes
     ----------
     low, high : float
-        Limits of the confidence interval.
     standard_error : float
-        Estimated standard deviation of the estimate over samples. It does not depend
-        on the confidence level, and so leaves out the blurring: a "blurred" interval
-        is wider than it says.
+        Estimated standard deviation of the sampling distribution, whatever the level
+        and the method: it leaves out the blurring of a "blurred" interval.
     confidence_level : float
-        Level of the interval, between 0 and 1.
+        Coverage probability of the interval, between 0 and 1.
     method : str
-        Interval method.
-    n_samples : int
-        Number of rows; in a subgroup, or of a rule that abstains, of those that count.
+    n_samples : int or None
+        Number of rows, in a subgroup or of a rule that abstains those that count;
+        None where the estimate was given.
     n_groups : int or None
-        Number of groups of rows, if they have groups.
+        Number of clusters of rows; None where rows are independent.
     design_effect : float
-        How much weights and groups add to the variance, as a factor; 1 without.
-    metric : str
-        Name of the measure.
-    rule : str
-        Name of the rule within a report; empty otherwise.
+        Variance over that of a simple random sample of the same size.
+    metric, rule : str
+        Names of the measure and of the rule within a report; empty without one.
 
     Warns
     -----
-    DegenerateVarianceWarning
-        When the interval or the standard error is looked at and the data leave no
-        usable variance.
-    SmallSampleWarning
-        When the interval is looked at and a proportion has too few successes or
-        failures for the normal approximation of its method, or there are fewer than 30
-        groups.
+    DegenerateVarianceWarning, SmallSampleWarning
+        When the interval is accessed and the data leave no usable variance, or the
+        sample is too small for its method.
 
     Examples
     --------
@@ -83,8 +75,6 @@ class MetricEstimate(float):
     >>> score = AccuracyCI(method="wilson")([0] * 50 + [1] * 50, [0] * 40 + [1] * 60)
     >>> score
     accuracy = 0.900 [0.826, 0.945], 95% interval (wilson, n = 100)
-    >>> f"{score:.2f}", score > 0.85
-    ('0.90', True)
     >>> score.confidence_interval(0.99)
     ConfidenceInterval(low=0.7962..., high=0.9539...)
     """
@@ -125,9 +115,8 @@ class MetricEstimate(float):
     def standard_error(self) -> float:
         value = float(self._joint.standard_errors[self._position])
         if not value > 0:
-            _warn_degenerate(
-                self._joint, [self._position], "the standard error is not known"
-            )
+            consequence = "the standard error is not known"
+            _warn_of_zero_variance(self._joint, [self._position], consequence)
         return value
 
     @property
@@ -140,10 +129,9 @@ class MetricEstimate(float):
 
     @property
     def n_samples(self) -> int | None:
-        parameter = self._parameter
-        if not isinstance(parameter, TableParameter):
+        if not isinstance(self._parameter, TableParameter):
             return None
-        return self._joint.design.n_rows(parameter.units)
+        return self._joint.design.n_rows(self._parameter.units)
 
     @property
     def n_groups(self) -> int | None:
@@ -156,23 +144,18 @@ class MetricEstimate(float):
     def confidence_interval(
         self, confidence_level: float | None = None
     ) -> ConfidenceInterval:
-        """Return the interval at any level, without another pass over the data.
+        """Compute the interval at any level, without another pass over the data.
 
         Parameters
         ----------
         confidence_level : float, optional
-            Between 0 and 1; that of the estimate if not given. An estimate taken from
-            a joint report stays joint with the others of the report.
+            Between 0 and 1; that of the estimate if not given. The interval of an
+            estimate in a joint report is joint with those of the others.
 
         Returns
         -------
         ConfidenceInterval
             Named tuple ``(low, high)``.
-
-        Raises
-        ------
-        ValueError
-            If `confidence_level` is not between 0 and 1.
         """
         joint = self._joint
         if confidence_level is not None:
@@ -182,25 +165,26 @@ class MetricEstimate(float):
         return ConfidenceInterval(low, high)
 
     def pvalue(self, null: float, alternative: Alternative = "two-sided") -> float:
-        """Test the claim that the measure has some value.
+        """Test whether the measure has some value.
+
+        The p-value is the smallest alpha whose interval of level ``1 - alpha`` (one-
+        sided, whose limit) excludes `null`, and 1 if none does: it is below alpha
+        exactly if the interval excludes `null`.
 
         Parameters
         ----------
         null : float
-            The claimed value.
+            Value under the null hypothesis, in the range of the measure.
         alternative : {"two-sided", "less", "greater"}, default="two-sided"
-            What to believe if not the claim: that the measure differs from `null`, is
-            less, or is greater.
+            Whether the measure differs from `null`, is less, or is greater.
 
         Returns
         -------
         float
-            Tail probability of the critical value at which the limit of the interval is
-            `null`; 1 without a usable variance. It is below alpha exactly if the
-            interval of the level of the report, ``1 - alpha``, excludes the claim.
-            Blurring and the rows that "plus-four" and "agresti-coull" add are those of
-            that level. For "clopper-pearson" it is twice the smaller tail, and in a
-            joint report it is adjusted for all estimates.
+            Tail probability of the critical value at which a limit is at `null`; below
+            alpha exactly if the interval of level ``1 - alpha`` excludes it, and 1
+            without a usable variance. For "clopper-pearson" twice the smaller tail; in
+            a joint report adjusted for all estimates.
 
         Raises
         ------
@@ -209,7 +193,7 @@ class MetricEstimate(float):
 
         Examples
         --------
-        An accuracy of .78 is claimed; 75 of 100 are right. That does not refute it:
+        An accuracy of .78 is claimed, and 75 of 100 do not refute it:
 
         >>> from skci import AccuracyCI
         >>> score = AccuracyCI().from_confusion_matrix([[40, 10], [15, 35]])
@@ -228,27 +212,25 @@ class MetricEstimate(float):
         return pvalue(self._joint, self._position, float(null), alternative)
 
     def __str__(self) -> str:
-        low, high = self.confidence_interval()
-        places = decimals([(low, high)])
-        return f"{float(self):.{places}f} [{low:.{places}f}, {high:.{places}f}]"
+        limits = self.confidence_interval()
+        places = decimals([limits])
+        return f"{float(self):.{places}f} {format_interval(limits, places)}"
 
     def __repr__(self) -> str:
-        level = f"{100 * self.confidence_level:g}%"
-        kind = f"joint {level}" if len(self._joint.parameters) > 1 else level
-        if not self._joint.simultaneous:
-            kind = level
+        joint = self._joint.simultaneous and len(self._joint.parameters) > 1
+        level = f"{'joint ' * joint}{100 * self.confidence_level:g}%"
         key = self._parameter.key
         name = key if key.is_contrast else self.metric
         size = sample_size_in_words(self._joint, self.n_samples)
-        about = ", ".join(filter(None, [self.method, size]))
-        return f"{name} = {self}, {kind} interval ({about})"
+        details = ", ".join(filter(None, [self.method, size]))
+        return f"{name} = {self}, {level} interval ({details})"
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)
 
 
 def sample_size_in_words(joint: JointEstimate, n_samples: int | None = None) -> str:
-    """Write the number of rows, in the data or in a table, and of groups."""
+    """Write the number of rows, of a sample or an estimate, and of groups."""
     if not joint.is_of_rows:
         return ""
     number = joint.design.n_groups
@@ -257,10 +239,16 @@ def sample_size_in_words(joint: JointEstimate, n_samples: int | None = None) -> 
     return f"n = {n}{groups}"
 
 
-def decimals(intervals: Any, null: float | None = None) -> int:
-    """Digits worth printing: two significant ones of the narrowest half width.
+def format_interval(limits: Any, places: int) -> str:
+    """Write an interval with some decimal places."""
+    low, high = limits
+    return f"[{low:.{places}f}, {high:.{places}f}]"
 
-    There are a few more where a limit beside the null would look like it.
+
+def decimals(intervals: Any, null: float | None = None) -> int:
+    """Decimal places that show two significant digits of the narrowest half width.
+
+    Up to three more where a limit would otherwise be rounded to the null.
     """
     limits = np.asarray(intervals, dtype=float)
     widths = np.diff(limits, axis=-1)
@@ -268,66 +256,50 @@ def decimals(intervals: Any, null: float | None = None) -> int:
     if not len(widths):
         return 3
     least = int(np.clip(1 - np.floor(np.log10(widths.min() / 2)), 2, 8))
-    beside = [] if null is None else np.abs(limits[limits != null] - null)
-    nearest = min(beside, default=1.0)
+    distances = [] if null is None else np.abs(limits[limits != null] - null)
+    nearest = min(distances, default=1.0)
     return int(np.clip(np.ceil(-np.log10(2 * nearest)), least, least + 3))
-
-
-# --------------------------------------------------------------------------------------
-# Warnings
-# --------------------------------------------------------------------------------------
 
 
 def warn_of_undefined(joint: JointEstimate) -> None:
     """Warn of measures that are undefined on the data."""
     undefined = np.flatnonzero(joint.is_undefined).tolist()
-    if undefined:
-        _warn(
-            f"{_names(joint, undefined)}: undefined, a division of zero by zero; the "
-            "interval is the whole range",
-            UndefinedMetricWarning,
-        )
-    partly = [
-        k for k, parameter in enumerate(joint.parameters) if any(parameter.extension)
-    ]
-    if partly:
-        _warn(
-            f"{_names(joint, partly)}: undefined for some of the classes, a division "
-            "of zero by zero; the interval is extended for their unknown values",
-            UndefinedMetricWarning,
-        )
+    message = "undefined, a division of zero by zero; the interval is the whole range"
+    _warn(joint, undefined, message, UndefinedMetricWarning)
+    extended = [k for k, p in enumerate(joint.parameters) if any(p.extension)]
+    message = (
+        "undefined for some of the classes, a division of zero by zero; the interval "
+        "is extended for their unknown values"
+    )
+    _warn(joint, extended, message, UndefinedMetricWarning)
 
 
-def warn_of_intervals(joint: JointEstimate, positions: Any) -> None:
-    """Warn of intervals that are the whole range or rest on too few rows."""
+def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
+    """Warn of intervals without a usable variance or from a small sample."""
+    positions = list(positions)
     degenerate = [k for k in positions if joint.is_degenerate[k]]
-    if degenerate:
-        whole = [k for k in degenerate if not joint.usable[k]]
-        _warn_degenerate(joint, whole, "the interval is the whole range")
-        blurred = [k for k in degenerate if joint.usable[k]]
-        _warn_degenerate(joint, blurred, "the interval rests on the blurring alone")
-    reasons: dict[str, list[int]] = {}
+    whole = [k for k in degenerate if not joint.usable[k]]
+    _warn_of_zero_variance(joint, whole, "the interval is the whole range")
+    blurred = [k for k in degenerate if joint.usable[k]]
+    _warn_of_zero_variance(joint, blurred, "the interval rests on the blurring alone")
+    by_reason: dict[str, list[int]] = {}
     for k in positions:
         for reason in joint.sampling.small_sample_reasons(k):
-            reasons.setdefault(reason, []).append(k)
-    for reason, named in reasons.items():
-        remedy = _remedy(joint, named) if "normal approximation" in reason else ""
-        _warn(f"{_names(joint, named)}: {reason}{remedy}", SmallSampleWarning)
+            by_reason.setdefault(reason, []).append(k)
+    for reason, small in by_reason.items():
+        remedy = "normal approximation" in reason
+        _warn(joint, small, reason, SmallSampleWarning, remedy=remedy)
 
 
-def _warn_degenerate(
+def _warn_of_zero_variance(
     joint: JointEstimate, positions: list[int], consequence: str
 ) -> None:
-    if positions:
-        _warn(
-            f"{_names(joint, positions)}: the estimated variance is zero, so that "
-            f"{consequence}{_remedy(joint, positions)}",
-            DegenerateVarianceWarning,
-        )
+    message = f"the estimated variance is zero, so that {consequence}"
+    _warn(joint, positions, message, DegenerateVarianceWarning, remedy=True)
 
 
 def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
-    """Suggest a method that relies on no estimated variance and serves all of them."""
+    """Suggest a method that uses no estimated variance and serves all parameters."""
     parameters = joint.parameters
     if any(parameters[k].interval_method.smooths for k in positions):
         return ""
@@ -339,17 +311,24 @@ def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
     return ""
 
 
-def _names(joint: JointEstimate, positions: Any) -> str:
-    return ", ".join(str(joint.parameters[k]) for k in positions)
-
-
-def _warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the caller outside this package."""
+def _warn(
+    joint: JointEstimate,
+    positions: Sequence[int],
+    message: str,
+    category: type[Warning],
+    *,
+    remedy: bool = False,
+) -> None:
+    """Warn of parameters, if any, at the line of the caller outside this package."""
+    if not positions:
+        return
+    message += _remedy(joint, positions) if remedy else ""
+    names = ", ".join(str(joint.parameters[k]) for k in positions)
     package = __name__.partition(".")[0]
     frame, level = sys._getframe(), 1
     while frame.f_back and _module(frame).partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(f"{names}: {message}", category, stacklevel=level)
 
 
 def _module(frame: FrameType) -> str:

@@ -1,34 +1,25 @@
-"""The joint report: presents, computes nothing."""
+"""The joint report of several metrics of several rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from skci._validation import (
-    as_name,
-    check_choice,
-    check_known,
-    check_names,
-    join_names,
-)
+from skci._arrays import Array
+from skci._validation import as_name, check_choice, check_known, check_names, join_names
 from skci.inference.contrasts import Contrast, against, contrast_estimate, pairs
 from skci.inference.intervals.methods import check_method
 from skci.inference.parameter import Key
 from skci.inference.planning import rows_for_width
-from skci.inference.ranking import (
-    compact_letters,
-    compare_with_best,
-    pairwise_differences,
-)
+from skci.inference.ranking import best_first, compact_letters, intervals_to_best
 from skci.reports.contrasts import (
     BestReport,
     ContrastReport,
     ReportWithContrasts,
-    Worse,
+    SeparatedPairs,
     sentences,
 )
 from skci.reports.estimate import warn_of_intervals
@@ -39,16 +30,14 @@ __all__ = ["JointReport"]
 class JointReport(ReportWithContrasts):
     """Joint confidence intervals of several measures of several rules.
 
-    It is made by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` or
-    :func:`skci.confusion_matrix_report`. All its intervals cover at once with the
-    confidence level. What is looked at is computed then.
+    Returned by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` and
+    others. With the confidence level, all its intervals cover. They are computed when
+    first accessed.
 
     Warns
     -----
-    DegenerateVarianceWarning, SmallSampleWarning
-        When the intervals are first looked at, as for :class:`skci.MetricEstimate`.
-    CriticalValueWarning
-        If the critical value misses its accuracy.
+    DegenerateVarianceWarning, SmallSampleWarning, CriticalValueWarning
+        When the intervals are accessed; see :mod:`skci.exceptions`.
 
     Examples
     --------
@@ -70,18 +59,18 @@ class JointReport(ReportWithContrasts):
         metrics: str | Iterable[str] | None = None,
         **subgroups: str | Iterable[str],
     ) -> JointReport:
-        """Return a report on some rules and metrics, with its own critical value.
+        """Select rules and metrics, with a critical value of their own.
 
-        The intervals get narrower, for there are fewer to cover at once. That is valid
-        for a choice made before looking at the data only: the best of ten rules, picked
-        by its estimate, needs the intervals of all ten.
+        Fewer intervals are narrower. They are valid if the choice was made before
+        looking at the data: the best of ten rules, picked by its estimate, needs the
+        intervals of all ten.
 
         Parameters
         ----------
         rules, metrics : str or list of str, optional
             Names to keep; all if not given.
         **subgroups : str or list of str
-            Of a report by subgroups their names to keep, as in ``sex="f"``.
+            Names of subgroups to keep, by column, as in ``sex="f"``.
 
         Returns
         -------
@@ -89,70 +78,49 @@ class JointReport(ReportWithContrasts):
 
         Raises
         ------
-        KeyError
-            If there is no such rule or metric.
-        ValueError
-            If no rule or no metric is kept.
+        KeyError, ValueError
+            If there is no such name, or none is kept.
         """
-        kept_rules = check_names(rules, self.rules, "rule")
-        kept_metrics = check_names(metrics, self.metrics, "metric")
-        kept = {"rule": kept_rules, "metric": kept_metrics}
-        for kind, names in subgroups.items():
-            known = self._labels
-            check_known(kind, [one for one in known if one not in kept], "subgroup")
-            kept[kind] = check_names(names, list(dict.fromkeys(known[kind])), kind)
-        return JointReport(
-            self._joint.select(
-                [
-                    k
-                    for k, parameter in enumerate(self._joint.parameters)
-                    if all(
-                        parameter.key.labels[kind] in names
-                        for kind, names in kept.items()
-                    )
-                ]
-            )
-        )
+        labels = self._labels
+        kept = {
+            "rule": check_names(rules, self.rules, "rule"),
+            "metric": check_names(metrics, self.metrics, "metric"),
+        }
+        columns = [column for column in labels if column not in kept]
+        for column, names in subgroups.items():
+            check_known(column, columns, "subgroup")
+            known = list(dict.fromkeys(labels[column]))
+            kept[column] = check_names(names, known, column)
+        positions = [
+            k
+            for k, parameter in enumerate(self._joint.parameters)
+            if all(parameter.key.labels[c] in names for c, names in kept.items())
+        ]
+        return JointReport(self._joint.select(positions))
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the report column by column.
-
-        Returns
-        -------
-        dict of str to list
-            Columns ``rule``, ``metric``, ``estimate``, ``low``, ``high``,
-            ``standard_error``, ``individual_low``, ``individual_high``, ``method``;
-            ``design_effect`` where rows have weights or groups.
-        """
-        alone = self._joint.individual().intervals
+    def _more_columns(self) -> dict[str, list[Any]]:
+        individual = self._joint.individual().intervals
         return {
-            **self._labels,
-            **self._estimated(),
-            "individual_low": alone[:, 0].tolist(),
-            "individual_high": alone[:, 1].tolist(),
-            **self._design_effects(),
-            "method": [parameter.method for parameter in self._joint.parameters],
+            "individual_low": individual[:, 0].tolist(),
+            "individual_high": individual[:, 1].tolist(),
+            **self._design_effect_column(),
+            "method": self._methods,
         }
 
-    # ----------------------------------------------------------------------------------
-    # What it says
-    # ----------------------------------------------------------------------------------
-
     def findings(self, by: str = "intervals") -> list[str]:
-        """Say what the intervals let you say, all of it at once.
+        """Say in words which rules are worse than which others.
 
-        A rule is called worse than another on a metric where the interval of one lies
-        wholly beyond that of the other. With joint intervals, all findings hold
-        together with at least the confidence level; with individual ones, each of them
-        says that it is meant alone. Rules not told apart here may still differ: their
-        intervals do not know that they were tried on the same rows. Differences do.
+        With joint intervals, all findings hold together with the confidence level; with
+        individual ones, each is qualified to be read alone. Rules not separated by
+        their intervals may still be by their differences, which use that the rules
+        were applied to the same rows.
 
         Parameters
         ----------
         by : {"intervals", "differences"}, default="intervals"
-            Whether a rule is worse if its interval lies beyond that of the other, or
-            if the interval of their difference (see :meth:`differences`) excludes no
-            difference. The latter tells more rules apart.
+            Whether a rule is worse if its interval lies entirely on the worse side of
+            that of the other, or if the interval of their difference excludes 0 (see
+            :meth:`differences`), which separates more rules.
 
         Returns
         -------
@@ -164,37 +132,28 @@ class JointReport(ReportWithContrasts):
         check_choice(by, ("intervals", "differences"), "by")
         if len(self.rules) < 2:
             return []
-        by_intervals = by == "intervals"
-        worse = self._separated() if by_intervals else self.differences()._worse()
+        source = self if by == "intervals" else self.differences()
+        separated = source._separated_pairs()
         findings = []
-        for panel, positions in self._panels().items():
-            findings += sentences(panel, worse.get(panel, {}))
-            undefined = [
-                self._joint.parameters[k].key.name
-                for k in positions
-                if self._joint.is_undefined[k]
-            ]
+        for panel, positions in self._panels(self.metrics).items():
+            findings += sentences(panel, separated.get(panel, []))
+            undefined = [k for k in positions if self._joint.is_undefined[k]]
             if undefined:
-                findings.append(f"{panel} is undefined for {join_names(undefined)}.")
+                names = join_names(self._names(undefined))
+                findings.append(f"{panel} is undefined for {names}.")
         return self._qualified(findings)
 
-    def _separated(self) -> Worse:
-        """Find the rules whose intervals lie wholly on the better side."""
+    def _separated_pairs(self) -> SeparatedPairs:
+        """Pairs of rules whose intervals do not overlap."""
         limits = self._limits()
-        worse: Worse = {}
-        for panel, positions in self._panels().items():
-            names = [self._joint.parameters[k].key.name for k in positions]
+        separated = {}
+        for panel, positions in self._panels(self.metrics).items():
+            names = self._names(positions)
             sign = self._joint.parameters[positions[0]].trait.sign
             low, high = np.sort(sign * limits[positions], axis=1).T
-            worse[panel] = {
-                name: [names[j] for j in np.flatnonzero(low > limit)]
-                for name, limit in zip(names, high, strict=True)
-            }
-        return worse
-
-    # ----------------------------------------------------------------------------------
-    # Comparisons
-    # ----------------------------------------------------------------------------------
+            worse_and_better: Array = np.argwhere(high[:, np.newaxis] < low)
+            separated[panel] = [(names[i], names[j]) for i, j in worse_and_better]
+        return separated
 
     def differences(
         self,
@@ -205,11 +164,11 @@ class JointReport(ReportWithContrasts):
         method: str | None = None,
         adjust: str = "single-step",
     ) -> ContrastReport:
-        r"""Compare the rules with each other on each metric, all at once.
+        r"""Simultaneous paired differences of the rules on each metric.
 
-        The rules were tried on the same rows, so their estimates go up and down
-        together, and a difference is known better than its parts: differences tell
-        rules apart whose own intervals overlap.
+        Estimates on the same rows are correlated, so that a difference has a smaller
+        variance than for independent estimates: differences can separate rules whose
+        intervals overlap.
 
         Parameters
         ----------
@@ -225,14 +184,12 @@ class JointReport(ReportWithContrasts):
             Interval method of the differences. By default that of the report, or
             "score" where that does not serve differences.
         adjust : {"single-step", "step-down", "none"}, default="single-step"
-            What p-values and intervals are adjusted to. "single-step": all intervals
-            cover at once, and a p-value is below alpha exactly if its interval
-            excludes no difference. "step-down" has smaller p-values, still with a
-            probability of at most alpha that any equal rules are called different,
-            and the intervals of "single-step", which may hold no difference where
-            such a p-value is below alpha; of a hundred differences it takes a minute.
-            "none", and any differences of :meth:`individual` intervals: each interval
-            and p-value by itself.
+            Adjustment for multiplicity. "single-step": all intervals cover at once, and
+            a p-value is below alpha exactly if its interval excludes no difference.
+            "step-down": smaller p-values that still control the familywise error rate,
+            with the intervals of "single-step", which may contain no difference where
+            such a p-value is below alpha; a hundred differences take a minute. "none",
+            and all differences of :meth:`individual` intervals: unadjusted.
 
         Returns
         -------
@@ -241,10 +198,9 @@ class JointReport(ReportWithContrasts):
 
         Raises
         ------
-        KeyError
-            If there is no such rule or metric.
-        ValueError
-            If there is nothing to compare, or an option is not one of its values.
+        KeyError, ValueError
+            If there is no such rule or metric, there is nothing to compare, or an
+            option is not one of its values.
 
         Notes
         -----
@@ -255,25 +211,21 @@ class JointReport(ReportWithContrasts):
 
         References
         ----------
-        .. [1] Hothorn, T., Bretz, F. and Westfall, P. (2008). Simultaneous inference in
-           general parametric models. Biometrical Journal 50, 346-363.
-        .. [2] Tango, T. (1998). Equivalence test and confidence interval for the
-           difference in proportions for the paired-sample design. Statistics in
-           Medicine 17, 891-908.
+        .. [1] Hothorn, Bretz and Westfall (2008). Biometrical Journal 50, 346-363.
+        .. [2] Tango (1998). Statistics in Medicine 17, 891-908.
 
         Examples
         --------
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
-        >>> first = [0] * 45 + [1] * 50 + [0] * 5
-        >>> second = [0] * 40 + [1] * 40 + [0] * 20
-        >>> report = joint_report(y, {"A": first, "B": second}, metrics=["accuracy"])
+        >>> rules = {"A": [0] * 50 + [1] * 45 + [0] * 5, "B": [0] * 70 + [1] * 30}
+        >>> report = joint_report(y, rules, metrics=["accuracy"])
         >>> report.differences()["accuracy", "A", "B"].low > 0
         True
         """
         if control is not None:
             check_known(control, self.rules, "control")
-        return self._compared(["rule"], control, metrics, scale, method, adjust)
+        return self._compare("rule", control, metrics, scale, method, adjust)
 
     def gaps(
         self,
@@ -284,15 +236,15 @@ class JointReport(ReportWithContrasts):
         method: str | None = None,
         adjust: str = "single-step",
     ) -> ContrastReport:
-        """Compare the subgroups with each other on each metric of each rule.
+        """Simultaneous differences of the subgroups on each metric of each rule.
 
-        Gaps are signed. The largest of them less the smallest is never below 0, so
-        that it says nothing by itself; that some gap excludes 0 does.
+        Gaps are signed: unlike the largest absolute gap, which is never below 0, each
+        is evidence of a gap if its interval excludes 0.
 
         Parameters
         ----------
         control : str, optional
-            Compare the other subgroups with this one only; by default, all pairs. Of
+            Compare the other subgroups with this one only; by default, all pairs. With
             several columns its names are joined by a comma, as in "f, old".
         metrics, scale, method, adjust
             See :meth:`differences`.
@@ -304,10 +256,8 @@ class JointReport(ReportWithContrasts):
 
         Raises
         ------
-        KeyError
-            If there is no such subgroup or metric.
-        ValueError
-            If the report has no subgroups, or an option is not one of its values.
+        KeyError, ValueError
+            As :meth:`differences`; also if the report has no subgroups.
 
         Examples
         --------
@@ -319,81 +269,76 @@ class JointReport(ReportWithContrasts):
         >>> report.gaps()["y_pred", "accuracy", "north", "south"].low > 0
         True
         """
-        columns = [name for name, _ in self._joint.parameters[0].key.subgroup]
-        if not columns:
+        if not self._joint.parameters[0].key.subgroup:
             raise ValueError(
                 f"gaps needs a report with by=, got one labelled {list(self._labels)}"
             )
         if control is not None:
-            names = dict.fromkeys(_subgroup(p.key) for p in self._joint.parameters)
             control = as_name(control)
-            check_known(control, list(names), "control")
-        return self._compared(columns, control, metrics, scale, method, adjust)
+            names = [_level(p.key, "subgroup") for p in self._joint.parameters]
+            check_known(control, list(dict.fromkeys(names)), "control")
+        return self._compare("subgroup", control, metrics, scale, method, adjust)
 
-    def _compared(
+    def _compare(
         self,
-        kinds: Sequence[str],
+        factor: str,
         control: str | None,
         metrics: str | Iterable[str] | None,
         scale: str,
         method: str | None,
         adjust: str,
     ) -> ContrastReport:
-        """Compare estimates that differ in the rule, or in the subgroup, only."""
+        """Compare estimates that differ in one factor, "rule" or "subgroup"."""
         check_choice(scale, ("difference", "ratio"), "scale")
         check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
         if method is not None:
             check_method(method)
-        kept = check_names(metrics, self.metrics, "metric")
         ratio = scale == "ratio"
-        name_of = _rule if kinds == ["rule"] else _subgroup
         contrasts: list[Contrast] = []
-        for positions in self._alike(name_of, kept):
-            names = [name_of(self._joint.parameters[k].key) for k in positions]
-            shared = _without(name_of, self._joint.parameters[positions[0]].key)
+        kept = check_names(metrics, self.metrics, "metric")
+        for key, positions in self._blocks(factor, kept):
+            names = [_level(self._joint.parameters[k].key, factor) for k in positions]
             chosen = pairs(names) if control is None else against(names, control)
-            sign = "/" if ratio else "-"
-            contrasts += [
-                (
-                    replace(shared, compared=(names[i], sign, names[j])),
-                    {positions[i]: 1, positions[j]: -1},
-                )
-                for i, j in chosen
-            ]
+            for i, j in chosen:
+                compared = (names[i], "/" if ratio else "-", names[j])
+                weights = {positions[i]: 1, positions[j]: -1}
+                contrasts.append((replace(key, compared=compared), weights))
         if not contrasts:
+            columns = [column for column, _ in self._joint.parameters[0].key.subgroup]
+            factors = [factor] if factor == "rule" else columns
             raise ValueError(
-                f"{scale}s need two {join_names(kinds)}s with one metric, got "
+                f"{scale}s need two {join_names(factors)}s with one metric, got "
                 f"{list(self)}"
             )
         simultaneous = self._joint.simultaneous and adjust != "none"
+        options: Any = {"method": method, "simultaneous": simultaneous}
         return ContrastReport(
-            contrast_estimate(
-                self._joint,
-                contrasts,
-                ratio=ratio,
-                method=method,
-                simultaneous=simultaneous,
-            ),
+            contrast_estimate(self._joint, contrasts, ratio=ratio, **options),
             null=1.0 if ratio else 0.0,
             stepwise=simultaneous and adjust == "step-down",
             subject=f"confidence intervals of {scale}s",
         )
 
-    def _alike(
-        self, name_of: Callable[[Key], str], metrics: Sequence[str]
-    ) -> list[list[int]]:
-        """Positions of estimates that differ in the rule, or the subgroup, only."""
-        alike: dict[Any, list[int]] = {}
+    def _blocks(
+        self, factor: str, metrics: Sequence[str]
+    ) -> list[tuple[Key, list[int]]]:
+        """Keys without a factor, and positions of the estimates that share each."""
+        blocks: dict[Key, list[int]] = {}
         for k, parameter in enumerate(self._joint.parameters):
             if parameter.key.metric in metrics:
-                shared = _without(name_of, parameter.key)
-                order = metrics.index(parameter.key.metric)
-                alike.setdefault((order, shared), []).append(k)
-        ordered = sorted(alike.items(), key=lambda item: item[0][0])
-        return [positions for _, positions in ordered]
+                blocks.setdefault(_without(parameter.key, factor), []).append(k)
+        return sorted(blocks.items(), key=lambda block: metrics.index(block[0].metric))
+
+    def _panels(self, metrics: Sequence[str]) -> dict[str, list[int]]:
+        """Positions of estimates whose rules are compared, by name."""
+        blocks = self._blocks("rule", metrics)
+        return {key.panel: positions for key, positions in blocks}
+
+    def _names(self, positions: Sequence[int]) -> list[str]:
+        return [self._joint.parameters[k].key.name for k in positions]
 
     def best(self, metric: str) -> BestReport:
-        """Say which rules may be the best on a metric.
+        """Multiple comparisons with the best rule on a metric.
 
         Parameters
         ----------
@@ -405,8 +350,8 @@ class JointReport(ReportWithContrasts):
 
         Raises
         ------
-        KeyError
-            If there is no such metric.
+        KeyError, ValueError
+            If there is no such metric, or the report is of several subgroups.
 
         Examples
         --------
@@ -418,19 +363,15 @@ class JointReport(ReportWithContrasts):
         ['A', 'C']
         """
         positions = self._positions(metric)
-        compared = pairwise_differences(self._joint, positions)
-        warn_of_intervals(compared, range(len(compared.parameters)))
-        low, high = compare_with_best(len(positions), compared)
-        parameters = [self._joint.parameters[k] for k in positions]
-        lowest, highest = parameters[0].trait.bounds
-        width = highest - lowest
+        intervals, differences = intervals_to_best(self._joint, positions)
+        warn_of_intervals(differences, range(len(differences.parameters)))
         return BestReport(
             metric,
-            tuple(parameter.key.name for parameter in parameters),
+            tuple(self._names(positions)),
             self._joint.estimates[positions],
-            np.clip(np.stack([low, high], axis=1), -width, width),
+            intervals,
             self.confidence_level,
-            parameters[0].trait.greater_is_better,
+            self._joint.parameters[positions[0]].trait.greater_is_better,
         )
 
     def letters(
@@ -441,10 +382,10 @@ class JointReport(ReportWithContrasts):
         method: str | None = None,
         adjust: str = "single-step",
     ) -> dict[str, str]:
-        """Give each rule letters: rules that share one are not told apart.
+        """Compact letter display: rules differ significantly if they share no letter.
 
-        Two rules are told apart if the p-value of their difference, adjusted for all
-        pairs on this metric, is below 1 - `confidence_level`.
+        That is, if the p-value of their difference, adjusted for all pairs on this
+        metric, is below 1 - `confidence_level`.
 
         Parameters
         ----------
@@ -459,96 +400,73 @@ class JointReport(ReportWithContrasts):
 
         Raises
         ------
-        KeyError
-            If there is no such metric.
-        ValueError
-            As :meth:`differences`.
+        KeyError, ValueError
+            As :meth:`best` and :meth:`differences`.
 
         See Also
         --------
-        best : Rules that may be the best: a narrower question, and a sharper answer.
+        best : A narrower question, and a sharper answer.
         """
-        positions = self._positions(metric)
-        sign = self._joint.parameters[positions[0]].trait.sign
-        order = np.argsort(-sign * self._joint.estimates[positions], kind="stable")
-        names = [self._joint.parameters[positions[k]].key.name for k in order]
-        differ = np.zeros((len(names), len(names)), dtype=bool)
+        names = self._names(best_first(self._joint, self._positions(metric)))
+        separated: list[tuple[str, str]] = []
         if len(names) > 1:
-            compared = self.differences(
-                metrics=metric, scale=scale, method=method, adjust=adjust
+            report = self._compare("rule", None, metric, scale, method, adjust)
+            (separated,) = report._separated_pairs().values()
+        differ = np.array([[(i, j) in separated for i in names] for j in names])
+        return dict(zip(names, compact_letters(differ | differ.T), strict=True))
+
+    def _positions(self, metric: str) -> list[int]:
+        """Positions of the estimates of a metric in the only subgroup."""
+        check_known(metric, self.metrics, "metric")
+        panels = self._panels([metric])
+        if len(panels) > 1:
+            raise ValueError(
+                f"rules are compared in one subgroup, got {len(panels)}; choose one by "
+                "report.select"
             )
-            (worse,) = compared._worse().values()
-            for i, name in enumerate(names):
-                for other in worse[name]:
-                    j = names.index(other)
-                    differ[i, j] = differ[j, i] = True
-        return dict(zip(names, compact_letters(differ), strict=True))
+        return next(iter(panels.values()))
 
     def sample_size(self, half_width: float | Mapping[str, float]) -> int:
-        """Plan how many rows make all intervals short enough.
+        """Number of rows for intervals of some width, with this report as the pilot.
 
-        This report is the pilot: more rows of the same kind are expected.
+        For the same without a pilot see :func:`skci.sample_size`.
 
         Parameters
         ----------
         half_width : float or mapping of str to float
-            Half of the length that the intervals may have; by metric, for some of
-            them.
+            Largest half width of the intervals; by metric, for some of them.
 
         Returns
         -------
         int
-            Number of rows, those of the pilot not added.
+            Number of rows, without those of the pilot.
 
         Raises
         ------
         ValueError
-            If `half_width` is not what it must be, or an estimate is undefined or has
-            no interval.
-
-        See Also
-        --------
-        sample_size : The same without a pilot.
+            If `half_width` is not as described, or an estimate is undefined or has no
+            interval.
 
         Examples
         --------
         >>> from skci import confusion_matrix_report
         >>> matrix = [[50, 10], [15, 25]]
         >>> report = confusion_matrix_report(matrix, metrics=["accuracy", "f1"])
-        >>> report.sample_size(0.05)
-        780
         >>> report.sample_size({"accuracy": 0.05})
         408
         """
         return rows_for_width(self._joint, half_width)
 
-    def _positions(self, metric: str) -> list[int]:
-        """Find the estimates of a metric, which are of one subgroup."""
-        check_known(metric, self.metrics, "metric")
-        panels = self._alike(_rule, [metric])
-        if len(panels) > 1:
-            raise ValueError(
-                f"rules are compared in one subgroup, got {len(panels)}; choose one by "
-                "report.select"
-            )
-        return panels[0]
 
-    def _panels(self) -> dict[str, list[int]]:
-        """Positions of estimates whose rules are to be compared, by name."""
-        panels = self._alike(_rule, self.metrics)
-        return {self._joint.parameters[rows[0]].key.panel: rows for rows in panels}
-
-
-def _rule(key: Key) -> str:
-    return key.name
-
-
-def _subgroup(key: Key) -> str:
+def _level(key: Key, factor: str) -> str:
+    """Name of the rule, or of the subgroup."""
+    if factor == "rule":
+        return key.name
     return ", ".join(name for _, name in key.subgroup)
 
 
-def _without(name_of: Callable[[Key], str], key: Key) -> Key:
-    """Key without the rule, or without the subgroup."""
-    if name_of is _subgroup:
-        return replace(key, subgroup=())
-    return replace(key, rule="", sample="")
+def _without(key: Key, factor: str) -> Key:
+    """Key of what is compared: without the rule, or without the subgroup."""
+    if factor == "rule":
+        return replace(key, rule="", sample="")
+    return replace(key, subgroup=())
