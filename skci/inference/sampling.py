@@ -270,7 +270,7 @@ class RowSampling(Sampling):
         n its effective sample size, and contrasts with coefficients L gain
         :math:`L D L^T`.
         """
-        blurs = [p.interval_method.blurs for p in self.parameters]
+        blurs = np.array([p.interval_method.blurs for p in self.parameters], dtype=bool)
         blurred = np.flatnonzero(self.is_linear & blurs).tolist()
         total = np.zeros((len(self.parameters),) * 2)
         if not any(self.parameters[k].components for k in blurred):
