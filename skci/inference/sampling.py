@@ -33,45 +33,51 @@ _POOR = "the variance is poorly estimated and the interval may be too narrow"
 
 
 class Sampling(ABC):
-    """Estimates of K parameters, their covariance, and how well it is known."""
+    """Estimates of K parameters, their covariance, and how well it is known.
+
+    Attributes
+    ----------
+    parameters : tuple of Parameter
+    design : Design or None
+        How the rows were drawn, where the estimates are of rows.
+    covariance : array of shape (K, K)
+        Covariance of the estimates; zero where there is none.
+    degrees_of_freedom : array of shape (K,)
+        Degrees of freedom of the variances; infinite for a normal quantile.
+    """
 
     design: Design | None = None
-    """How the rows were drawn, where the estimates are of rows."""
     parameters: tuple[Parameter, ...]
+    covariance: Array
 
     @property
     @abstractmethod
-    def covariance(self) -> Array:
-        """Covariance of the estimates, (K, K); zero where there is none."""
-
-    @property
-    @abstractmethod
-    def degrees_of_freedom(self) -> Array:
-        """Degrees of freedom of the variances, (K,); infinite for a normal quantile."""
-
-    @property
-    @abstractmethod
-    def is_linear(self) -> Array:
-        """Which parameters are defined and have a linear approximation, (K,)."""
-
-    @property
-    @abstractmethod
-    def has_variance(self) -> Array:
-        """Which parameters have a variance that is not zero, (K,)."""
-
-    @property
-    @abstractmethod
-    def is_estimable(self) -> Array:
-        """Which variances can be estimated from as many units as there are, (K,)."""
-
-    @property
-    @abstractmethod
-    def design_effects(self) -> Array:
-        """Variances over those of simple random samples of the same size, (K,)."""
+    def degrees_of_freedom(self) -> Array: ...
 
     @abstractmethod
     def select(self, positions: Sequence[int]) -> Sampling:
         """Keep some of the parameters."""
+
+    @property
+    def is_linear(self) -> Array:
+        """Which parameters are defined and have a linear approximation, (K,)."""
+        return np.array([parameter.defined for parameter in self.parameters], bool)
+
+    @property
+    def has_variance(self) -> Array:
+        """Which parameters have a variance that is not zero, (K,)."""
+        positive: Array = self.covariance.diagonal() > 0
+        return positive
+
+    @property
+    def is_estimable(self) -> Array:
+        """Which variances can be estimated from as many units as there are, (K,)."""
+        return self.is_linear
+
+    @property
+    def design_effects(self) -> Array:
+        """Variances over those of simple random samples of the same size, (K,)."""
+        return np.ones(len(self.parameters))
 
     def blurring(self, z: float) -> Array:
         """Covariance that the blurring adds to that of the estimates, (K, K)."""
@@ -89,46 +95,23 @@ class GivenCovariance(Sampling):
     Parameters
     ----------
     parameters : tuple of GivenParameter
-    given : array of shape (K, K)
-        The covariance.
+    covariance : array of shape (K, K)
     df : float
         Degrees of freedom of all variances.
     """
 
     parameters: tuple[GivenParameter, ...]
-    given: Array
+    covariance: Array
     df: float
-
-    @property
-    def covariance(self) -> Array:
-        return self.given
 
     @property
     def degrees_of_freedom(self) -> Array:
         return np.full(len(self.parameters), self.df)
 
-    @property
-    def is_linear(self) -> Array:
-        return np.array([parameter.defined for parameter in self.parameters])
-
-    @property
-    def has_variance(self) -> Array:
-        positive: Array = self.given.diagonal() > 0
-        return positive
-
-    @property
-    def is_estimable(self) -> Array:
-        return self.is_linear
-
-    @property
-    def design_effects(self) -> Array:
-        return np.ones(len(self.parameters))
-
     def select(self, positions: Sequence[int]) -> GivenCovariance:
         chosen = tuple(self.parameters[k] for k in positions)
-        return GivenCovariance(
-            chosen, self.given[np.ix_(positions, positions)], self.df
-        )
+        block = self.covariance[np.ix_(positions, positions)]
+        return GivenCovariance(chosen, block, self.df)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +153,7 @@ class RowSampling(Sampling):
         )
 
     @cached_property
-    def covariance(self) -> Array:
+    def covariance(self) -> Array:  # type: ignore[override]
         covariance = np.zeros((len(self.parameters),) * 2)
         linear = np.flatnonzero(self.is_linear)
         if not len(linear):

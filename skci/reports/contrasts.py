@@ -66,7 +66,7 @@ class ReportWithContrasts(Report):
         <BLANKLINE>
         contrast            estimate  joint interval  p-value
         -----------------------------------------------------
-        precision - recall  0.09      [-0.13, 0.30]   0.34
+        precision - recall  0.09      [-0.13, 0.30]   0.41
         """
         rows, names = check_contrasts(matrix, labels, list(self))
         if method is not None:
