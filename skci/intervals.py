@@ -30,6 +30,7 @@ def joint_intervals(
     df: float | None = None,
     names: Any = None,
     bounds: Any = None,
+    greater_is_better: Any = True,
     confidence_level: float = 0.95,
     method: str = "delta",
     random_state: Any = None,
@@ -59,6 +60,9 @@ def joint_intervals(
         of the rule and the metric. "1", "2", ... if not given.
     bounds : (float, float) or sequence of K of them, optional
         Range of the parameters, which intervals are cut off at; unlimited if not given.
+    greater_is_better : bool or mapping of str to bool, default=True
+        Which of two estimates of a metric is called better, of all metrics or by
+        metric; True for those that a mapping does not name.
     confidence_level : float, default=0.95
         Probability that all intervals cover at once, between 0 and 1.
     method : {"delta", "logit"}, default="delta"
@@ -135,9 +139,11 @@ def joint_intervals(
     >>> import numpy as np
     >>> minutes = {"b0": 14.80, "b1": 12.67, "b2": 7.33, "b3": 13.13}
     >>> patients = np.array([20, 3, 3, 15])
-    >>> report = joint_intervals(minutes, np.diag(6.71 / patients), df=37)
+    >>> report = joint_intervals(
+    ...     minutes, np.diag(6.71 / patients), df=37, greater_is_better=False
+    ... )
     >>> report.differences(control="b0").findings()
-    ['On estimate, b2 is worse than b0.']
+    ['On estimate, b0 is worse than b2.']
     """
     values, labels = _check_estimates(estimates, names)
     keys = _check_names(labels, len(values))
@@ -145,7 +151,11 @@ def joint_intervals(
     degrees = _check_df(df)
     method = check_method(method)
     ranges = _check_bounds(bounds, values, keys)
-    traits = [Trait(key.title, bounds=b) for key, b in zip(keys, ranges, strict=True)]
+    better = _check_directions(greater_is_better, keys)
+    traits = [
+        Trait(key.title, bounds=bound, greater_is_better=better.get(key.metric, True))
+        for key, bound in zip(keys, ranges, strict=True)
+    ]
     for trait in traits:
         check_serves(method, trait, table=False)
     level = check_confidence_level(confidence_level)
@@ -254,6 +264,22 @@ def _check_covariance(covariance: Any, size: int, names: Any) -> Array:
         )
     symmetric: Array = (matrix + matrix.T) / 2
     return symmetric
+
+
+def _check_directions(greater_is_better: Any, keys: Sequence[Key]) -> dict[str, bool]:
+    """Check which metrics are better if greater."""
+    metrics = dict.fromkeys(key.metric for key in keys)
+    if isinstance(greater_is_better, bool | np.bool_):
+        return dict.fromkeys(metrics, bool(greater_is_better))
+    if not isinstance(greater_is_better, Mapping) or not all(
+        name in metrics and isinstance(value, bool | np.bool_)
+        for name, value in greater_is_better.items()
+    ):
+        raise ValueError(
+            "greater_is_better must be True, False or a mapping to them of some of the "
+            f"metrics {list(metrics)}, got {greater_is_better!r}"
+        )
+    return {name: bool(value) for name, value in greater_is_better.items()}
 
 
 def _check_df(df: Any) -> float:

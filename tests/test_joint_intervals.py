@@ -696,3 +696,24 @@ def test_what_needs_rows_is_refused():
         report.gaps()
     with pytest.raises(ValueError, match="method='score' needs a table of counts"):
         report.differences(method="score")
+
+
+def test_direction_of_metrics():
+    losses = {
+        ("A", "loss"): 0.3,
+        ("B", "loss"): 0.9,
+        ("A", "gain"): 1,
+        ("B", "gain"): 0,
+    }
+    covariance = np.eye(4) * 1e-3
+    report = joint_intervals(losses, covariance, greater_is_better={"loss": False})
+    assert report.findings() == [
+        "On loss, B is worse than A.",
+        "On gain, B is worse than A.",
+    ]
+    assert report.best("loss").rules == report.best("gain").rules == ["A"]
+    report = joint_intervals(losses, covariance, greater_is_better=False)
+    assert report.best("gain").rules == ["B"]
+    for wrong in ("loss", {"los": False}, {"loss": "low"}, 0):
+        with pytest.raises(ValueError, match="greater_is_better must be True"):
+            joint_intervals(losses, covariance, greater_is_better=wrong)
