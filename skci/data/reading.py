@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -116,8 +117,12 @@ class Reader:
         """Labels of the truth, before those that rules predict are known."""
         if self._targets:
             return Vocabulary(targets=self._targets)
-        labels, _ = distinct_labels(self._y[self._rows.kept], self._truth)
+        labels, _ = self._true_labels
         return self._vocabulary([self._truth], [labels])
+
+    @cached_property
+    def _true_labels(self) -> tuple[Any, Array]:
+        return distinct_labels(self._y[self._rows.kept], self._truth)
 
     def know(self, labels: Iterable[Any]) -> None:
         """Add labels that there are, whether they occur or not."""
@@ -181,7 +186,8 @@ class Reader:
         self, names: list[str], columns: list[Array], rules: Iterable[str]
     ) -> Sample:
         """Read columns of any labels."""
-        found = [distinct_labels(*pair) for pair in zip(columns, names, strict=True)]
+        predicted = zip(columns[1:], names[1:], strict=True)
+        found = [self._true_labels, *(distinct_labels(*pair) for pair in predicted)]
         vocabulary = self._vocabulary(names, [labels for labels, _ in found])
         codes = [encode(*column, vocabulary, self._abstain) for column in found]
         return self._sample(np.stack(codes, axis=1), vocabulary, rules)

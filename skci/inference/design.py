@@ -371,8 +371,11 @@ class Design:
         def total(values: Array | None) -> Array | None:
             return None if values is None else np.bincount(unit, values, n_units)
 
+        if self.strata is not None:
+            raise ValueError("units of several independent samples cannot be united")
         weights = np.bincount(unit, self.weights, n_units)
-        return Design(weights, total(self.squares), total(self.rows), clusters)
+        squares, rows = total(self.squares), total(self.rows)
+        return Design(weights, squares, rows, clusters, ddof=self.ddof)
 
     def times(self, factor: float) -> Design:
         """Multiply all weights, which are then those of a population."""

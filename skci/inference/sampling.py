@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +16,7 @@ from skci._arrays import Array
 from skci.inference.design import Design
 from skci.inference.parameter import GivenParameter, Parameter, TableParameter
 
-__all__ = ["GivenCovariance", "RowSampling", "Sampling"]
+__all__ = ["GivenCovariance", "RowSampling", "Sampling", "SmallSampleReason"]
 
 _NO_VARIANCE = 1e-10
 """A deviation below this share of its natural size is zero up to rounding."""
@@ -30,6 +31,13 @@ _ENOUGH_IN_CLASS = 60
 """The same of the rarer class of an area under a curve, and with unequal weights."""
 
 _POOR = "the variance is poorly estimated and the interval may be too narrow"
+
+
+class SmallSampleReason(NamedTuple):
+    """Why an interval may be too narrow, and whether another method would not be."""
+
+    text: str
+    other_method_helps: bool = False
 
 
 class Sampling(ABC):
@@ -83,7 +91,7 @@ class Sampling(ABC):
         """Covariance that the blurring adds to that of the estimates, (K, K)."""
         return np.zeros((len(self.parameters),) * 2)
 
-    def small_sample_reasons(self, k: int) -> list[str]:
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Reasons why the interval of a parameter may be too narrow."""
         return []
 
@@ -392,7 +400,7 @@ class RowSampling(Sampling):
     # Small samples
     # ----------------------------------------------------------------------------------
 
-    def small_sample_reasons(self, k: int) -> list[str]:
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         parameter = self.parameters[k]
         if not parameter.defined:
             return []
@@ -417,11 +425,10 @@ class RowSampling(Sampling):
         ):
             reasons.append(f"fewer than {_ENOUGH_UNITS} rows: {_POOR}")
         if self._has_few_events(parameter):
-            reasons.append(
-                f"fewer than {_ENOUGH_EVENTS} successes or {_ENOUGH_EVENTS} failures: "
-                "the normal approximation is poor"
-            )
-        return reasons
+            events = f"{_ENOUGH_EVENTS} successes or {_ENOUGH_EVENTS} failures"
+            text = f"fewer than {events}: the normal approximation is poor"
+            return [*map(SmallSampleReason, reasons), SmallSampleReason(text, True)]
+        return [*map(SmallSampleReason, reasons)]
 
     def _is_dominated(self, parameter: TableParameter) -> bool:
         """Whether a few rows of large weight dominate the variance."""

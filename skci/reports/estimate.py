@@ -18,6 +18,7 @@ from skci.inference.intervals.methods import GENERAL_SMOOTHING_METHODS, refusal
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.pvalues import Alternative, pvalue
+from skci.inference.sampling import SmallSampleReason
 
 __all__ = [
     "ConfidenceInterval",
@@ -282,13 +283,13 @@ def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
     _warn_of_zero_variance(joint, whole, "the interval is the whole range")
     blurred = [k for k in degenerate if joint.usable[k]]
     _warn_of_zero_variance(joint, blurred, "the interval rests on the blurring alone")
-    by_reason: dict[str, list[int]] = {}
+    by_reason: dict[SmallSampleReason, list[int]] = {}
     for k in positions:
         for reason in joint.sampling.small_sample_reasons(k):
             by_reason.setdefault(reason, []).append(k)
     for reason, small in by_reason.items():
-        remedy = "normal approximation" in reason
-        _warn(joint, small, reason, SmallSampleWarning, remedy=remedy)
+        remedy = reason.other_method_helps
+        _warn(joint, small, reason.text, SmallSampleWarning, remedy=remedy)
 
 
 def _warn_of_zero_variance(
@@ -299,9 +300,9 @@ def _warn_of_zero_variance(
 
 
 def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
-    """Suggest a method that uses no estimated variance and serves all parameters."""
-    parameters = joint.parameters
-    if any(parameters[k].interval_method.smooths for k in positions):
+    """Suggest a method that uses no estimated variance and serves the parameters."""
+    parameters = [joint.parameters[k] for k in positions]
+    if any(parameter.interval_method.smooths for parameter in parameters):
         return ""
     for method in GENERAL_SMOOTHING_METHODS:
         if not any(
