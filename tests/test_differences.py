@@ -566,6 +566,18 @@ def test_contrasts_of_contrasts(method):
         assert_allclose(nested.covariance, expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("number", [2, 3, 6, 7, 10, 49])
+def test_a_mean_has_the_range_of_its_terms(number):
+    """Whatever K times 1/K rounds to, so that it has their interval method."""
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.4
+    scores = {str(k): y + rng.normal(size=300) for k in range(number)}
+    report = joint_report(y, y_score=scores, metrics="roc_auc")
+    mean = report.contrasts([[1 / number] * number], ["mean"])["mean"]
+    assert mean.method == "logit"
+    assert mean == pytest.approx(report.estimates.mean())
+
+
 def test_contrasts_of_ratios():
     """By the delta method from the covariance of the ratios."""
     ratios = report_of(["accuracy"], method="delta").differences(scale="ratio")

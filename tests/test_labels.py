@@ -521,3 +521,13 @@ def test_names_of_groups(groups, error, message):
     """A missing value among strings is no group of the name "nan"."""
     with pytest.raises(error, match=f"^groups must .*{message}"):
         AccuracyCI()([0, 1, 1], [0, 1, 0], groups=groups)
+
+
+def test_groups_that_are_added_have_names_of_one_type():
+    y, rules = [0, 1, 1, 0], {"a": [0, 1, 0, 1]}
+    numbers, words = [1, 1, 2, 2], ["1", "1", "2", "2"]
+    listed = sample_of(y, rules, groups=words)
+    total = listed + sample_of(y, rules, groups=np.array(words))
+    assert total.design.n_groups == 2
+    with pytest.raises(TypeError, match="groups .* must have names of one type"):
+        listed + sample_of(y, rules, groups=numbers)

@@ -37,6 +37,8 @@ _FALLBACK = ("score", "delta")
 """Methods of contrasts whose parameters have none in common that serves."""
 _NO_VARIANCE = 1e-12
 """A variance below this share of the largest that there could be is zero."""
+_DIGITS = 12
+"""Decimals of the range of a contrast, so that K times 1/K is 1."""
 _MAX_ENUMERATED_OUTCOMES = 1 << 16
 """Possible outcomes up to which the cells that they make up are enumerated."""
 
@@ -323,7 +325,8 @@ def _trait_of(
                 coefficients, (trait.bounds for trait in traits), strict=True
             )
         ]
-        bounds = (sum(low for low, _ in ends), sum(high for _, high in ends))
+        low, high = (sum(each) for each in zip(*ends, strict=True))
+        bounds = (round(low, _DIGITS), round(high, _DIGITS))
     return Trait(
         name,
         bounds=bounds,

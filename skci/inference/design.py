@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -91,6 +92,13 @@ class Clusters:
         first, second : int arrays
             New number of each unit of either.
         """
+        names = [keys.tolist() for keys in (self.keys, others.keys)]
+        types = {isinstance(name, str) for name in itertools.chain(*names)}
+        if len(types) > 1:
+            raise TypeError(
+                "groups of samples that are added must have names of one type, got "
+                f"{names[0][0]!r} and {names[1][0]!r}"
+            )
         keys, number = np.unique(
             np.concatenate([self.keys, others.keys]), return_inverse=True
         )
@@ -456,6 +464,7 @@ def _recentred(total: Array, crossed: Array, mean: Array, weight: float) -> Arra
     total -= outer.T
     np.outer(mean, mean * weight, out=outer)
     total += outer
+    np.fill_diagonal(total, np.maximum(total.diagonal(), 0))  # rounding goes below 0
     return total
 
 
