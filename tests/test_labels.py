@@ -529,5 +529,5 @@ def test_groups_that_are_added_have_names_of_one_type():
     listed = sample_of(y, rules, groups=words)
     total = listed + sample_of(y, rules, groups=np.array(words))
     assert total.design.n_groups == 2
-    with pytest.raises(TypeError, match="groups .* must have names of one type"):
+    with pytest.raises(TypeError, match="must have names of one type"):
         listed + sample_of(y, rules, groups=numbers)
