@@ -53,7 +53,7 @@ def main():
     save(run_until(DOCS.parent / "README.md", "report").plot().figure_, "report.png")
     report = run_until(DOCS / "comparing.rst", "report")
     save(report.differences().plot().figure_, "differences.png")
-    save(power_curves(run_until(DOCS / "comparing.rst", "one")), "power.png")
+    save(power_curves(run_until(DOCS / "comparing.rst", "pair")), "power.png")
     save(run_until(DOCS / "comparing.rst", "curve").plot().figure_, "curve.png")
 
 
