@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import truediv
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,12 @@ from skci.inference.parameter import (
     TableParameter,
 )
 from skci.measures.classes import AVERAGES, Averaged, Bits, Hits
-from skci.measures.functional import CellFunctional, Component, Functional
-from skci.measures.means import FunctionOfMeans, ratio
+from skci.measures.functional import (
+    CellFunctional,
+    Component,
+    Functional,
+    FunctionOfMeans,
+)
 from skci.measures.registry import Measure, Trait
 
 __all__ = ["Binding", "Settings"]
@@ -118,7 +123,7 @@ class Binding:
         functional = Averaged(measure, average, bits, self.undefined_as)
         bind = self.of_units if multilabel else self.of_pairs
         parameter = bind(trait, functional)
-        extension = _extension(parameter, functional, self.undefined_as)
+        extension = functional.extension(parameter.counts)
         functional = functional.at(parameter.counts)
         return replace(parameter, functional=functional, extension=extension)
 
@@ -175,7 +180,7 @@ class Binding:
         values = np.where(np.isnan(values), self.undefined_as, values)
         known = ~np.isnan(values)
         features = np.stack([np.where(known, values, 0), known], axis=1)
-        return self.of_units(trait, FunctionOfMeans(ratio, features))
+        return self.of_units(trait, FunctionOfMeans(truediv, features))
 
     # ----------------------------------------------------------------------------------
     # Units and classes
@@ -275,15 +280,3 @@ class Binding:
             smoothing=np.full(size, 2 / size if smooth else 0.0),
             cell_map=cell_map,
         )
-
-
-def _extension(
-    parameter: TableParameter, functional: Averaged, undefined_as: float
-) -> tuple[float, float]:
-    """Extension of the interval of an average for classes whose value is undefined."""
-    share = functional.left_open(parameter.counts) if parameter.defined else 0.0
-    if not share:
-        return 0.0, 0.0
-    low, high = parameter.trait.bounds
-    value = parameter.estimate if np.isnan(undefined_as) else undefined_as
-    return share * (value - low), share * (high - value)

@@ -8,8 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from skci._arrays import Array
-from skci.measures.functional import CellFunctional
-from skci.measures.means import FunctionOfMeans
+from skci.measures.functional import CellFunctional, FunctionOfMeans
 from skci.measures.registry import CELLS, Measure, Trait
 from skci.metrics._base import LabelMetricCI
 from skci.metrics._regression import RegressionMetricCI

@@ -11,7 +11,8 @@ from scipy.special import xlogy
 from skci._arrays import Array
 from skci._validation import check_share
 from skci.inference.parameter import TableParameter
-from skci.measures.means import FunctionOfMeans, divisor, first
+from skci.measures.functional import FunctionOfMeans
+from skci.measures.functions import divisor, identity
 from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
@@ -48,7 +49,7 @@ class RegressionMetricCI(MetricCI):
 
     @staticmethod
     def _function(*means: Any) -> Any:
-        return first(*means)
+        return identity(*means)
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         """Values of each row, of whose means the metric is a function."""

@@ -16,8 +16,8 @@ from skci.data.rows import check_distributions, check_probabilities
 from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
 from skci.measures.classes import OneVsRest
-from skci.measures.functional import Component
-from skci.measures.means import FunctionOfMeans, first
+from skci.measures.functional import Component, FunctionOfMeans
+from skci.measures.functions import identity
 from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
@@ -187,7 +187,7 @@ class _LossCI(ScoreMetricCI):
     def _bind_losses(
         self, binding: Binding, losses: Array, trait: Trait
     ) -> TableParameter:
-        functional = FunctionOfMeans(first, losses[:, np.newaxis])
+        functional = FunctionOfMeans(identity, losses[:, np.newaxis])
         return binding.of_units(trait, functional)
 
     def _losses(self, positive: Array, probabilities: Array) -> Array:
