@@ -1,18 +1,17 @@
-"""The metric objects of agreement: of any number of labels, all alike.
+"""Metrics of agreement, which treat any number of labels alike.
 
-Of two labels they are functions of the four cells, declared in
-``skci.measures.registry``.
+Of two labels they are functions of the four cells.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from skci._validation import check_choice
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
 from skci.measures.classes import correlation_of_classes, disagreement, kappa
-from skci.measures.registry import MEASURES, Measure, Trait
+from skci.measures.registry import MEASURES, TRAITS, Measure, Trait
 from skci.metrics._base import LabelMetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -37,61 +36,49 @@ class _AgreementCI(LabelMetricCI):
         """Properties where there are more than two labels."""
         return self._measure.of_classes(self.name)
 
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        return binding.of_correctness(self._measure)
+
 
 class AccuracyCI(_AgreementCI):
-    r"""Accuracy, the share of rows predicted right.
+    r"""Accuracy: :math:`P(A = Y)`, of two labels :math:`TP + TN`.
 
-    It is :math:`P(A = Y)`, of two labels :math:`TP + TN`; of several targets the share
-    of rows of which all are right. The point estimate is that of
-    :func:`sklearn.metrics.accuracy_score`.
+    Of several targets it is the share of rows with all targets right. The estimate
+    equals :func:`sklearn.metrics.accuracy_score`.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import AccuracyCI
-    >>> metric = AccuracyCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> AccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     accuracy = 0.750 [0.657, 0.825], 95% interval (score, n = 100)
     """
 
     _measure = MEASURES["accuracy"]
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
-        return binding.of_correctness(self._measure)
-
 
 class ErrorRateCI(_AgreementCI):
-    r"""Error rate, the share of rows predicted wrong.
+    r"""Error rate: :math:`P(A \ne Y)`, of two labels :math:`FP + FN`. Lower is better.
 
-    It is :math:`P(A \ne Y)`, of two labels :math:`FP + FN`; of several targets the
-    share of rows of which some is wrong. The point estimate is that of
-    :func:`sklearn.metrics.zero_one_loss`. Less is better.
-    See :class:`MetricCI` for the options.
+    Of several targets it is the share of rows with any target wrong. The estimate
+    equals :func:`sklearn.metrics.zero_one_loss`. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import ErrorRateCI
-    >>> metric = ErrorRateCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> ErrorRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     error_rate = 0.250 [0.175, 0.343], 95% interval (score, n = 100)
     """
 
     _measure = MEASURES["error_rate"]
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
-        return binding.of_correctness(self._measure)
-
 
 class HammingLossCI(_AgreementCI):
-    r"""Hamming loss, the share of labels predicted wrong.
+    r"""Hamming loss, the mean over rows of the share of wrong targets. Lower is better.
 
-    Of several targets it is the mean over rows of the share of wrong ones; of one, the
-    error rate. The point estimate is that of :func:`sklearn.metrics.hamming_loss`. Less
-    is better. See :class:`MetricCI` for the options.
+    Of one target it is the error rate. The estimate equals
+    :func:`sklearn.metrics.hamming_loss`. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import HammingLossCI
     >>> y_true = [[0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]] * 10
     >>> y_pred = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]] * 10
     >>> HammingLossCI()(y_true, y_pred)
@@ -101,23 +88,20 @@ class HammingLossCI(_AgreementCI):
     _measure = MEASURES["hamming_loss"]
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
-        if not binding.sample.vocabulary.multilabel:
-            return binding.of_correctness(self._measure)
-        return binding.of_samples(self._trait_of_classes, self._measure)
+        if binding.sample.vocabulary.multilabel:
+            return binding.of_samples(self._trait_of_classes, self._measure)
+        return super()._bind_classes(binding)
 
 
 class BalancedAccuracyCI(_AgreementCI):
-    r"""Balanced accuracy, the mean of recall and specificity.
+    r"""Balanced accuracy, the mean of the recalls of all labels.
 
-    The point estimate is that of
-    :func:`sklearn.metrics.balanced_accuracy_score`.
+    The estimate equals :func:`sklearn.metrics.balanced_accuracy_score`.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import BalancedAccuracyCI
-    >>> metric = BalancedAccuracyCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> BalancedAccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     balanced_accuracy = 0.729 [0.635, 0.809], 95% interval (score, n = 100)
     """
 
@@ -131,16 +115,14 @@ class BalancedAccuracyCI(_AgreementCI):
 class MatthewsCorrCoefCI(_AgreementCI):
     r"""Matthews' correlation coefficient of prediction and truth.
 
-    It is :math:`(TP \cdot TN - FP \cdot FN) /
-    \sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}`. The point estimate is that of
-    :func:`sklearn.metrics.matthews_corrcoef`, but NaN, not 0, where that is 0/0.
-    See :class:`MetricCI` for the options.
+    .. math:: (TP \cdot TN - FP \cdot FN) / \sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}
+
+    The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but is NaN, not 0,
+    where that is 0/0. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import MatthewsCorrCoefCI
-    >>> metric = MatthewsCorrCoefCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> MatthewsCorrCoefCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     """
 
@@ -154,25 +136,22 @@ class MatthewsCorrCoefCI(_AgreementCI):
 
 @declare_options
 class CohenKappaCI(_AgreementCI):
-    r"""Cohen's kappa, the agreement with the truth beyond chance.
+    r"""Cohen's kappa: :math:`1 - E[W(Y, A)] / E[W(Y', A)]`.
 
-    It is :math:`1 - E[W(Y, A)] / E[W(Y', A)]`, where W tells how much two labels
-    disagree and Y' is independent of A. The point estimate is that of
-    :func:`sklearn.metrics.cohen_kappa_score`.
+    W is the disagreement of two labels, and Y' is distributed as Y and independent of
+    A. The estimate equals :func:`sklearn.metrics.cohen_kappa_score`.
 
     Parameters
     ----------
     weights : {"linear", "quadratic"}, optional
-        How much labels disagree: by their distance in the order of the labels that
-        occur, or by its square; all that differ alike if not given.
+        Disagreement: the distance of two labels in the order of the labels that occur,
+        or its square; the same for all that differ if not given.
     confidence_level, method
         See :class:`MetricCI`.
 
     Examples
     --------
-    >>> from skci import CohenKappaCI
-    >>> metric = CohenKappaCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> CohenKappaCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     cohen_kappa = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     >>> metric = CohenKappaCI(weights="quadratic")
     >>> metric.from_confusion_matrix([[40, 9, 1], [8, 30, 7], [2, 6, 47]])
@@ -189,44 +168,34 @@ class CohenKappaCI(_AgreementCI):
             check_choice(self.weights, ("linear", "quadratic"), "weights")
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
-        check_one_target(binding.sample.vocabulary, self.name)
-        weights = disagreement(
-            len(binding.sample.vocabulary.labels), binding.present, self.weights
-        )
+        vocabulary = binding.sample.vocabulary
+        check_one_target(vocabulary, self.name)
+        weights = disagreement(len(vocabulary.labels), binding.present, self.weights)
         return binding.of_pairs(self._trait_of_classes, kappa(weights))
 
 
 @declare_options
 class RejectionRateCI(_AgreementCI):
-    r"""Rejection rate, the share of rows without an answer.
+    r"""Rejection rate, the share of rows on which a rule abstains. Lower is better.
 
-    A rule may abstain: some of its predictions stand for no answer. Other metrics of
-    labels are then of the rows that it answers. Less is better.
+    Other metrics of labels are then of the rows with an answer.
 
     Parameters
     ----------
     abstain : label
-        What stands for no answer; in a report that of the report counts.
+        Prediction that stands for no answer; ignored inside a report that sets it.
     confidence_level, method
         See :class:`MetricCI`.
 
     Examples
     --------
-    >>> from skci import RejectionRateCI
     >>> RejectionRateCI(abstain=-1)([0, 1] * 50, [0, 1, 0, -1] * 25)
     rejection_rate = 0.250 [0.160, 0.340], 95% interval (blurred, n = 100)
     """
 
     abstain: Any = None
 
-    _measure = Measure(
-        "rejection_rate",
-        MEASURES["accuracy"].function,
-        r"P(\text{no answer})",
-        greater_is_better=False,
-        proportion=MEASURES["accuracy"].proportion,
-        symmetric=True,
-    )
+    _measure = cast(Measure, TRAITS["rejection_rate"])
 
     def _bind_one(self, binding: Binding, pos_label: Any) -> TableParameter:
         if not binding.sample.vocabulary.abstains:

@@ -1,7 +1,7 @@
-"""The metric objects of a label against the rest, a few lines each.
+"""Metrics of one label against the rest.
 
-Two bases hold the options; a class names its measure, declared in
-``skci.measures.registry``. Formulas are in proportions of the rows.
+Two bases hold the options; a class looks its measure up in ``skci.measures.registry``.
+Formulas are of cells as proportions of the rows.
 """
 
 from __future__ import annotations
@@ -57,17 +57,14 @@ class _ZeroDivisionCI(_AveragedCI):
 
 
 class PrecisionCI(_ZeroDivisionCI):
-    r"""Precision, the share of positives among the rows predicted positive.
+    r"""Precision: :math:`TP / (TP + FP)`.
 
-    It is :math:`TP / (TP + FP)`. The point estimate is that of
-    :func:`sklearn.metrics.precision_score`.
-    See :class:`MetricCI` for the options.
+    The share of positives among the rows predicted positive; the estimate equals
+    :func:`sklearn.metrics.precision_score`. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import PrecisionCI
-    >>> metric = PrecisionCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> PrecisionCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     precision = 0.71 [0.55, 0.84], 95% interval (score, n = 100)
     """
 
@@ -75,17 +72,14 @@ class PrecisionCI(_ZeroDivisionCI):
 
 
 class RecallCI(_ZeroDivisionCI):
-    r"""Recall or sensitivity, the share of the positives that is found.
+    r"""Recall or sensitivity: :math:`TP / (TP + FN)`.
 
-    It is :math:`TP / (TP + FN)`. The point estimate is that of
-    :func:`sklearn.metrics.recall_score`.
-    See :class:`MetricCI` for the options.
+    The share of positives that are predicted positive; the estimate equals
+    :func:`sklearn.metrics.recall_score`. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import RecallCI
-    >>> metric = RecallCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> RecallCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     recall = 0.62 [0.47, 0.76], 95% interval (score, n = 100)
     """
 
@@ -93,16 +87,13 @@ class RecallCI(_ZeroDivisionCI):
 
 
 class SpecificityCI(_AveragedCI):
-    r"""Specificity, the share of the negatives predicted negative.
+    r"""Specificity, the recall of the negative label: :math:`TN / (TN + FP)`.
 
-    It is :math:`TN / (TN + FP)`, the recall of the negative label.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import SpecificityCI
-    >>> metric = SpecificityCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> SpecificityCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     specificity = 0.833 [0.720, 0.907], 95% interval (score, n = 100)
     """
 
@@ -110,14 +101,12 @@ class SpecificityCI(_AveragedCI):
 
 
 class NegativePredictiveValueCI(_AveragedCI):
-    r"""Negative predictive value, the precision of the negative label.
+    r"""Precision of the negative label: :math:`TN / (TN + FN)`.
 
-    It is :math:`TN / (TN + FN)`.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import NegativePredictiveValueCI
     >>> metric = NegativePredictiveValueCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
     negative_predictive_value = 0.77 [0.65, 0.85], 95% interval (score, n = 100)
@@ -127,16 +116,13 @@ class NegativePredictiveValueCI(_AveragedCI):
 
 
 class FalsePositiveRateCI(_AveragedCI):
-    r"""False positive rate, the share of the negatives predicted positive.
+    r"""False positive rate: :math:`FP / (FP + TN)`. Lower is better.
 
-    It is :math:`FP / (FP + TN)`. Less is better.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import FalsePositiveRateCI
-    >>> metric = FalsePositiveRateCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> FalsePositiveRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     false_positive_rate = 0.167 [0.093, 0.280], 95% interval (score, n = 100)
     """
 
@@ -144,16 +130,13 @@ class FalsePositiveRateCI(_AveragedCI):
 
 
 class FalseNegativeRateCI(_AveragedCI):
-    r"""False negative rate, the share of the positives that is missed.
+    r"""False negative rate: :math:`FN / (FN + TP)`. Lower is better.
 
-    It is :math:`FN / (FN + TP)`. Less is better.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import FalseNegativeRateCI
-    >>> metric = FalseNegativeRateCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> FalseNegativeRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     false_negative_rate = 0.38 [0.24, 0.53], 95% interval (score, n = 100)
     """
 
@@ -162,23 +145,22 @@ class FalseNegativeRateCI(_AveragedCI):
 
 @declare_options
 class FBetaCI(_ZeroDivisionCI):
-    r"""F-beta, a harmonic mean of precision and recall.
+    r"""F-beta, a weighted harmonic mean of precision and recall.
 
-    It is :math:`(1 + \beta^2) TP / ((1 + \beta^2) TP + \beta^2 FN + FP)`. The point
-    estimate is that of :func:`sklearn.metrics.fbeta_score`.
+    .. math:: (1 + \beta^2) TP / ((1 + \beta^2) TP + \beta^2 FN + FP)
+
+    The estimate equals :func:`sklearn.metrics.fbeta_score`.
 
     Parameters
     ----------
     beta : float
-        How many times as much recall counts as precision; above 0.
+        Weight of recall relative to precision; above 0.
     confidence_level, method, pos_label, average, labels, zero_division
         See :class:`MetricCI`.
 
     Examples
     --------
-    >>> from skci import FBetaCI
-    >>> metric = FBetaCI(0.5, method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> FBetaCI(0.5, method="score").from_confusion_matrix([[50, 10], [15, 25]])
     f0.5 = 0.69 [0.55, 0.80], 95% interval (score, n = 100)
     """
 
@@ -190,17 +172,14 @@ class FBetaCI(_ZeroDivisionCI):
 
 
 class F1CI(_ZeroDivisionCI):
-    r"""F1 or Dice's index, the harmonic mean of precision and recall.
+    r"""F1 or Dice's index: :math:`2 TP / (2 TP + FN + FP)`.
 
-    It is :math:`2 TP / (2 TP + FN + FP)`. The point estimate is that of
-    :func:`sklearn.metrics.f1_score`.
-    See :class:`MetricCI` for the options.
+    The harmonic mean of precision and recall; the estimate equals
+    :func:`sklearn.metrics.f1_score`. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import F1CI
-    >>> metric = F1CI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> F1CI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     f1 = 0.67 [0.54, 0.78], 95% interval (score, n = 100)
     >>> metric = F1CI(average="macro", method="score")
     >>> metric.from_confusion_matrix([[40, 9, 1], [8, 30, 7], [2, 6, 47]])
@@ -211,16 +190,13 @@ class F1CI(_ZeroDivisionCI):
 
 
 class F05CI(_ZeroDivisionCI):
-    r"""F-beta at beta = 0.5: recall counts half as much as precision.
+    r"""F-beta at beta = 0.5, where recall counts half as much as precision.
 
-    It is :math:`1.25\, TP / (1.25\, TP + 0.25\, FN + FP)`. The point estimate is that
-    of :func:`sklearn.metrics.fbeta_score`. See :class:`MetricCI` for the options.
+    See :class:`FBetaCI` for the formula and :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import F05CI
-    >>> metric = F05CI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> F05CI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     f0.5 = 0.69 [0.55, 0.80], 95% interval (score, n = 100)
     """
 
@@ -228,17 +204,13 @@ class F05CI(_ZeroDivisionCI):
 
 
 class F2CI(_ZeroDivisionCI):
-    r"""F-beta at beta = 2: recall counts twice as much as precision.
+    r"""F-beta at beta = 2, where recall counts twice as much as precision.
 
-    It is :math:`5 TP / (5 TP + 4 FN + FP)`. The point estimate is that of
-    :func:`sklearn.metrics.fbeta_score`.
-    See :class:`MetricCI` for the options.
+    See :class:`FBetaCI` for the formula and :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import F2CI
-    >>> metric = F2CI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> F2CI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     f2 = 0.64 [0.50, 0.76], 95% interval (score, n = 100)
     """
 
@@ -246,17 +218,14 @@ class F2CI(_ZeroDivisionCI):
 
 
 class JaccardCI(_ZeroDivisionCI):
-    r"""Jaccard's index, the overlap of the predicted and the true positives.
+    r"""Jaccard's index: :math:`TP / (TP + FP + FN)`.
 
-    It is :math:`TP / (TP + FP + FN)`. The point estimate is that of
-    :func:`sklearn.metrics.jaccard_score`.
+    The estimate equals :func:`sklearn.metrics.jaccard_score`.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import JaccardCI
-    >>> metric = JaccardCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> JaccardCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     jaccard = 0.50 [0.37, 0.63], 95% interval (score, n = 100)
     """
 
@@ -265,10 +234,9 @@ class JaccardCI(_ZeroDivisionCI):
 
 @declare_options
 class TverskyCI(_AveragedCI):
-    r"""Tversky's index, a Jaccard index with weights for the two errors.
+    r"""Tversky's index: :math:`TP / (TP + \alpha FP + \beta FN)`.
 
-    It is :math:`TP / (TP + \alpha FP + \beta FN)`: F1 at weights of 0.5, Jaccard's
-    index at weights of 1.
+    It is F1 at weights of 0.5 and Jaccard's index at weights of 1.
 
     Parameters
     ----------
@@ -281,9 +249,7 @@ class TverskyCI(_AveragedCI):
 
     Examples
     --------
-    >>> from skci import TverskyCI
-    >>> metric = TverskyCI(0.3, 0.7, method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> TverskyCI(0.3, 0.7, method="score").from_confusion_matrix([[50, 10], [15, 25]])
     tversky = 0.65 [0.51, 0.76], 95% interval (score, n = 100)
     """
 
@@ -299,17 +265,14 @@ class TverskyCI(_AveragedCI):
 
 
 class CosineCI(_AveragedCI):
-    r"""Cosine or Ochiai index, the geometric mean of precision and recall.
+    r"""Cosine or Ochiai index: :math:`TP / \sqrt{(TP + FP)(TP + FN)}`.
 
-    It is :math:`TP / \sqrt{(TP + FP)(TP + FN)}`, also known as the index of Fowlkes and
-    Mallows of the two sets of positives.
-    See :class:`MetricCI` for the options.
+    The geometric mean of precision and recall, also known as the Fowlkes-Mallows index
+    of the two sets of positives. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import CosineCI
-    >>> metric = CosineCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> CosineCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     cosine = 0.67 [0.54, 0.78], 95% interval (score, n = 100)
     """
 
@@ -317,16 +280,13 @@ class CosineCI(_AveragedCI):
 
 
 class LiftCI(_AveragedCI):
-    r"""Lift, how many times denser the positives are where predicted.
+    r"""Lift, precision over prevalence: :math:`TP / ((TP + FP)(TP + FN))`.
 
-    It is :math:`TP / ((TP + FP)(TP + FN))`; 1 is no better than chance.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import LiftCI
-    >>> metric = LiftCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> LiftCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     lift = 1.79 [1.44, 2.24], 95% interval (score, n = 100)
     """
 
@@ -334,17 +294,14 @@ class LiftCI(_AveragedCI):
 
 
 class OverlapCI(_AveragedCI):
-    r"""Overlap coefficient of the predicted and the true positives.
+    r"""Overlap coefficient: :math:`TP / \min(TP + FP, TP + FN)`.
 
-    It is :math:`TP / \min(TP + FP, TP + FN)`. Its derivative jumps where the two are
-    as many, so that ``method="score"`` does not serve it.
-    See :class:`MetricCI` for the options.
+    Its derivative has a jump at :math:`FP = FN`, so that ``method="score"`` does not
+    serve it. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import OverlapCI
-    >>> metric = OverlapCI(method="plus-four")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> OverlapCI(method="plus-four").from_confusion_matrix([[50, 10], [15, 25]])
     overlap = 0.71 [0.56, 0.85], 95% interval (plus-four, n = 100)
     """
 
@@ -354,14 +311,13 @@ class OverlapCI(_AveragedCI):
 class GMeanCI(LabelMetricCI):
     r"""Geometric mean of recall and specificity.
 
-    It is :math:`\sqrt{TP / (TP + FN) \cdot TN / (TN + FP)}`.
+    .. math:: \sqrt{TP / (TP + FN) \cdot TN / (TN + FP)}
+
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import GMeanCI
-    >>> metric = GMeanCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> GMeanCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     g_mean = 0.722 [0.619, 0.806], 95% interval (score, n = 100)
     """
 
@@ -371,14 +327,12 @@ class GMeanCI(LabelMetricCI):
 class InformednessCI(LabelMetricCI):
     r"""Informedness or Youden's index: recall + specificity - 1.
 
-    It is :func:`sklearn.metrics.balanced_accuracy_score` with ``adjusted=True``.
-    See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.balanced_accuracy_score` with
+    ``adjusted=True``. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import InformednessCI
-    >>> metric = InformednessCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> InformednessCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     informedness = 0.46 [0.27, 0.62], 95% interval (score, n = 100)
     """
 
@@ -392,9 +346,7 @@ class MarkednessCI(LabelMetricCI):
 
     Examples
     --------
-    >>> from skci import MarkednessCI
-    >>> metric = MarkednessCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> MarkednessCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     markedness = 0.48 [0.29, 0.64], 95% interval (score, n = 100)
     """
 
@@ -404,14 +356,12 @@ class MarkednessCI(LabelMetricCI):
 class PositiveLikelihoodRatioCI(_AveragedCI):
     r"""Positive likelihood ratio: recall / false positive rate.
 
-    The point estimate is the first of
-    :func:`sklearn.metrics.class_likelihood_ratios`. Infinite without false positives.
-    Intervals are formed on the log scale.
+    The estimate equals the first of :func:`sklearn.metrics.class_likelihood_ratios`;
+    it is infinite without false positives. Intervals are formed on the log scale.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import PositiveLikelihoodRatioCI
     >>> metric = PositiveLikelihoodRatioCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
     positive_likelihood_ratio = 3.75 [2.08, 6.99], 95% interval (score, n = 100)
@@ -421,15 +371,13 @@ class PositiveLikelihoodRatioCI(_AveragedCI):
 
 
 class NegativeLikelihoodRatioCI(_AveragedCI):
-    r"""Negative likelihood ratio: false negative rate / specificity.
+    r"""Negative likelihood ratio: false negative rate / specificity. Lower is better.
 
-    The point estimate is the second of
-    :func:`sklearn.metrics.class_likelihood_ratios`. Less is better. Intervals are
-    formed on the log scale. See :class:`MetricCI` for the options.
+    The estimate equals the second of :func:`sklearn.metrics.class_likelihood_ratios`.
+    Intervals are formed on the log scale. See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import NegativeLikelihoodRatioCI
     >>> metric = NegativeLikelihoodRatioCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
     negative_likelihood_ratio = 0.45 [0.29, 0.65], 95% interval (score, n = 100)
@@ -439,15 +387,13 @@ class NegativeLikelihoodRatioCI(_AveragedCI):
 
 
 class DiagnosticOddsRatioCI(LabelMetricCI):
-    r"""Diagnostic odds ratio: the odds of a right to a wrong prediction.
+    r"""Diagnostic odds ratio: :math:`TP \cdot TN / (FP \cdot FN)`.
 
-    It is :math:`TP \cdot TN / (FP \cdot FN)`, infinite without errors of one kind.
-    Intervals are formed on the log scale.
+    It is infinite without errors of one kind. Intervals are formed on the log scale.
     See :class:`MetricCI` for the options.
 
     Examples
     --------
-    >>> from skci import DiagnosticOddsRatioCI
     >>> metric = DiagnosticOddsRatioCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
     diagnostic_odds_ratio = 8.33 [3.31, 20.98], 95% interval (score, n = 100)
