@@ -1,4 +1,4 @@
-"""From a measure and a rule of a sample to a parameter."""
+"""Binding of a measure to a rule of a sample: a parameter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["Binding", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a report sets for its metrics, where they do not.
+    """Settings of a report, for metrics that do not set them.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Binding:
-    """A rule of a sample, and how parameters of it are named and estimated.
+    """A rule of a sample, and the names and the method of its parameters.
 
     Parameters
     ----------
@@ -84,14 +84,10 @@ class Binding:
     ) -> TableParameter:
         """Bind a function of the four cells of a label against the rest."""
         labels = self.sample.vocabulary.labels
-        parameter = self._mapped(
-            measure,
-            CellFunctional(measure.function),
-            self.sample.one_vs_rest(self.rule, code, target),
-            metric,
-        )
+        functional = CellFunctional(measure.function)
+        cell_map = self.sample.one_vs_rest(self.rule, code, target)
         return replace(
-            parameter,
+            self._mapped(measure, functional, cell_map, metric),
             pos_label=None if measure.symmetric else labels[code],
             undefined_as=self.undefined_as,
         )
@@ -128,7 +124,7 @@ class Binding:
         return replace(parameter, functional=functional, extension=extension)
 
     def of_correctness(self, measure: Measure) -> TableParameter:
-        """Bind a function of correct and wrong; of all targets at once."""
+        """Bind a function of right and wrong, of all targets at once."""
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
             return self._mapped(measure, functional, self.sample.correctness(self.rule))
@@ -149,14 +145,8 @@ class Binding:
         self, trait: Trait, component: Component, metric: str = ""
     ) -> TableParameter:
         """Bind a functional of cells of the units."""
-        return self._bind(
-            trait,
-            component.functional,
-            component.cells,
-            component.size,
-            metric,
-            smooth=False,
-        )
+        functional, cells, size = component.functional, component.cells, component.size
+        return self._bind(trait, functional, cells, size, metric, smooth=False)
 
     def of_units(self, trait: Trait, functional: Functional) -> TableParameter:
         """Bind a functional whose cells are the units."""
@@ -173,8 +163,8 @@ class Binding:
                 f"got one; set average to one of {list(AVERAGES)}"
             )
         chosen = self.chosen(labels)
-        bits = Bits.of_targets(*(each[:, chosen] for each in self._indicators))
-        tp, fp, fn = (each.sum(axis=1) for each in (bits.tp, bits.fp, bits.fn))
+        bits = Bits.of_targets(*(targets[:, chosen] for targets in self._indicators))
+        tp, fp, fn = (column.sum(axis=1) for column in (bits.tp, bits.fp, bits.fn))
         tables = np.stack([tp, fp, fn, bits.n_classes - tp - fp - fn], axis=1)
         values = CellFunctional(measure.function).estimate(tables)
         values = np.where(np.isnan(values), self.undefined_as, values)
@@ -207,23 +197,21 @@ class Binding:
         """Codes of the classes: all labels that occur, in order, if none are given."""
         vocabulary = self.sample.vocabulary
         known = list(vocabulary.classes)
-        if labels is not None:
-            unknown = [label for label in labels if label not in known]
-            if unknown:
-                kind = "targets" if vocabulary.multilabel else "labels"
-                raise ValueError(
-                    f"labels must be some of the {kind} {known}, got {unknown}"
-                )
-            return [known.index(label) for label in labels]
-        if vocabulary.multilabel:
-            return list(range(len(known)))
-        codes = np.flatnonzero(self.sample.occurs(self.rule)).tolist()
-        return sorted(codes, key=lambda code: known[code])
+        if labels is None:
+            return list(range(len(known))) if vocabulary.multilabel else self.present
+        if unknown := [label for label in labels if label not in known]:
+            kind = "targets" if vocabulary.multilabel else "labels"
+            raise ValueError(
+                f"labels must be some of the {kind} {known}, got {unknown}"
+            )
+        return [known.index(label) for label in labels]
 
     @property
     def present(self) -> list[int]:
         """Codes of the labels that occur, in the order of the labels."""
-        return self.chosen(None)
+        known = self.sample.vocabulary.classes
+        codes = np.flatnonzero(self.sample.occurs(self.rule)).tolist()
+        return sorted(codes, key=lambda code: known[code])
 
     def n_true(self, codes: Sequence[int]) -> list[float]:
         """Number, or weight, of the rows of some classes in the truth."""
@@ -234,10 +222,6 @@ class Binding:
             labels = len(self.sample.vocabulary.labels)
             rows = np.bincount(self.truth, counts, minlength=labels)
         return [float(rows[code]) for code in codes]
-
-    # ----------------------------------------------------------------------------------
-    # Parameters
-    # ----------------------------------------------------------------------------------
 
     def _mapped(
         self, trait: Trait, functional: Functional, cell_map: CellMap, metric: str = ""
@@ -262,6 +246,7 @@ class Binding:
         if len(cells) < len(self.within):
             index = np.full(len(self.within), size)
             index[self.within] = cells
+        counts = np.bincount(index, self.sample.design.counts, size + 1)[:size]
         too_many = size > MAX_ENUMERATED_CELLS
         if too_many or not smooth:
             trait = replace(trait, smooth=False)
@@ -275,7 +260,7 @@ class Binding:
             trait=trait,
             functional=functional,
             method=self.method,
-            counts=np.bincount(index, self.sample.design.counts, size + 1)[:size],
+            counts=counts,
             index=index,
             smoothing=np.full(size, 2 / size if smooth else 0.0),
             cell_map=cell_map,
