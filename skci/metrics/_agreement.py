@@ -5,13 +5,13 @@ Of two labels they are functions of the four cells.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from skci._validation import check_choice
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
 from skci.measures.classes import correlation_of_classes, disagreement, kappa
-from skci.measures.registry import MEASURES, TRAITS, Measure, Trait
+from skci.measures.registry import MEASURES, Trait
 from skci.metrics._base import LabelMetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -40,52 +40,40 @@ class _AgreementCI(LabelMetricCI):
         return binding.of_correctness(self._measure)
 
 
-class AccuracyCI(_AgreementCI):
+class AccuracyCI(_AgreementCI, measure="accuracy"):
     r"""Accuracy: :math:`P(A = Y)`, of two labels :math:`TP + TN`.
 
     Of several targets it is the share of rows with all targets right. The estimate
-    equals :func:`sklearn.metrics.accuracy_score`.
-    See :class:`MetricCI` for the options.
+    equals :func:`sklearn.metrics.accuracy_score`. See :class:`MetricCI` for the
+    options.
 
-    Examples
-    --------
     >>> AccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     accuracy = 0.750 [0.657, 0.825], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["accuracy"]
 
-
-class ErrorRateCI(_AgreementCI):
+class ErrorRateCI(_AgreementCI, measure="error_rate"):
     r"""Error rate: :math:`P(A \ne Y)`, of two labels :math:`FP + FN`. Lower is better.
 
     Of several targets it is the share of rows with any target wrong. The estimate
     equals :func:`sklearn.metrics.zero_one_loss`. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> ErrorRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     error_rate = 0.250 [0.175, 0.343], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["error_rate"]
 
-
-class HammingLossCI(_AgreementCI):
+class HammingLossCI(_AgreementCI, measure="hamming_loss"):
     r"""Hamming loss, the mean over rows of the share of wrong targets. Lower is better.
 
     Of one target it is the error rate. The estimate equals
     :func:`sklearn.metrics.hamming_loss`. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> y_true = [[0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]] * 10
     >>> y_pred = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]] * 10
     >>> HammingLossCI()(y_true, y_pred)
     hamming_loss = 0.167 [0.080, 0.253], 95% interval (blurred, n = 40)
     """
-
-    _measure = MEASURES["hamming_loss"]
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
         if binding.sample.vocabulary.multilabel:
@@ -93,26 +81,22 @@ class HammingLossCI(_AgreementCI):
         return super()._bind_classes(binding)
 
 
-class BalancedAccuracyCI(_AgreementCI):
+class BalancedAccuracyCI(_AgreementCI, measure="balanced_accuracy"):
     r"""Balanced accuracy, the mean of the recalls of all labels.
 
-    The estimate equals :func:`sklearn.metrics.balanced_accuracy_score`.
-    See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.balanced_accuracy_score`. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> BalancedAccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     balanced_accuracy = 0.729 [0.635, 0.809], 95% interval (score, n = 100)
     """
-
-    _measure = MEASURES["balanced_accuracy"]
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
         return binding.averaged(self._trait_of_classes, MEASURES["recall"], "macro")
 
 
-class MatthewsCorrCoefCI(_AgreementCI):
+class MatthewsCorrCoefCI(_AgreementCI, measure="matthews_corrcoef"):
     r"""Matthews' correlation coefficient of prediction and truth.
 
     .. math:: (TP \cdot TN - FP \cdot FN) / \sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}
@@ -120,13 +104,9 @@ class MatthewsCorrCoefCI(_AgreementCI):
     The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but is NaN, not 0,
     where that is 0/0. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> MatthewsCorrCoefCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     """
-
-    _measure = MEASURES["matthews_corrcoef"]
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
@@ -135,7 +115,7 @@ class MatthewsCorrCoefCI(_AgreementCI):
 
 
 @declare_options
-class CohenKappaCI(_AgreementCI):
+class CohenKappaCI(_AgreementCI, measure="cohen_kappa"):
     r"""Cohen's kappa: :math:`1 - E[W(Y, A)] / E[W(Y', A)]`.
 
     W is the disagreement of two labels, and Y' is distributed as Y and independent of
@@ -160,8 +140,6 @@ class CohenKappaCI(_AgreementCI):
 
     weights: str | None = None
 
-    _measure = MEASURES["cohen_kappa"]
-
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         if self.weights is not None:
@@ -175,7 +153,7 @@ class CohenKappaCI(_AgreementCI):
 
 
 @declare_options
-class RejectionRateCI(_AgreementCI):
+class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
     r"""Rejection rate, the share of rows on which a rule abstains. Lower is better.
 
     Other metrics of labels are then of the rows with an answer.
@@ -194,8 +172,6 @@ class RejectionRateCI(_AgreementCI):
     """
 
     abstain: Any = None
-
-    _measure = cast(Measure, TRAITS["rejection_rate"])
 
     def _bind_one(self, binding: Binding, pos_label: Any) -> TableParameter:
         if not binding.sample.vocabulary.abstains:

@@ -26,7 +26,7 @@ from skci.inference.intervals.methods import check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_RULE, TableParameter
 from skci.measures.classes import AVERAGES
-from skci.measures.registry import Measure, Trait
+from skci.measures.registry import TRAITS, Measure, Trait
 from skci.metrics._binding import Binding, Settings
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 from skci.reports.joint import JointReport
@@ -109,6 +109,12 @@ class MetricCI(BaseEstimator):
     _measure = cast(Trait, None)
     _several = True  # Whether there may be more than two labels.
     _symmetric = True  # Whether there is no positive label.
+
+    def __init_subclass__(cls, measure: str = "", **options: Any) -> None:
+        """Look the measure of a metric up in the registry."""
+        super().__init_subclass__(**options)
+        if measure:
+            cls._measure = TRAITS[measure]
 
     @property
     def name(self) -> str:
@@ -229,8 +235,11 @@ class MetricCI(BaseEstimator):
             check_zero_division(self.zero_division),
             settings.subgroup,
         )
-        pos_label = settings.pos_label if self.pos_label is None else self.pos_label
-        return self._bind(binding, pos_label)
+        return self._bind(binding, self._positive(settings.pos_label))
+
+    def _positive(self, pos_label: Any) -> Any:
+        """Return the positive label of the metric, else the one given."""
+        return pos_label if self.pos_label is None else self.pos_label
 
     def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
         raise NotImplementedError
@@ -332,9 +341,7 @@ def open_reader(
             "report and its metrics"
         )
     positive = [
-        pos_label if metric.pos_label is None else metric.pos_label
-        for metric in metrics
-        if not metric._symmetric
+        metric._positive(pos_label) for metric in metrics if not metric._symmetric
     ]
     given = [label for m in metrics if m.labels is not None for label in list(m.labels)]
     return Reader(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skci._validation import check_positive_number
-from skci.measures.registry import MEASURES, Measure, f_beta_measure, tversky_measure
+from skci.measures.registry import Measure, f_beta_measure, tversky_measure
 from skci.metrics._base import LabelMetricCI, declare_options
 
 __all__ = [
@@ -56,91 +56,67 @@ class _ZeroDivisionCI(_AveragedCI):
     zero_division: float = np.nan
 
 
-class PrecisionCI(_ZeroDivisionCI):
+class PrecisionCI(_ZeroDivisionCI, measure="precision"):
     r"""Precision: :math:`TP / (TP + FP)`.
 
     The share of positives among the rows predicted positive; the estimate equals
     :func:`sklearn.metrics.precision_score`. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> PrecisionCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     precision = 0.71 [0.55, 0.84], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["precision"]
 
-
-class RecallCI(_ZeroDivisionCI):
+class RecallCI(_ZeroDivisionCI, measure="recall"):
     r"""Recall or sensitivity: :math:`TP / (TP + FN)`.
 
     The share of positives that are predicted positive; the estimate equals
     :func:`sklearn.metrics.recall_score`. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> RecallCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     recall = 0.62 [0.47, 0.76], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["recall"]
 
-
-class SpecificityCI(_AveragedCI):
+class SpecificityCI(_AveragedCI, measure="specificity"):
     r"""Specificity, the recall of the negative label: :math:`TN / (TN + FP)`.
 
     See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> SpecificityCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     specificity = 0.833 [0.720, 0.907], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["specificity"]
 
-
-class NegativePredictiveValueCI(_AveragedCI):
+class NegativePredictiveValueCI(_AveragedCI, measure="negative_predictive_value"):
     r"""Precision of the negative label: :math:`TN / (TN + FN)`.
 
     See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> metric = NegativePredictiveValueCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
     negative_predictive_value = 0.77 [0.65, 0.85], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["negative_predictive_value"]
 
-
-class FalsePositiveRateCI(_AveragedCI):
+class FalsePositiveRateCI(_AveragedCI, measure="false_positive_rate"):
     r"""False positive rate: :math:`FP / (FP + TN)`. Lower is better.
 
     See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> FalsePositiveRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     false_positive_rate = 0.167 [0.093, 0.280], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["false_positive_rate"]
 
-
-class FalseNegativeRateCI(_AveragedCI):
+class FalseNegativeRateCI(_AveragedCI, measure="false_negative_rate"):
     r"""False negative rate: :math:`FN / (FN + TP)`. Lower is better.
 
     See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> FalseNegativeRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     false_negative_rate = 0.38 [0.24, 0.53], 95% interval (score, n = 100)
     """
-
-    _measure = MEASURES["false_negative_rate"]
 
 
 @declare_options
@@ -171,14 +147,12 @@ class FBetaCI(_ZeroDivisionCI):
         return f_beta_measure(check_positive_number(self.beta, "beta"))
 
 
-class F1CI(_ZeroDivisionCI):
+class F1CI(_ZeroDivisionCI, measure="f1"):
     r"""F1 or Dice's index: :math:`2 TP / (2 TP + FN + FP)`.
 
     The harmonic mean of precision and recall; the estimate equals
     :func:`sklearn.metrics.f1_score`. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> F1CI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     f1 = 0.67 [0.54, 0.78], 95% interval (score, n = 100)
     >>> metric = F1CI(average="macro", method="score")
@@ -186,10 +160,8 @@ class F1CI(_ZeroDivisionCI):
     f1_macro = 0.774 [0.702, 0.833], 95% interval (score, n = 150)
     """
 
-    _measure = MEASURES["f1"]
 
-
-class F05CI(_ZeroDivisionCI):
+class F05CI(_ZeroDivisionCI, measure="f0.5"):
     r"""F-beta at beta = 0.5, where recall counts half as much as precision.
 
     See :class:`FBetaCI` for the formula and :class:`MetricCI` for the options.
@@ -200,10 +172,8 @@ class F05CI(_ZeroDivisionCI):
     f0.5 = 0.69 [0.55, 0.80], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["f0.5"]
 
-
-class F2CI(_ZeroDivisionCI):
+class F2CI(_ZeroDivisionCI, measure="f2"):
     r"""F-beta at beta = 2, where recall counts twice as much as precision.
 
     See :class:`FBetaCI` for the formula and :class:`MetricCI` for the options.
@@ -214,22 +184,16 @@ class F2CI(_ZeroDivisionCI):
     f2 = 0.64 [0.50, 0.76], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["f2"]
 
-
-class JaccardCI(_ZeroDivisionCI):
+class JaccardCI(_ZeroDivisionCI, measure="jaccard"):
     r"""Jaccard's index: :math:`TP / (TP + FP + FN)`.
 
-    The estimate equals :func:`sklearn.metrics.jaccard_score`.
-    See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.jaccard_score`. See :class:`MetricCI` for
+    the options.
 
-    Examples
-    --------
     >>> JaccardCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     jaccard = 0.50 [0.37, 0.63], 95% interval (score, n = 100)
     """
-
-    _measure = MEASURES["jaccard"]
 
 
 @declare_options
@@ -264,139 +228,103 @@ class TverskyCI(_AveragedCI):
         )
 
 
-class CosineCI(_AveragedCI):
+class CosineCI(_AveragedCI, measure="cosine"):
     r"""Cosine or Ochiai index: :math:`TP / \sqrt{(TP + FP)(TP + FN)}`.
 
     The geometric mean of precision and recall, also known as the Fowlkes-Mallows index
     of the two sets of positives. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> CosineCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     cosine = 0.67 [0.54, 0.78], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["cosine"]
 
-
-class LiftCI(_AveragedCI):
+class LiftCI(_AveragedCI, measure="lift"):
     r"""Lift, precision over prevalence: :math:`TP / ((TP + FP)(TP + FN))`.
 
     See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> LiftCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     lift = 1.79 [1.44, 2.24], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["lift"]
 
-
-class OverlapCI(_AveragedCI):
+class OverlapCI(_AveragedCI, measure="overlap"):
     r"""Overlap coefficient: :math:`TP / \min(TP + FP, TP + FN)`.
 
     Its derivative has a jump at :math:`FP = FN`, so that ``method="score"`` does not
     serve it. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> OverlapCI(method="plus-four").from_confusion_matrix([[50, 10], [15, 25]])
     overlap = 0.71 [0.56, 0.85], 95% interval (plus-four, n = 100)
     """
 
-    _measure = MEASURES["overlap"]
 
-
-class GMeanCI(LabelMetricCI):
+class GMeanCI(LabelMetricCI, measure="g_mean"):
     r"""Geometric mean of recall and specificity.
 
     .. math:: \sqrt{TP / (TP + FN) \cdot TN / (TN + FP)}
 
     See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> GMeanCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     g_mean = 0.722 [0.619, 0.806], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["g_mean"]
 
-
-class InformednessCI(LabelMetricCI):
+class InformednessCI(LabelMetricCI, measure="informedness"):
     r"""Informedness or Youden's index: recall + specificity - 1.
 
     The estimate equals :func:`sklearn.metrics.balanced_accuracy_score` with
     ``adjusted=True``. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> InformednessCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     informedness = 0.46 [0.27, 0.62], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["informedness"]
 
-
-class MarkednessCI(LabelMetricCI):
+class MarkednessCI(LabelMetricCI, measure="markedness"):
     r"""Markedness: precision + negative predictive value - 1.
 
     See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> MarkednessCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     markedness = 0.48 [0.29, 0.64], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["markedness"]
 
-
-class PositiveLikelihoodRatioCI(_AveragedCI):
+class PositiveLikelihoodRatioCI(_AveragedCI, measure="positive_likelihood_ratio"):
     r"""Positive likelihood ratio: recall / false positive rate.
 
-    The estimate equals the first of :func:`sklearn.metrics.class_likelihood_ratios`;
-    it is infinite without false positives. Intervals are formed on the log scale.
-    See :class:`MetricCI` for the options.
+    The estimate equals the first of :func:`sklearn.metrics.class_likelihood_ratios`; it
+    is infinite without false positives. Intervals are formed on the log scale. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> metric = PositiveLikelihoodRatioCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
     positive_likelihood_ratio = 3.75 [2.08, 6.99], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["positive_likelihood_ratio"]
 
-
-class NegativeLikelihoodRatioCI(_AveragedCI):
+class NegativeLikelihoodRatioCI(_AveragedCI, measure="negative_likelihood_ratio"):
     r"""Negative likelihood ratio: false negative rate / specificity. Lower is better.
 
     The estimate equals the second of :func:`sklearn.metrics.class_likelihood_ratios`.
     Intervals are formed on the log scale. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> metric = NegativeLikelihoodRatioCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
     negative_likelihood_ratio = 0.45 [0.29, 0.65], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["negative_likelihood_ratio"]
 
-
-class DiagnosticOddsRatioCI(LabelMetricCI):
+class DiagnosticOddsRatioCI(LabelMetricCI, measure="diagnostic_odds_ratio"):
     r"""Diagnostic odds ratio: :math:`TP \cdot TN / (FP \cdot FN)`.
 
     It is infinite without errors of one kind. Intervals are formed on the log scale.
     See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> metric = DiagnosticOddsRatioCI(method="score")
     >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
     diagnostic_odds_ratio = 8.33 [3.31, 20.98], 95% interval (score, n = 100)
     """
-
-    _measure = MEASURES["diagnostic_odds_ratio"]

@@ -120,11 +120,11 @@ class MetricSet:
         labels = vocabulary.labels
         if len(labels) > 2:
             return labels
-        positive = {}
-        for name, metric in self.metrics.items():
-            if metric.reads == "scores":
-                given = self.pos_label if metric.pos_label is None else metric.pos_label
-                positive[name] = labels[check_pos_label(given, labels)]
+        positive = {
+            name: labels[check_pos_label(metric._positive(self.pos_label), labels)]
+            for name, metric in self.metrics.items()
+            if metric.reads == "scores"
+        }
         if len(set(positive.values())) > 1:
             raise ValueError(
                 "pos_label must be the same for all metrics of scores, which are of "

@@ -13,7 +13,6 @@ from skci._validation import check_share
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import FunctionOfMeans
 from skci.measures.functions import divisor, identity
-from skci.measures.registry import TRAITS
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -61,75 +60,61 @@ class RegressionMetricCI(MetricCI):
 # --------------------------------------------------------------------------------------
 
 
-class MeanSquaredErrorCI(RegressionMetricCI):
+class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
     r"""Mean squared error: :math:`E(y - \hat y)^2`. Lower is better.
 
-    The estimate equals :func:`sklearn.metrics.mean_squared_error`.
-    See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.mean_squared_error`. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> MeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_squared_error = 1.25 [0.74, 1.76], 95% interval (delta, n = 40)
     """
-
-    _measure = TRAITS["mean_squared_error"]
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         return [(y - values) ** 2]
 
 
-class RootMeanSquaredErrorCI(MeanSquaredErrorCI):
+class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_error"):
     r"""Root of the mean squared error. Lower is better.
 
-    The estimate equals :func:`sklearn.metrics.root_mean_squared_error`.
-    See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.root_mean_squared_error`. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> RootMeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     root_mean_squared_error = 1.12 [0.89, 1.35], 95% interval (delta, n = 40)
     """
-
-    _measure = TRAITS["root_mean_squared_error"]
 
     @staticmethod
     def _function(*means: Any) -> Any:
         return np.sqrt(means[0])
 
 
-class MeanAbsoluteErrorCI(RegressionMetricCI):
+class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
     r"""Mean absolute error: :math:`E|y - \hat y|`. Lower is better.
 
-    The estimate equals :func:`sklearn.metrics.mean_absolute_error`.
-    See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.mean_absolute_error`. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> MeanAbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_absolute_error = 0.75 [0.49, 1.01], 95% interval (delta, n = 40)
     """
-
-    _measure = TRAITS["mean_absolute_error"]
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         return [np.abs(y - values)]
 
 
-class MeanAbsolutePercentageErrorCI(RegressionMetricCI):
+class MeanAbsolutePercentageErrorCI(
+    RegressionMetricCI, measure="mean_absolute_percentage_error"
+):
     r"""Mean absolute error relative to the truth: :math:`E(|y - \hat y| / |y|)`.
 
     Lower is better. The estimate equals
-    :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent.
-    See :class:`MetricCI` for the options.
+    :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> MeanAbsolutePercentageErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_absolute_percentage_error = 0.208 [0.140, 0.276], 95% interval (delta, n = 40)
     """
-
-    _measure = TRAITS["mean_absolute_percentage_error"]
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         return [np.abs(y - values) / np.maximum(np.abs(y), np.finfo(float).eps)]
@@ -150,7 +135,7 @@ class _PinballCI(RegressionMetricCI):
         return np.maximum(self.alpha * over, (self.alpha - 1) * over)
 
 
-class MeanPinballLossCI(_PinballCI):
+class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
     r"""Mean pinball loss of predicted quantiles. Lower is better.
 
     .. math:: E \max(\alpha (y - \hat y), (\alpha - 1)(y - \hat y))
@@ -170,8 +155,6 @@ class MeanPinballLossCI(_PinballCI):
     mean_pinball_loss = 0.075 [0.049, 0.101], 95% interval (delta, n = 40)
     """
 
-    _measure = TRAITS["mean_pinball_loss"]
-
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         return [self._loss(y, values)]
 
@@ -181,19 +164,15 @@ class MeanPinballLossCI(_PinballCI):
 # --------------------------------------------------------------------------------------
 
 
-class ExplainedVarianceCI(RegressionMetricCI):
+class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
     r"""Explained variance: 1 - variance of errors / variance of truths.
 
     The estimate equals :func:`sklearn.metrics.explained_variance_score`, but is
     undefined where all truths are equal. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> ExplainedVarianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     explained_variance = 0.850 [0.805, 0.895], 95% interval (delta, n = 40)
     """
-
-    _measure = TRAITS["explained_variance"]
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         y, errors = (_centred(column, weights) for column in (y, y - values))
@@ -205,19 +184,15 @@ class ExplainedVarianceCI(RegressionMetricCI):
         return 1 - (error - bias * bias) / divisor(square - mean * mean)
 
 
-class R2CI(RegressionMetricCI):
+class R2CI(RegressionMetricCI, measure="r2"):
     r"""R2, the coefficient of determination: :math:`1 - E(y - \hat y)^2 / \sigma_y^2`.
 
     The estimate equals :func:`sklearn.metrics.r2_score`, but is undefined where all
     truths are equal. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> R2CI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     r2 = 0.800 [0.710, 0.890], 95% interval (delta, n = 40)
     """
-
-    _measure = TRAITS["r2"]
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         centred = _centred(y, weights)
@@ -253,20 +228,16 @@ class D2CI(RegressionMetricCI):
         return 1 - error / divisor(constant_error)
 
 
-class D2AbsoluteErrorCI(D2CI):
+class D2AbsoluteErrorCI(D2CI, measure="d2_absolute_error"):
     r"""Share of the absolute error of the median that predictions save.
 
     The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The median
     minimises the error that it is compared with, so that its own uncertainty does not
     matter to first order. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
     >>> D2AbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     d2_absolute_error = 0.75 [0.63, 0.87], 95% interval (delta, n = 40)
     """
-
-    _measure = TRAITS["d2_absolute_error"]
 
     def _loss(self, y: Array, values: Array) -> Array:
         return np.abs(y - values)
@@ -275,7 +246,7 @@ class D2AbsoluteErrorCI(D2CI):
         return _quantile(y, weights, 0.5)
 
 
-class D2PinballCI(_PinballCI, D2CI):
+class D2PinballCI(_PinballCI, D2CI, measure="d2_pinball"):
     r"""Share of the pinball loss of a constant quantile that predictions save.
 
     The estimate equals :func:`sklearn.metrics.d2_pinball_score`, but for the
@@ -296,14 +267,12 @@ class D2PinballCI(_PinballCI, D2CI):
     d2_pinball = 0.83 [0.71, 0.96], 95% interval (delta, n = 40)
     """
 
-    _measure = TRAITS["d2_pinball"]
-
     def _constant(self, y: Array, weights: Array) -> float:
         return _quantile(y, weights, self.alpha)
 
 
 @declare_options
-class D2TweedieCI(D2CI):
+class D2TweedieCI(D2CI, measure="d2_tweedie"):
     r"""Share of the Tweedie deviance of the mean that predictions save.
 
     The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
@@ -327,8 +296,6 @@ class D2TweedieCI(D2CI):
     """
 
     power: float = 0
-
-    _measure = TRAITS["d2_tweedie"]
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
@@ -371,19 +338,15 @@ class D2TweedieCI(D2CI):
         return float(np.clip(np.average(y, weights=weights), y.min(), y.max()))
 
 
-class PearsonCorrelationCI(RegressionMetricCI):
+class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
     r"""Pearson's correlation of truths and predictions.
 
-    The estimate equals :func:`scipy.stats.pearsonr`.
-    See :class:`MetricCI` for the options.
+    The estimate equals :func:`scipy.stats.pearsonr`. See :class:`MetricCI` for the
+    options.
 
-    Examples
-    --------
     >>> PearsonCorrelationCI()([1, 2, 3, 4] * 10, [1, 3, 2, 4] * 10)
     pearson_correlation = 0.80 [0.69, 0.91], 95% interval (delta, n = 40)
     """
-
-    _measure = TRAITS["pearson_correlation"]
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         y, p = (_centred(column, weights) for column in (y, values))
