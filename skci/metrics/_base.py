@@ -180,17 +180,6 @@ class MetricCI(BaseEstimator):
         UndefinedMetricWarning
             If the measure is undefined on the data.
         """
-        return self._evaluate(y_true, y_pred, more, sample_weight, groups)
-
-    def _evaluate(
-        self,
-        y_true: Any,
-        response: Any,
-        more: tuple[Any, ...],
-        sample_weight: Any,
-        groups: Any,
-    ) -> Any:
-        """Read the data, and estimate."""
         if more:
             raise TypeError(
                 f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
@@ -198,9 +187,9 @@ class MetricCI(BaseEstimator):
             )
         self._check()
         reader = open_reader([self], y_true, sample_weight=sample_weight, groups=groups)
-        responses = {self._rule: response}
+        predictions = {self._rule: y_pred}
         scored = self.reads == "scores"
-        sample = reader.sample(*([None, responses] if scored else [responses]))
+        sample = reader.sample(*([None, predictions] if scored else [predictions]))
         return self._result(sample)
 
     def _result(self, sample: Sample) -> Any:
@@ -214,19 +203,7 @@ class MetricCI(BaseEstimator):
     def bind(
         self, sample: Sample, rule: str, settings: Settings
     ) -> list[TableParameter]:
-        """Bind the measure to a rule of a sample.
-
-        Parameters
-        ----------
-        sample : Sample
-        rule : str
-        settings : Settings
-
-        Returns
-        -------
-        list of TableParameter
-            One, or one for each class.
-        """
+        """Bind the measure to a rule: one parameter, or one for each class."""
         binding = Binding(
             sample,
             rule,
@@ -263,8 +240,7 @@ class MetricCI(BaseEstimator):
         Raises
         ------
         ValueError
-            If `bound` is neither "low" nor "high", or the metric gives a number for
-            each class.
+            If `bound` is not one of these, or `average` is None.
         """
         if bound not in (None, "low", "high"):
             raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
@@ -323,17 +299,7 @@ def open_reader(
     abstain: Any = None,
     **rows: Any,
 ) -> Reader:
-    """Open a reader of the data of some metrics.
-
-    Parameters
-    ----------
-    metrics : collection of MetricCI
-    y_true : array-like
-    pos_label, abstain : label, optional
-        For metrics that do not set their own.
-    **rows
-        Weights, groups and subgroups; see `Reader`.
-    """
+    """Open a reader of the data of metrics; labels are for those that set none."""
     abstains = {abstain, *(metric.abstain for metric in metrics)} - {None}
     if len(abstains) > 1:
         raise ValueError(
@@ -404,8 +370,7 @@ class LabelMetricCI(MetricCI):
         ------
         ValueError
             If `matrix` is not square or not of whole numbers, is of more than two
-            labels for a metric of two, or an option is wrong; `pos_label` must not be
-            set, as there are no labels.
+            labels for a metric of two, or an option is wrong, as is any `pos_label`.
         """
         self._check()
         check_no_pos_label(self.pos_label, A_MATRIX)

@@ -157,11 +157,11 @@ def make_metric_ci(
     Parameters
     ----------
     g : callable
-        Without `features`, ``g(tp, fp, fn, tn)``: takes the cells as proportions of the
-        rows, arrays of one shape, and returns an array of that shape. With `features`,
-        ``g(mean_1, ..., mean_k)``: takes their means, numbers, and returns a number. It
-        must be smooth and made of operations that extend to complex numbers:
-        arithmetic, powers, ``np.sqrt``, ``np.exp``, ``np.log``.
+        Without `features`, ``g(tp, fp, fn, tn)``: from the cells as proportions of the
+        rows, arrays of one shape, to an array of that shape. With `features`,
+        ``g(mean_1, ..., mean_k)``: from their means, numbers, to a number. It must be
+        smooth and made of operations that extend to complex numbers: arithmetic,
+        powers, ``np.sqrt``, ``np.exp``, ``np.log``.
     name : str
         Name of the metric in reports.
     bounds : (float, float)
@@ -169,15 +169,15 @@ def make_metric_ci(
     greater_is_better : bool, default=True
         Whether a greater value is a better one.
     features : callable, optional
-        ``features(y_true, y_pred)``: takes true and predicted numbers, arrays of shape
-        (n,), and returns an array of shape (n, k). A row of it must be made of the same
-        row of both, and of no other. It need not be smooth: ``np.abs`` is fine here.
+        ``features(y_true, y_pred)``: from true and predicted numbers, arrays of shape
+        (n,), to an array of shape (n, k), each row computed from the same row of both
+        alone. It need not be smooth: ``np.abs`` is fine here.
 
     Returns
     -------
     CustomCI or CustomRegressionCI
-        A metric object, of labels or with `features` of numbers; set its other options
-        by ``set_params``.
+        A metric of labels, or with `features` of numbers; set its other options by
+        ``set_params``.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def make_metric_ci(
     ValueError
         If `bounds` is not an increasing pair or does not hold the values of `g`, or
         the complex step disagrees with central differences, as after ``abs``, or
-        `features` are not finite numbers of that shape. What rests on `features` is
+        `features` are not finite numbers of that shape. What depends on `features` is
         checked on the data, whenever the metric is called.
 
     Notes
@@ -206,7 +206,7 @@ def make_metric_ci(
     >>> gain.set_params(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     gain = 0.90 [0.58, 1.29], 95% interval (score, n = 100)
 
-    All errors of a forecast as a share of all that came to pass:
+    The sum of the absolute errors of a forecast relative to that of the truth:
 
     >>> import numpy as np
     >>> wape = make_metric_ci(

@@ -55,11 +55,6 @@ class RegressionMetricCI(MetricCI):
         raise NotImplementedError
 
 
-# --------------------------------------------------------------------------------------
-# Mean losses
-# --------------------------------------------------------------------------------------
-
-
 class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
     r"""Mean squared error: :math:`E(y - \hat y)^2`. Lower is better.
 
@@ -159,11 +154,6 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
         return [self._loss(y, values)]
 
 
-# --------------------------------------------------------------------------------------
-# Comparisons with a constant prediction, and correlation
-# --------------------------------------------------------------------------------------
-
-
 class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
     r"""Explained variance: 1 - variance of errors / variance of truths.
 
@@ -204,12 +194,8 @@ class R2CI(RegressionMetricCI, measure="r2"):
         return 1 - error / divisor(square - mean * mean)
 
 
-class D2CI(RegressionMetricCI):
-    """Share of a loss of the best constant prediction that predictions save.
-
-    The constant is estimated from the rows. It minimises the loss that it is in, so
-    that its own uncertainty does not matter to first order.
-    """
+class _D2CI(RegressionMetricCI):
+    """Share of the loss of the best constant prediction that predictions save."""
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         constant = np.full(len(y), self._constant(y, weights))
@@ -228,12 +214,12 @@ class D2CI(RegressionMetricCI):
         return 1 - error / divisor(constant_error)
 
 
-class D2AbsoluteErrorCI(D2CI, measure="d2_absolute_error"):
+class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
     r"""Share of the absolute error of the median that predictions save.
 
-    The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The median
-    minimises the error that it is compared with, so that its own uncertainty does not
-    matter to first order. See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The uncertainty
+    of the median, at which the error is least, does not matter to first order.
+    See :class:`MetricCI` for the options.
 
     >>> D2AbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     d2_absolute_error = 0.75 [0.63, 0.87], 95% interval (delta, n = 40)
@@ -246,13 +232,12 @@ class D2AbsoluteErrorCI(D2CI, measure="d2_absolute_error"):
         return _quantile(y, weights, 0.5)
 
 
-class D2PinballCI(_PinballCI, D2CI, measure="d2_pinball"):
+class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
     r"""Share of the pinball loss of a constant quantile that predictions save.
 
     The estimate equals :func:`sklearn.metrics.d2_pinball_score`, but for the
-    interpolation of the quantile in older releases. The quantile minimises the loss
-    that it is compared with, so that its own uncertainty does not matter to first
-    order.
+    interpolation of the quantile in older releases. The uncertainty of the quantile, at
+    which the loss is least, does not matter to first order.
 
     Parameters
     ----------
@@ -272,12 +257,12 @@ class D2PinballCI(_PinballCI, D2CI, measure="d2_pinball"):
 
 
 @declare_options
-class D2TweedieCI(D2CI, measure="d2_tweedie"):
+class D2TweedieCI(_D2CI, measure="d2_tweedie"):
     r"""Share of the Tweedie deviance of the mean that predictions save.
 
     The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
-    estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The mean minimises the
-    deviance at any power, so that its own uncertainty does not matter to first order.
+    estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty of the
+    mean, at which the deviance is least, does not matter to first order.
 
     Parameters
     ----------

@@ -56,27 +56,16 @@ class ScoreMetricCI(MetricCI):
             Scores, such as the probability of the positive of two labels; that is
             `pos_label`, or 1. Of more than two labels a column for each, in their
             order.
-        *more
-            Nothing: a metric is not a scorer.
-        sample_weight, groups : array-like of shape (n_samples,), optional
-            See :func:`skci.joint_report`.
+        *more, sample_weight, groups
+            See :meth:`MetricCI.__call__`, also for errors and warnings.
 
         Returns
         -------
         MetricEstimate or JointReport
             A report on all labels for an area with ``average=None``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option, the labels or the scores are not what they must be.
-
-        Warns
-        -----
-        UndefinedMetricWarning
-            If there are no rows of one of the labels.
         """
-        return self._evaluate(y_true, y_score, more, sample_weight, groups)
+        rows = {"sample_weight": sample_weight, "groups": groups}
+        return super().__call__(y_true, y_score, *more, **rows)
 
     def _scorer(self, bound: str | None) -> Any:
         return _Scorer(self, bound)
