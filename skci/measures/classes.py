@@ -97,7 +97,7 @@ class Bits:
 
 
 def _one_hot(label: Array, where: Array, chosen: Sequence[int]) -> Any:
-    """Write 1 in the column of the label of each cell where something holds."""
+    """Indicators of the chosen labels, of shape (m, C), zero outside of `where`."""
     column = np.full(int(label.max()) + 1, -1)
     column[list(chosen)] = np.arange(len(chosen))
     columns = column[label]
@@ -115,8 +115,8 @@ class Averaged(Functional):
     ----------
     measure : Measure
     average : {"micro", "macro", "weighted"}
-        Of the tables; of the values, all classes alike; of the values by the true rows
-        of each class, a share that is estimated as well.
+        Of the tables; of the values, equally weighted; of the values, weighted by the
+        true rows of each class, which are estimated as well.
     bits : Bits
     undefined_as : float
         Value of a class where the measure is undefined; the class is left out if NaN.

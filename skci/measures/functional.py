@@ -269,16 +269,16 @@ class FunctionOfMeans(Functional):
 
 @dataclass(frozen=True, eq=False)
 class Component(Functional):
-    """A functional of the cells of a larger table, some of which make up its own.
+    """A functional of a table whose cells are unions of cells of a larger table.
 
     Parameters
     ----------
     functional : Functional
     cells : int array of shape (m,)
-        Cell of its own table for each cell of the larger one; `size` where the
+        Cell of the smaller table for each cell of the larger one; `size` where the
         functional does not depend on it, as on the rows of another sample.
     size : int
-        Number of cells of its own table.
+        Number of cells of the smaller table.
     """
 
     functional: Functional
@@ -295,7 +295,7 @@ class Component(Functional):
         return bool((self.cells == self.size).any())
 
     def table(self, p: Array) -> Array:
-        """Weights of its own cells; several p at once are of small tables only."""
+        """Weights in the smaller table; p of several dimensions needs few cells."""
         if p.ndim > 1:
             table: Array = p @ self._indicators
             return table

@@ -323,4 +323,4 @@ _ALIASES = {
     "brier_score": "brier",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
-"""Name of the measure for each other name that the field has for it."""
+"""Names of measures by their synonyms."""

@@ -1,7 +1,4 @@
-"""Metrics of agreement, which treat any number of labels alike.
-
-Of two labels they are functions of the four cells.
-"""
+"""Metrics of agreement, symmetric in any number of labels."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ __all__ = [
 
 
 class _AgreementCI(LabelMetricCI):
-    """A metric that treats all labels alike."""
+    """A metric that is symmetric in all labels."""
 
     _several = True
 

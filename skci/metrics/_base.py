@@ -149,7 +149,7 @@ class MetricCI(BaseEstimator):
         ----------
         y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
             True labels: two at most for a metric of a positive label, any number if it
-            averages over classes or treats all alike. Or whether each of several
+            averages over classes or is symmetric in them. Or whether each of several
             targets is present, 0 or 1. Or true numbers, for metrics of regression.
         y_pred : array-like of the same shape
             Predicted labels or numbers.
@@ -324,7 +324,7 @@ def open_reader(
 
 @declare_options
 class LabelMetricCI(MetricCI):
-    """A metric of labels: of two, or of more if it averages or treats all alike."""
+    """A metric of two labels, or of more if it averages or is symmetric in them."""
 
     reads = "labels"
     _measure = cast(Measure, None)

@@ -361,7 +361,7 @@ def _check_at_means(
         )
         slopes = (ahead - behind) / (2 * _DIFFERENCE_STEP)
     if not np.isfinite(slopes).all():
-        return  # undefined here, as the estimate will tell
+        return  # undefined here; the estimate warns of it
     allowed = _TOLERANCE * np.abs(slopes).max() + _ROUNDING * np.abs(value)
     if not (np.abs(slopes - gradient * size) <= allowed).all():
         raise _not_smooth(name)
