@@ -17,7 +17,7 @@ LAYERS = [
     ("_validation", {"numpy"}),
     ("exceptions", set()),
     ("measures.functions", {"numpy"}),
-    ("measures.registry", {"numpy"}),
+    ("measures.registry", {"numpy", "scipy"}),
     ("measures.functional", {"numpy", "scipy"}),
     ("measures.areas", {"numpy"}),
     ("measures.classes", {"numpy", "scipy"}),

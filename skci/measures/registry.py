@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 import skci.measures.functions as g
 from skci._arrays import Array
@@ -39,11 +40,6 @@ CELLS = ("tp", "fp", "fn", "tn")
 table with positive and negative exchanged."""
 
 
-# --------------------------------------------------------------------------------------
-# Scales of intervals
-# --------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Link:
     """A monotone scale on which a symmetric interval is formed."""
@@ -58,18 +54,8 @@ def _reciprocal(x: Any) -> Any:
         return np.reciprocal(x)
 
 
-def _logit(x: Any) -> Any:
-    with np.errstate(divide="ignore"):
-        return np.log(x) - np.log1p(-x)
-
-
 def _logit_slope(x: Any) -> Any:
     return _reciprocal(x * (1 - x))
-
-
-def _expit(x: Any) -> Any:
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-x))
 
 
 def _dice(jaccard: Any) -> Any:
@@ -85,7 +71,7 @@ def _jaccard(dice: Any) -> Any:
 
 
 IDENTITY = Link(np.positive, np.ones_like, np.positive)
-LOGIT = Link(_logit, _logit_slope, _expit)
+LOGIT = Link(logit, _logit_slope, expit)
 LOG = Link(np.log, _reciprocal, np.exp)
 DICE = Link(_dice, _dice_slope, _jaccard)
 

@@ -158,7 +158,7 @@ class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
     Parameters
     ----------
     abstain : label
-        Prediction that stands for no answer; ignored inside a report that sets it.
+        Prediction that stands for no answer; inside a report, that of the report.
     confidence_level, method
         See :class:`MetricCI`.
 

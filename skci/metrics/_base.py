@@ -299,7 +299,7 @@ def open_reader(
     abstain: Any = None,
     **rows: Any,
 ) -> Reader:
-    """Open a reader of the data of metrics; labels are for those that set none."""
+    """Open a reader; `pos_label` and `abstain` are for metrics that set none."""
     abstains = {abstain, *(metric.abstain for metric in metrics)} - {None}
     if len(abstains) > 1:
         raise ValueError(

@@ -39,9 +39,8 @@ class Settings:
     ----------
     metric : str, optional
         Name of the metric in the report.
-    method : str, optional
-        Interval method.
-    pos_label : label, optional
+    method, pos_label : optional
+        See `MetricCI`.
     subgroup : int, optional
         Code of the subgroup to report on; all rows if not given.
     """
@@ -59,13 +58,11 @@ class Binding:
     Parameters
     ----------
     sample : Sample
-    rule, metric : str
-    method : str
-        Interval method.
+    rule, metric, method : str
     undefined_as : float
         Estimate to report where the measure is undefined.
     subgroup : int, optional
-        Code of the subgroup that the parameters are of; all rows if not given.
+        See `Settings`.
     """
 
     sample: Sample
@@ -74,10 +71,6 @@ class Binding:
     method: str
     undefined_as: float = np.nan
     subgroup: int | None = None
-
-    # ----------------------------------------------------------------------------------
-    # One label, or target, against the rest
-    # ----------------------------------------------------------------------------------
 
     def of_label(
         self, measure: Measure, code: int, target: int = 0, metric: str = ""
@@ -100,10 +93,6 @@ class Binding:
             metric = f"{self.metric}[{vocabulary.classes[k]}]"
             parameter = self.of_label(measure, code, target, metric)
             yield replace(parameter, pos_label=None)
-
-    # ----------------------------------------------------------------------------------
-    # All classes
-    # ----------------------------------------------------------------------------------
 
     def averaged(
         self, trait: Trait, measure: Measure, average: str, labels: Any = None
@@ -171,10 +160,6 @@ class Binding:
         known = ~np.isnan(values)
         features = np.stack([np.where(known, values, 0), known], axis=1)
         return self.of_units(trait, FunctionOfMeans(truediv, features))
-
-    # ----------------------------------------------------------------------------------
-    # Units and classes
-    # ----------------------------------------------------------------------------------
 
     @cached_property
     def within(self) -> Array:

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from skci._arrays import Array
-from skci.measures.functional import CellFunctional, FunctionOfMeans
+from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.registry import CELLS, Measure, Trait
 from skci.metrics._base import LabelMetricCI, declare_options
 from skci.metrics._regression import RegressionMetricCI
@@ -64,13 +64,8 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 
     Parameters
     ----------
-    g : callable
-        ``g(tp, fp, fn, tn)``, a smooth function of proportions.
-    name : str
-        Name in reports.
-    bounds : (float, float)
-        Range of the measure.
-    greater_is_better : bool, default=True
+    g, name, bounds, greater_is_better
+        See :func:`make_metric_ci`.
     confidence_level, method, pos_label
         See :class:`MetricCI`.
     """
@@ -88,12 +83,8 @@ class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
 
     Parameters
     ----------
-    g : callable
-        ``g(mean_1, ..., mean_k)``, a smooth function of the means of the features.
-    features : callable
-        ``features(y_true, y_pred)``, an array of shape (n, k).
-    name, bounds, greater_is_better
-        See :class:`CustomCI`.
+    g, features, name, bounds, greater_is_better
+        See :func:`make_metric_ci`.
     confidence_level, method
         See :class:`MetricCI`.
     """
@@ -260,16 +251,6 @@ def _type_error(must: str, remedy: str = "") -> Iterator[None]:
         raise TypeError(f"{must}; {raised}{remedy}") from error
 
 
-@contextmanager
-def _complex_error(name: str, numbers: str) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        raise TypeError(
-            f"g of {name!r} failed on complex {numbers} ({error}); {_CAUSE}"
-        ) from error
-
-
 def _not_smooth(name: str) -> ValueError:
     return ValueError(
         f"g of {name!r} is not complex-safe or not smooth: its complex step and its "
@@ -297,15 +278,28 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
             f"bounds of {name!r} must hold its values, got {outside[0]:g} outside of "
             f"({low:g}, {high:g})"
         )
-    functional = CellFunctional(g)
-    with _complex_error(name, "arrays"):
-        _, influence, _ = functional(points)
-    for cell, vertex in enumerate(np.eye(len(CELLS))):
-        step = _DIFFERENCE_STEP * (vertex - points)
-        change = functional.estimate(points + step) - functional.estimate(points - step)
-        slope = change / (2 * _DIFFERENCE_STEP)
-        if not np.allclose(slope, influence[:, cell], rtol=_TOLERANCE, atol=_TOLERANCE):
-            raise _not_smooth(name)
+    slopes, influence = _slopes(CellFunctional(g), points, name, "arrays")
+    if not np.allclose(slopes, influence, rtol=_TOLERANCE, atol=_TOLERANCE):
+        raise _not_smooth(name)
+
+
+def _slopes(
+    functional: Functional, p: Array, name: str, numbers: str
+) -> tuple[Array, Array]:
+    """Slopes toward each cell, by central differences and by the complex step."""
+    try:
+        influence = functional(p).influence
+    except Exception as error:
+        raise TypeError(
+            f"g of {name!r} failed on complex {numbers} ({error}); {_CAUSE}"
+        ) from error
+    steps = [_DIFFERENCE_STEP * (vertex - p) for vertex in np.eye(p.shape[-1])]
+    ahead, behind = (
+        np.stack([functional.estimate(p + sign * step) for step in steps], axis=-1)
+        for sign in (1, -1)
+    )
+    with np.errstate(invalid="ignore"):
+        return (ahead - behind) / (2 * _DIFFERENCE_STEP), influence
 
 
 def _checked_features(
@@ -335,33 +329,22 @@ def _check_at_means(
     g: Callable[..., Any], name: str, means: Array, spreads: Array
 ) -> None:
     """Check a function of means, and its complex step, at some means."""
-
-    def at(point: Array) -> FunctionOfMeans:
-        return FunctionOfMeans(g, point[np.newaxis])
-
-    whole = np.ones(1)
+    size = np.abs(means) + spreads
+    size[size == 0] = 1.0
+    points = means + np.vstack([np.zeros(len(means)), np.diag(size)])
+    functional, first = FunctionOfMeans(g, points), np.eye(len(points))[0]
     with _type_error(
         f"g of {name!r} must take {len(means)} means, one for each column of features, "
         "and return a number"
     ):
-        value = at(means).estimate(whole)
+        value = functional.estimate(first)
     if value.shape:
         raise ValueError(
             f"g of {name!r} must return a number, got an array of shape {value.shape}"
         )
-    with _complex_error(name, "numbers"):
-        gradient = at(means)(whole).gradient
-    size = np.abs(means) + spreads
-    size[size == 0] = 1.0
-    steps = _DIFFERENCE_STEP * np.diag(size)
-    with np.errstate(invalid="ignore"):
-        ahead, behind = (
-            np.array([at(point).estimate(whole) for point in points])
-            for points in (means + steps, means - steps)
-        )
-        slopes = (ahead - behind) / (2 * _DIFFERENCE_STEP)
+    slopes, influence = _slopes(functional, first, name, "numbers")
     if not np.isfinite(slopes).all():
         return  # undefined here; the estimate warns of it
     allowed = _TOLERANCE * np.abs(slopes).max() + _ROUNDING * np.abs(value)
-    if not (np.abs(slopes - gradient * size) <= allowed).all():
+    if not (np.abs(slopes - influence) <= allowed).all():
         raise _not_smooth(name)
