@@ -17,19 +17,19 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.measures.functional import Boundary, Evaluation, Functional, Support
-from skci.measures.registry import EDGE
+from skci.measures.functions import EDGE
 
 __all__ = ["AveragePrecision", "RocAuc", "Scores"]
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of one rule, sorted once for all that is computed from their order.
+    """Scores of a rule, sorted once for all that is computed from their order.
 
     Parameters
     ----------
     values : array of shape (n,) or (n, labels)
-        Greater for what is rather positive; for each of several labels.
+        They increase with the evidence for the positive class, or for each label.
     """
 
     values: Array
@@ -48,44 +48,49 @@ class Scores:
 
     @cached_property
     def _ranked(self) -> tuple[int, Array]:
-        """Number of different scores, and the rank of each row among them."""
+        """Number of distinct scores, and the rank of each row among them."""
         levels, rank = np.unique(self.values, return_inverse=True)
         return len(levels), rank
 
     @property
     def levels(self) -> int:
-        """Number of different scores."""
+        """Number of distinct scores."""
         return self._ranked[0]
 
     def cells(self, positive: Array) -> Array:
-        """Cell of each row: a class and a score, in the order of a functional."""
+        """Cell of each row in the table of a functional: a class and a score."""
         levels, rank = self._ranked
         cells: Array = rank + levels * positive
         return cells
 
 
+@dataclass(frozen=True, eq=False)
 class _Area(Functional):
     """A functional of the order of scores within two classes.
 
-    Its cells are the different scores, ascending, of the negative rows and once more
-    those of the positive ones.
+    Its cells are the distinct scores, ascending, of the negative rows, then those of
+    the positive ones.
 
     Parameters
     ----------
     levels : int
-        Number of different scores.
+        Number of distinct scores.
     sizes : tuple of int
         Number of negative rows and of positive ones.
     """
 
-    def __init__(self, levels: int, sizes: tuple[int, int]) -> None:
-        self.levels = levels
-        self.sizes = sizes
+    levels: int
+    sizes: tuple[int, int]
 
     @property
     @abstractmethod
     def rarer_class(self) -> int:
-        """Number of rows that limit how well the area is known."""
+        """Number of rows that the variance of the area is mainly estimated from."""
+
+    @property
+    def _gradient(self) -> Array:
+        """Infinite where the variance within a class has one row to be estimated."""
+        return np.array([1.0 if self.rarer_class > 1 else np.inf])
 
     def support(self, counts: Array) -> Support:
         positive = np.repeat([False, True], self.levels)
@@ -105,13 +110,13 @@ class RocAuc(_Area):
 
     @property
     def rarer_class(self) -> int:
-        """Rows of the rarer class."""
+        """Number of rows of the rarer class."""
         return min(self.sizes)
 
     def estimate(self, p: Array) -> Array:
         negative, positive = p.reshape(2, -1)
-        pairs = positive.sum() * negative.sum()
         with np.errstate(all="ignore"):
+            pairs = positive.sum() * negative.sum()
             value: Array = positive @ _below(negative) / pairs
         return value
 
@@ -121,20 +126,15 @@ class RocAuc(_Area):
         below = _below(negative)
         with np.errstate(all="ignore"):
             value = positive @ below / (positives * negatives)
-            shrunk, grown = (self._growth(size) for size in self.sizes)
+            rows, sizes = sum(self.sizes), np.array(self.sizes)
+            # From a variance over all rows to one within each class.
+            factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
             of_negative = 1 - value - _below(positive) / positives
-            of_negative *= shrunk / negatives
+            of_negative *= factors[0] / negatives
             of_positive = below / negatives - value
-            of_positive *= grown / positives
-        # One row of a class tells nothing of a variance within it.
-        slope = 1.0 if self.rarer_class > 1 else np.inf
+            of_positive *= factors[1] / positives
         influence = np.concatenate([of_negative, of_positive])
-        return Evaluation(value, influence, np.array([slope]))
-
-    def _growth(self, size: int) -> float:
-        """From a variance over all rows to one within a class."""
-        rows = sum(self.sizes)
-        return float(np.sqrt(np.divide(size, size - 1) * (rows - 1) / rows))
+        return Evaluation(value, influence, self._gradient)
 
 
 class AveragePrecision(_Area):
@@ -142,7 +142,7 @@ class AveragePrecision(_Area):
 
     @property
     def rarer_class(self) -> int:
-        """Positive rows."""
+        """Number of positive rows."""
         return self.sizes[1]
 
     def estimate(self, p: Array) -> Array:
@@ -164,19 +164,17 @@ class AveragePrecision(_Area):
             lowers = np.cumsum(share * precision)
             raises = precision - value + np.cumsum(share)
             influence = np.concatenate([-lowers, raises - lowers]) / positive.sum()
-        # One positive row tells nothing of how others vary.
-        slope = 1.0 if self.rarer_class > 1 else np.inf
-        return Evaluation(value, influence, np.array([slope]))
+        return Evaluation(value, influence, self._gradient)
 
 
 def _below(mass: Array) -> Array:
-    """Total of what has a lower score, and half of what has the same."""
+    """Total mass of lower scores, and half of that of the same score."""
     total: Array = np.cumsum(mass, dtype=float)
     total -= mass / 2
     return total
 
 
 def _from(mass: Array) -> Array:
-    """Total of what has the same score or a greater one."""
+    """Total mass of the same score or a greater one."""
     total: Array = np.cumsum(mass[::-1])[::-1]
     return total

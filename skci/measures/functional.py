@@ -1,13 +1,13 @@
 """From a measure to a functional: estimate and influence at any weights on a table.
 
-A functional T takes weights p on the m outcomes of its own table and returns
+A functional T takes weights p on the m cells of a table, or on the rows, and returns
 
 - its value T(p),
-- the influence value of each outcome, the derivative of T along
+- the influence value of each cell, the derivative of T along
   ``(1 - t) p + t delta_i`` at ``t = 0``, which has mean zero under p,
 - its gradient in the moments that the blurring correction perturbs.
 
-Everything after this module knows a parameter by these three only.
+Inference uses nothing else of a measure but its `Trait`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from skci._arrays import Array
 
@@ -28,6 +29,7 @@ __all__ = [
     "Component",
     "Composite",
     "Evaluation",
+    "FunctionOfMeans",
     "Functional",
     "LinearCombination",
     "LinearFractional",
@@ -55,7 +57,7 @@ class LinearFractional(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """A component of a functional whose estimate is at an end of its range."""
+    """A component of a functional whose estimate is on the boundary of its range."""
 
     slope: float
     """Derivative of the functional in the component."""
@@ -120,6 +122,8 @@ _VALUES = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]], dtype=float)
 # does not exist (a square root at 0) shows as a huge one.
 _STEP = 1e-100
 _COMPLEX_DIRECTIONS = 1j * _STEP * _DIRECTIONS
+_BLOCK = 256
+"""Number of derivatives computed at once."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +156,8 @@ class CellFunctional(Functional):
     def linear_fractional(self) -> LinearFractional | None:  # type: ignore[override]
         """The function as a ratio of linear forms of proportions; None if it is none.
 
-        The function is called with linear forms in place of numbers, which support the
-        operations that lead to such a ratio and no others.
+        It is called with linear forms, which support the operations that lead to such a
+        ratio and no others.
         """
         try:
             value: Any = self.function(*_FORMS)
@@ -167,10 +171,7 @@ def _cells(p: Array) -> tuple[Array, Array, Array, Array]:
 
 
 class _Form:
-    """A linear form of proportions, for a function to be called with.
-
-    A number is one too, as proportions add up to 1.
-    """
+    """A linear form of proportions; as they add up to 1, a number is one too."""
 
     __array_ufunc__ = None  # numpy leaves arithmetic with forms to them
     __eq__ = __bool__ = None  # type: ignore[assignment]  # a form has no value
@@ -180,7 +181,7 @@ class _Form:
 
     def __add__(self, other: _Form | float) -> _Form:
         pairs = zip(self.coefficients, _coefficients(other), strict=True)
-        return _Form(*(one + another for one, another in pairs))
+        return _Form(*map(sum, pairs))
 
     __radd__ = __add__
 
@@ -194,7 +195,7 @@ class _Form:
         return -self + other
 
     def __mul__(self, factor: float) -> _Form:
-        return _Form(*(float(factor) * each for each in self.coefficients))
+        return _Form(*(float(factor) * c for c in self.coefficients))
 
     __rmul__ = __mul__
 
@@ -217,17 +218,67 @@ def _coefficients(term: _Form | float) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, eq=False)
+class FunctionOfMeans(Functional):
+    """A smooth function of the means of some features of the rows.
+
+    Parameters
+    ----------
+    function : callable
+        ``g(mean_1, ..., mean_k)``, safe for complex numbers.
+    features : array of shape (m, k)
+        Of rows, or of the cells of a table; sparse if there are many cells.
+    """
+
+    function: Callable[..., Any]
+    features: Any
+
+    def estimate(self, p: Array) -> Array:
+        with np.errstate(all="ignore"):
+            value = self._value(self._means(np.asarray(p, dtype=float)))
+        return np.asarray(value, dtype=float)
+
+    def __call__(self, p: Array) -> Evaluation:
+        means = self._means(p)
+        steps = 1j * _STEP * np.eye(means.shape[-1])
+        with np.errstate(all="ignore"):
+            value = np.asarray(self._value(means))
+            slopes = [
+                self._value(means[..., np.newaxis, :] + steps[k : k + _BLOCK]).imag
+                for k in range(0, len(steps), _BLOCK)
+            ]
+            gradient = np.concatenate(slopes, axis=-1) / _STEP
+            influence = self._influence(means, gradient)
+        return Evaluation(value, influence, gradient)
+
+    def _influence(self, means: Array, gradient: Array) -> Array:
+        influence: Array
+        if sparse.issparse(self.features):
+            influence = self.features @ gradient - means @ gradient
+        else:
+            centred = self.features - means[..., np.newaxis, :]
+            influence = (centred @ gradient[..., np.newaxis])[..., 0]
+        return influence
+
+    def _means(self, p: Array) -> Array:
+        means: Array = p @ self.features / p.sum(axis=-1, keepdims=True)
+        return means
+
+    def _value(self, means: Array) -> Any:
+        return self.function(*np.moveaxis(means, -1, 0))
+
+
+@dataclass(frozen=True, eq=False)
 class Component(Functional):
-    """A functional evaluated on a larger table, some cells of which make up its own.
+    """A functional of a table whose cells are unions of cells of a larger table.
 
     Parameters
     ----------
     functional : Functional
     cells : int array of shape (m,)
-        Cell of its own table for each cell of the larger one; `size` where the
+        Cell of the smaller table for each cell of the larger one; `size` where the
         functional does not depend on it, as on the rows of another sample.
     size : int
-        Number of cells of its own table.
+        Number of cells of the smaller table.
     """
 
     functional: Functional
@@ -244,7 +295,7 @@ class Component(Functional):
         return bool((self.cells == self.size).any())
 
     def table(self, p: Array) -> Array:
-        """Weights of its own cells; several p at once are of small tables only."""
+        """Weights in the smaller table; p of several dimensions needs few cells."""
         if p.ndim > 1:
             table: Array = p @ self._indicators
             return table
@@ -277,52 +328,36 @@ class Component(Functional):
         return replace(support, classes=classes)
 
 
+@dataclass(frozen=True, eq=False)
 class Composite(Functional):
-    """A function of the values of several components.
+    """A function of the values of several components."""
 
-    Parameters
-    ----------
-    components : sequence of Component
-    """
-
-    def __init__(self, components: Sequence[Component]) -> None:
-        self.components = tuple(components)
+    components: Sequence[Component]
 
     @abstractmethod
     def slopes(self, p: Array) -> Any:
         """Differentiate in the value of each component at weights p."""
 
     def boundary(self, counts: Array) -> list[Boundary]:
+        pairs = zip(self.slopes(counts), self.components, strict=True)
         return [
             Boundary(float(slope) * inner, n)
-            for slope, component in zip(
-                self.slopes(counts), self.components, strict=True
-            )
+            for slope, component in pairs
             for inner, n in component.boundary(counts)
         ]
 
     def support(self, counts: Array) -> Support:
-        each = [component.support(counts) for component in self.components]
-        return Support(
-            classes=tuple(cells for one in each for cells in one.classes),
-            rarer_class=min((s.rarer_class for s in each if s.rarer_class), default=0),
-        )
+        supports = [component.support(counts) for component in self.components]
+        rarer = (support.rarer_class for support in supports if support.rarer_class)
+        classes = tuple(cells for support in supports for cells in support.classes)
+        return Support(classes, min(rarer, default=0))
 
 
+@dataclass(frozen=True, eq=False)
 class LinearCombination(Composite):
-    """A linear combination of functionals on one table.
+    """A linear combination of functionals on one table."""
 
-    Parameters
-    ----------
-    components : sequence of Component
-    coefficients : sequence of float
-    """
-
-    def __init__(
-        self, components: Sequence[Component], coefficients: Sequence[float]
-    ) -> None:
-        super().__init__(components)
-        self.coefficients = tuple(coefficients)
+    coefficients: Sequence[float]
 
     def estimate(self, p: Array) -> Array:
         p = np.asarray(p, dtype=float)
@@ -330,26 +365,29 @@ class LinearCombination(Composite):
 
     def __call__(self, p: Array) -> Evaluation:
         evaluations = [component(p) for component in self.components]
-        values = [each.estimate for each in evaluations]
+        values = [evaluation.estimate for evaluation in evaluations]
         influence: Array = np.zeros(np.shape(p))
         gradients = []
         with np.errstate(all="ignore"):
-            for each, slope in zip(evaluations, self._slopes(values), strict=True):
-                influence = influence + slope[..., np.newaxis] * each.influence
-                gradients.append(slope[..., np.newaxis] * each.gradient)
+            slopes = (slope[..., np.newaxis] for slope in self._slopes(values))
+            for slope, evaluation in zip(slopes, evaluations, strict=True):
+                influence = influence + slope * evaluation.influence
+                gradients.append(slope * evaluation.gradient)
         gradient = np.concatenate(gradients, axis=-1)
         return Evaluation(self._value(values), influence, gradient)
 
     def influence(self, p: Array, factors: Sequence[float]) -> Array:
         """Influence values, those of each component multiplied by a factor."""
         triples = zip(self.components, self.slopes(p), factors, strict=True)
-        influences = [each(p).influence * slope * f for each, slope, f in triples]
-        total: Array = np.sum(influences, axis=0)
+        terms = [component(p).influence * s * f for component, s, f in triples]
+        total: Array = np.sum(terms, axis=0)
         return total
 
     def slopes(self, p: Array) -> list[Array]:
         with np.errstate(all="ignore"):
-            return self._slopes([each.estimate(p) for each in self.components])
+            return self._slopes(
+                [component.estimate(p) for component in self.components]
+            )
 
     def _slopes(self, values: list[Array]) -> list[Array]:
         return [np.asarray(coefficient) for coefficient in self.coefficients]
@@ -362,14 +400,7 @@ class LinearCombination(Composite):
 
 
 class Ratio(LinearCombination):
-    """A product of powers of functionals: a linear combination of their logarithms.
-
-    Parameters
-    ----------
-    components : sequence of Component
-    coefficients : sequence of float
-        The powers.
-    """
+    """A product of powers of functionals: a linear combination of their logarithms."""
 
     def _slopes(self, values: list[Array]) -> list[Array]:
         total = self._value(values)

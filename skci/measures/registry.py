@@ -1,13 +1,7 @@
-"""Performance measures: plain functions of the four cells, and what is true of each.
+"""The registry of measures: name, range, direction and other properties of each.
 
-A measure is one function ``g(tp, fp, fn, tn)`` of the cells of the table of a binary
-rule against the truth. The cells are proportions of the rows, numbers or arrays, real
-or complex: derivatives are taken by the complex step, so a function may use only what
-extends to complex numbers (arithmetic, powers, ``np.sqrt``, ``np.log``; not ``abs``,
-``min`` or ``math.sqrt``). Where a measure is 0/0 it returns NaN, and where it is x/0
-infinity.
-
-To add a measure, write its function and declare it in ``_DECLARED``.
+To add a measure of labels, write its formula in ``skci.measures.functions`` and declare
+it in ``MEASURES``.
 """
 
 from __future__ import annotations
@@ -18,8 +12,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
+import skci.measures.functions as g
 from skci._arrays import Array
+from skci.measures.functions import EDGE
 
 __all__ = [
     "ALIASES",
@@ -28,9 +25,12 @@ __all__ = [
     "EDGE",
     "IDENTITY",
     "LOG",
+    "LOGIT",
     "MEASURES",
+    "TRAITS",
     "Link",
     "Measure",
+    "Trait",
     "f_beta_measure",
     "tversky_measure",
 ]
@@ -38,145 +38,6 @@ __all__ = [
 CELLS = ("tp", "fp", "fn", "tn")
 """The order of the cells everywhere. Read backwards it is the order of the
 table with positive and negative exchanged."""
-
-EDGE = 1e-12
-"""Estimates this near to an end of the range are at that end."""
-
-
-# --------------------------------------------------------------------------------------
-# The functions
-# --------------------------------------------------------------------------------------
-
-
-def accuracy(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return (tp + tn) / (tp + fp + fn + tn)
-
-
-def error_rate(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return (fp + fn) / (tp + fp + fn + tn)
-
-
-def precision(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return tp / (tp + fp)
-
-
-def recall(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return tp / (tp + fn)
-
-
-def specificity(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return tn / (fp + tn)
-
-
-def negative_predictive_value(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return tn / (fn + tn)
-
-
-def false_positive_rate(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return fp / (fp + tn)
-
-
-def false_negative_rate(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return fn / (tp + fn)
-
-
-def f_beta(tp: Array, fp: Array, fn: Array, tn: Array, *, beta: float) -> Array:
-    hits = (1 + beta**2) * tp
-    return hits / (hits + beta**2 * fn + fp)
-
-
-def jaccard(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return tp / (tp + fp + fn)
-
-
-def tversky(
-    tp: Array, fp: Array, fn: Array, tn: Array, *, alpha: float, beta: float
-) -> Array:
-    return tp / (tp + alpha * fp + beta * fn)
-
-
-def matthews_corrcoef(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    spread = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
-    return (tp * tn - fp * fn) / np.sqrt(spread)
-
-
-def cosine(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return tp / np.sqrt((tp + fp) * (tp + fn))
-
-
-def lift(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return tp * (tp + fp + fn + tn) / ((tp + fp) * (tp + fn))
-
-
-def overlap(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    # The kink at fp = fn takes the mean of the two sides, in value and in slope.
-    excess = np.real(fp) - np.real(fn)
-    excess = np.where(np.abs(excess) > EDGE * np.real(fp + fn), excess, 0)
-    rarer = np.where(excess < 0, fp, np.where(excess > 0, fn, (fp + fn) / 2))
-    return tp / (tp + rarer)
-
-
-def balanced_accuracy(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return (recall(tp, fp, fn, tn) + specificity(tp, fp, fn, tn)) / 2
-
-
-def g_mean(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return np.sqrt(recall(tp, fp, fn, tn) * specificity(tp, fp, fn, tn))
-
-
-def cohen_kappa(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    disagreement = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
-    return 2 * (tp * tn - fp * fn) / disagreement
-
-
-def informedness(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return recall(tp, fp, fn, tn) - false_positive_rate(tp, fp, fn, tn)
-
-
-def markedness(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return precision(tp, fp, fn, tn) - fn / (fn + tn)
-
-
-def positive_likelihood_ratio(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return tp * (fp + tn) / ((tp + fn) * fp)
-
-
-def negative_likelihood_ratio(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return fn * (fp + tn) / ((tp + fn) * tn)
-
-
-def diagnostic_odds_ratio(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
-    return tp * tn / (fp * fn)
-
-
-# --------------------------------------------------------------------------------------
-# What is declared of a measure
-# --------------------------------------------------------------------------------------
-
-
-def _same(x: Any) -> Any:
-    return x
-
-
-def _one(x: Any) -> Any:
-    return 1.0
-
-
-def _reciprocal(x: Any) -> Any:
-    with np.errstate(divide="ignore"):
-        return np.reciprocal(x)
-
-
-def _dice(jaccard: Any) -> Any:
-    return 2 * jaccard / (1 + jaccard)
-
-
-def _dice_slope(jaccard: Any) -> Any:
-    return 2 / (1 + jaccard) ** 2
-
-
-def _undice(dice: Any) -> Any:
-    return dice / (2 - dice)
 
 
 @dataclass(frozen=True)
@@ -188,37 +49,48 @@ class Link:
     backward: Callable[[Any], Any]
 
 
-def _logit(x: Any) -> Any:
+def _reciprocal(x: Any) -> Any:
     with np.errstate(divide="ignore"):
-        return np.log(x) - np.log1p(-x)
+        return np.reciprocal(x)
 
 
 def _logit_slope(x: Any) -> Any:
-    with np.errstate(divide="ignore"):
-        return np.reciprocal(x * (1 - x))
+    return _reciprocal(x * (1 - x))
 
 
-def _expit(x: Any) -> Any:
-    with np.errstate(over="ignore"):
-        return 1 / (1 + np.exp(-x))
+def _dice(jaccard: Any) -> Any:
+    return 2 * jaccard / (1 + jaccard)
 
 
-IDENTITY = Link(_same, _one, _same)
-LOGIT = Link(_logit, _logit_slope, _expit)
+def _dice_slope(jaccard: Any) -> Any:
+    return 2 / (1 + jaccard) ** 2
+
+
+def _jaccard(dice: Any) -> Any:
+    return dice / (2 - dice)
+
+
+IDENTITY = Link(np.positive, np.ones_like, np.positive)
+LOGIT = Link(logit, _logit_slope, expit)
 LOG = Link(np.log, _reciprocal, np.exp)
-DICE = Link(_dice, _dice_slope, _undice)
+DICE = Link(_dice, _dice_slope, _jaccard)
+
+
+# --------------------------------------------------------------------------------------
+# Properties of a measure
+# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Trait:
-    """What inference needs to know of a parameter: nothing of how it is computed.
+    """Properties of a measure that inference uses.
 
     Parameters
     ----------
     name : str
-        Its string name.
+        String name.
     bounds : (float, float)
-        Its range.
+        Range.
     greater_is_better : bool
     smooth : bool
         Whether it has a derivative everywhere in the range, and a table of possible
@@ -254,9 +126,10 @@ class Trait:
         return 1 if self.greater_is_better else -1
 
     def of_classes(self, name: str) -> Trait:
-        """Declare the same of what is computed from several classes."""
-        own = {each.name: getattr(self, each.name) for each in fields(Trait)}
-        return Trait(**own | {"name": name, "plus_four": None, "proportion": None})
+        """Properties of the measure of several classes, alone or averaged."""
+        properties = {item.name: getattr(self, item.name) for item in fields(Trait)}
+        changed = {"name": name, "plus_four": None, "proportion": None}
+        return Trait(**properties | changed)
 
     def successes_and_trials(self, cells: Array) -> tuple[float, float]:
         """Count the successes and the trials of a proportion."""
@@ -281,7 +154,7 @@ class Measure(Trait):
     formula : str
         LaTeX, for the documentation.
     symmetric : bool
-        Whether exchanging positive and negative leaves it as it is; such a measure
+        Whether it is unchanged when positive and negative are exchanged; such a measure
         has no ``pos_label``.
     **others
         See `Trait`.
@@ -294,204 +167,146 @@ class Measure(Trait):
     plus_four: Link | None = IDENTITY
 
 
-_ALL = "tp fp fn tn"
-_POSITIVE = (0.0, np.inf)
-_SIGNED = (-1.0, 1.0)
+# --------------------------------------------------------------------------------------
+# Measures of labels
+# --------------------------------------------------------------------------------------
+
+
+def _measure(
+    function: Callable[..., Array],
+    formula: str,
+    successes: str = "",
+    trials: str = "tp fp fn tn",
+    **properties: Any,
+) -> Measure:
+    """Declare a measure under the name of its function, unless `name` is given."""
+    if successes:
+        properties["proportion"] = successes, trials
+    name = properties.pop("name", function.__name__)
+    return Measure(name, function, formula, **properties)
 
 
 def f_beta_measure(beta: float) -> Measure:
     """F_beta: recall counts beta times as much as precision."""
-    return Measure(
-        name=f"f{beta:g}",
-        function=partial(f_beta, beta=float(beta)),
-        formula=r"\frac{(1+\beta^2) TP}{(1+\beta^2) TP + \beta^2 FN + FP}",
-    )
+    formula = r"\frac{(1+\beta^2) TP}{(1+\beta^2) TP + \beta^2 FN + FP}"
+    return Measure(f"f{beta:g}", partial(g.f_beta, beta=float(beta)), formula)
 
 
-def tversky_measure(alpha: float, beta: float, name: str = "tversky") -> Measure:
+def tversky_measure(alpha: float, beta: float) -> Measure:
     """Tversky's index: alpha weighs the false positives, beta the false negatives."""
-    return Measure(
-        name=name,
-        function=partial(tversky, alpha=float(alpha), beta=float(beta)),
-        formula=r"\frac{TP}{TP + \alpha FP + \beta FN}",
-    )
+    function = partial(g.tversky, alpha=float(alpha), beta=float(beta))
+    return Measure("tversky", function, r"\frac{TP}{TP + \alpha FP + \beta FN}")
 
 
-_DECLARED = (
-    Measure(
-        "accuracy",
-        accuracy,
-        r"TP + TN",
-        proportion=("tp tn", _ALL),
-        symmetric=True,
-    ),
-    Measure(
-        "error_rate",
-        error_rate,
-        r"FP + FN",
-        greater_is_better=False,
-        proportion=("fp fn", _ALL),
-        symmetric=True,
-    ),
-    Measure(
-        "hamming_loss",
-        error_rate,
-        r"FP + FN",
-        greater_is_better=False,
-        proportion=("fp fn", _ALL),
-        symmetric=True,
-    ),
-    Measure(
-        "precision",
-        precision,
-        r"\frac{TP}{TP + FP}",
-        proportion=("tp", "tp fp"),
-    ),
-    Measure("recall", recall, r"\frac{TP}{TP + FN}", proportion=("tp", "tp fn")),
-    Measure(
-        "specificity",
-        specificity,
-        r"\frac{TN}{TN + FP}",
-        proportion=("tn", "fp tn"),
-    ),
-    Measure(
-        "negative_predictive_value",
-        negative_predictive_value,
-        r"\frac{TN}{TN + FN}",
-        proportion=("tn", "fn tn"),
-    ),
-    Measure(
-        "false_positive_rate",
-        false_positive_rate,
-        r"\frac{FP}{FP + TN}",
-        greater_is_better=False,
-        proportion=("fp", "fp tn"),
-    ),
-    Measure(
-        "false_negative_rate",
-        false_negative_rate,
-        r"\frac{FN}{FN + TP}",
-        greater_is_better=False,
-        proportion=("fn", "tp fn"),
-    ),
+_PPV, _TPR = r"\frac{TP}{TP + FP}", r"\frac{TP}{TP + FN}"
+_NPV, _TNR = r"\frac{TN}{TN + FN}", r"\frac{TN}{TN + FP}"
+
+_LOWER: dict[str, Any] = {"greater_is_better": False}
+_ERROR: dict[str, Any] = {"greater_is_better": False, "symmetric": True}
+_SIGNED: dict[str, Any] = {"bounds": (-1.0, 1.0), "symmetric": True}
+_RATIO: dict[str, Any] = {"bounds": (0.0, np.inf), "scale": LOG, "plus_four": None}
+
+_LABELS = (
+    _measure(g.accuracy, "TP + TN", "tp tn", symmetric=True),
+    _measure(g.error_rate, "FP + FN", "fp fn", **_ERROR),
+    _measure(g.error_rate, "FP + FN", "fp fn", name="hamming_loss", **_ERROR),
+    _measure(g.precision, _PPV, "tp", "tp fp"),
+    _measure(g.recall, _TPR, "tp", "tp fn"),
+    _measure(g.specificity, _TNR, "tn", "fp tn"),
+    _measure(g.negative_predictive_value, _NPV, "tn", "fn tn"),
+    _measure(g.false_positive_rate, r"\frac{FP}{FP + TN}", "fp", "fp tn", **_LOWER),
+    _measure(g.false_negative_rate, r"\frac{FN}{FN + TP}", "fn", "tp fn", **_LOWER),
     f_beta_measure(0.5),
     f_beta_measure(1),
     f_beta_measure(2),
-    Measure(
-        "jaccard",
-        jaccard,
-        r"\frac{TP}{TP + FP + FN}",
-        proportion=("tp", "tp fp fn"),
-        plus_four=DICE,
-    ),
+    _measure(g.jaccard, r"\frac{TP}{TP + FP + FN}", "tp", "tp fp fn", plus_four=DICE),
     tversky_measure(0.5, 0.5),
-    Measure(
-        "matthews_corrcoef",
-        matthews_corrcoef,
-        r"\frac{TP \cdot TN - FP \cdot FN}"
-        r"{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}",
-        bounds=_SIGNED,
-        symmetric=True,
+    _measure(
+        g.matthews_corrcoef,
+        r"\frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}",
+        **_SIGNED,
     ),
-    Measure("cosine", cosine, r"\frac{TP}{\sqrt{(TP+FP)(TP+FN)}}"),
-    Measure(
-        "lift",
-        lift,
-        r"\frac{TP}{(TP+FP)(TP+FN)}",
-        bounds=_POSITIVE,
-        plus_four=None,
+    _measure(g.cosine, r"\frac{TP}{\sqrt{(TP+FP)(TP+FN)}}"),
+    _measure(g.lift, r"\frac{TP}{(TP+FP)(TP+FN)}", **_RATIO | {"scale": IDENTITY}),
+    _measure(g.overlap, r"\frac{TP}{\min(TP+FP,\ TP+FN)}", smooth=False),
+    _measure(
+        g.balanced_accuracy, rf"\frac12\left({_TPR} + {_TNR}\right)", symmetric=True
     ),
-    Measure(
-        "overlap",
-        overlap,
-        r"\frac{TP}{\min(TP+FP,\ TP+FN)}",
-        smooth=False,
+    _measure(g.g_mean, rf"\sqrt{{{_TPR} \cdot {_TNR}}}", symmetric=True),
+    _measure(
+        g.cohen_kappa,
+        r"\frac{2 (TP \cdot TN - FP \cdot FN)}{(TP+FP)(FP+TN) + (TP+FN)(FN+TN)}",
+        **_SIGNED,
     ),
-    Measure(
-        "balanced_accuracy",
-        balanced_accuracy,
-        r"\frac12\left(\frac{TP}{TP+FN} + \frac{TN}{TN+FP}\right)",
-        symmetric=True,
+    _measure(g.informedness, f"{_TPR} + {_TNR} - 1", **_SIGNED),
+    _measure(g.markedness, f"{_PPV} + {_NPV} - 1", **_SIGNED),
+    _measure(
+        g.positive_likelihood_ratio, r"\frac{TP / (TP+FN)}{FP / (FP+TN)}", **_RATIO
     ),
-    Measure(
-        "g_mean",
-        g_mean,
-        r"\sqrt{\frac{TP}{TP+FN} \cdot \frac{TN}{TN+FP}}",
-        symmetric=True,
-    ),
-    Measure(
-        "cohen_kappa",
-        cohen_kappa,
-        r"\frac{2 (TP \cdot TN - FP \cdot FN)}"
-        r"{(TP+FP)(FP+TN) + (TP+FN)(FN+TN)}",
-        bounds=_SIGNED,
-        symmetric=True,
-    ),
-    Measure(
-        "informedness",
-        informedness,
-        r"\frac{TP}{TP+FN} + \frac{TN}{TN+FP} - 1",
-        bounds=_SIGNED,
-        symmetric=True,
-    ),
-    Measure(
-        "markedness",
-        markedness,
-        r"\frac{TP}{TP+FP} + \frac{TN}{TN+FN} - 1",
-        bounds=_SIGNED,
-        symmetric=True,
-    ),
-    Measure(
-        "positive_likelihood_ratio",
-        positive_likelihood_ratio,
-        r"\frac{TP / (TP+FN)}{FP / (FP+TN)}",
-        bounds=_POSITIVE,
-        scale=LOG,
-        plus_four=None,
-    ),
-    Measure(
-        "negative_likelihood_ratio",
-        negative_likelihood_ratio,
+    _measure(
+        g.negative_likelihood_ratio,
         r"\frac{FN / (TP+FN)}{TN / (FP+TN)}",
-        bounds=_POSITIVE,
-        greater_is_better=False,
-        scale=LOG,
-        plus_four=None,
+        **_RATIO | _LOWER,
     ),
-    Measure(
-        "diagnostic_odds_ratio",
-        diagnostic_odds_ratio,
+    _measure(
+        g.diagnostic_odds_ratio,
         r"\frac{TP \cdot TN}{FP \cdot FN}",
-        bounds=_POSITIVE,
         symmetric=True,
-        scale=LOG,
-        plus_four=None,
+        **_RATIO,
     ),
 )
 
-MEASURES: dict[str, Measure] = {measure.name: measure for measure in _DECLARED}
-"""Every measure by its name."""
+MEASURES: dict[str, Measure] = {measure.name: measure for measure in _LABELS}
+"""Measures of a confusion matrix by their names."""
 
-ALIASES: dict[str, str] = {
-    "dice": "f1",
-    "sensitivity": "recall",
-    "tpr": "recall",
-    "tnr": "specificity",
-    "ppv": "precision",
-    "true_positive_rate": "recall",
-    "true_negative_rate": "specificity",
-    "positive_predictive_value": "precision",
-    "npv": "negative_predictive_value",
-    "fpr": "false_positive_rate",
-    "fnr": "false_negative_rate",
-    "mcc": "matthews_corrcoef",
-    "correlation": "matthews_corrcoef",
-    "kappa": "cohen_kappa",
-    "youden": "informedness",
-    "auc": "roc_auc",
-    "auroc": "roc_auc",
-    "roc_auc_ovr": "roc_auc",
-    "ap": "average_precision",
-    "brier": "brier_score",
+
+# --------------------------------------------------------------------------------------
+# Measures of scores, of numbers, and of whether there is an answer
+# --------------------------------------------------------------------------------------
+
+_AREA: dict[str, Any] = {"smooth": False, "blurs": False}
+_MEAN: dict[str, Any] = _AREA | {"scale_free": False}
+_LOSS: dict[str, Any] = _MEAN | _LOWER
+_FROM_0, _UP_TO_1 = (0.0, np.inf), (-np.inf, 1.0)
+
+_OTHERS = (
+    Trait("roc_auc", **_AREA),
+    Trait("average_precision", **_AREA),
+    Trait("brier_score", **_LOSS),
+    Trait("log_loss", bounds=_FROM_0, **_LOSS),
+    Trait("mean_squared_error", bounds=_FROM_0, **_LOSS),
+    Trait("root_mean_squared_error", bounds=_FROM_0, **_LOSS),
+    Trait("mean_absolute_error", bounds=_FROM_0, **_LOSS),
+    Trait("mean_absolute_percentage_error", bounds=_FROM_0, **_LOSS),
+    Trait("mean_pinball_loss", bounds=_FROM_0, **_LOSS),
+    Trait("r2", bounds=_UP_TO_1, **_MEAN),
+    Trait("explained_variance", bounds=_UP_TO_1, **_MEAN),
+    Trait("d2_absolute_error", bounds=_UP_TO_1, **_MEAN),
+    Trait("d2_pinball", bounds=_UP_TO_1, **_MEAN),
+    Trait("d2_tweedie", bounds=_UP_TO_1, **_MEAN),
+    Trait("pearson_correlation", bounds=(-1.0, 1.0), **_MEAN),
+    _measure(
+        g.accuracy, r"P(\text{no answer})", "tp tn", name="rejection_rate", **_ERROR
+    ),
+)
+
+TRAITS: dict[str, Trait] = {trait.name: trait for trait in (*_LABELS, *_OTHERS)}
+"""All measures by their names."""
+
+_ALIASES = {
+    "f1": "dice",
+    "recall": "sensitivity tpr true_positive_rate",
+    "specificity": "tnr true_negative_rate",
+    "precision": "ppv positive_predictive_value",
+    "negative_predictive_value": "npv",
+    "false_positive_rate": "fpr",
+    "false_negative_rate": "fnr",
+    "matthews_corrcoef": "mcc correlation",
+    "cohen_kappa": "kappa",
+    "informedness": "youden",
+    "roc_auc": "auc auroc roc_auc_ovr",
+    "average_precision": "ap",
+    "brier_score": "brier",
 }
-"""Other names of the field for the same thing."""
+ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
+"""Names of measures by their synonyms."""

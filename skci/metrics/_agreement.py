@@ -1,8 +1,4 @@
-"""The metric objects of agreement: of any number of labels, all alike.
-
-Of two labels they are functions of the four cells, declared in
-``skci.measures.registry``.
-"""
+"""Metrics of agreement, symmetric in any number of labels."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from skci._validation import check_choice
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
 from skci.measures.classes import correlation_of_classes, disagreement, kappa
-from skci.measures.registry import MEASURES, Measure, Trait
+from skci.measures.registry import MEASURES, Trait
 from skci.metrics._base import LabelMetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -28,7 +24,7 @@ __all__ = [
 
 
 class _AgreementCI(LabelMetricCI):
-    """A metric that treats all labels alike."""
+    """A metric that is symmetric in all labels."""
 
     _several = True
 
@@ -37,114 +33,77 @@ class _AgreementCI(LabelMetricCI):
         """Properties where there are more than two labels."""
         return self._measure.of_classes(self.name)
 
+    def _bind_classes(self, binding: Binding) -> TableParameter:
+        return binding.of_correctness(self._measure)
 
-class AccuracyCI(_AgreementCI):
-    r"""Accuracy, the share of rows predicted right.
 
-    It is :math:`P(A = Y)`, of two labels :math:`TP + TN`; of several targets the share
-    of rows of which all are right. The point estimate is that of
-    :func:`sklearn.metrics.accuracy_score`.
-    See :class:`MetricCI` for the options.
+class AccuracyCI(_AgreementCI, measure="accuracy"):
+    r"""Accuracy: :math:`P(A = Y)`, of two labels :math:`TP + TN`.
 
-    Examples
-    --------
-    >>> from skci import AccuracyCI
-    >>> metric = AccuracyCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    Of several targets it is the share of rows with all targets right. The estimate
+    equals :func:`sklearn.metrics.accuracy_score`. See :class:`MetricCI` for the
+    options.
+
+    >>> AccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     accuracy = 0.750 [0.657, 0.825], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["accuracy"]
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
-        return binding.of_correctness(self._measure)
+class ErrorRateCI(_AgreementCI, measure="error_rate"):
+    r"""Error rate: :math:`P(A \ne Y)`, of two labels :math:`FP + FN`. Lower is better.
 
+    Of several targets it is the share of rows with any target wrong. The estimate
+    equals :func:`sklearn.metrics.zero_one_loss`. See :class:`MetricCI` for the options.
 
-class ErrorRateCI(_AgreementCI):
-    r"""Error rate, the share of rows predicted wrong.
-
-    It is :math:`P(A \ne Y)`, of two labels :math:`FP + FN`; of several targets the
-    share of rows of which some is wrong. The point estimate is that of
-    :func:`sklearn.metrics.zero_one_loss`. Less is better.
-    See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> from skci import ErrorRateCI
-    >>> metric = ErrorRateCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> ErrorRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     error_rate = 0.250 [0.175, 0.343], 95% interval (score, n = 100)
     """
 
-    _measure = MEASURES["error_rate"]
 
-    def _bind_classes(self, binding: Binding) -> TableParameter:
-        return binding.of_correctness(self._measure)
+class HammingLossCI(_AgreementCI, measure="hamming_loss"):
+    r"""Hamming loss, the mean over rows of the share of wrong targets. Lower is better.
 
+    Of one target it is the error rate. The estimate equals
+    :func:`sklearn.metrics.hamming_loss`. See :class:`MetricCI` for the options.
 
-class HammingLossCI(_AgreementCI):
-    r"""Hamming loss, the share of labels predicted wrong.
-
-    Of several targets it is the mean over rows of the share of wrong ones; of one, the
-    error rate. The point estimate is that of :func:`sklearn.metrics.hamming_loss`. Less
-    is better. See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> from skci import HammingLossCI
     >>> y_true = [[0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]] * 10
     >>> y_pred = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]] * 10
     >>> HammingLossCI()(y_true, y_pred)
     hamming_loss = 0.167 [0.080, 0.253], 95% interval (blurred, n = 40)
     """
 
-    _measure = MEASURES["hamming_loss"]
-
     def _bind_classes(self, binding: Binding) -> TableParameter:
-        if not binding.sample.vocabulary.multilabel:
-            return binding.of_correctness(self._measure)
-        return binding.of_samples(self._trait_of_classes, self._measure)
+        if binding.sample.vocabulary.multilabel:
+            return binding.of_samples(self._trait_of_classes, self._measure)
+        return super()._bind_classes(binding)
 
 
-class BalancedAccuracyCI(_AgreementCI):
-    r"""Balanced accuracy, the mean of recall and specificity.
+class BalancedAccuracyCI(_AgreementCI, measure="balanced_accuracy"):
+    r"""Balanced accuracy, the mean of the recalls of all labels.
 
-    The point estimate is that of
-    :func:`sklearn.metrics.balanced_accuracy_score`.
-    See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.balanced_accuracy_score`. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
-    >>> from skci import BalancedAccuracyCI
-    >>> metric = BalancedAccuracyCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> BalancedAccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     balanced_accuracy = 0.729 [0.635, 0.809], 95% interval (score, n = 100)
     """
-
-    _measure = MEASURES["balanced_accuracy"]
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
         return binding.averaged(self._trait_of_classes, MEASURES["recall"], "macro")
 
 
-class MatthewsCorrCoefCI(_AgreementCI):
+class MatthewsCorrCoefCI(_AgreementCI, measure="matthews_corrcoef"):
     r"""Matthews' correlation coefficient of prediction and truth.
 
-    It is :math:`(TP \cdot TN - FP \cdot FN) /
-    \sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}`. The point estimate is that of
-    :func:`sklearn.metrics.matthews_corrcoef`, but NaN, not 0, where that is 0/0.
-    See :class:`MetricCI` for the options.
+    .. math:: (TP \cdot TN - FP \cdot FN) / \sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}
 
-    Examples
-    --------
-    >>> from skci import MatthewsCorrCoefCI
-    >>> metric = MatthewsCorrCoefCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but is NaN, not 0,
+    where that is 0/0. See :class:`MetricCI` for the options.
+
+    >>> MatthewsCorrCoefCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     """
-
-    _measure = MEASURES["matthews_corrcoef"]
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
@@ -153,26 +112,23 @@ class MatthewsCorrCoefCI(_AgreementCI):
 
 
 @declare_options
-class CohenKappaCI(_AgreementCI):
-    r"""Cohen's kappa, the agreement with the truth beyond chance.
+class CohenKappaCI(_AgreementCI, measure="cohen_kappa"):
+    r"""Cohen's kappa: :math:`1 - E[W(Y, A)] / E[W(Y', A)]`.
 
-    It is :math:`1 - E[W(Y, A)] / E[W(Y', A)]`, where W tells how much two labels
-    disagree and Y' is independent of A. The point estimate is that of
-    :func:`sklearn.metrics.cohen_kappa_score`.
+    W is the disagreement of two labels, and Y' is distributed as Y and independent of
+    A. The estimate equals :func:`sklearn.metrics.cohen_kappa_score`.
 
     Parameters
     ----------
     weights : {"linear", "quadratic"}, optional
-        How much labels disagree: by their distance in the order of the labels that
-        occur, or by its square; all that differ alike if not given.
+        Disagreement: the distance of two labels in the order of the labels that occur,
+        or its square; the same for all that differ if not given.
     confidence_level, method
         See :class:`MetricCI`.
 
     Examples
     --------
-    >>> from skci import CohenKappaCI
-    >>> metric = CohenKappaCI(method="score")
-    >>> metric.from_confusion_matrix([[50, 10], [15, 25]])
+    >>> CohenKappaCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     cohen_kappa = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     >>> metric = CohenKappaCI(weights="quadratic")
     >>> metric.from_confusion_matrix([[40, 9, 1], [8, 30, 7], [2, 6, 47]])
@@ -181,52 +137,38 @@ class CohenKappaCI(_AgreementCI):
 
     weights: str | None = None
 
-    _measure = MEASURES["cohen_kappa"]
-
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         if self.weights is not None:
             check_choice(self.weights, ("linear", "quadratic"), "weights")
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
-        check_one_target(binding.sample.vocabulary, self.name)
-        weights = disagreement(
-            len(binding.sample.vocabulary.labels), binding.present, self.weights
-        )
+        vocabulary = binding.sample.vocabulary
+        check_one_target(vocabulary, self.name)
+        weights = disagreement(len(vocabulary.labels), binding.present, self.weights)
         return binding.of_pairs(self._trait_of_classes, kappa(weights))
 
 
 @declare_options
-class RejectionRateCI(_AgreementCI):
-    r"""Rejection rate, the share of rows without an answer.
+class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
+    r"""Rejection rate, the share of rows on which a rule abstains. Lower is better.
 
-    A rule may abstain: some of its predictions stand for no answer. Other metrics of
-    labels are then of the rows that it answers. Less is better.
+    Other metrics of labels are then of the rows with an answer.
 
     Parameters
     ----------
     abstain : label
-        What stands for no answer; in a report that of the report counts.
+        Prediction that stands for no answer; inside a report, that of the report.
     confidence_level, method
         See :class:`MetricCI`.
 
     Examples
     --------
-    >>> from skci import RejectionRateCI
     >>> RejectionRateCI(abstain=-1)([0, 1] * 50, [0, 1, 0, -1] * 25)
     rejection_rate = 0.250 [0.160, 0.340], 95% interval (blurred, n = 100)
     """
 
     abstain: Any = None
-
-    _measure = Measure(
-        "rejection_rate",
-        MEASURES["accuracy"].function,
-        r"P(\text{no answer})",
-        greater_is_better=False,
-        proportion=MEASURES["accuracy"].proportion,
-        symmetric=True,
-    )
 
     def _bind_one(self, binding: Binding, pos_label: Any) -> TableParameter:
         if not binding.sample.vocabulary.abstains:

@@ -1,4 +1,4 @@
-"""What all metric objects share."""
+"""Bases of all metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from skci.inference.intervals.methods import check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_RULE, TableParameter
 from skci.measures.classes import AVERAGES
-from skci.measures.registry import Measure, Trait
+from skci.measures.registry import TRAITS, Measure, Trait
 from skci.metrics._binding import Binding, Settings
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 from skci.reports.joint import JointReport
@@ -48,20 +48,17 @@ _Metric = TypeVar("_Metric")
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def declare_options(cls: type[_Metric]) -> type[_Metric]:
-    """Make the constructor of a metric class from the options that it declares.
-
-    It stores its arguments and does nothing else, as scikit-learn demands.
-    """
+    """Add a constructor that stores the declared options, as scikit-learn demands."""
     return dataclass(repr=False, eq=False, kw_only=True)(cls)
 
 
 @declare_options
 class MetricCI(BaseEstimator):
-    """Base of all metric objects.
+    """Base of all metrics.
 
-    A metric object is called like a function of :mod:`sklearn.metrics` and returns the
-    same number, as a float that knows its confidence interval. It holds options only;
-    they are checked when it is called.
+    A metric is called like a function of :mod:`sklearn.metrics` and returns the same
+    number, as a float with a confidence interval. Options are checked when it is
+    called.
 
     Parameters
     ----------
@@ -75,16 +72,15 @@ class MetricCI(BaseEstimator):
         given, that of the report; or "blurred" for metrics of labels, "logit" for
         areas under curves and "delta" for others.
     pos_label : int, float, bool or str, optional
-        The positive label, for measures that single one out. If not given, 1, or that
-        of the report. Labels that are strings need it.
+        The positive label, for measures that are not symmetric. If not given, 1, or
+        that of the report. Labels that are strings need it.
     average : {"binary", "micro", "macro", "weighted", "samples"} or None
-        How to treat several classes, for measures of one label against the rest:
-        "binary" (the default) for that of the positive label alone; "macro" for the
-        mean over classes; "weighted" for their mean weighted by the number of true
-        rows, which is estimated as well; "micro" for the measure of the sum of all
-        tables; None for a report on each class; "samples", of several targets, for the
-        mean over rows. Areas under curves have "macro" (the default), "weighted" and
-        None, of each label against the rest.
+        Average over classes, for measures of one label against the rest: "binary" (the
+        default) for the positive label alone; "macro" for the mean over classes;
+        "weighted" for their mean weighted by the number of true rows, which is
+        estimated as well; "micro" for the measure of the sum of all tables; None for a
+        report on each class; "samples", of several targets, for the mean over rows.
+        Areas under curves have "macro" (the default), "weighted" and None.
     labels : array-like, optional
         Classes to average over, in the order of a report on each; those that occur if
         not given. For metrics of scores all labels, in the order of their columns.
@@ -106,15 +102,19 @@ class MetricCI(BaseEstimator):
     zero_division = np.nan
 
     reads: ClassVar[str]
-    """What it is computed from: "labels", "scores" or "numbers"."""
+    """Kind of the predictions: "labels", "scores" or "numbers"."""
     _default_method: ClassVar[str] = DEFAULT_METHOD
     _needs_probabilities: ClassVar[bool] = False
 
     _measure = cast(Trait, None)
-    _several = True
-    """Whether there may be more than two labels."""
-    _symmetric = True
-    """Whether it has no positive label."""
+    _several = True  # Whether there may be more than two labels.
+    _symmetric = True  # Whether there is no positive label.
+
+    def __init_subclass__(cls, measure: str = "", **options: Any) -> None:
+        """Look the measure of a metric up in the registry."""
+        super().__init_subclass__(**options)
+        if measure:
+            cls._measure = TRAITS[measure]
 
     @property
     def name(self) -> str:
@@ -149,19 +149,19 @@ class MetricCI(BaseEstimator):
         ----------
         y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
             True labels: two at most for a metric of a positive label, any number if it
-            averages over classes or treats all alike. Or whether each of several
+            averages over classes or is symmetric in them. Or whether each of several
             targets is present, 0 or 1. Or true numbers, for metrics of regression.
         y_pred : array-like of the same shape
             Predicted labels or numbers.
         *more
-            Nothing; scikit-learn passes three arguments to a scorer, which a metric is
-            not.
+            Nothing: a metric is not a scorer, to which scikit-learn passes three
+            arguments.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows; only their ratios matter. They are not frequencies:
             larger weights do not make the standard error smaller.
         groups : array-like of shape (n_samples,), optional
-            Names of clusters of rows, such as patients: rows of a cluster need not be
-            independent. The variance is then that between clusters.
+            Clusters of rows, such as patients, that need not be independent within.
+            The variance is then estimated between clusters.
 
         Returns
         -------
@@ -180,17 +180,6 @@ class MetricCI(BaseEstimator):
         UndefinedMetricWarning
             If the measure is undefined on the data.
         """
-        return self._evaluate(y_true, y_pred, more, sample_weight, groups)
-
-    def _evaluate(
-        self,
-        y_true: Any,
-        response: Any,
-        more: tuple[Any, ...],
-        sample_weight: Any,
-        groups: Any,
-    ) -> Any:
-        """Read, bind, estimate."""
         if more:
             raise TypeError(
                 f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
@@ -198,38 +187,23 @@ class MetricCI(BaseEstimator):
             )
         self._check()
         reader = open_reader([self], y_true, sample_weight=sample_weight, groups=groups)
-        responses = {self._rule: response}
+        predictions = {self._rule: y_pred}
         scored = self.reads == "scores"
-        sample = reader.sample(*([None, responses] if scored else [responses]))
+        sample = reader.sample(*([None, predictions] if scored else [predictions]))
         return self._result(sample)
 
     def _result(self, sample: Sample) -> Any:
         """Return an estimate; of a metric of each class a report."""
-        joint = JointEstimate.from_rows(
-            self.bind(sample, self._rule, Settings()),
-            sample.design,
-            float(self.confidence_level),
-        )
+        parameters = self.bind(sample, self._rule, Settings())
+        level = float(self.confidence_level)
+        joint = JointEstimate.from_rows(parameters, sample.design, level)
         warn_of_undefined(joint)
-        return MetricEstimate(joint) if self._is_one else JointReport(joint)
+        return MetricEstimate(joint) if self._is_scalar else JointReport(joint)
 
     def bind(
         self, sample: Sample, rule: str, settings: Settings
     ) -> list[TableParameter]:
-        """Bind the measure to a rule of a sample.
-
-        Parameters
-        ----------
-        sample : Sample
-        rule : str
-        settings : Settings
-            What the report sets.
-
-        Returns
-        -------
-        list of TableParameter
-            One, or one for each class.
-        """
+        """Bind the measure to a rule: one parameter, or one for each class."""
         binding = Binding(
             sample,
             rule,
@@ -238,8 +212,11 @@ class MetricCI(BaseEstimator):
             check_zero_division(self.zero_division),
             settings.subgroup,
         )
-        pos_label = settings.pos_label if self.pos_label is None else self.pos_label
-        return self._bind(binding, pos_label)
+        return self._bind(binding, self._positive(settings.pos_label))
+
+    def _positive(self, pos_label: Any) -> Any:
+        """Return the positive label of the metric, else the one given."""
+        return pos_label if self.pos_label is None else self.pos_label
 
     def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
         raise NotImplementedError
@@ -256,19 +233,18 @@ class MetricCI(BaseEstimator):
         Returns
         -------
         callable
-            ``scorer(estimator, X, y)``; negated where a lower value is better, as
-            scikit-learn does. A metric of scores asks for probabilities, or for a
-            decision function where it does not need them and there are none.
+            ``scorer(estimator, X, y)``; negated where lower is better, as in
+            scikit-learn. A metric of scores takes probabilities, or decision values
+            where there are none and it does not need them.
 
         Raises
         ------
         ValueError
-            If `bound` is neither "low" nor "high", or the metric gives a number for
-            each class.
+            If `bound` is not one of these, or `average` is None.
         """
         if bound not in (None, "low", "high"):
             raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
-        if not self._is_one:
+        if not self._is_scalar:
             raise ValueError(
                 "average must give one number for a scorer, got None, which gives one "
                 "for each class"
@@ -276,20 +252,18 @@ class MetricCI(BaseEstimator):
         return self._scorer(bound)
 
     def _scorer(self, bound: str | None) -> Any:
-        return make_scorer(
-            self if bound is None else _BoundOf(self, bound),
-            greater_is_better=self.greater_is_better,
-        )
+        metric = self if bound is None else _BoundOf(self, bound)
+        return make_scorer(metric, greater_is_better=self.greater_is_better)
 
     def _repr_html_(self) -> str:
-        # A metric is never fitted; the page of an estimator would say it is not.
+        # That of scikit-learn would say that it is not fitted.
         return f"<pre>{escape(repr(self))}</pre>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _check(self, method: str | None = None) -> None:
-        """Check the options; `method` is for a metric that has none of its own."""
+        """Check the options; `method` is for a metric that sets none."""
         check_confidence_level(self.confidence_level)
         self._resolve_method(method)
         check_zero_division(self.zero_division)
@@ -303,17 +277,17 @@ class MetricCI(BaseEstimator):
 
     @property
     def _trait(self) -> Trait:
-        """Properties of what it computes."""
+        """Properties of what is estimated."""
         return self._measure
 
     @property
     def _rule(self) -> str:
-        """Name of the rule in what it gives when called."""
-        return "" if self._is_one else DEFAULT_RULE
+        """Name of the rule in the result of a call."""
+        return "" if self._is_scalar else DEFAULT_RULE
 
     @property
-    def _is_one(self) -> bool:
-        """Whether it gives one estimate, and not one for each class."""
+    def _is_scalar(self) -> bool:
+        """Whether it is one parameter, and not one for each class."""
         return self.average is not None
 
 
@@ -325,35 +299,23 @@ def open_reader(
     abstain: Any = None,
     **rows: Any,
 ) -> Reader:
-    """Open a reader of what some metrics are computed from.
-
-    Parameters
-    ----------
-    metrics : collection of MetricCI
-    y_true : array-like
-    pos_label, abstain : label, optional
-        For metrics that do not set their own.
-    **rows
-        Weights, groups and subgroups; see `Reader`.
-    """
+    """Open a reader; `pos_label` and `abstain` are for metrics that set none."""
     abstains = {abstain, *(metric.abstain for metric in metrics)} - {None}
     if len(abstains) > 1:
         raise ValueError(
             f"abstain must be one label, got {sorted(map(repr, abstains))} of the "
             "report and its metrics"
         )
-    wanted = [
-        pos_label if metric.pos_label is None else metric.pos_label
-        for metric in metrics
-        if not metric._symmetric
+    positive = [
+        metric._positive(pos_label) for metric in metrics if not metric._symmetric
     ]
     given = [label for m in metrics if m.labels is not None for label in list(m.labels)]
     return Reader(
         y_true,
         kinds={metric.reads for metric in metrics},
         several=all(metric._several for metric in metrics),
-        pos_label=wanted[0] if wanted else pos_label,
-        any_pos_label=not wanted,
+        pos_label=positive[0] if positive else pos_label,
+        any_pos_label=not positive,
         labels=dict.fromkeys(given),
         abstain=abstains.pop() if abstains else None,
         **rows,
@@ -362,7 +324,7 @@ def open_reader(
 
 @declare_options
 class LabelMetricCI(MetricCI):
-    """A metric of labels: of two, or of more if it averages or treats all alike."""
+    """A metric of two labels, or of more if it averages or is symmetric in them."""
 
     reads = "labels"
     _measure = cast(Measure, None)
@@ -370,25 +332,24 @@ class LabelMetricCI(MetricCI):
     @property
     def name(self) -> str:
         """String name of the metric."""
-        average = self.average
-        averaged = "" if average in ("binary", None) else f"_{average}"
-        return f"{self._measure.name}{averaged}"
+        return self._measure.name + (f"_{self.average}" if self._averages else "")
+
+    @property
+    def _averages(self) -> bool:
+        return self.average not in ("binary", None)
 
     @property
     def _several(self) -> bool:  # type: ignore[override]
-        """Whether there may be more than two labels."""
         return self.average != "binary"
 
     @property
     def _symmetric(self) -> bool:  # type: ignore[override]
-        """Whether it has no positive label."""
         return self._measure.symmetric or self.average != "binary"
 
     @property
     def _trait(self) -> Trait:
         measure = self._measure
-        one = self.average in ("binary", None)
-        return measure if one else measure.of_classes(self.name)
+        return measure.of_classes(self.name) if self._averages else measure
 
     def from_confusion_matrix(self, matrix: Any) -> Any:
         """Estimate the measure from a confusion matrix.
@@ -397,8 +358,8 @@ class LabelMetricCI(MetricCI):
         ----------
         matrix : array-like of shape (n_labels, n_labels)
             Counts; rows are the truth and columns the prediction, of two labels the
-            negative first, as :func:`sklearn.metrics.confusion_matrix` lays it out.
-            Labels are the numbers from 0 on.
+            negative first, as in :func:`sklearn.metrics.confusion_matrix`. Labels are
+            the numbers from 0 on.
 
         Returns
         -------
@@ -409,8 +370,7 @@ class LabelMetricCI(MetricCI):
         ------
         ValueError
             If `matrix` is not square or not of whole numbers, is of more than two
-            labels for a metric of two, or an option is wrong. There are no labels, so
-            that `pos_label` must not be set.
+            labels for a metric of two, or an option is wrong, as is any `pos_label`.
         """
         self._check()
         check_no_pos_label(self.pos_label, A_MATRIX)
@@ -436,8 +396,8 @@ class LabelMetricCI(MetricCI):
         vocabulary = binding.sample.vocabulary
         if vocabulary.multilabel or len(vocabulary.labels) > 2:
             return self._bind_classes(binding)
-        symmetric = self._symmetric
-        code = 1 if symmetric else check_pos_label(pos_label, vocabulary.labels)
+        labels = vocabulary.labels
+        code = 1 if self._symmetric else check_pos_label(pos_label, labels)
         return binding.of_label(self._measure, code)
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
@@ -452,7 +412,7 @@ class LabelMetricCI(MetricCI):
 
 
 class _BoundOf:
-    """A limit of a metric's interval, as a function of labels."""
+    """A limit of the interval of a metric, as a function of labels."""
 
     def __init__(self, metric: MetricCI, bound: str) -> None:
         self.metric = metric
@@ -468,7 +428,7 @@ class _BoundOf:
 
 
 def check_average(average: Any, labels: Any, pos_label: Any) -> None:
-    """Check how to average over classes."""
+    """Check the average over classes, and what it rules out."""
     if average is not None:
         check_choice(average, ("binary", *AVERAGES, "samples"), "average")
     if average != "binary" and pos_label is not None:

@@ -1,10 +1,11 @@
-"""From a measure and a rule of a sample to a parameter."""
+"""Binding of a measure to a rule of a sample: a parameter."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import truediv
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,12 @@ from skci.inference.parameter import (
     TableParameter,
 )
 from skci.measures.classes import AVERAGES, Averaged, Bits, Hits
-from skci.measures.functional import CellFunctional, Component, Functional
-from skci.measures.means import FunctionOfMeans, ratio
+from skci.measures.functional import (
+    CellFunctional,
+    Component,
+    Functional,
+    FunctionOfMeans,
+)
 from skci.measures.registry import Measure, Trait
 
 __all__ = ["Binding", "Settings"]
@@ -28,15 +33,14 @@ __all__ = ["Binding", "Settings"]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a report sets for its metrics, where they do not.
+    """Settings of a report, for metrics that do not set them.
 
     Parameters
     ----------
     metric : str, optional
         Name of the metric in the report.
-    method : str, optional
-        Interval method.
-    pos_label : label, optional
+    method, pos_label : optional
+        See `MetricCI`.
     subgroup : int, optional
         Code of the subgroup to report on; all rows if not given.
     """
@@ -49,18 +53,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class Binding:
-    """A rule of a sample, and how parameters of it are named and estimated.
+    """A rule of a sample, and the names and the method of its parameters.
 
     Parameters
     ----------
     sample : Sample
-    rule, metric : str
-    method : str
-        Interval method.
+    rule, metric, method : str
     undefined_as : float
         Estimate to report where the measure is undefined.
     subgroup : int, optional
-        Code of the subgroup that the parameters are of; all rows if not given.
+        See `Settings`.
     """
 
     sample: Sample
@@ -70,23 +72,15 @@ class Binding:
     undefined_as: float = np.nan
     subgroup: int | None = None
 
-    # ----------------------------------------------------------------------------------
-    # One label, or target, against the rest
-    # ----------------------------------------------------------------------------------
-
     def of_label(
         self, measure: Measure, code: int, target: int = 0, metric: str = ""
     ) -> TableParameter:
         """Bind a function of the four cells of a label against the rest."""
         labels = self.sample.vocabulary.labels
-        parameter = self._mapped(
-            measure,
-            CellFunctional(measure.function),
-            self.sample.one_vs_rest(self.rule, code, target),
-            metric,
-        )
+        functional = CellFunctional(measure.function)
+        cell_map = self.sample.one_vs_rest(self.rule, code, target)
         return replace(
-            parameter,
+            self._mapped(measure, functional, cell_map, metric),
             pos_label=None if measure.symmetric else labels[code],
             undefined_as=self.undefined_as,
         )
@@ -99,10 +93,6 @@ class Binding:
             metric = f"{self.metric}[{vocabulary.classes[k]}]"
             parameter = self.of_label(measure, code, target, metric)
             yield replace(parameter, pos_label=None)
-
-    # ----------------------------------------------------------------------------------
-    # All classes
-    # ----------------------------------------------------------------------------------
 
     def averaged(
         self, trait: Trait, measure: Measure, average: str, labels: Any = None
@@ -118,12 +108,12 @@ class Binding:
         functional = Averaged(measure, average, bits, self.undefined_as)
         bind = self.of_units if multilabel else self.of_pairs
         parameter = bind(trait, functional)
-        extension = _extension(parameter, functional, self.undefined_as)
+        extension = functional.extension(parameter.counts)
         functional = functional.at(parameter.counts)
         return replace(parameter, functional=functional, extension=extension)
 
     def of_correctness(self, measure: Measure) -> TableParameter:
-        """Bind a function of correct and wrong; of all targets at once."""
+        """Bind a function of right and wrong, of all targets at once."""
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
             return self._mapped(measure, functional, self.sample.correctness(self.rule))
@@ -144,14 +134,8 @@ class Binding:
         self, trait: Trait, component: Component, metric: str = ""
     ) -> TableParameter:
         """Bind a functional of cells of the units."""
-        return self._bind(
-            trait,
-            component.functional,
-            component.cells,
-            component.size,
-            metric,
-            smooth=False,
-        )
+        functional, cells, size = component.functional, component.cells, component.size
+        return self._bind(trait, functional, cells, size, metric, smooth=False)
 
     def of_units(self, trait: Trait, functional: Functional) -> TableParameter:
         """Bind a functional whose cells are the units."""
@@ -168,18 +152,14 @@ class Binding:
                 f"got one; set average to one of {list(AVERAGES)}"
             )
         chosen = self.chosen(labels)
-        bits = Bits.of_targets(*(each[:, chosen] for each in self._indicators))
-        tp, fp, fn = (each.sum(axis=1) for each in (bits.tp, bits.fp, bits.fn))
+        bits = Bits.of_targets(*(targets[:, chosen] for targets in self._indicators))
+        tp, fp, fn = (column.sum(axis=1) for column in (bits.tp, bits.fp, bits.fn))
         tables = np.stack([tp, fp, fn, bits.n_classes - tp - fp - fn], axis=1)
         values = CellFunctional(measure.function).estimate(tables)
         values = np.where(np.isnan(values), self.undefined_as, values)
         known = ~np.isnan(values)
         features = np.stack([np.where(known, values, 0), known], axis=1)
-        return self.of_units(trait, FunctionOfMeans(ratio, features))
-
-    # ----------------------------------------------------------------------------------
-    # Units and classes
-    # ----------------------------------------------------------------------------------
+        return self.of_units(trait, FunctionOfMeans(truediv, features))
 
     @cached_property
     def within(self) -> Array:
@@ -202,23 +182,21 @@ class Binding:
         """Codes of the classes: all labels that occur, in order, if none are given."""
         vocabulary = self.sample.vocabulary
         known = list(vocabulary.classes)
-        if labels is not None:
-            unknown = [label for label in labels if label not in known]
-            if unknown:
-                kind = "targets" if vocabulary.multilabel else "labels"
-                raise ValueError(
-                    f"labels must be some of the {kind} {known}, got {unknown}"
-                )
-            return [known.index(label) for label in labels]
-        if vocabulary.multilabel:
-            return list(range(len(known)))
-        codes = np.flatnonzero(self.sample.occurs(self.rule)).tolist()
-        return sorted(codes, key=lambda code: known[code])
+        if labels is None:
+            return list(range(len(known))) if vocabulary.multilabel else self.present
+        if unknown := [label for label in labels if label not in known]:
+            kind = "targets" if vocabulary.multilabel else "labels"
+            raise ValueError(
+                f"labels must be some of the {kind} {known}, got {unknown}"
+            )
+        return [known.index(label) for label in labels]
 
     @property
     def present(self) -> list[int]:
         """Codes of the labels that occur, in the order of the labels."""
-        return self.chosen(None)
+        known = self.sample.vocabulary.classes
+        codes = np.flatnonzero(self.sample.occurs(self.rule)).tolist()
+        return sorted(codes, key=lambda code: known[code])
 
     def n_true(self, codes: Sequence[int]) -> list[float]:
         """Number, or weight, of the rows of some classes in the truth."""
@@ -229,10 +207,6 @@ class Binding:
             labels = len(self.sample.vocabulary.labels)
             rows = np.bincount(self.truth, counts, minlength=labels)
         return [float(rows[code]) for code in codes]
-
-    # ----------------------------------------------------------------------------------
-    # Parameters
-    # ----------------------------------------------------------------------------------
 
     def _mapped(
         self, trait: Trait, functional: Functional, cell_map: CellMap, metric: str = ""
@@ -257,6 +231,7 @@ class Binding:
         if len(cells) < len(self.within):
             index = np.full(len(self.within), size)
             index[self.within] = cells
+        counts = np.bincount(index, self.sample.design.counts, size + 1)[:size]
         too_many = size > MAX_ENUMERATED_CELLS
         if too_many or not smooth:
             trait = replace(trait, smooth=False)
@@ -270,20 +245,8 @@ class Binding:
             trait=trait,
             functional=functional,
             method=self.method,
-            counts=np.bincount(index, self.sample.design.counts, size + 1)[:size],
+            counts=counts,
             index=index,
             smoothing=np.full(size, 2 / size if smooth else 0.0),
             cell_map=cell_map,
         )
-
-
-def _extension(
-    parameter: TableParameter, functional: Averaged, undefined_as: float
-) -> tuple[float, float]:
-    """Extension of the interval of an average for classes whose value is undefined."""
-    share = functional.left_open(parameter.counts) if parameter.defined else 0.0
-    if not share:
-        return 0.0, 0.0
-    low, high = parameter.trait.bounds
-    value = parameter.estimate if np.isnan(undefined_as) else undefined_as
-    return share * (value - low), share * (high - value)

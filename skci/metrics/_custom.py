@@ -1,17 +1,18 @@
-"""Metric objects from a user's own function of the four cells, or of means."""
+"""Metrics of a user's own function of the four cells, or of means."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import field
 from typing import Any, overload
 
 import numpy as np
 
 from skci._arrays import Array
-from skci.measures.functional import CellFunctional
-from skci.measures.means import FunctionOfMeans
+from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.registry import CELLS, Measure, Trait
-from skci.metrics._base import LabelMetricCI
+from skci.metrics._base import LabelMetricCI, declare_options
 from skci.metrics._regression import RegressionMetricCI
 
 __all__ = ["CustomCI", "CustomRegressionCI", "make_metric_ci"]
@@ -20,7 +21,7 @@ __all__ = ["CustomCI", "CustomRegressionCI", "make_metric_ci"]
 _DIFFERENCE_STEP = 1e-6
 _TOLERANCE = 1e-5
 _ROUNDING = 1e-8
-"""How far rounding may take a central difference, as a share of the value."""
+"""Relative rounding error of a central difference."""
 
 _CAUSE = (
     "it must be smooth and use only operations that extend to complex numbers "
@@ -28,111 +29,71 @@ _CAUSE = (
 )
 
 
-class CustomCI(LabelMetricCI):
-    """Metric object of a user's function; made by :func:`make_metric_ci`.
+class _Declared:
+    """Attributes that are derived from the measure in other metrics."""
+
+    name: str = ""
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    greater_is_better: bool = True
+
+
+@declare_options
+class _CustomMetric(_Declared):
+    """The options of a metric of a user's function."""
+
+    g: Callable[..., Any] = field(kw_only=False)
+    name: str = field()
+    bounds: tuple[float, float] = field()
+    greater_is_better: bool = True
+
+    @property
+    def _properties(self) -> dict[str, Any]:
+        """Properties of the measure."""
+        low, high = self.bounds
+        return {
+            "name": self.name,
+            "bounds": (float(low), float(high)),
+            "greater_is_better": self.greater_is_better,
+            "scale_free": False,
+        }
+
+
+@declare_options
+class CustomCI(_CustomMetric, LabelMetricCI):
+    """Metric of a user's function of cells; made by :func:`make_metric_ci`.
 
     Parameters
     ----------
-    g : callable
-        ``g(tp, fp, fn, tn)``, a smooth function of proportions.
-    name : str
-        Name in reports.
-    bounds : (float, float)
-        Range of the measure.
-    greater_is_better : bool, default=True
+    g, name, bounds, greater_is_better
+        See :func:`make_metric_ci`.
     confidence_level, method, pos_label
         See :class:`MetricCI`.
     """
 
-    def __init__(
-        self,
-        g: Callable[..., Any],
-        *,
-        name: str,
-        bounds: tuple[float, float],
-        greater_is_better: bool = True,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-        pos_label: Any = None,
-    ) -> None:
-        self.g = g
-        self.name = name
-        self.bounds = bounds
-        self.greater_is_better = greater_is_better
-        self.confidence_level = confidence_level
-        self.method = method
-        self.pos_label = pos_label
-
-    # Parameters here, derived from the measure in the other metrics.
-    name = ""
-    bounds = (-np.inf, np.inf)
-    greater_is_better = True
+    pos_label: Any = None
 
     @property
     def _measure(self) -> Measure:  # type: ignore[override]
-        low, high = self.bounds
-        return Measure(
-            name=self.name,
-            function=self.g,
-            bounds=(float(low), float(high)),
-            greater_is_better=self.greater_is_better,
-            scale_free=False,
-        )
+        return Measure(function=self.g, **self._properties)
 
 
-class CustomRegressionCI(RegressionMetricCI):
-    """Metric object of a user's function of means; made by :func:`make_metric_ci`.
+@declare_options
+class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
+    """Metric of a user's function of means; made by :func:`make_metric_ci`.
 
     Parameters
     ----------
-    g : callable
-        ``g(mean_1, ..., mean_k)``, a smooth function of the means of the features.
-    features : callable
-        ``features(y_true, y_pred)``, an array of shape (n, k).
-    name : str
-        Name in reports.
-    bounds : (float, float)
-        Range of the measure.
-    greater_is_better : bool, default=True
+    g, features, name, bounds, greater_is_better
+        See :func:`make_metric_ci`.
     confidence_level, method
         See :class:`MetricCI`.
     """
 
-    def __init__(
-        self,
-        g: Callable[..., Any],
-        features: Callable[[Array, Array], Any],
-        *,
-        name: str,
-        bounds: tuple[float, float],
-        greater_is_better: bool = True,
-        confidence_level: float = 0.95,
-        method: str | None = None,
-    ) -> None:
-        self.g = g
-        self.features = features
-        self.name = name
-        self.bounds = bounds
-        self.greater_is_better = greater_is_better
-        self.confidence_level = confidence_level
-        self.method = method
-
-    # Parameters here, derived from the measure in the other metrics.
-    name = ""
-    bounds = (-np.inf, np.inf)
-    greater_is_better = True
+    features: Callable[[Array, Array], Any] = field(kw_only=False)
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
-        low, high = self.bounds
-        return Trait(
-            self.name,
-            bounds=(float(low), float(high)),
-            greater_is_better=self.greater_is_better,
-            smooth=False,
-            blurs=False,
-            scale_free=False,
-        )
+        return Trait(smooth=False, blurs=False, **self._properties)
 
     @property
     def _function(self) -> Callable[..., Any]:  # type: ignore[override]
@@ -140,8 +101,13 @@ class CustomRegressionCI(RegressionMetricCI):
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         features = _checked_features(self.features, self.name, y, values)
-        for means in _means_near(features, weights):
-            _check_at_means(self.g, self.name, means, features.std(axis=0))
+        spreads = features.std(axis=0)
+        # All rows, and quarters of them.
+        order = np.random.default_rng(0).permutation(len(features))
+        for rows in (order, *np.array_split(order, 4)):
+            if len(rows):
+                means = np.average(features[rows], axis=0, weights=weights[rows])
+                _check_at_means(self.g, self.name, means, spreads)
         return list(features.T)
 
 
@@ -175,18 +141,18 @@ def make_metric_ci(
     greater_is_better: bool = True,
     features: Callable[[Array, Array], Any] | None = None,
 ) -> CustomCI | CustomRegressionCI:
-    r"""Make a metric object of a function of the four cells, or of means over rows.
+    r"""Make a metric of a function of the four cells, or of means over rows.
 
-    The derivative is taken by the complex step; there is none to write.
+    The derivative is computed by the complex step.
 
     Parameters
     ----------
     g : callable
-        Without `features`, ``g(tp, fp, fn, tn)``: takes the cells as proportions of the
-        rows, arrays of one shape, and returns an array of that shape. With `features`,
-        ``g(mean_1, ..., mean_k)``: takes their means, numbers, and returns a number. It
-        must be smooth and made of operations that extend to complex numbers:
-        arithmetic, powers, ``np.sqrt``, ``np.exp``, ``np.log``.
+        Without `features`, ``g(tp, fp, fn, tn)``: from the cells as proportions of the
+        rows, arrays of one shape, to an array of that shape. With `features`,
+        ``g(mean_1, ..., mean_k)``: from their means, numbers, to a number. It must be
+        smooth and made of operations that extend to complex numbers: arithmetic,
+        powers, ``np.sqrt``, ``np.exp``, ``np.log``.
     name : str
         Name of the metric in reports.
     bounds : (float, float)
@@ -194,15 +160,15 @@ def make_metric_ci(
     greater_is_better : bool, default=True
         Whether a greater value is a better one.
     features : callable, optional
-        ``features(y_true, y_pred)``: takes true and predicted numbers, arrays of shape
-        (n,), and returns an array of shape (n, k). A row of it must be made of the same
-        row of both, and of no other. It need not be smooth: ``np.abs`` is fine here.
+        ``features(y_true, y_pred)``: from true and predicted numbers, arrays of shape
+        (n,), to an array of shape (n, k), each row computed from the same row of both
+        alone. It need not be smooth: ``np.abs`` is fine here.
 
     Returns
     -------
     CustomCI or CustomRegressionCI
-        A metric object, of labels or with `features` of numbers; set its other options
-        by ``set_params``.
+        A metric of labels, or with `features` of numbers; set its other options by
+        ``set_params``.
 
     Raises
     ------
@@ -212,7 +178,7 @@ def make_metric_ci(
     ValueError
         If `bounds` is not an increasing pair or does not hold the values of `g`, or
         the complex step disagrees with central differences, as after ``abs``, or
-        `features` are not finite numbers of that shape. What rests on `features` is
+        `features` are not finite numbers of that shape. What depends on `features` is
         checked on the data, whenever the metric is called.
 
     Notes
@@ -231,7 +197,7 @@ def make_metric_ci(
     >>> gain.set_params(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     gain = 0.90 [0.58, 1.29], 95% interval (score, n = 100)
 
-    All errors of a forecast as a share of all that came to pass:
+    The sum of the absolute errors of a forecast relative to that of the truth:
 
     >>> import numpy as np
     >>> wape = make_metric_ci(
@@ -245,30 +211,24 @@ def make_metric_ci(
     wape = 0.300 [0.234, 0.366], 95% interval (delta, n = 40)
     """
     if not callable(g):
-        of_what = "tp, fp, fn, tn" if features is None else "mean_1, ..., mean_k"
-        raise TypeError(f"g must be a function g({of_what}), got {g!r}")
+        arguments = "tp, fp, fn, tn" if features is None else "mean_1, ..., mean_k"
+        raise TypeError(f"g must be a function g({arguments}), got {g!r}")
     if not isinstance(name, str) or not name:
         raise ValueError(f"name must be a non-empty string, got {name!r}")
     low, high = _check_bounds(bounds)
-    if features is not None:
-        if not callable(features):
-            raise TypeError(
-                f"features must be a function features(y_true, y_pred), got "
-                f"{features!r}"
-            )
-        return CustomRegressionCI(
-            g,
-            features,
-            name=name,
-            bounds=(low, high),
-            greater_is_better=greater_is_better,
+    options: dict[str, Any] = {
+        "name": name,
+        "bounds": (low, high),
+        "greater_is_better": greater_is_better,
+    }
+    if features is None:
+        _check_of_cells(g, name, low, high)
+        return CustomCI(g, **options)
+    if not callable(features):
+        raise TypeError(
+            f"features must be a function features(y_true, y_pred), got {features!r}"
         )
-    points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
-    _check_values(g, name, points, (low, high))
-    _check_complex_step(g, name, points)
-    return CustomCI(
-        g, name=name, bounds=(low, high), greater_is_better=greater_is_better
-    )
+    return CustomRegressionCI(g, features, **options)
 
 
 def _check_bounds(bounds: Any) -> tuple[float, float]:
@@ -281,126 +241,110 @@ def _check_bounds(bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def _check_values(
-    g: Callable[..., Any], name: str, points: Any, bounds: tuple[float, float]
-) -> None:
-    """Check that a function takes four arrays and gives one within its bounds."""
+@contextmanager
+def _type_error(must: str, remedy: str = "") -> Iterator[None]:
+    """Turn any error of a user's function into one that says what it must do."""
     try:
-        values = np.asarray(g(*points.T), dtype=float)
+        yield
     except Exception as error:
-        raise TypeError(
-            f"g of {name!r} must take four arrays tp, fp, fn, tn; on them it raised "
-            f"{type(error).__name__}: {error}. Instead of if, float or functions of "
-            "math, use arithmetic and numpy's functions."
-        ) from error
+        raised = f"on them it raised {type(error).__name__}: {error}"
+        raise TypeError(f"{must}; {raised}{remedy}") from error
+
+
+def _not_smooth(name: str) -> ValueError:
+    return ValueError(
+        f"g of {name!r} is not complex-safe or not smooth: its complex step and its "
+        f"central difference disagree; {_CAUSE}"
+    )
+
+
+def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -> None:
+    """Check a function of cells, and its complex step, at interior points."""
+    points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
+    with _type_error(
+        f"g of {name!r} must take four arrays tp, fp, fn, tn",
+        ". Instead of if, float or functions of math, use arithmetic and numpy's "
+        "functions.",
+    ):
+        values = np.asarray(g(*points.T), dtype=float)
     if values.shape != points.shape[:1]:
         raise ValueError(
             f"g of {name!r} must return an array with one value a table, got shape "
             f"{values.shape} for {len(points)} tables"
         )
-    outside = values[(values < bounds[0]) | (values > bounds[1])]
+    outside = values[(values < low) | (values > high)]
     if len(outside):
         raise ValueError(
             f"bounds of {name!r} must hold its values, got {outside[0]:g} outside of "
-            f"({bounds[0]:g}, {bounds[1]:g})"
+            f"({low:g}, {high:g})"
         )
+    slopes, influence = _slopes(CellFunctional(g), points, name, "arrays")
+    if not np.allclose(slopes, influence, rtol=_TOLERANCE, atol=_TOLERANCE):
+        raise _not_smooth(name)
 
 
-def _check_complex_step(g: Callable[..., Any], name: str, points: Any) -> None:
-    """Compare the complex step with central differences at interior points."""
-    functional = CellFunctional(g)
+def _slopes(
+    functional: Functional, p: Array, name: str, numbers: str
+) -> tuple[Array, Array]:
+    """Slopes toward each cell, by central differences and by the complex step."""
     try:
-        _, influence, _ = functional(points)
+        influence = functional(p).influence
     except Exception as error:
         raise TypeError(
-            f"g of {name!r} failed on complex arrays ({error}); {_CAUSE}"
+            f"g of {name!r} failed on complex {numbers} ({error}); {_CAUSE}"
         ) from error
-    for cell in range(len(CELLS)):
-        toward = np.eye(len(CELLS))[cell] - points
-        ahead = functional.estimate(points + _DIFFERENCE_STEP * toward)
-        behind = functional.estimate(points - _DIFFERENCE_STEP * toward)
-        slope = (ahead - behind) / (2 * _DIFFERENCE_STEP)
-        if not np.allclose(slope, influence[:, cell], rtol=_TOLERANCE, atol=_TOLERANCE):
-            raise ValueError(
-                f"g of {name!r} is not complex-safe or not smooth: its complex step "
-                f"and its central difference disagree; {_CAUSE}"
-            )
+    steps = [_DIFFERENCE_STEP * (vertex - p) for vertex in np.eye(p.shape[-1])]
+    ahead, behind = (
+        np.stack([functional.estimate(p + sign * step) for step in steps], axis=-1)
+        for sign in (1, -1)
+    )
+    with np.errstate(invalid="ignore"):
+        return (ahead - behind) / (2 * _DIFFERENCE_STEP), influence
 
 
 def _checked_features(
     features: Callable[[Array, Array], Any], name: str, y: Array, values: Array
 ) -> Array:
     """Compute features, and check that they are finite numbers, k a row."""
-    try:
-        found = np.asarray(features(y, values), dtype=float)
-    except Exception as error:
-        raise TypeError(
-            f"features of {name!r} must take arrays y_true and y_pred and return an "
-            f"array of numbers; on them it raised {type(error).__name__}: {error}"
-        ) from error
-    if found.ndim != 2 or len(found) != len(y) or not found.shape[1]:
+    with _type_error(
+        f"features of {name!r} must take arrays y_true and y_pred and return an "
+        "array of numbers"
+    ):
+        matrix = np.asarray(features(y, values), dtype=float)
+    if matrix.ndim != 2 or len(matrix) != len(y) or not matrix.shape[1]:
         raise ValueError(
             f"features of {name!r} must return an array of shape (n, k), a row for "
-            f"each of the {len(y)} rows, got shape {found.shape}"
+            f"each of the {len(y)} rows, got shape {matrix.shape}"
         )
-    rows, columns = np.nonzero(~np.isfinite(found))
+    rows, columns = np.nonzero(~np.isfinite(matrix))
     if len(rows):
         raise ValueError(
-            f"features of {name!r} must be finite, got {found[rows[0], columns[0]]} "
+            f"features of {name!r} must be finite, got {matrix[rows[0], columns[0]]} "
             f"for y_true {y[rows[0]]:g} and y_pred {values[rows[0]]:g}"
         )
-    return found
-
-
-def _means_near(features: Array, weights: Array) -> list[Array]:
-    """Means over all rows and over some, for a function of means to be tried at."""
-    order = np.random.default_rng(0).permutation(len(features))
-    some = [rows for rows in np.array_split(order, 4) if len(rows)]
-    return [
-        np.average(features[rows], axis=0, weights=weights[rows])
-        for rows in (order, *some)
-    ]
+    return matrix
 
 
 def _check_at_means(
     g: Callable[..., Any], name: str, means: Array, spreads: Array
 ) -> None:
-    """Check a function of means, and compare its complex step with differences."""
-
-    def at(point: Array) -> FunctionOfMeans:
-        return FunctionOfMeans(g, point[np.newaxis])
-
-    whole = np.ones(1)
-    try:
-        value = at(means).estimate(whole)
-    except Exception as error:
-        raise TypeError(
-            f"g of {name!r} must take {len(means)} means, one for each column of "
-            f"features, and return a number; on them it raised "
-            f"{type(error).__name__}: {error}"
-        ) from error
+    """Check a function of means, and its complex step, at some means."""
+    size = np.abs(means) + spreads
+    size[size == 0] = 1.0
+    points = means + np.vstack([np.zeros(len(means)), np.diag(size)])
+    functional, first = FunctionOfMeans(g, points), np.eye(len(points))[0]
+    with _type_error(
+        f"g of {name!r} must take {len(means)} means, one for each column of features, "
+        "and return a number"
+    ):
+        value = functional.estimate(first)
     if value.shape:
         raise ValueError(
             f"g of {name!r} must return a number, got an array of shape {value.shape}"
         )
-    try:
-        gradient = at(means)(whole).gradient
-    except Exception as error:
-        raise TypeError(
-            f"g of {name!r} failed on complex numbers ({error}); {_CAUSE}"
-        ) from error
-    size = np.abs(means) + spreads
-    size[size == 0] = 1.0
-    steps = _DIFFERENCE_STEP * np.diag(size)
-    ahead = np.array([at(means + step).estimate(whole) for step in steps])
-    behind = np.array([at(means - step).estimate(whole) for step in steps])
-    with np.errstate(invalid="ignore"):
-        changes = (ahead - behind) / (2 * _DIFFERENCE_STEP)
-    if not np.isfinite(changes).all():
-        return  # undefined here, as the estimate will tell
-    allowed = _TOLERANCE * np.abs(changes).max() + _ROUNDING * np.abs(value)
-    if not (np.abs(changes - gradient * size) <= allowed).all():
-        raise ValueError(
-            f"g of {name!r} is not complex-safe or not smooth: its complex step and "
-            f"its central difference disagree; {_CAUSE}"
-        )
+    slopes, influence = _slopes(functional, first, name, "numbers")
+    if not np.isfinite(slopes).all():
+        return  # undefined here; the estimate warns of it
+    allowed = _TOLERANCE * np.abs(slopes).max() + _ROUNDING * np.abs(value)
+    if not (np.abs(slopes - influence) <= allowed).all():
+        raise _not_smooth(name)

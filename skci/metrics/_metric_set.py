@@ -1,4 +1,4 @@
-"""The metrics of a report: what they are computed from, and the report they make."""
+"""The metrics of a report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["MetricSet", "known_labels", "named_metrics"]
 
 
 class MetricSet:
-    """The metrics of a report and its settings, checked.
+    """The metrics and the settings of a report, checked.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class MetricSet:
         self.method = None if method is None else check_method(method)
         self.metrics = named_metrics(metrics)
         self.pos_label = pos_label
-        # A report answers the same whatever is looked at first.
+        # Fixed, for a report to be the same whatever is computed first.
         self.seed = fixed_seed(random_state)
         for metric in self.metrics.values():
             self._check(metric)
@@ -58,7 +58,7 @@ class MetricSet:
             )
 
     def _check(self, metric: MetricCI) -> None:
-        """Check a metric; one of several may need another method than they."""
+        """Check a metric; one of several may need a method of its own."""
         try:
             metric._check(self.method)
         except ValueError as error:
@@ -75,7 +75,7 @@ class MetricSet:
 
     @property
     def reads(self) -> set[str]:
-        """What the metrics are computed from: "labels", "scores", "numbers"."""
+        """Kinds of predictions of the metrics: "labels", "scores", "numbers"."""
         return set(self._kinds.values())
 
     def must_read_labels(self) -> None:
@@ -84,18 +84,17 @@ class MetricSet:
             raise ValueError(f"metrics must be of labels, got {self._kinds}")
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
-        """Check that there is what the metrics are computed from."""
+        """Check that there are predictions of each kind that the metrics read."""
         given = {"labels": y_pred, "numbers": y_pred, "scores": y_score}
         for kind, values in given.items():
-            if kind in self.reads and values is None:
-                needy = [name for name, own in self._kinds.items() if own == kind]
+            metrics = [name for name, reads in self._kinds.items() if reads == kind]
+            if metrics and values is None:
                 parameter = "y_score" if kind == "scores" else "y_pred"
                 raise ValueError(
                     f"{parameter}= must be given for metrics of {kind}: "
-                    f"{join_names(needy)}"
+                    f"{join_names(metrics)}"
                 )
-        both = {"labels", "scores"} <= self.reads
-        if both and set(y_pred) != set(y_score):
+        if {"labels", "scores"} <= self.reads and set(y_pred) != set(y_score):
             raise ValueError(
                 f"y_score must name the rules of y_pred, {list(y_pred)}, got "
                 f"{list(y_score)}"
@@ -103,7 +102,7 @@ class MetricSet:
 
     @property
     def several(self) -> bool:
-        """Whether all metrics are of any number of labels."""
+        """Whether all metrics allow more than two labels."""
         return all(metric._several for metric in self.metrics.values())
 
     @property
@@ -112,39 +111,32 @@ class MetricSet:
         return any(metric._needs_probabilities for metric in self.metrics.values())
 
     def reader(self, y_true: Any, **rows: Any) -> Reader:
-        """Open a reader of what the metrics are computed from; see `Reader`."""
-        return open_reader(
-            self.metrics.values(), y_true, pos_label=self.pos_label, **rows
-        )
+        """Open a reader of the data of the metrics; see `Reader`."""
+        metrics = self.metrics.values()
+        return open_reader(metrics, y_true, pos_label=self.pos_label, **rows)
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
-        """Find the labels that scores are of: all, or the positive one of two."""
+        """Labels that scores are of: all, or the positive one of two."""
         labels = vocabulary.labels
         if len(labels) > 2:
             return labels
-        wanted = {
-            name: labels[check_pos_label(self._pos_label(metric), labels)]
+        positive = {
+            name: labels[check_pos_label(metric._positive(self.pos_label), labels)]
             for name, metric in self.metrics.items()
             if metric.reads == "scores"
         }
-        if len(set(wanted.values())) > 1:
+        if len(set(positive.values())) > 1:
             raise ValueError(
                 "pos_label must be the same for all metrics of scores, which are of "
-                f"one label, got {wanted}"
+                f"one label, got {positive}"
             )
-        return (next(iter(wanted.values()), labels[1]),)
-
-    def _pos_label(self, metric: MetricCI) -> Any:
-        return self.pos_label if metric.pos_label is None else metric.pos_label
+        return (next(iter(positive.values()), labels[1]),)
 
     def estimate(self, sample: Sample) -> JointEstimate:
         """Estimate the metrics of all rules of a sample."""
+        parameters, level = self._bind(sample), self.confidence_level
         joint = JointEstimate.from_rows(
-            self._bind(sample),
-            sample.design,
-            self.confidence_level,
-            True,
-            self.seed,
+            parameters, sample.design, level, True, self.seed
         )
         warn_of_undefined(joint)
         return joint
@@ -154,10 +146,10 @@ class MetricSet:
         return JointReport(self.estimate(sample))
 
     def _bind(self, sample: Sample) -> Iterator[TableParameter]:
-        """Bind each metric to each rule that has what it is computed from."""
+        """Bind each metric to each rule with predictions that it reads."""
         if sample.scores:
             self.scored_labels(sample.vocabulary)
-        has = {
+        rules = {
             "labels": sample.labelled,
             "scores": sample.scores,
             "numbers": sample.numbers,
@@ -167,28 +159,24 @@ class MetricSet:
             subgroups = list(range(len(sample.subgroups.names)))
         for rule in sample.rules:
             for name, metric in self.metrics.items():
-                for subgroup in subgroups if rule in has[metric.reads] else []:
+                for subgroup in subgroups if rule in rules[metric.reads] else []:
                     settings = Settings(name, self.method, self.pos_label, subgroup)
                     yield from metric.bind(sample, rule, settings)
 
 
 def known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
     """Collect the labels that estimators know."""
-    known = [np.ravel(getattr(each, "classes_", ())) for _, each in estimators]
-    return {label for labels in known for label in labels.tolist()}
+    known = (getattr(estimator, "classes_", ()) for _, estimator in estimators)
+    return {label for labels in known for label in np.ravel(labels).tolist()}
 
 
 def named_metrics(metrics: Any) -> dict[str, MetricCI]:
-    """Metric objects by their name in the report."""
-    if isinstance(metrics, Mapping):
-        return {
-            name: resolve_metric(metric)
-            for name, metric in named_pairs(metrics, "metrics")
-        }
-    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
-        metrics = [metrics]
-    named = [
-        (metric if isinstance(metric, str) else resolve_metric(metric).name, metric)
-        for metric in metrics
-    ]
-    return named_metrics(dict(named_pairs(named, "metrics")))
+    """Metrics by their names in the report."""
+    if not isinstance(metrics, Mapping):
+        alone = isinstance(metrics, str) or not isinstance(metrics, Iterable)
+        metrics = [
+            (metric if isinstance(metric, str) else resolve_metric(metric).name, metric)
+            for metric in ([metrics] if alone else metrics)
+        ]
+    pairs = named_pairs(metrics, "metrics")
+    return {name: resolve_metric(metric) for name, metric in pairs}

@@ -1,4 +1,4 @@
-"""Metric objects by their string names."""
+"""Metrics by their string names."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ __all__ = ["available_metrics", "resolve_metric"]
 
 _MODULES = (_agreement, _binary, _regression, _scores)
 _CLASSES = [getattr(module, name) for module in _MODULES for name in module.__all__]
-_BY_NAME = {
-    metric.name: type(metric)
-    for metric in (cls() for cls in _CLASSES if cls is not _binary.FBetaCI)
-}
+_BY_NAME = {cls().name: cls for cls in _CLASSES if cls is not _binary.FBetaCI}
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
@@ -31,9 +28,9 @@ def available_metrics() -> list[str]:
     Returns
     -------
     list of str
-        In alphabetical order. Besides, "f<beta>" stands for F-beta at any beta, and
-        a name with "_macro", "_micro", "_weighted" or "_samples" at its end, as in
-        "f1_macro", for an average over classes.
+        In alphabetical order. Besides, "f<beta>" is F-beta at any beta, and a suffix
+        "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
+        average over classes.
 
     Examples
     --------
@@ -45,34 +42,34 @@ def available_metrics() -> list[str]:
 
 
 def resolve_metric(metric: Any) -> MetricCI:
-    """Return the metric object of a name; a metric object is returned as it is."""
+    """Return the metric of a name; a metric object is returned as it is."""
     if isinstance(metric, MetricCI):
         return metric
     if not isinstance(metric, str):
         raise TypeError(
             f"metrics must be names or metric objects such as F1CI(), got {metric!r}"
         )
-    found = _named(metric)
-    if found is None and (averaged := _AVERAGE.fullmatch(metric)):
-        found = _named(averaged.group(1))
-        if found is not None and "average" in found.get_params():
-            return found.set_params(average=averaged.group(2))
-        if found is not None:
-            raise ValueError(
-                f"{metric!r} must be of a metric with an average over classes, which "
-                f"{found.name!r} has not"
-            )
-    if found is None:
+    named = _named(metric)
+    if named is not None:
+        return named
+    suffixed = _AVERAGE.fullmatch(metric)
+    named = _named(suffixed.group(1)) if suffixed else None
+    if suffixed is None or named is None:
         raise ValueError(_unknown(metric))
-    return found
+    if "average" not in named.get_params():
+        raise ValueError(
+            f"{metric!r} must be of a metric with an average over classes, which "
+            f"{named.name!r} has not"
+        )
+    return named.set_params(average=suffixed.group(2))
 
 
 def _named(name: str) -> MetricCI | None:
-    """Make the metric object of a name without average; None if there is none."""
+    """Make the metric of a name without average; None if there is none."""
     name = ALIASES.get(name, name)
     if name in _BY_NAME:
-        by_name: MetricCI = _BY_NAME[name]()
-        return by_name
+        metric: MetricCI = _BY_NAME[name]()
+        return metric
     if f_beta := _F_BETA.fullmatch(name):
         return _binary.FBetaCI(float(f_beta.group(1)))
     return None

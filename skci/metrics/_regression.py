@@ -1,4 +1,4 @@
-"""The metric objects of regression: functions of means over rows."""
+"""Metrics of regression: functions of means over rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.special import xlogy
 from skci._arrays import Array
 from skci._validation import check_share
 from skci.inference.parameter import TableParameter
-from skci.measures.means import FunctionOfMeans, divisor, first
-from skci.measures.registry import Trait
+from skci.measures.functional import FunctionOfMeans
+from skci.measures.functions import divisor, identity
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -48,113 +48,94 @@ class RegressionMetricCI(MetricCI):
 
     @staticmethod
     def _function(*means: Any) -> Any:
-        return first(*means)
+        return identity(*means)
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        """Values of each row, of whose means the metric is a function."""
+        """Return the columns of which the metric takes the means."""
         raise NotImplementedError
 
 
-def _error(name: str) -> Trait:
-    return Trait(
-        name,
-        bounds=(0.0, np.inf),
-        greater_is_better=False,
-        smooth=False,
-        blurs=False,
-        scale_free=False,
-    )
+class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
+    r"""Mean squared error: :math:`E(y - \hat y)^2`. Lower is better.
 
+    The estimate equals :func:`sklearn.metrics.mean_squared_error`. See
+    :class:`MetricCI` for the options.
 
-def _explained(name: str, low: float = -np.inf) -> Trait:
-    return Trait(name, bounds=(low, 1.0), smooth=False, blurs=False, scale_free=False)
-
-
-class MeanSquaredErrorCI(RegressionMetricCI):
-    r"""Mean squared error.
-
-    The point estimate is that of :func:`sklearn.metrics.mean_squared_error`. Less is
-    better. See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> from skci import MeanSquaredErrorCI
     >>> MeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_squared_error = 1.25 [0.74, 1.76], 95% interval (delta, n = 40)
     """
-
-    _measure = _error("mean_squared_error")
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         return [(y - values) ** 2]
 
 
-class RootMeanSquaredErrorCI(MeanSquaredErrorCI):
-    r"""Root of the mean squared error.
+class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_error"):
+    r"""Root of the mean squared error. Lower is better.
 
-    The point estimate is that of :func:`sklearn.metrics.root_mean_squared_error`. Less
-    is better. See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.root_mean_squared_error`. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
-    >>> from skci import RootMeanSquaredErrorCI
     >>> RootMeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     root_mean_squared_error = 1.12 [0.89, 1.35], 95% interval (delta, n = 40)
     """
-
-    _measure = _error("root_mean_squared_error")
 
     @staticmethod
     def _function(*means: Any) -> Any:
         return np.sqrt(means[0])
 
 
-class MeanAbsoluteErrorCI(RegressionMetricCI):
-    r"""Mean absolute error.
+class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
+    r"""Mean absolute error: :math:`E|y - \hat y|`. Lower is better.
 
-    The point estimate is that of :func:`sklearn.metrics.mean_absolute_error`. Less is
-    better. See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.mean_absolute_error`. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
-    >>> from skci import MeanAbsoluteErrorCI
     >>> MeanAbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_absolute_error = 0.75 [0.49, 1.01], 95% interval (delta, n = 40)
     """
-
-    _measure = _error("mean_absolute_error")
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         return [np.abs(y - values)]
 
 
-class MeanAbsolutePercentageErrorCI(RegressionMetricCI):
-    r"""Mean absolute error relative to the truth.
+class MeanAbsolutePercentageErrorCI(
+    RegressionMetricCI, measure="mean_absolute_percentage_error"
+):
+    r"""Mean absolute error relative to the truth: :math:`E(|y - \hat y| / |y|)`.
 
-    The point estimate is that of
-    :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent.
-    Less is better. See :class:`MetricCI` for the options.
+    Lower is better. The estimate equals
+    :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
-    >>> from skci import MeanAbsolutePercentageErrorCI
     >>> MeanAbsolutePercentageErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_absolute_percentage_error = 0.208 [0.140, 0.276], 95% interval (delta, n = 40)
     """
 
-    _measure = _error("mean_absolute_percentage_error")
-
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        least = np.finfo(float).eps
-        return [np.abs(y - values) / np.maximum(np.abs(y), least)]
+        return [np.abs(y - values) / np.maximum(np.abs(y), np.finfo(float).eps)]
 
 
 @declare_options
-class MeanPinballLossCI(RegressionMetricCI):
-    r"""Mean pinball loss, of predicted quantiles.
+class _PinballCI(RegressionMetricCI):
+    """A metric of predicted quantiles."""
 
-    The point estimate is that of :func:`sklearn.metrics.mean_pinball_loss`. Less is
-    better.
+    alpha: float = 0.5
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_share(self.alpha, "alpha")
+
+    def _loss(self, y: Array, values: Array) -> Array:
+        over = y - values
+        return np.maximum(self.alpha * over, (self.alpha - 1) * over)
+
+
+class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
+    r"""Mean pinball loss of predicted quantiles. Lower is better.
+
+    .. math:: E \max(\alpha (y - \hat y), (\alpha - 1)(y - \hat y))
+
+    The estimate equals :func:`sklearn.metrics.mean_pinball_loss`.
 
     Parameters
     ----------
@@ -165,42 +146,46 @@ class MeanPinballLossCI(RegressionMetricCI):
 
     Examples
     --------
-    >>> from skci import MeanPinballLossCI
     >>> MeanPinballLossCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_pinball_loss = 0.075 [0.049, 0.101], 95% interval (delta, n = 40)
     """
 
-    alpha: float = 0.5
+    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        return [self._loss(y, values)]
 
-    _measure = _error("mean_pinball_loss")
 
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_share(self.alpha, "alpha")
+class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
+    r"""Explained variance: 1 - variance of errors / variance of truths.
+
+    The estimate equals :func:`sklearn.metrics.explained_variance_score`, but is
+    undefined where all truths are equal. See :class:`MetricCI` for the options.
+
+    >>> ExplainedVarianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    explained_variance = 0.850 [0.805, 0.895], 95% interval (delta, n = 40)
+    """
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        return [_pinball(y, values, self.alpha)]
+        y, errors = (_centred(column, weights) for column in (y, y - values))
+        return [errors, errors**2, y, y**2]
+
+    @staticmethod
+    def _function(*means: Any) -> Any:
+        bias, error, mean, square = means
+        return 1 - (error - bias * bias) / divisor(square - mean * mean)
 
 
-class R2CI(RegressionMetricCI):
-    r"""Coefficient of determination.
+class R2CI(RegressionMetricCI, measure="r2"):
+    r"""R2, the coefficient of determination: :math:`1 - E(y - \hat y)^2 / \sigma_y^2`.
 
-    It is :math:`1 - E(y - \hat y)^2 / \operatorname{Var} y`.
-    The point estimate is that of
-    :func:`sklearn.metrics.r2_score`, but undefined where all truths are
-    equal. See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.r2_score`, but is undefined where all
+    truths are equal. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
-    >>> from skci import R2CI
     >>> R2CI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     r2 = 0.800 [0.710, 0.890], 95% interval (delta, n = 40)
     """
 
-    _measure = _explained("r2")
-
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        centred = y - np.average(y, weights=weights)
+        centred = _centred(y, weights)
         return [(y - values) ** 2, centred, centred**2]
 
     @staticmethod
@@ -209,41 +194,8 @@ class R2CI(RegressionMetricCI):
         return 1 - error / divisor(square - mean * mean)
 
 
-class ExplainedVarianceCI(RegressionMetricCI):
-    r"""Explained variance.
-
-    It is :math:`1 - \operatorname{Var}(y - \hat y) / \operatorname{Var} y`.
-    The point estimate is that of
-    :func:`sklearn.metrics.explained_variance_score`, but undefined where all
-    truths are equal. See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> from skci import ExplainedVarianceCI
-    >>> ExplainedVarianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    explained_variance = 0.850 [0.805, 0.895], 95% interval (delta, n = 40)
-    """
-
-    _measure = _explained("explained_variance")
-
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        centred = y - np.average(y, weights=weights)
-        errors = y - values
-        errors = errors - np.average(errors, weights=weights)
-        return [errors, errors**2, centred, centred**2]
-
-    @staticmethod
-    def _function(*means: Any) -> Any:
-        bias, error, mean, square = means
-        return 1 - (error - bias * bias) / divisor(square - mean * mean)
-
-
-class D2CI(RegressionMetricCI):
-    """Share of a loss of the best constant prediction that predictions save.
-
-    The constant is estimated from the rows. It minimises the loss that it is in, so
-    that its own uncertainty does not matter to first order.
-    """
+class _D2CI(RegressionMetricCI):
+    """Share of the loss of the best constant prediction that predictions save."""
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         constant = np.full(len(y), self._constant(y, weights))
@@ -258,25 +210,20 @@ class D2CI(RegressionMetricCI):
 
     @staticmethod
     def _function(*means: Any) -> Any:
-        error, without = means
-        return 1 - error / divisor(without)
+        error, constant_error = means
+        return 1 - error / divisor(constant_error)
 
 
-class D2AbsoluteErrorCI(D2CI):
+class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
     r"""Share of the absolute error of the median that predictions save.
 
-    The point estimate is that of :func:`sklearn.metrics.d2_absolute_error_score`. The
-    median minimises the error that it is compared with, so that its own uncertainty
-    does not matter to first order. See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The uncertainty
+    of the median, at which the error is least, does not matter to first order.
+    See :class:`MetricCI` for the options.
 
-    Examples
-    --------
-    >>> from skci import D2AbsoluteErrorCI
     >>> D2AbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     d2_absolute_error = 0.75 [0.63, 0.87], 95% interval (delta, n = 40)
     """
-
-    _measure = _explained("d2_absolute_error")
 
     def _loss(self, y: Array, values: Array) -> Array:
         return np.abs(y - values)
@@ -285,14 +232,12 @@ class D2AbsoluteErrorCI(D2CI):
         return _quantile(y, weights, 0.5)
 
 
-@declare_options
-class D2PinballCI(D2CI):
+class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
     r"""Share of the pinball loss of a constant quantile that predictions save.
 
-    The point estimate is that of :func:`sklearn.metrics.d2_pinball_score`, up to what
-    older releases change by interpolating the quantile. The quantile minimises the loss
-    that it is compared with, so that its own uncertainty does not matter to first
-    order.
+    The estimate equals :func:`sklearn.metrics.d2_pinball_score`, but for the
+    interpolation of the quantile in older releases. The uncertainty of the quantile, at
+    which the loss is least, does not matter to first order.
 
     Parameters
     ----------
@@ -303,58 +248,39 @@ class D2PinballCI(D2CI):
 
     Examples
     --------
-    >>> from skci import D2PinballCI
     >>> D2PinballCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     d2_pinball = 0.83 [0.71, 0.96], 95% interval (delta, n = 40)
     """
-
-    alpha: float = 0.5
-
-    _measure = _explained("d2_pinball")
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        check_share(self.alpha, "alpha")
-
-    def _loss(self, y: Array, values: Array) -> Array:
-        return _pinball(y, values, self.alpha)
 
     def _constant(self, y: Array, weights: Array) -> float:
         return _quantile(y, weights, self.alpha)
 
 
 @declare_options
-class D2TweedieCI(D2CI):
+class D2TweedieCI(_D2CI, measure="d2_tweedie"):
     r"""Share of the Tweedie deviance of the mean that predictions save.
 
-    The point estimate is that of :func:`sklearn.metrics.d2_tweedie_score`. The mean
-    minimises the deviance at any power, so that its own uncertainty does not matter to
-    first order.
+    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
+    estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty of the
+    mean, at which the deviance is least, does not matter to first order.
 
     Parameters
     ----------
     power : float, default=0
-        Power of the mean that the variance goes with: 0 for squared errors, with which
-        this is R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for the
-        inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it is
-        0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
+        Power of the mean to which the variance is proportional: 0 for squared errors,
+        which gives R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for
+        the inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it
+        is 0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
     confidence_level, method
         See :class:`MetricCI`.
 
-    Notes
-    -----
-    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power.
-
     Examples
     --------
-    >>> from skci import D2TweedieCI
     >>> D2TweedieCI(power=1)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     d2_tweedie = 0.899 [0.845, 0.953], 95% interval (delta, n = 40)
     """
 
     power: float = 0
-
-    _measure = _explained("d2_tweedie")
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
@@ -367,46 +293,49 @@ class D2TweedieCI(D2CI):
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         power = self.power
+        got = f"for {self.name!r} at power {power:g}, got"
         if power != 0 and values.min() <= 0:
-            raise ValueError(
-                f"y_pred must hold numbers above 0 for {self.name!r} at power "
-                f"{power:g}, got {values.min():g}"
-            )
+            raise ValueError(f"y_pred must hold numbers above 0 {got} {values.min():g}")
         positive = power >= 2
         if power >= 1 and (y.min() <= 0 if positive else y.min() < 0):
-            raise ValueError(
-                f"y_true must hold numbers {'above 0' if positive else 'from 0 on'} "
-                f"for {self.name!r} at power {power:g}, got {y.min():g}"
-            )
+            least = "above 0" if positive else "from 0 on"
+            raise ValueError(f"y_true must hold numbers {least} {got} {y.min():g}")
         with np.errstate(divide="ignore", invalid="ignore"):  # of a mean of 0 or below
             return super()._features(y, values, weights)
 
     def _loss(self, y: Array, values: Array) -> Array:
-        return _deviance(y, values, self.power)
+        power = self.power
+        if power == 0:
+            return (y - values) ** 2
+        if power == 1:
+            return 2 * (xlogy(y, y / values) - y + values)
+        if power == 2:
+            return 2 * (np.log(values / y) + y / values - 1)
+        rest = 2 - power
+        # Of a negative power, truths below 0 have no deviance of their own.
+        saturated = np.maximum(y, 0) ** rest / ((1 - power) * rest)
+        across = y * values ** (1 - power) / (1 - power)
+        deviance = 2 * (saturated - across + values**rest / rest)
+        return np.where(values == y, 0.0, deviance)
 
     def _constant(self, y: Array, weights: Array) -> float:
-        # Of equal truths it is one of them, whatever rounding says.
+        # Clipped, for the mean of equal truths must be one of them to the last bit.
         return float(np.clip(np.average(y, weights=weights), y.min(), y.max()))
 
 
-class PearsonCorrelationCI(RegressionMetricCI):
+class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
     r"""Pearson's correlation of truths and predictions.
 
-    The point estimate is that of :func:`scipy.stats.pearsonr`. See :class:`MetricCI`
-    for the options.
+    The estimate equals :func:`scipy.stats.pearsonr`. See :class:`MetricCI` for the
+    options.
 
-    Examples
-    --------
-    >>> from skci import PearsonCorrelationCI
     >>> PearsonCorrelationCI()([1, 2, 3, 4] * 10, [1, 3, 2, 4] * 10)
     pearson_correlation = 0.80 [0.69, 0.91], 95% interval (delta, n = 40)
     """
 
-    _measure = _explained("pearson_correlation", low=-1.0)
-
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        y, values = (own - np.average(own, weights=weights) for own in (y, values))
-        return [y, values, y * y, values * values, y * values]
+        y, p = (_centred(column, weights) for column in (y, values))
+        return [y, p, y * y, p * p, y * p]
 
     @staticmethod
     def _function(*means: Any) -> Any:
@@ -414,29 +343,14 @@ class PearsonCorrelationCI(RegressionMetricCI):
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
 
 
-def _pinball(y: Array, values: Array, alpha: float) -> Array:
-    over = y - values
-    return np.maximum(alpha * over, (alpha - 1) * over)
-
-
-def _deviance(y: Array, values: Array, power: float) -> Array:
-    """Tweedie deviance of each row."""
-    if power == 0:
-        return (y - values) ** 2
-    if power == 1:
-        return 2 * (xlogy(y, y / values) - y + values)
-    if power == 2:
-        return 2 * (np.log(values / y) + y / values - 1)
-    rest = 2 - power
-    # Of a negative power, truths below 0 have no deviance of their own.
-    saturated = np.maximum(y, 0) ** rest / ((1 - power) * rest)
-    across = y * values ** (1 - power) / (1 - power)
-    deviance = 2 * (saturated - across + values**rest / rest)
-    return np.where(values == y, 0.0, deviance)
+def _centred(values: Array, weights: Array) -> Array:
+    """Subtract the mean, for precision."""
+    centred: Array = values - np.average(values, weights=weights)
+    return centred
 
 
 def _quantile(y: Array, weights: Array, level: float) -> float:
-    """Weighted quantile: the middle of the values that may be one."""
+    """Weighted quantile: the midpoint of all that satisfy its definition."""
     order = np.argsort(y, kind="stable")
     share = np.cumsum(weights[order]) / weights.sum()
     ends = np.searchsorted(share, [level - 1e-12, level + 1e-12])

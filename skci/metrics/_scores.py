@@ -1,4 +1,4 @@
-"""The metric objects of scores: areas under curves, and losses of probabilities."""
+"""Metrics of scores: areas under curves, and losses of probabilities."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from skci.data.rows import check_distributions, check_probabilities
 from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
 from skci.measures.classes import OneVsRest
-from skci.measures.functional import Component
-from skci.measures.means import FunctionOfMeans, first
+from skci.measures.functional import Component, FunctionOfMeans
+from skci.measures.functions import identity
 from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
@@ -56,28 +56,16 @@ class ScoreMetricCI(MetricCI):
             Scores, such as the probability of the positive of two labels; that is
             `pos_label`, or 1. Of more than two labels a column for each, in their
             order.
-        *more
-            Nothing; scikit-learn passes three arguments to a scorer, which a metric is
-            not.
-        sample_weight, groups : array-like of shape (n_samples,), optional
-            See :func:`skci.joint_report`.
+        *more, sample_weight, groups
+            See :meth:`MetricCI.__call__`, also for errors and warnings.
 
         Returns
         -------
         MetricEstimate or JointReport
             A report on all labels for an area with ``average=None``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If an option, the labels or the scores are not what they must be.
-
-        Warns
-        -----
-        UndefinedMetricWarning
-            If there are no rows of one of the labels.
         """
-        return self._evaluate(y_true, y_score, more, sample_weight, groups)
+        rows = {"sample_weight": sample_weight, "groups": groups}
+        return super().__call__(y_true, y_score, *more, **rows)
 
     def _scorer(self, bound: str | None) -> Any:
         return _Scorer(self, bound)
@@ -92,12 +80,10 @@ class ScoreMetricCI(MetricCI):
             check_no_pos_label(self.pos_label, "more than two labels")
             return self._bind_classes(binding, scores)
         code = check_pos_label(pos_label, labels)
-        parameter = self._bind_label(binding, scores, code)
+        parameter = self._bind_one(binding, scores, code)
         return [replace(parameter, pos_label=labels[code])]
 
-    def _bind_label(
-        self, binding: Binding, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         """Bind it to scores for one label."""
         raise NotImplementedError
 
@@ -118,43 +104,38 @@ class _AreaCI(ScoreMetricCI):
     @property
     def name(self) -> str:
         """String name of the metric."""
-        weighted = self.average == "weighted"
-        return f"{self._measure.name}_weighted" if weighted else self._measure.name
+        suffix = "_weighted" if self.average == "weighted" else ""
+        return f"{self._measure.name}{suffix}"
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         if self.average is not None:
             check_choice(self.average, ("macro", "weighted"), "average")
 
-    def _bind_label(
-        self, binding: Binding, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         component = self._one_vs_rest(binding, scores, code)
         return binding.of_component(self._measure, component)
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         labels = binding.sample.vocabulary.labels
-        components = [
+        measure, metric = self._measure, binding.metric
+        areas = [
             self._one_vs_rest(binding, scores.column(code), code)
             for code in range(len(labels))
         ]
         if self.average is None:
             return [
-                binding.of_component(
-                    self._measure, component, f"{binding.metric}[{label}]"
-                )
-                for label, component in zip(labels, components, strict=True)
+                binding.of_component(measure, area, f"{metric}[{label}]")
+                for label, area in zip(labels, areas, strict=True)
             ]
-        weighted = self.average == "weighted"
-        functional = OneVsRest(components, binding.truth, weighted)
-        return [binding.of_units(self._measure, functional)]
+        functional = OneVsRest(areas, binding.truth, self.average == "weighted")
+        return [binding.of_units(measure, functional)]
 
     def _one_vs_rest(self, binding: Binding, scores: Scores, code: int) -> Component:
         """Area of one label against the rest, as a functional of the units."""
         positive = binding.truth == code
         within = scores.among(binding.within)
-        positives = int(np.count_nonzero(positive))
-        sizes = len(positive) - positives, positives
+        sizes = int(np.sum(~positive)), int(np.sum(positive))
         area = self._area(within.levels, sizes)
         return Component(area, within.cells(positive), 2 * within.levels)
 
@@ -165,30 +146,22 @@ class _LossCI(ScoreMetricCI):
     _default_method = "delta"
     _needs_probabilities = True
 
-    def _bind_label(
-        self, binding: Binding, scores: Scores, code: int
-    ) -> TableParameter:
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         probabilities = scores.values[binding.within]
         losses = self._losses(binding.truth == code, probabilities)
-        return self._bind_losses(binding, losses, self._measure)
+        return binding.of_units(self._measure, _mean(losses))
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         check_distributions(scores.values, binding.rule, binding.metric)
         codes = np.arange(len(binding.sample.vocabulary.labels))
         truth = binding.truth[:, np.newaxis] == codes
         losses = self._losses_of_classes(truth, scores.values[binding.within])
-        return [self._bind_losses(binding, losses, self._trait_of_classes)]
+        return [binding.of_units(self._trait_of_classes, _mean(losses))]
 
     @property
     def _trait_of_classes(self) -> Trait:
         """Properties where there are more than two labels."""
         return self._measure
-
-    def _bind_losses(
-        self, binding: Binding, losses: Array, trait: Trait
-    ) -> TableParameter:
-        functional = FunctionOfMeans(first, losses[:, np.newaxis])
-        return binding.of_units(trait, functional)
 
     def _losses(self, positive: Array, probabilities: Array) -> Array:
         """Losses where there are two labels, of the probability of the positive one."""
@@ -199,8 +172,12 @@ class _LossCI(ScoreMetricCI):
         raise NotImplementedError
 
 
+def _mean(losses: Array) -> FunctionOfMeans:
+    return FunctionOfMeans(identity, losses[:, np.newaxis])
+
+
 class _Scorer:
-    """Scores an estimator by a metric of its scores."""
+    """Scorer of estimators by a metric of scores."""
 
     def __init__(self, metric: ScoreMetricCI, bound: str | None) -> None:
         self.metric = metric
@@ -214,8 +191,8 @@ class _Scorer:
         scores = scores_of(estimator, X, labels, metric._needs_probabilities)
         if len(known) > 2:
             metric = clone(metric).set_params(labels=known)
-        found = metric(y, scores, **rows)
-        value = float(found) if self.bound is None else getattr(found, self.bound)
+        estimate = metric(y, scores, **rows)
+        value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
         return float(value if metric.greater_is_better else -value)
 
     def __repr__(self) -> str:
@@ -223,110 +200,70 @@ class _Scorer:
         return f"{self.metric!r}.scorer({bound})"
 
 
-class RocAucCI(_AreaCI):
-    r"""Area under the ROC curve.
+class RocAucCI(_AreaCI, measure="roc_auc"):
+    r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
-    The probability that a positive row has a greater score than a negative one, ties
-    counting half; of more than two labels the mean over each against the rest. The
-    point estimate is that of :func:`sklearn.metrics.roc_auc_score`, the standard error
-    that of DeLong, DeLong and Clarke-Pearson (1988). Intervals are formed on the logit
-    scale, or by "delta" if asked for. Where all positive rows are above all negative
-    ones, the interval is :math:`[k / (k + z^2), 1]`, k the number of rows of the rarer
-    label. See :class:`MetricCI` for the options.
+    :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row. Of
+    more than two labels it is the mean over each against the rest. The estimate equals
+    :func:`sklearn.metrics.roc_auc_score`, the standard error is that of DeLong, DeLong
+    and Clarke-Pearson (1988). Intervals are formed on the logit scale, or by "delta" if
+    asked for. Where all positive rows are above all negative ones, the interval is
+    :math:`[k / (k + z^2), 1]`, k the number of rows of the rarer label. See
+    :class:`MetricCI` for the options.
 
-    Examples
-    --------
-    >>> from skci import RocAucCI
-    >>> y = [0] * 80 + [1] * 80
-    >>> scores = [*range(80), *range(40, 120)]
-    >>> RocAucCI()(y, scores)
+    >>> RocAucCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
     roc_auc = 0.875 [0.815, 0.917], 95% interval (logit, n = 160)
     """
 
-    _measure = Trait("roc_auc", smooth=False, blurs=False)
     _area = RocAuc
 
 
-class AveragePrecisionCI(_AreaCI):
-    r"""Average precision, a summary of the precision-recall curve.
+class AveragePrecisionCI(_AreaCI, measure="average_precision"):
+    r"""Average precision, the mean over the positive rows of the precision at each.
 
-    The mean over the positive rows of the precision at their scores; of more than two
-    labels the mean over each against the rest. The point estimate
-    is that of :func:`sklearn.metrics.average_precision_score`. Intervals are formed on
-    the logit scale, or by "delta" if asked for. See :class:`MetricCI` for the options.
+    Of more than two labels it is the mean over each against the rest. The estimate
+    equals :func:`sklearn.metrics.average_precision_score`. Intervals are formed on the
+    logit scale, or by "delta" if asked for. See :class:`MetricCI` for the options.
 
-    Examples
-    --------
-    >>> from skci import AveragePrecisionCI
-    >>> y = [0] * 80 + [1] * 80
-    >>> scores = [*range(80), *range(40, 120)]
-    >>> AveragePrecisionCI()(y, scores)
+    >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
     average_precision = 0.885 [0.823, 0.928], 95% interval (logit, n = 160)
     """
 
-    _measure = Trait("average_precision", smooth=False, blurs=False)
     _area = AveragePrecision
 
 
-class BrierScoreCI(_LossCI):
-    r"""Brier score, the mean squared error of a probability.
+class BrierScoreCI(_LossCI, measure="brier_score"):
+    r"""Brier score, the mean squared error of a probability. Lower is better.
 
-    Of more than two labels the squared errors of all are added, so that it is between 0
-    and 2. The point estimate is that of :func:`sklearn.metrics.brier_score_loss`. Less
-    is better. See :class:`MetricCI` for the options.
+    Of more than two labels it is the sum over them, between 0 and 2. The estimate
+    equals :func:`sklearn.metrics.brier_score_loss`. See :class:`MetricCI` for the
+    options.
 
-    Examples
-    --------
-    >>> from skci import BrierScoreCI
-    >>> y = [0] * 40 + [1] * 40
-    >>> BrierScoreCI()(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    >>> BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
     brier_score = 0.084 [0.059, 0.109], 95% interval (delta, n = 80)
     """
-
-    _measure = Trait(
-        "brier_score",
-        greater_is_better=False,
-        smooth=False,
-        blurs=False,
-        scale_free=False,
-    )
 
     @property
     def _trait_of_classes(self) -> Trait:
         return replace(self._measure, bounds=(0.0, 2.0))
 
     def _losses(self, positive: Array, probabilities: Array) -> Array:
-        losses: Array = (probabilities - positive) ** 2
-        return losses
+        return np.square(probabilities - positive)
 
     def _losses_of_classes(self, truth: Array, probabilities: Array) -> Array:
-        losses: Array = ((probabilities - truth) ** 2).sum(axis=1)
-        return losses
+        return np.square(probabilities - truth).sum(axis=1)
 
 
-class LogLossCI(_LossCI):
-    r"""Log loss, the mean of minus the logarithm of the probability of the truth.
+class LogLossCI(_LossCI, measure="log_loss"):
+    r"""Log loss: :math:`-E \log p_Y`, p the predicted probabilities. Lower is better.
 
-    The point estimate is that of :func:`sklearn.metrics.log_loss`; as there,
-    probabilities are kept away from 0 and 1 by the rounding of their type. Less is
-    better. See :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.log_loss`; as there, probabilities are
+    clipped to the rounding error of their type away from 0 and 1. See :class:`MetricCI`
+    for the options.
 
-    Examples
-    --------
-    >>> from skci import LogLossCI
-    >>> y = [0] * 40 + [1] * 40
-    >>> LogLossCI()(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    >>> LogLossCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
     log_loss = 0.302 [0.243, 0.360], 95% interval (delta, n = 80)
     """
-
-    _measure = Trait(
-        "log_loss",
-        bounds=(0.0, np.inf),
-        greater_is_better=False,
-        smooth=False,
-        blurs=False,
-        scale_free=False,
-    )
 
     def _losses(self, positive: Array, probabilities: Array) -> Array:
         return _surprise(np.where(positive, probabilities, 1 - probabilities))
@@ -336,7 +273,6 @@ class LogLossCI(_LossCI):
 
 
 def _surprise(probability: Array) -> Array:
-    """Minus the logarithm of probabilities, kept away from 0 and 1."""
+    """Negative logarithm of probabilities, clipped away from 0 and 1."""
     least = np.finfo(float).eps
-    losses: Array = -np.log(np.clip(probability, least, 1 - least))
-    return losses
+    return -np.log(np.clip(probability, least, 1 - least))
