@@ -38,16 +38,13 @@ class Task:
 
     Parameters
     ----------
-    trait : Trait
-    estimate : float
+    trait, estimate
     standard_error : float
-        Standard error of the estimate, blurring included where the method blurs.
+        With the blurring, where the method blurs.
     rarer_class : float
         Effective number of rows in the rarer class of an area under a curve.
-    functional : Functional, optional
+    functional, counts : Functional and array of shape (m,), optional
         For methods that need a table.
-    counts : array of shape (m,), optional
-        Counts of the cells of the table.
     design_effect : float, default=1
         Variance over that of a simple random sample of the same size.
     """
@@ -72,9 +69,8 @@ class IntervalMethod:
     need : str
         What it needs, for the message when it cannot.
     variance : {"observed", "blurred", "smoothed"}
-        Variance it needs: that of the influence values at the observed table, with the
-        blurring added, or that of the influence values at the table with pseudo-counts,
-        which is never zero and never undefined.
+        Variance of the influence values at the observed table, the same with the
+        blurring added, or that at the table with pseudo-counts, which is never zero.
     needs_table : bool
         Whether it needs the table of counts, and not only estimate and standard error.
     needs_simple_sample : bool
@@ -135,11 +131,6 @@ def _clip(task: Task, low: float, high: float) -> Limits:
     if task.estimate >= highest - EDGE:
         high = highest
     return float(low), float(high)
-
-
-# --------------------------------------------------------------------------------------
-# Centre plus and minus crit standard errors
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -222,11 +213,6 @@ class Logit(Wald):
         reach = abs(task.estimate - null)
         odds = reach / (1 - reach) if reach < 1 else np.inf
         return float(np.sqrt(task.rarer_class * odds))
-
-
-# --------------------------------------------------------------------------------------
-# Inverted tests
-# --------------------------------------------------------------------------------------
 
 
 class Wilson(IntervalMethod):
@@ -326,10 +312,6 @@ def _by_cells(
         yield rows, [task.functional for task in batch], counts, bounds
 
 
-# --------------------------------------------------------------------------------------
-# The registry
-# --------------------------------------------------------------------------------------
-
 _PROPORTION: dict[str, Any] = {
     "applies": lambda trait: trait.proportion is not None,
     "need": "a proportion",
@@ -380,14 +362,7 @@ def refusal(
 ) -> str | None:
     """Say why a method cannot serve a measure, and which can; None if it can.
 
-    Parameters
-    ----------
-    method : str
-    trait : Trait
-    where : str
-        What to add to the reason.
-    table : bool
-        Whether there is a table of counts.
+    The reason ends with `where`; `table` is whether there is a table of counts.
     """
 
     def serves(other: IntervalMethod) -> bool:
