@@ -7,21 +7,19 @@ probabilities of the cells of each kind,
 
 Accuracy, precision, recall, F-beta and Jaccard's index are of this form. The constraint
 ``g(p) = M`` is linear in p, so the constrained maximum is ``p = f / w`` with one weight
-w for each kind of cell: 1 for cells outside of the ratio, and for the misses
-
-.. math:: w_Y = 1 - r + r w_X, \qquad r = d / c.
-
-Let T be the observed share of hits and misses, and x and y those of the misses. Then
+w for each kind of cell: 1 outside of the ratio, and for the misses
+``w_Y = 1 - r + r w_X``, where ``r = d / c``. With T the observed share of hits and
+misses, and x and y those of the misses,
 
 .. math:: x / w_X + y / w_Y = Q = T - H
 
 is a quadratic equation for ``w_X`` with one positive root. Each H in (0, T) thus gives
-a point of the profile (M and the statistic S), and a limit is the first crossing of a
-critical value by a function of one variable.
+a point of the profile (M and the statistic S) and a limit is where it first crosses the
+critical value.
 
 References
 ----------
-Tversky, A. (1977). Features of similarity. Psychological Review 84, 327-352.
+Tversky (1977), Psychological Review 84, 327-352.
 """
 
 from __future__ import annotations
@@ -86,13 +84,7 @@ def tversky_limits(
 class _Profile:
     """Ratio and statistic at the constrained maxima, by ``logit(H / T)``.
 
-    Parameters
-    ----------
-    samples : Samples
-    index : array
-        Sample of each profile.
-    coefficients : array of shape (K, 3, m)
-        Of their ratios, see `as_tversky`.
+    Profile k is of sample ``index[k]`` and a ratio with the ``coefficients[k]``.
     """
 
     def __init__(self, samples: Samples, index: Array, coefficients: Array) -> None:

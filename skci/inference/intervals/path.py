@@ -14,10 +14,9 @@ the statistic S, which yields a confidence limit without a search over M.
 
 References
 ----------
-Aitchison, J. and Silvey, S. D. (1958). Maximum-likelihood estimation of parameters
-subject to restraints. Annals of Mathematical Statistics 29, 813-828.
+Aitchison and Silvey (1958), Annals of Mathematical Statistics 29, 813-828.
 
-Owen, A. B. (2001). Empirical Likelihood. Chapman & Hall/CRC.
+Owen (2001), Empirical Likelihood, Chapman & Hall/CRC.
 """
 
 from __future__ import annotations
@@ -54,15 +53,8 @@ class Problem:
     A functional with range (a, inf) is replaced by ``log(g - a)``, for which Newton's
     method converges better; the statistic is invariant.
 
-    Parameters
-    ----------
-    samples : Samples
-    functionals : sequence of callables
-        Each is evaluated for all its samples at once.
-    which : array of shape (J,)
-        Index of the functional of each sample, ascending.
-    bounds : array of shape (J, 2)
-        Range of each functional.
+    Sample j has the functional ``functionals[which[j]]`` with range ``bounds[j]``;
+    `which` ascends, so that a functional is evaluated for all its samples at once.
     """
 
     def __init__(

@@ -1,10 +1,8 @@
 r"""Score intervals of smooth functionals of a multinomial.
 
-Let c be counts of n observations in m cells, ``p_hat = c / n``, g a functional of the
-cell probabilities and L(p) its influence values, so that ``sum p L = 0``. The interval
-inverts the test of ``g(p) = M`` by a statistic S that compares p_hat with the maximum
-likelihood estimate under that constraint: its limits are the first values, outward from
-the estimate, at which ``S = crit**2``.
+The statistic S compares observed proportions p_hat of n observations in m cells with
+their maximum likelihood estimate p subject to ``g(p) = M``. The limits are the first
+values M, outward from the estimate, at which ``S = crit**2``.
 
 The constrained estimates of Tversky's ratios have a closed form (`closed_form`). Those
 of other functionals lie on a path that Newton's method computes (`path`) and that is
@@ -12,12 +10,10 @@ searched for the limits (`path_solver`).
 
 References
 ----------
-Wilson, E. B. (1927). Probable inference, the law of succession, and statistical
-inference. JASA 22, 209-212. The limits of a proportion when S is Pearson's statistic.
+Wilson (1927), JASA 22, 209-212: limits of a proportion with Pearson's statistic.
 
-Tango, T. (1998). Equivalence test and confidence interval for the difference in
-proportions for the paired-sample design. Statistics in Medicine 17, 891-908. The
-limits of a difference of paired proportions when S is Pearson's statistic.
+Tango (1998), Statistics in Medicine 17, 891-908: those of a difference of paired
+proportions.
 """
 
 from __future__ import annotations
@@ -51,10 +47,8 @@ def score_limits(
 
     Parameters
     ----------
-    functionals : sequence of J callables
-        Each gives value and influence values at positive weights p of shape (..., m).
-        Equal ones are evaluated together if they are hashable. The attribute
-        ``linear_fractional`` makes the closed form available.
+    functionals : sequence of J Functional
+        Equal ones are evaluated together if they are hashable.
     counts : array of shape (J, m)
         Counts of all possible cells, empty ones included.
     crit : array of shape (J,)
@@ -71,8 +65,7 @@ def score_limits(
         the statistic does not reach ``crit**2``. A functional that is undefined at the
         counts has its whole range.
     """
-    counts, crit = np.asarray(counts, dtype=float), np.asarray(crit, dtype=float)
-    bounds = np.array(bounds, dtype=float)
+    counts, crit, bounds = (np.asarray(a, dtype=float) for a in (counts, crit, bounds))
     limits = bounds.copy()
     distinct, which = _distinct(functionals)
     ratios: Any = [as_tversky(functional) for functional in distinct]
@@ -101,21 +94,13 @@ def score_roots(
 ) -> Array:
     """Signed roots of the score statistics of J functionals at null values.
 
-    Parameters
-    ----------
-    functionals, counts, bounds, statistic
-        See `score_limits`.
-    nulls : array of shape (J,)
-        Null values in the interior of the ranges.
-
-    Returns
-    -------
-    array of shape (J,)
-        Positive where the estimate exceeds the null; NaN where no maximum of the
-        likelihood under the null was found.
+    Nulls lie in the interior of the ranges; other parameters are those of
+    `score_limits`. A root is positive where the estimate exceeds the null, and NaN
+    where no maximum of the likelihood under the null was found.
     """
-    counts, nulls = np.asarray(counts, dtype=float), np.asarray(nulls, dtype=float)
-    bounds = np.array(bounds, dtype=float)
+    counts, nulls, bounds = (
+        np.asarray(a, dtype=float) for a in (counts, nulls, bounds)
+    )
     roots = np.empty(len(nulls))
     distinct, which = _distinct(functionals)
     with np.errstate(all="ignore"):

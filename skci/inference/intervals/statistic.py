@@ -12,7 +12,11 @@ from skci._arrays import Array
 __all__ = ["Samples", "Statistic", "improved", "normalise", "pearson", "smooth"]
 
 Statistic = Callable[[Array, Array, Array, Array], Array]
-"""``statistic(p_hat, p, influence, n)``: discrepancy of p_hat from the null p."""
+"""``statistic(p_hat, p, influence, n)`` of observed proportions and null probabilities.
+
+The influence values are those of the functional at the null; all three have shape
+(..., m). The sample size n and the result have shape (...).
+"""
 
 _PSEUDO_COUNT = 1e-7  # in each cell, so that fitted probabilities are positive
 
@@ -21,19 +25,6 @@ def pearson(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
     """Pearson's statistic, ``X2 = n sum (p_hat - p)^2 / p``.
 
     Its limits are Wilson's for a proportion and Tango's for a paired difference.
-
-    Parameters
-    ----------
-    p_hat, p : arrays of shape (..., m)
-        Observed proportions and null probabilities.
-    influence : array of shape (..., m)
-        Influence values of the functional at the null.
-    n : array of shape (...)
-        Sample size.
-
-    Returns
-    -------
-    array of shape (...)
     """
     x2: Array = n * ((p_hat - p) ** 2 / p).sum(-1)
     return x2
@@ -46,7 +37,7 @@ def improved(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
     ``rho = sum p_hat L^2 / sum p L^2``, where ``rho - 1`` is the skewness of the score
     times its signed root. S equals X2 where the variance is smaller under p_hat than
     under the null, and approaches G2 where it is much larger: there X2 rejects too
-    often. Parameters and result are those of `pearson`.
+    often.
     """
     x2 = pearson(p_hat, p, influence, n)
     g2 = 2 * n * rel_entr(p_hat, p).sum(-1)
@@ -58,14 +49,7 @@ def improved(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
 
 
 class Samples:
-    """J multinomial samples in m cells, and the statistic that tests them.
-
-    Parameters
-    ----------
-    counts : array of shape (J, m)
-    statistic : callable
-        See `Statistic`.
-    """
+    """J multinomial samples, by counts of shape (J, m), and their test statistic."""
 
     def __init__(self, counts: Array, statistic: Statistic) -> None:
         self.counts = counts
