@@ -222,7 +222,7 @@ class RowSampling(Sampling):
 
     @cached_property
     def is_estimable(self) -> Array:
-        estimable = np.array([self._is_estimable(p) for p in self.parameters])
+        estimable = np.array([self._is_estimable(p) for p in self.parameters], bool)
         if self.design.clusters is None:
             return estimable
         several: Array = estimable & (self.effective_n_clusters.round() > 1)

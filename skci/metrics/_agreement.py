@@ -44,6 +44,8 @@ class AccuracyCI(_AgreementCI, measure="accuracy"):
     equals :func:`sklearn.metrics.accuracy_score`. See :class:`MetricCI` for the
     options.
 
+    Examples
+    --------
     >>> AccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     accuracy = 0.750 [0.657, 0.825], 95% interval (score, n = 100)
     """
@@ -55,6 +57,8 @@ class ErrorRateCI(_AgreementCI, measure="error_rate"):
     Of several targets it is the share of rows with any target wrong. The estimate
     equals :func:`sklearn.metrics.zero_one_loss`. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> ErrorRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     error_rate = 0.250 [0.175, 0.343], 95% interval (score, n = 100)
     """
@@ -66,6 +70,8 @@ class HammingLossCI(_AgreementCI, measure="hamming_loss"):
     Of one target it is the error rate. The estimate equals
     :func:`sklearn.metrics.hamming_loss`. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> y_true = [[0, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]] * 10
     >>> y_pred = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 0, 1]] * 10
     >>> HammingLossCI()(y_true, y_pred)
@@ -84,6 +90,8 @@ class BalancedAccuracyCI(_AgreementCI, measure="balanced_accuracy"):
     The estimate equals :func:`sklearn.metrics.balanced_accuracy_score`. See
     :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> BalancedAccuracyCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     balanced_accuracy = 0.729 [0.635, 0.809], 95% interval (score, n = 100)
     """
@@ -101,6 +109,8 @@ class MatthewsCorrCoefCI(_AgreementCI, measure="matthews_corrcoef"):
     The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but is NaN, not 0,
     where that is 0/0. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> MatthewsCorrCoefCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     matthews_corrcoef = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     """

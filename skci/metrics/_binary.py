@@ -62,6 +62,8 @@ class PrecisionCI(_ZeroDivisionCI, measure="precision"):
     The share of positives among the rows predicted positive; the estimate equals
     :func:`sklearn.metrics.precision_score`. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> PrecisionCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     precision = 0.71 [0.55, 0.84], 95% interval (score, n = 100)
     """
@@ -73,6 +75,8 @@ class RecallCI(_ZeroDivisionCI, measure="recall"):
     The share of positives that are predicted positive; the estimate equals
     :func:`sklearn.metrics.recall_score`. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> RecallCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     recall = 0.62 [0.47, 0.76], 95% interval (score, n = 100)
     """
@@ -83,6 +87,8 @@ class SpecificityCI(_AveragedCI, measure="specificity"):
 
     See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> SpecificityCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     specificity = 0.833 [0.720, 0.907], 95% interval (score, n = 100)
     """
@@ -93,6 +99,8 @@ class NegativePredictiveValueCI(_AveragedCI, measure="negative_predictive_value"
 
     See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> NegativePredictiveValueCI().from_confusion_matrix([[50, 10], [15, 25]])
     negative_predictive_value = 0.77 [0.65, 0.89], 95% interval (blurred, n = 100)
     """
@@ -103,6 +111,8 @@ class FalsePositiveRateCI(_AveragedCI, measure="false_positive_rate"):
 
     See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> FalsePositiveRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     false_positive_rate = 0.167 [0.093, 0.280], 95% interval (score, n = 100)
     """
@@ -113,6 +123,8 @@ class FalseNegativeRateCI(_AveragedCI, measure="false_negative_rate"):
 
     See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> FalseNegativeRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     false_negative_rate = 0.38 [0.24, 0.53], 95% interval (score, n = 100)
     """
@@ -152,6 +164,8 @@ class F1CI(_ZeroDivisionCI, measure="f1"):
     The harmonic mean of precision and recall; the estimate equals
     :func:`sklearn.metrics.f1_score`. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> F1CI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     f1 = 0.67 [0.54, 0.78], 95% interval (score, n = 100)
     >>> metric = F1CI(average="macro", method="score")
@@ -190,6 +204,8 @@ class JaccardCI(_ZeroDivisionCI, measure="jaccard"):
     The estimate equals :func:`sklearn.metrics.jaccard_score`. See :class:`MetricCI` for
     the options.
 
+    Examples
+    --------
     >>> JaccardCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     jaccard = 0.50 [0.37, 0.63], 95% interval (score, n = 100)
     """
@@ -233,6 +249,8 @@ class CosineCI(_AveragedCI, measure="cosine"):
     The geometric mean of precision and recall, also known as the Fowlkes-Mallows index
     of the two sets of positives. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> CosineCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     cosine = 0.67 [0.54, 0.78], 95% interval (score, n = 100)
     """
@@ -243,6 +261,8 @@ class LiftCI(_AveragedCI, measure="lift"):
 
     See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> LiftCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     lift = 1.79 [1.44, 2.24], 95% interval (score, n = 100)
     """
@@ -254,6 +274,8 @@ class OverlapCI(_AveragedCI, measure="overlap"):
     Its derivative has a jump at :math:`FP = FN`, so that ``method="score"`` does not
     serve it. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> OverlapCI(method="plus-four").from_confusion_matrix([[50, 10], [15, 25]])
     overlap = 0.71 [0.56, 0.85], 95% interval (plus-four, n = 100)
     """
@@ -266,6 +288,8 @@ class GMeanCI(LabelMetricCI, measure="g_mean"):
 
     See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> GMeanCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     g_mean = 0.722 [0.619, 0.806], 95% interval (score, n = 100)
     """
@@ -277,6 +301,8 @@ class InformednessCI(LabelMetricCI, measure="informedness"):
     The estimate equals :func:`sklearn.metrics.balanced_accuracy_score` with
     ``adjusted=True``. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> InformednessCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     informedness = 0.46 [0.27, 0.62], 95% interval (score, n = 100)
     """
@@ -287,6 +313,8 @@ class MarkednessCI(LabelMetricCI, measure="markedness"):
 
     See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> MarkednessCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
     markedness = 0.48 [0.29, 0.64], 95% interval (score, n = 100)
     """
@@ -299,6 +327,8 @@ class PositiveLikelihoodRatioCI(_AveragedCI, measure="positive_likelihood_ratio"
     is infinite without false positives. Intervals are formed on the log scale. See
     :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> PositiveLikelihoodRatioCI().from_confusion_matrix([[50, 10], [15, 25]])
     positive_likelihood_ratio = 3.75 [1.71, 8.20], 95% interval (blurred, n = 100)
     """
@@ -310,6 +340,8 @@ class NegativeLikelihoodRatioCI(_AveragedCI, measure="negative_likelihood_ratio"
     The estimate equals the second of :func:`sklearn.metrics.class_likelihood_ratios`.
     Intervals are formed on the log scale. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> NegativeLikelihoodRatioCI().from_confusion_matrix([[50, 10], [15, 25]])
     negative_likelihood_ratio = 0.45 [0.27, 0.74], 95% interval (blurred, n = 100)
     """
@@ -321,6 +353,8 @@ class DiagnosticOddsRatioCI(LabelMetricCI, measure="diagnostic_odds_ratio"):
     It is infinite without errors of one kind. Intervals are formed on the log scale.
     See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> DiagnosticOddsRatioCI().from_confusion_matrix([[50, 10], [15, 25]])
     diagnostic_odds_ratio = 8.33 [2.53, 27.44], 95% interval (blurred, n = 100)
     """

@@ -61,6 +61,8 @@ class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
     The estimate equals :func:`sklearn.metrics.mean_squared_error`. See
     :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> MeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_squared_error = 1.25 [0.74, 1.76], 95% interval (delta, n = 40)
     """
@@ -75,6 +77,8 @@ class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_erro
     The estimate equals :func:`sklearn.metrics.root_mean_squared_error`. See
     :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> RootMeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     root_mean_squared_error = 1.12 [0.89, 1.35], 95% interval (delta, n = 40)
     """
@@ -90,6 +94,8 @@ class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
     The estimate equals :func:`sklearn.metrics.mean_absolute_error`. See
     :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> MeanAbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_absolute_error = 0.75 [0.49, 1.01], 95% interval (delta, n = 40)
     """
@@ -107,6 +113,8 @@ class MeanAbsolutePercentageErrorCI(
     :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent. See
     :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> MeanAbsolutePercentageErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_absolute_percentage_error = 0.208 [0.140, 0.276], 95% interval (delta, n = 40)
     """
@@ -160,6 +168,8 @@ class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
     The estimate equals :func:`sklearn.metrics.explained_variance_score`, but is
     undefined where all truths are equal. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> ExplainedVarianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     explained_variance = 0.850 [0.805, 0.895], 95% interval (delta, n = 40)
     """
@@ -180,6 +190,8 @@ class R2CI(RegressionMetricCI, measure="r2"):
     The estimate equals :func:`sklearn.metrics.r2_score`, but is undefined where all
     truths are equal. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> R2CI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     r2 = 0.800 [0.710, 0.890], 95% interval (delta, n = 40)
     """
@@ -221,6 +233,8 @@ class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
     of the median, at which the error is least, does not matter to first order.
     See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> D2AbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     d2_absolute_error = 0.75 [0.63, 0.87], 95% interval (delta, n = 40)
     """
@@ -329,6 +343,8 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
     The estimate equals :func:`scipy.stats.pearsonr`. See :class:`MetricCI` for the
     options.
 
+    Examples
+    --------
     >>> PearsonCorrelationCI()([1, 2, 3, 4] * 10, [1, 3, 2, 4] * 10)
     pearson_correlation = 0.80 [0.69, 0.91], 95% interval (delta, n = 40)
     """

@@ -211,6 +211,8 @@ class RocAucCI(_AreaCI, measure="roc_auc"):
     :math:`[k / (k + z^2), 1]`, k the number of rows of the rarer label. See
     :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> RocAucCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
     roc_auc = 0.875 [0.815, 0.917], 95% interval (logit, n = 160)
     """
@@ -225,6 +227,8 @@ class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     equals :func:`sklearn.metrics.average_precision_score`. Intervals are formed on the
     logit scale, or by "delta" if asked for. See :class:`MetricCI` for the options.
 
+    Examples
+    --------
     >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
     average_precision = 0.885 [0.823, 0.928], 95% interval (logit, n = 160)
     """
@@ -239,6 +243,8 @@ class BrierScoreCI(_LossCI, measure="brier_score"):
     equals :func:`sklearn.metrics.brier_score_loss`. See :class:`MetricCI` for the
     options.
 
+    Examples
+    --------
     >>> BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
     brier_score = 0.084 [0.059, 0.109], 95% interval (delta, n = 80)
     """
@@ -261,6 +267,8 @@ class LogLossCI(_LossCI, measure="log_loss"):
     clipped to the rounding error of their type away from 0 and 1. See :class:`MetricCI`
     for the options.
 
+    Examples
+    --------
     >>> LogLossCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
     log_loss = 0.302 [0.243, 0.360], 95% interval (delta, n = 80)
     """
