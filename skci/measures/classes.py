@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +63,8 @@ class Bits:
     fn: Any
 
     @classmethod
-    def of_pairs(cls, labels: int, chosen: Sequence[int]) -> Bits:
+    @lru_cache(maxsize=4)
+    def of_pairs(cls, labels: int, chosen: tuple[int, ...]) -> Bits:
         """Bits of all pairs of a true and a predicted label, of some of the labels."""
         truth, answer = np.indices((labels, labels)).reshape(2, -1)
         right = truth == answer

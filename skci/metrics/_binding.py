@@ -104,7 +104,7 @@ class Binding:
             truth, answer = self._indicators
             bits = Bits.of_targets(truth[:, chosen], answer[:, chosen])
         else:
-            bits = Bits.of_pairs(len(self.sample.vocabulary.labels), chosen)
+            bits = Bits.of_pairs(len(self.sample.vocabulary.labels), tuple(chosen))
         functional = Averaged(measure, average, bits, self.undefined_as)
         bind = self.of_units if multilabel else self.of_pairs
         parameter = bind(trait, functional)
@@ -247,6 +247,6 @@ class Binding:
             method=self.method,
             counts=counts,
             index=index,
-            smoothing=np.full(size, 2 / size if smooth else 0.0),
-            cell_map=cell_map,
+            smoothing=np.broadcast_to(2 / size if smooth else 0.0, size),
+            cell_map=None if too_many else cell_map,
         )

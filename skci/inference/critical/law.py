@@ -1,7 +1,7 @@
-"""The law of the maximum of correlated normal or t variables: quantile and tail.
+"""Distribution of the maximum of correlated normal or t variables: quantile and tail.
 
-The steps are: validate, merge equal coordinates, answer exactly where that is possible,
-and otherwise factor the correlation and sample exceedances.
+Equal coordinates are merged. The law of one or two coordinates, or of uncorrelated
+ones, is exact; otherwise the correlation is factored and exceedances are sampled.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,25 +18,21 @@ from scipy import optimize, special
 
 from skci._arrays import Array
 from skci.exceptions import CriticalValueWarning
-from skci.inference.critical.checks import (
-    ROUNDING,
-    RandomState,
-    check_correlation,
-    check_number,
-    draw_seeds,
-    fixed_seed,
-)
+from skci.inference.critical.correlation import ROUNDING, check_correlation, factor
 from skci.inference.critical.exceedances import (
-    Correlations,
+    Diagonal,
     Model,
     Radial,
-    both_exceed,
-    factor,
+    RandomState,
+    draw_seeds,
+    fixed_seed,
 )
 from skci.inference.critical.quantile import (
     CriticalValue,
     Marginal,
     QuantileSearch,
+    both_exceed,
+    sidak,
 )
 from skci.inference.critical.tail import LEVELS, SampledTail, nested_tail
 
@@ -44,9 +41,7 @@ __all__ = ["CriticalValue", "MaximumLaw", "critical_value", "fixed_seed"]
 Alternative = Literal["two-sided", "less", "greater"]
 
 _SAME = 1e-12
-"""Coordinates are equal when their correlation is this near to one."""
-
-
+"""Coordinates are equal if their correlation is this near to one."""
 _REACH = 0.5
 """Distance from a quantile over which the tail is adjusted to agree with it."""
 _FAR = LEVELS[-1] + 0.5
@@ -70,27 +65,25 @@ class MaximumLaw:
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
         "less" and "greater" both stand for :math:`\max_j z_j`.
     random_state : int, Generator, RandomState or None, default=None
-        Where the scrambles of the quasi-random points come from.
+        Seed of the scrambled quasi-random points.
+
+    See Also
+    --------
+    critical_value : Its quantile, with references.
 
     Notes
     -----
-    For the tail, directions are drawn from a mixture in which some coordinate exceeds
-    one of several levels [1]_, and one component without a condition. With
-    :math:`\rho` the length of z, a chi variable or the root of r times an F variable,
-    :math:`s_j` the projection of a unit vector u on coordinate j, and g the density of
-    the mixture relative to the uniform one,
+    For the tail, directions u are drawn from a mixture in which some coordinate exceeds
+    one of several levels, and one component without a condition. With :math:`\rho` the
+    length of z, a chi variable or the root of r times an F variable, :math:`s_j` the
+    projection of u on coordinate j, and g the density of the mixture relative to the
+    uniform one,
 
     .. math:: P(\max_j |z_j| > x) = \mathbb{E}_g \left[
         \frac{P(\rho > x / \max_j s_j)}{g(u)} \right].
 
     The same directions serve all x, and through running maxima all nested subsets of
     the coordinates. As :math:`\mathbb{E}_g[1 / g] = 1`, 1/g is a control variate.
-
-    References
-    ----------
-    .. [1] Owen, A. B., Maximov, Y. and Chertkov, M. (2019). Importance sampling the
-       union of rare events with an application to power systems analysis. Electronic
-       Journal of Statistics 13, 231-254.
 
     Examples
     --------
@@ -113,60 +106,60 @@ class MaximumLaw:
         alternative: Alternative = "two-sided",
         random_state: RandomState = None,
     ) -> None:
-        matrix, self._cholesky = check_correlation(correlation)
-        self.df = np.inf
+        matrix, cholesky = check_correlation(correlation)
         if df is not None and df != np.inf:
-            given = check_number("df", df, np.inf)
-            self.df = given if given < _NORMAL else np.inf
+            df = _check_number("df", df, np.inf)
         if alternative not in ("two-sided", "less", "greater"):
             raise ValueError(
                 "alternative must be 'two-sided', 'less' or 'greater', got "
                 f"{alternative!r}"
             )
         self.seeds = draw_seeds(random_state)
+        self.df = np.inf if df is None or df >= _NORMAL else df
         self.sides = 2 if alternative == "two-sided" else 1
         self.marginal = Marginal(self.sides, self.df)
-        self._representative = _representatives(matrix, self.sides)
-        kept = np.unique(self._representative)
-        self._position = np.searchsorted(kept, self._representative)
-        self._correlation = matrix
+        # Each coordinate is represented by the first that equals it, up to its sign if
+        # two-sided.
+        similarity = np.abs(matrix) if self.sides == 2 else matrix
+        first = (similarity > 1 - _SAME).argmax(axis=1)
+        kept, self._position = np.unique(first, return_inverse=True)
         if len(kept) < len(matrix):
-            self._correlation = matrix[np.ix_(kept, kept)]
-            if self._cholesky is not None:
-                self._cholesky = self._cholesky[kept]
+            matrix = matrix[np.ix_(kept, kept)]
+            cholesky = None if cholesky is None else cholesky[kept]
+        self._correlation, self._cholesky = matrix, cholesky
+        self.size = len(kept)
+        self.is_uncorrelated = bool(np.abs(np.triu(matrix, 1)).max() < ROUNDING)
+        self._is_exact = self.size <= 2 or self.is_uncorrelated
         self._quantiles: dict[tuple[float, float], CriticalValue] = {}
-
-    @property
-    def size(self) -> int:
-        """Number K of distinct coordinates."""
-        return len(self._correlation)
 
     def quantile(self, level: float = 0.95, tol: float = 1e-3) -> CriticalValue:
         """Value that the maximum exceeds with probability 1 - level.
+
+        Warns with a `CriticalValueWarning` if the error could not be brought below
+        `tol`.
 
         Parameters
         ----------
         level : float in (0, 1), default=0.95
         tol : float > 0, default=1e-3
-            Numerical error to stay below; at least 1e-5 remains. For t it is that of
-            the normal quantile with the same tail, in proportion.
+            Largest numerical error, at least 1e-5; see `critical_value`.
 
         Returns
         -------
         CriticalValue
-
-        Warns
-        -----
-        CriticalValueWarning
-            If the error could not be brought below `tol`.
         """
         return self._quantile(level, tol, stacklevel=3)
 
     def _quantile(self, level: float, tol: float, stacklevel: int) -> CriticalValue:
-        alpha = 1 - check_number("confidence_level", level, 1)
-        tol = check_number("tol", tol, np.inf)
+        alpha = 1 - _check_number("confidence_level", level, 1)
+        tol = _check_number("tol", tol, np.inf)
         if (alpha, tol) not in self._quantiles:
-            value = self._solve(alpha, tol)
+            if self._is_exact:
+                value = CriticalValue(self._exact_quantile(alpha))
+            else:
+                value = QuantileSearch(
+                    self._model, self.marginal, self._correlation, self.seeds, alpha
+                ).solve(tol)
             self._quantiles[alpha, tol] = value
             if value.error > tol * self.marginal.stretch(value):
                 warnings.warn(
@@ -184,7 +177,7 @@ class MaximumLaw:
         ----------
         x : array-like of float
         level : float in (0, 1), optional
-            Level whose quantile the probabilities shall agree with: they are below
+            Level whose quantile the probabilities agree with: they are below
             ``1 - level`` exactly where x exceeds ``quantile(level)``.
 
         Returns
@@ -200,7 +193,7 @@ class MaximumLaw:
         return probability.reshape(x.shape)
 
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Adjust the tail probabilities of K statistics by free step-down.
+        """Adjust the two-sided p-values of K statistics by free step-down.
 
         The largest statistic is compared with the maximum of all coordinates, the next
         one with that of all others, and so on; no probability is less than one before
@@ -226,31 +219,64 @@ class MaximumLaw:
         remaining = np.arange(1, len(x) + 1)
         nested = np.minimum(alone[order] * remaining, single[order])
         if self.size > 1:
-            loadings = self._directional.loadings[self._position[order]]
-            model = replace(self._directional, loadings=loadings)
+            loadings = self._radial.loadings[self._position[order]]
+            model = replace(self._radial, loadings=loadings)
             tail = nested_tail(model, np.maximum(x[order], 0.0), self.seeds)
             nested = np.clip(tail, alone[order], nested)
         adjusted = np.empty(len(x))
         adjusted[order] = np.maximum.accumulate(nested[::-1])[::-1]
         return np.clip(adjusted, alone, single)
 
-    # The pieces of the distribution
+    @cached_property
+    def _model(self) -> Model:
+        """Factored correlation for the quantile, with the noise apart if normal."""
+        if np.isinf(self.df):
+            loadings, noise = factor(self._correlation, self._cholesky, True)
+            if noise:
+                return Diagonal(loadings, noise, self.sides)
+            return Radial(loadings, 0.0, self.sides)
+        return self._radial
 
     @cached_property
-    def is_uncorrelated(self) -> bool:
-        """Whether all correlations are 0."""
-        return bool(np.abs(np.triu(self._correlation, 1)).max() < ROUNDING)
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the tail is known without sampling."""
-        return self.size <= 2 or self.is_uncorrelated
+    def _radial(self) -> Radial:
+        """Factored correlation for the tail."""
+        loadings, _ = factor(self._correlation, self._cholesky, False)
+        return Radial(loadings, 0.0, self.sides, self.df)
 
     @cached_property
-    def _pairs(self) -> Correlations:
-        return Correlations(self._correlation)
+    def _tail(self) -> SampledTail:
+        return SampledTail(self._radial, self.seeds)
 
-    def exact_sf(self, x: Array) -> Array:
+    def _sf(self, x: Array) -> Array:
+        if self.sides == 2:
+            x = np.maximum(x, 0.0)
+        if self._is_exact:
+            return self._exact_sf(x)
+        least = self.marginal.sf(x)
+        most = np.minimum(self.size * least, 1.0)
+        if self.sides == 2:  # Sidak's inequality, which holds for the t as well
+            with np.errstate(divide="ignore"):
+                most = -np.expm1(self.size * np.log1p(-least))
+        if np.isinf(self.df):
+            tail = self._tail.sf(np.minimum(x, _FAR))
+            tail *= np.where(x > _FAR, least / self.marginal.sf(_FAR), 1.0)
+        else:
+            tail = self._tail.sf(x)
+        return np.clip(tail, least, most)
+
+    def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
+        """Shift the logit near a quantile to agree with it, and settle ties."""
+        q = float(self._quantile(level, 1e-3, stacklevel=4))
+        alpha = 1 - level
+        at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)
+        shift = special.logit(alpha) - special.logit(at)
+        near = np.exp(-(((x - q) / _REACH) ** 2) / 2)
+        shifted = special.expit(special.logit(probability) + shift * near)
+        moved = np.where(near > 1e-9, shifted, probability)
+        below = np.minimum(moved, np.nextafter(alpha, 0))
+        return np.where(x > q, below, np.maximum(moved, alpha))
+
+    def _exact_sf(self, x: Array) -> Array:
         """Tail of one or two coordinates, or of uncorrelated ones."""
         if self.size == 1:
             return self.marginal.sf(x)
@@ -265,78 +291,15 @@ class MaximumLaw:
             some = 2 * each - both_exceed(rho, levels, self.sides)
         return np.clip(some @ weights, self.marginal.sf(x), 1.0)
 
-    def _sf(self, x: Array) -> Array:
-        if self.sides == 2:
-            x = np.maximum(x, 0.0)
-        if self.is_exact:
-            return self.exact_sf(x)
-        least = self.marginal.sf(x)
-        most = np.minimum(self.size * least, 1.0)
-        if self.sides == 2:  # Sidak's inequality, which holds for the t as well
-            with np.errstate(divide="ignore"):
-                most = -np.expm1(self.size * np.log1p(-least))
-        if np.isinf(self.df):
-            tail = self._tail.sf(np.minimum(x, _FAR))
-            tail *= np.where(x > _FAR, least / self.marginal.sf(_FAR), 1.0)
-        else:
-            tail = self._tail.sf(x)
-        return np.clip(tail, least, most)
-
-    def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
-        """Adjust probabilities near a quantile to agree with it, and settle ties."""
-        q = float(self._quantile(level, 1e-3, stacklevel=4))
-        alpha = 1 - level
-        at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)
-        shift = special.logit(alpha) - special.logit(at)
-        near = np.exp(-(((x - q) / _REACH) ** 2) / 2)
-        moved = np.where(
-            near > 1e-9,
-            special.expit(special.logit(probability) + shift * near),
-            probability,
-        )
-        below = np.minimum(moved, np.nextafter(alpha, 0))
-        return np.where(x > q, below, np.maximum(moved, alpha))
-
-    @cached_property
-    def model(self) -> Model:
-        """Factored correlation of the distinct coordinates, for the quantile."""
-        if not np.isinf(self.df):
-            return self._directional
-        return factor(self._correlation, self.sides, self._cholesky)
-
-    @cached_property
-    def _directional(self) -> Radial:
-        """Factored correlation of the distinct coordinates, for the tail."""
-        normal = np.isinf(self.df) and not self.is_uncorrelated
-        if normal and isinstance(self.model, Radial):
-            return self.model
-        model = factor(
-            self._correlation, self.sides, self._cholesky, separate_noise=False
-        )
-        return Radial(model.loadings, 0.0, self.sides, self.df)
-
-    @cached_property
-    def _tail(self) -> SampledTail:
-        return SampledTail(self._directional, self.seeds)
-
-    # The quantile
-
-    def _solve(self, alpha: float, tol: float) -> CriticalValue:
-        if self.is_exact:
-            return CriticalValue(self._exact_quantile(alpha))
-        return QuantileSearch(
-            self.model, self.marginal, self._pairs, self.seeds, alpha
-        ).solve(tol)
-
     def _exact_quantile(self, alpha: float) -> float:
         low, high = self.marginal.bounds(alpha, self.size)
         if self.size == 1:
             return low
         if self.is_uncorrelated and np.isinf(self.df):
-            return self.marginal.isf(-np.expm1(np.log1p(-alpha) / self.size))
+            return self.marginal.isf(sidak(alpha, self.size))
 
         def excess(q: float) -> float:
-            return float(np.log(self.exact_sf(np.array([q]))[0] / alpha))
+            return float(np.log(self._exact_sf(np.array([q]))[0] / alpha))
 
         margin = 1e-6 * max(1.0, abs(high))
         q = optimize.brentq(excess, low - margin, high + margin, xtol=1e-12)
@@ -352,13 +315,13 @@ def critical_value(
     random_state: RandomState = None,
     tol: float = 1e-3,
 ) -> CriticalValue:
-    r"""Find the number of standard errors that makes K intervals hold at once.
+    r"""Number of standard errors at which K intervals cover jointly.
 
-    With :math:`z \sim N(0, R)`, the value q that solves
+    With :math:`z \sim N(0, R)`, the solution q of
 
     .. math:: P(\max_j |z_j| < q) = \text{confidence level}
 
-    or, one-sided, :math:`P(\max_j z_j < q) = \text{confidence level}`.
+    or, one-sided, of :math:`P(\max_j z_j < q) = \text{confidence level}`.
 
     Parameters
     ----------
@@ -366,27 +329,27 @@ def critical_value(
         Correlation matrix R of the estimates, of any rank. Estimates may be equal or
         opposite to each other.
     confidence_level : float in (0, 1), default=0.95
-        Probability with which all intervals are to hold.
+        Joint coverage probability of the intervals.
     df : float > 0, optional
         Common degrees of freedom of the standard errors: z is then multivariate t.
         Normal if not given.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        Whether intervals end on both sides or on one. "less" and "greater" have the
+        Two-sided intervals, or one-sided ones. "less" and "greater" have the
         same critical value.
     random_state : int, Generator, RandomState or None, default=None
-        Where the scrambles of the quasi-random points come from. None is a fixed
-        seed: the same call gives the same value to the last bit. The global random
-        state of numpy is never used.
+        Seed of the scrambled quasi-random points. None is a fixed seed: the same call
+        gives the same value to the last bit. The global random state of numpy is never
+        used.
     tol : float > 0, default=1e-3
-        Numerical error to stay below; at least 1e-5 remains. Points are added until it
-        is reached or until there are :math:`2^{18}` (fewer beyond 500 dimensions). For
-        t it is that of the normal quantile with the same tail, in proportion.
+        Largest numerical error, at least 1e-5; for t, relative to the ratio of the t to
+        the normal quantile with the same tail. Points are added until it is reached, up
+        to :math:`2^{18}` (fewer beyond 500 dimensions).
 
     Returns
     -------
     CriticalValue
         A float whose ``error`` bounds its numerical error in about 99 of 100 cases:
-        3.5 standard errors of the estimate, and 0 where the value is exact.
+        3.5 standard errors of the estimate, or 0 if the value is exact.
 
     Raises
     ------
@@ -465,9 +428,12 @@ def critical_value(
     return law._quantile(confidence_level, tol, stacklevel=3)
 
 
-def _representatives(correlation: Array, sides: int) -> Array:
-    """Find the first coordinate that each one equals, two-sided up to its sign."""
-    first = np.empty(len(correlation), dtype=np.intp)
-    for k, row in enumerate(correlation):
-        first[k] = ((np.abs(row) if sides == 2 else row) > 1 - _SAME).argmax()
-    return first
+def _check_number(name: str, value: Any, below: float) -> float:
+    """Check a number strictly between 0 and an upper limit."""
+    wanted = f"{name} must be a number strictly between 0 and {below}"
+    if not isinstance(value, Real):
+        raise TypeError(f"{wanted}, got {value!r}")
+    number = float(value)
+    if not 0 < number < below:
+        raise ValueError(f"{wanted}, got {value}")
+    return number

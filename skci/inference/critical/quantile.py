@@ -7,49 +7,52 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
+from scipy.spatial import distance
 
 from skci._arrays import Array
-from skci.inference.critical.checks import SCRAMBLES
-from skci.inference.critical.exceedances import (
-    Correlations,
-    Model,
-    Proposal,
-    both_exceed,
-    points,
-)
+from skci.inference.critical.correlation import blocks
+from skci.inference.critical.exceedances import SCRAMBLES, Model, Proposal, points
 
-__all__ = ["CriticalValue", "Marginal", "QuantileSearch"]
+__all__ = ["CriticalValue", "Marginal", "QuantileSearch", "both_exceed", "sidak"]
 
 _PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
-"""Points of a scramble to find a level with, and to rest an answer on."""
-_LARGEST = 1 << 24
-"""Coordinates of a scramble: with many dimensions there are fewer points."""
-_PROJECTIONS, _PRODUCTS = 1 << 26, 1 << 34
-"""The same for projections and the products in them, with many parameters."""
-_BLOCK = 1 << 19
-"""Numbers in a temporary array."""
+"""Points of a scramble that locate the quantile, and least and greatest thereafter."""
+_LARGEST, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 26, 1 << 34
+"""Most coordinates of a scramble, projections, and multiplications for them."""
 _STEP = 0.03
 """Distance in q over which the logit of a probability is taken as a parabola."""
 _STANDARD_ERRORS = 3.5
-"""How many of them make a bound: eight scrambles know theirs roughly."""
+"""Standard errors in an error bound; they are estimated from eight scrambles."""
 _FLOOR = 1e-5
-"""Error that the tables and the parabola leave."""
+"""Error of the tables and of the parabola."""
 _CHI_NODES = 400
-"""Nodes of the exact integral over the chi variable of a multivariate t."""
+"""Nodes of the integral over the chi variable of a multivariate t."""
 _POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)
 """Probabilities of the chi variables at which exceedances of a t are sampled."""
+_ANGLES = 2048
+"""Grid cells for the correlations of many pairs."""
+
+
+def both_exceed(rho: Array, q: Array, sides: int) -> Array:
+    """P(both of two normals exceed q) for each of their correlations."""
+    if sides == 2:
+        return 2 * (both_exceed(rho, q, 1) + both_exceed(-rho, q, 1))
+    with np.errstate(divide="ignore"):
+        ratio = np.sqrt((1 - rho) / (1 + rho))
+    both: Array = special.ndtr(-q) - 2 * special.owens_t(q, ratio)
+    return both
 
 
 class CriticalValue(float):
-    """A critical value: a float that knows its numerical error.
+    """A critical value: a float with a bound on its numerical error.
 
     Parameters
     ----------
     value : float
         The critical value.
     error : float, default=0.0
-        Bound on its numerical error, 0 where it is exact.
+        Bound on its numerical error, 0 if it is exact.
     """
 
     error: float
@@ -63,45 +66,31 @@ class CriticalValue(float):
 
 @dataclass(frozen=True)
 class Marginal:
-    """Distribution of one coordinate, normal or t.
+    """Distribution of a coordinate: t with `df` degrees of freedom, normal if infinite.
 
-    Parameters
-    ----------
-    sides : int
-        2 if it exceeds a value where its absolute value does, else 1.
-    df : float
-        Degrees of freedom, infinite if it is normal.
+    Two-sided, a coordinate exceeds a value if its absolute value does.
     """
 
     sides: int
     df: float
 
     def sf(self, x: ArrayLike) -> Array:
-        """Probability that one given coordinate exceeds each of some values."""
+        """P(a given coordinate exceeds x)."""
         x = np.asarray(x, dtype=float)
-        tail = special.ndtr(-x) if np.isinf(self.df) else stats.t.sf(x, self.df)
+        normal = np.isinf(self.df)
+        tail = special.ndtr(-x) if normal else special.stdtr(self.df, -x)
         return np.minimum(self.sides * tail, 1.0)
 
     def isf(self, p: float) -> float:
         """Solve sf(q) = p."""
         tail = p / self.sides
-        if np.isinf(self.df):
-            return float(-special.ndtri(tail))
-        return float(stats.t.isf(tail, self.df))
+        normal = np.isinf(self.df)
+        return -float(special.ndtri(tail) if normal else special.stdtrit(self.df, tail))
 
     def bounds(self, alpha: float, size: int) -> tuple[float, float]:
-        """Limits of a quantile: of one coordinate, and Sidak's or Bonferroni's."""
-        share = alpha / size
-        if self.sides == 2:
-            share = -np.expm1(np.log1p(-alpha) / size)
+        """Least and greatest quantile: of one coordinate; Sidak's or Bonferroni's."""
+        share = sidak(alpha, size) if self.sides == 2 else alpha / size
         return self.isf(alpha), self.isf(share)
-
-    def mean_pairs(self, q: float, pairs: Correlations) -> float:
-        """Mean number of pairs of coordinates that both exceed a value."""
-        scale, weights = self.chi
-        levels = q * scale[:, np.newaxis]
-        each = both_exceed(pairs.rho, levels, self.sides)
-        return float(weights @ (each @ pairs.weights))
 
     @cached_property
     def chi(self) -> tuple[Array, Array]:
@@ -120,94 +109,66 @@ class Marginal:
         return np.exp(nodes), weights / weights.sum()
 
     def stretch(self, q: float) -> float:
-        """Ratio of a quantile of t to that of the normal with the same tail."""
+        """Ratio of a quantile of t to the normal quantile with the same tail."""
         if np.isinf(self.df):
             return 1.0
         z = float(-special.ndtri(self.sf(q) / self.sides))
         return max(q / z, 1.0) if z > 0 else 1.0
 
 
-@dataclass(frozen=True)
+def sidak(alpha: float, size: int) -> float:
+    """Tail probability of each of K independent variables whose maximum has alpha."""
+    return float(-np.expm1(np.log1p(-alpha) / size))
+
+
 class QuantileSearch:
-    """Solves P(max > q) = alpha for q from samples at levels near the solution.
+    """Solves P(max > q) = alpha for q from samples at levels near the solution."""
 
-    Parameters
-    ----------
-    model : Model
-        Factored correlation of the coordinates.
-    marginal : Marginal
-        Distribution of one coordinate.
-    pairs : Correlations
-        Correlations of all pairs.
-    seeds : list of int
-        Seeds of the scrambles.
-    alpha : float
-        Probability to exceed the quantile.
-    """
-
-    model: Model
-    marginal: Marginal
-    pairs: Correlations
-    seeds: list[int]
-    alpha: float
-
-    @cached_property
-    def bounds(self) -> tuple[float, float]:
-        """Least and greatest quantile that a correlation can have."""
-        return self.marginal.bounds(self.alpha, self.size)
-
-    @cached_property
-    def stretch(self) -> float:
-        """Scale of errors and steps."""
-        return self.marginal.stretch(self.bounds[1])
-
-    @property
-    def step(self) -> float:
-        """Distance of the levels at which probabilities are estimated."""
-        return _STEP * self.stretch
-
-    @property
-    def size(self) -> int:
-        """Number K of coordinates."""
-        return len(self.model.loadings)
+    def __init__(
+        self,
+        model: Model,
+        marginal: Marginal,
+        correlation: Array,
+        seeds: list[int],
+        alpha: float,
+    ) -> None:
+        self.model, self.marginal, self.seeds = model, marginal, seeds
+        self.alpha, self.size = alpha, len(correlation)
+        self.pairs = _pairs(correlation)
+        self.bounds = marginal.bounds(alpha, self.size)
+        self.stretch = marginal.stretch(self.bounds[1])
+        self.step = _STEP * self.stretch
 
     def solve(self, tol: float) -> CriticalValue:
         """Add points until the error is below the tolerance, or the most there are."""
-        model, size = self.model, self.size
-        affordable = _PRODUCTS // (size * model.rank)
+        dimension = self.model.rank + 2
+        affordable = _PRODUCTS // (self.size * self.model.rank)
         pilot = 1 << int(np.log2(np.clip(affordable // 16, _PILOT // 4, _PILOT)))
-        q = self.marginal.isf(-np.expm1(np.log1p(-self.alpha) / size))  # Sidak's
+        most = max(affordable, 2 * _PILOT)
+        most = min(_LARGEST // dimension, _PROJECTIONS // self.size, most)
+        most = min(_MOST, 1 << int(np.log2(most)))
+        q = self.marginal.isf(sidak(self.alpha, self.size))
         for _ in range(6):
             q, error = self.invert(q, self.sample(q, 0, pilot))
             if error < self.step:
                 break
-        dimension = model.rank + 2
-        most = min(
-            _LARGEST // dimension,
-            _PROJECTIONS // size,
-            max(affordable, 2 * _PILOT),
-        )
-        most = min(_MOST, 1 << int(np.log2(most)))
-        level, number, terms = q, pilot, None
+        n_terms = 4 if np.isinf(self.marginal.df) else 5
+        level, number, terms = q, pilot, np.empty((n_terms, SCRAMBLES, 0))
         while True:
             # The error falls about as number to the power of -2/3.
-            doublings = np.clip(
-                np.ceil(1.5 * np.log2(error / (tol * self.stretch))), 1, 4
-            )
+            ratio = error / (tol * self.stretch)
+            doublings = np.clip(np.ceil(1.5 * np.log2(ratio)), 1, 4)
             number = int(np.clip(number * 2**doublings, min(_FEWEST, most), most))
             if abs(q - level) > self.step:
-                level, terms = q, None
-            if terms is None:
-                terms = self.sample(level, 0, number)
-            else:
-                more = self.sample(level, terms.shape[2], number)
-                terms = np.concatenate([terms, more], axis=2)
+                level, terms = q, terms[:, :, :0]
+            more = self.sample(level, terms.shape[2], number)
+            terms = np.concatenate([terms, more], axis=2)
             q, error = self.invert(level, terms)
             if error <= tol * self.marginal.stretch(q) or number == most:
                 return CriticalValue(q, error)
 
     def levels(self, q: float) -> tuple[float, float, float]:
-        """Probabilities are estimated at q and on both sides of it."""
+        """Levels at which probabilities are estimated: q and one on either side."""
         step = min(self.step, q / 4) if self.marginal.sides == 2 else self.step
         return q - step, q, q + step
 
@@ -215,7 +176,7 @@ class QuantileSearch:
         r"""Propose exceedances of q, for t where its chi variable makes them likely.
 
         Given a t variable of size q, :math:`\chi^2_{\nu + 1} / (\nu + q^2)` is the
-        square of what it was divided by.
+        square of its divisor.
         """
         levels: tuple[float, ...] = (q,)
         sides, df = self.marginal.sides, self.marginal.df
@@ -227,55 +188,69 @@ class QuantileSearch:
         return Proposal(levels, sides, self.size)
 
     def sample(self, q: float, start: int, stop: int) -> Array:
-        """Sample exceedances of q with some points of each scramble.
+        """Terms of exceedances of q, of shape (4 or 5, scrambles, points).
 
-        Returns
-        -------
-        array of shape (4 or 5, scrambles, points)
-            Terms whose means are P(some exceed) a step below q, at q and a step above
-            it, the mean number of pairs that exceed q, and for t 1.
+        Their means are P(max > a step below q), P(max > q), P(max > a step above q),
+        the mean number of pairs that exceed q, and for t 1.
         """
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
-        rows = max(1, _BLOCK // self.size)
         terms = []
         for seed in self.seeds:
             u = points(model.rank + 2, start, stop, seed)
-            for row in range(0, len(u), rows):
-                block = u[row : row + rows]
-                terms.append(np.stack(model.exceedances(block, proposal, tables)))
+            for rows in blocks(stop - start, self.size):
+                terms.append(np.stack(model.exceedances(u[rows], proposal, tables)))
         sampled = np.concatenate(terms, axis=1)
         return sampled.reshape(len(sampled), SCRAMBLES, stop - start)
 
     def invert(self, q: float, terms: Array) -> tuple[float, float]:
-        """Solve for q, given a sample at a level near it; also bound the error."""
-        some, controls = terms[:3], terms[3:]
-        known = np.array([self.marginal.mean_pairs(q, self.pairs), 1.0])[
-            : len(controls), np.newaxis
-        ]
-        deviations = controls - controls.mean(axis=(1, 2), keepdims=True)
-        products = np.einsum("aij,bij->ab", deviations, deviations)
-        slopes = np.linalg.pinv(products, hermitian=True) @ np.einsum(
-            "aij,ij->a", deviations, some[1]
-        )
-        means = some.mean(axis=2) - slopes @ (controls.mean(axis=2) - known)
-
+        """Solution near q and its error bound from the terms of a sample at q."""
+        means = self.controlled(q, terms)
         levels = self.levels(q)
-        # Whatever the noise, some exceed with no less than the probability of one.
+        # P(max > x) is at least that of one coordinate, whatever the noise.
         least = self.marginal.sf(np.array(levels))
         p = np.clip(means.mean(axis=1), least, 1 - 1e-12)
         below, at, above = special.logit(p) - special.logit(self.alpha)
         step = q - levels[0]
-        # It is never flatter than this.
+        # The logit of the tail is nowhere flatter than this.
         slope = min((above - below) / (2 * step), -0.1 / self.stretch)
         curvature = (above - 2 * at + below) / step**2
         move = -at / slope
         move /= np.clip(1 + curvature * move / (2 * slope), 0.5, 2)
-        # Rounded: the threads of the linear algebra may change its last bits.
+        # The number of threads of the linear algebra may change the last bits.
         solution = float(np.clip(np.round(q + move, 10), *self.bounds))
-
         standard_error = means[1].std(ddof=1) / np.sqrt(len(means[1]))
         error = _STANDARD_ERRORS * standard_error / -(slope * p[1] * (1 - p[1]))
         error += _FLOOR
         moved = abs(solution - q)
         return solution, float(error if moved <= self.step else max(error, moved))
+
+    def controlled(self, q: float, terms: Array) -> Array:
+        """Means over each scramble, adjusted by regression on terms of known mean."""
+        probabilities, controls = terms[:3], terms[3:]
+        rho, counts = self.pairs
+        scale, weights = self.marginal.chi
+        both = both_exceed(rho, q * scale[:, np.newaxis], self.marginal.sides)
+        known = np.array([weights @ (both @ counts), 1.0])[: len(controls), np.newaxis]
+        deviations = controls - controls.mean(axis=(1, 2), keepdims=True)
+        products = np.einsum("aij,bij->ab", deviations, deviations)
+        covariances = np.einsum("aij,ij->a", deviations, probabilities[1])
+        slopes = np.linalg.pinv(products, hermitian=True) @ covariances
+        means: Array = probabilities.mean(axis=2)
+        return means - slopes @ (controls.mean(axis=2) - known)
+
+
+def _pairs(correlation: Array) -> tuple[Array, Array]:
+    """Correlations of all pairs and their weights in sums of functions of them.
+
+    Many pairs are moved to a grid with the weights of linear interpolation in the
+    arcsine, of which P(both exceed q) is a smooth function up to the ends.
+    """
+    rho = distance.squareform(correlation, checks=False)
+    if len(correlation) ** 2 <= 4 * _ANGLES:
+        return rho, np.ones(len(rho))
+    part, cell = np.modf((np.arcsin(rho) / np.pi + 0.5) * _ANGLES)
+    below = cell.astype(np.intp)
+    counts = np.bincount(below, 1 - part, _ANGLES + 1)
+    counts += np.bincount(below + 1, part, _ANGLES + 2)[:-1]
+    return np.sin(np.linspace(-np.pi / 2, np.pi / 2, _ANGLES + 1)), counts

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from skci._arrays import Array
+from skci.inference.critical.correlation import blocks
 from skci.inference.critical.exceedances import (
     Proposal,
     Radial,
@@ -21,13 +22,11 @@ LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
 """Levels at which exceedances are sampled; one more component has no condition."""
 
 _FEWEST, _MOST = 512, 4096
-"""Points of a scramble."""
+"""Least and greatest number of points of a scramble."""
 _PROJECTIONS = 1 << 22
-"""Projections of a scramble that are enough."""
-_BLOCK = 1 << 19
-"""Numbers in a temporary array."""
+"""Number of projections of a scramble between them."""
 _BINS = 1024
-"""Bins of the largest projections, by their logarithm."""
+"""Bins of the logarithms of the largest projections."""
 _CELLS = 1 << 16
 """Cells of the table of the length."""
 
@@ -41,134 +40,97 @@ class SampledTail:
     with :math:`s_i` the largest projection on direction :math:`u_i`, G the tail of the
     length, g the density of the proposal, and :math:`\beta` the regression coefficient
     of the control variate :math:`w_i`, whose mean is 1.
-
-    Parameters
-    ----------
-    model : Radial
-    seeds : list of int
-        Seeds of the scrambles.
     """
 
     def __init__(self, model: Radial, seeds: list[int]) -> None:
         self._rank, self._df = model.rank, model.df
-        blocks = _directions(model, _proposal(model), seeds)
-        largest, weights = map(
-            np.concatenate,
-            zip(*((s.max(axis=1), weight) for s, weight in blocks), strict=True),
-        )
-        self._n = len(weights)
-        self._sum, self._squares = weights.sum(), (weights**2).sum()
-        # Similar projections share the tail of the length.
+        sample = _directions(model, seeds)
+        pairs = [(s.max(axis=1), weights) for s, weights in sample]
+        largest, weights = map(np.concatenate, zip(*pairs, strict=True))
+        self._moments = weights.sum(), (weights**2).sum(), len(weights)
+        # G is evaluated once for similar projections.
         logarithm = np.log(np.maximum(np.abs(largest), 1e-12))
         low = logarithm.min()
         scale = (_BINS - 1) / max(logarithm.max() - low, 1e-12)
         bins = ((logarithm - low) * scale).astype(np.intp)
         bins[largest < 0] += _BINS
+        _, bins = np.unique(bins, return_inverse=True)
         self._weights = np.bincount(bins, weights)
-        filled = self._weights > 0
-        self._weights = self._weights[filled]
-        self._squared = np.bincount(bins, weights**2)[filled]
-        self._projections = np.bincount(bins, weights * largest)[filled] / self._weights
+        self._squares = np.bincount(bins, weights**2)
+        self._projections = np.bincount(bins, weights * largest) / self._weights
 
     def sf(self, x: Array) -> Array:
         """Estimate P(max > x), shape (M,)."""
-        rows = max(1, _BLOCK // len(self._weights))
-        blocks = [x[row : row + rows] for row in range(0, len(x), rows)]
-        return np.concatenate([self._sf(block) for block in blocks] or [x])
+        rows = blocks(len(x), len(self._weights))
+        return np.concatenate([self._sf(x[row, np.newaxis]) for row in rows] or [x])
 
     def _sf(self, x: Array) -> Array:
-        s, x = self._projections, x[:, np.newaxis]
+        s = self._projections
         with np.errstate(divide="ignore", invalid="ignore"):
             longer = radial_sf(np.abs(x / s), self._rank, self._df)
         positive = np.where(s > 0, longer, 0.0)
         exceed = np.where(x >= 0, positive, np.where(s < 0, 1 - longer, 1.0))
         # Not a matrix product, whose rounding depends on the number of rows.
-        return _controlled(
-            (exceed * self._weights).sum(axis=1),
-            (exceed * self._squared).sum(axis=1),
-            (self._sum, self._squares, self._n),
-        )
+        first = (exceed * self._weights).sum(axis=1)
+        second = (exceed * self._squares).sum(axis=1)
+        return _controlled(first, second, *self._moments)
 
 
 def nested_tail(model: Radial, statistics: Array, seeds: list[int]) -> Array:
-    """Estimate P(max of the first k coordinates > k-th statistic) for all k.
+    """Two-sided P(max of the first k coordinates > k-th statistic) for k = 1, ..., K.
 
-    One sample of directions serves all subsets through running maxima. Coordinates are
-    proposed with probabilities proportional to 1/k, so that it hits small subsets as
-    well.
-
-    Parameters
-    ----------
-    model : Radial
-        Two-sided.
-    statistics : array of shape (K,)
-        Ascending and not negative.
-    seeds : list of int
+    The statistics are ascending. One sample of directions serves all k through running
+    maxima; coordinate k is proposed with probability proportional to 1/k, which samples
+    small subsets as well.
     """
-    size = len(statistics)
-    shares = 1 / np.arange(1, size + 1)
-    proposal = _proposal(model, shares / shares.sum())
+    shares = 1 / np.arange(1, len(statistics) + 1)
 
     def exceed(v: Array) -> Array:
         with np.errstate(divide="ignore"):
             return radial_sf((1 - v) / v, model.rank, model.df)
 
     table = Table(exceed, 0.0, 1.0, _CELLS)
-    first, second = np.zeros((2, size))
-    total, squares, n = 0.0, 0.0, 0
-    for s, weight in _directions(model, proposal, seeds, _PROJECTIONS // 2):
+    first, second = np.zeros((2, len(statistics)))
+    moments = np.zeros(3)
+    sample = _directions(model, seeds, _PROJECTIONS // 2, shares / shares.sum())
+    for s, weights in sample:
         np.maximum.accumulate(s, axis=1, out=s)
         s /= s + statistics
         tail = table(s)
-        first += weight @ tail
-        second += weight**2 @ tail
-        total += weight.sum()
-        squares += (weight**2).sum()
-        n += len(weight)
-    return _controlled(first, second, (total, squares, n))
-
-
-def _proposal(model: Radial, shares: Array | None = None) -> Proposal:
-    unconditional = 0.0 if model.sides == 2 else -np.inf
-    return Proposal((unconditional, *LEVELS), model.sides, len(model.loadings), shares)
+        first += weights @ tail
+        second += weights**2 @ tail
+        moments += weights.sum(), (weights**2).sum(), len(weights)
+    return _controlled(first, second, *moments)
 
 
 def _directions(
     model: Radial,
-    proposal: Proposal,
     seeds: list[int],
     projections: int = _PROJECTIONS,
+    shares: Array | None = None,
 ) -> Iterator[tuple[Array, Array]]:
-    """Draw projections on directions and weights 1/g, in blocks."""
+    """Projections on directions and their weights 1/g, in blocks."""
     size = len(model.loadings)
+    unconditional = 0.0 if model.sides == 2 else -np.inf
+    proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
+    density = model.density(proposal)
     number = 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
-    rows = max(1, _BLOCK // size)
-    density = proposal.density(model)
     for seed in seeds:
         u = points(model.rank + 2, 0, number, seed)
-        for row in range(0, number, rows):
-            s = model.directions(proposal, u[row : row + rows])
+        for rows in blocks(number, size):
+            s = model.directions(proposal, u[rows])
             each = density(s)
-            if proposal.shares is None:
-                mean = each.mean(axis=1)
-            else:
-                mean = each @ proposal.shares
+            mean = each.mean(axis=1) if shares is None else each @ shares
             yield s, 1 / (proposal.floor + mean)
 
 
 def _controlled(
-    first: Array, second: Array, moments: tuple[float, float, int]
+    first: Array, second: Array, total: float, squares: float, n: float
 ) -> Array:
-    """Adjust the mean of w G by the regression on w, whose mean is 1.
+    """Mean of w G adjusted by regression on w, whose mean is 1.
 
-    Parameters
-    ----------
-    first, second : arrays
-        Sums of w G and of w^2 G.
-    moments : (float, float, int)
-        Sums of w and of w^2, and the number of draws.
+    From the sums of w G, of w^2 G, of w and of w^2, and the number n of draws.
     """
-    total, squares, n = moments
     mean, weight = first / n, total / n
     variance = squares / n - weight**2
     slope = (second / n - mean * weight) / max(variance, 1e-300)

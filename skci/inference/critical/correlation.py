@@ -1,0 +1,176 @@
+"""Validation and factorisation of correlation matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+
+from skci._arrays import Array
+
+__all__ = ["ROUNDING", "blocks", "check_correlation", "factor"]
+
+ROUNDING = 1e-8
+"""Largest rounding error of an entry of a correlation matrix."""
+
+_ZERO = 1e-10
+"""Eigenvalues and pivots below this are zero."""
+_NOISE = 0.01
+"""Smallest independent variance that is separated."""
+_SHIFT = 1e-9
+"""Distance kept from an estimated eigenvalue."""
+_EIGEN = 512
+"""Largest size of a matrix that is factored through all of its eigenvectors."""
+_LEADING = 128
+"""Number of leading components of a larger matrix of full rank."""
+_BLOCK = 1 << 19
+"""Size of a temporary array."""
+
+
+def blocks(number: int, width: int) -> list[slice]:
+    """Slices of rows of a given width that bound the size of temporary arrays."""
+    rows = max(1, _BLOCK // width)
+    return [slice(row, row + rows) for row in range(0, number, rows)]
+
+
+def check_correlation(correlation: ArrayLike) -> tuple[Array, Array | None]:
+    """Validated and symmetrised correlation; above size 512 also its factor."""
+    given = np.asarray(correlation)
+    must = "correlation must be"
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"{must} a matrix of numbers, got values of type {given.dtype}")
+    matrix = np.atleast_2d(given.astype(float, copy=False))
+    size = len(matrix)
+    if matrix.shape != (size, size) or not size:
+        raise ValueError(f"{must} a square matrix, got shape {given.shape}")
+    _check_entries(matrix, must)
+    repaired: Array = matrix
+    if not (np.array_equal(matrix, matrix.T) and (matrix.diagonal() == 1).all()):
+        repaired = matrix + matrix.T
+        repaired /= 2
+        np.fill_diagonal(repaired, 1)
+    if repaired.max() > 1 or repaired.min() < -1:
+        repaired = np.clip(repaired, -1, 1)
+    cholesky = None
+    try:
+        if size > _EIGEN:
+            cholesky = _pivoted_cholesky(repaired)
+        else:
+            np.linalg.cholesky(repaired + size * ROUNDING * np.eye(size))
+    except np.linalg.LinAlgError:
+        least = np.linalg.eigvalsh(repaired)[0]
+        raise ValueError(
+            f"{must} positive semidefinite, got an eigenvalue of {least:.2g}"
+        ) from None
+    return repaired, cholesky
+
+
+def _check_entries(matrix: Array, must: str) -> None:
+    """Check that entries are finite, symmetric, at most 1 and 1 on the diagonal."""
+    for rows in blocks(len(matrix), len(matrix)):
+        block = matrix[rows]
+        diagonal = np.eye(len(block), len(matrix), rows.start, dtype=bool)
+        with np.errstate(invalid="ignore"):
+            requirements = {
+                "finite": ~np.isfinite(block),
+                "1 on the diagonal": diagonal & (np.abs(block - 1) > ROUNDING),
+                "within [-1, 1]": np.abs(block) > 1 + ROUNDING,
+                "symmetric": np.abs(block - matrix[:, rows].T) > ROUNDING,
+            }
+        for requirement, violated in requirements.items():
+            if violated.any():
+                i, j = np.argwhere(violated)[0] + [rows.start, 0]
+                value = matrix[i, j]
+                raise ValueError(f"{must} {requirement}, got {value} at [{i}, {j}]")
+
+
+def _pivoted_cholesky(correlation: Array, tol: float = _ZERO) -> Array:
+    """Factor L with R = L L^T, of shape (K, r), stopping at the numerical rank r.
+
+    Raises LinAlgError if R is not positive semidefinite.
+    """
+    # The transpose is the same matrix in the memory order of LAPACK.
+    lower, pivots, rank, _ = linalg.lapack.dpstrf(correlation.T, tol=tol, lower=1)
+    for column in range(1, rank):
+        lower[:column, column] = 0
+    loadings = lower[np.argsort(pivots), :rank]
+    # If R is indefinite, L L^T differs from it in the rows not reached.
+    remaining = pivots[rank:] - 1
+    for block in blocks(len(remaining), len(correlation)):
+        rows = remaining[block]
+        remainder = correlation[rows] - loadings[rows] @ loadings.T
+        if np.abs(remainder).max() > len(correlation) * ROUNDING:
+            raise np.linalg.LinAlgError("not positive semidefinite")
+    return loadings
+
+
+def factor(
+    correlation: Array, cholesky: Array | None, separate_noise: bool
+) -> tuple[Array, float]:
+    """Loadings B and noise d with R = B B^T + d I, leading components first.
+
+    Quasi-random points are best in their first coordinates. A matrix of size up to 512
+    is factored through its eigenvectors; a larger one of rank up to K/2 through its
+    pivoted Cholesky factor, of higher rank through leading components and the Cholesky
+    factor of the remainder.
+    """
+    size, noise = len(correlation), 0.0
+    if cholesky is None or size <= _EIGEN:
+        values, vectors = np.linalg.eigh(correlation)
+        if separate_noise and values[0] > _NOISE:
+            noise = float(values[0])
+        keep = np.flatnonzero(values - noise > _ZERO)[::-1]
+        loadings = vectors[:, keep] * np.sqrt(values[keep] - noise)
+    elif cholesky.shape[1] <= size // 2:
+        loadings = _principal(cholesky)
+    else:
+        if separate_noise:
+            noise = _least_eigenvalue(correlation)
+        loadings = _full_rank(correlation, noise)
+    loadings *= np.sqrt(1 - noise) / np.linalg.norm(loadings, axis=1, keepdims=True)
+    return loadings, noise
+
+
+def _principal(loadings: Array) -> Array:
+    """Rotate loadings to principal components in descending order."""
+    values, vectors = np.linalg.eigh(loadings.T @ loadings)
+    rotated: Array = loadings @ vectors[:, values > _ZERO][:, ::-1]
+    return rotated
+
+
+def _full_rank(correlation: Array, noise: float) -> Array:
+    """Factor R - d I: leading components by subspace iteration, then Cholesky."""
+    size = len(correlation)
+    remainder = correlation - noise * np.eye(size)
+    basis = np.random.default_rng(0).standard_normal((size, _LEADING))
+    for _ in range(3):  # orthonormalised through the Gram matrix, faster than QR
+        basis = remainder @ basis
+        values, vectors = np.linalg.eigh(basis.T @ basis)
+        keep = values > _ZERO * values[-1]
+        basis = basis @ (vectors[:, keep] / np.sqrt(values[keep]))
+    product = remainder @ basis
+    values, vectors = np.linalg.eigh(basis.T @ product)
+    keep = values > 1e-6
+    leading = product @ (vectors[:, keep] / np.sqrt(values[keep]))  # Nystroem
+    remainder -= leading @ leading.T
+    rest = _pivoted_cholesky((remainder + remainder.T) / 2, 10 * _SHIFT)
+    return np.hstack([_principal(leading), rest])
+
+
+def _least_eigenvalue(correlation: Array) -> float:
+    """Lower bound of the least eigenvalue by inverse iteration; 0 if below 0.01."""
+    lower, singular = linalg.lapack.dpotrf(correlation, lower=1)
+    if singular:
+        return 0.0
+    vector = np.random.default_rng(0).standard_normal(len(correlation))
+    for _ in range(10):
+        vector, _ = linalg.lapack.dpotrs(lower, vector, lower=1)
+        vector /= np.linalg.norm(vector)
+    value = float(vector @ correlation @ vector)
+    while value > _NOISE:
+        value -= _SHIFT
+        shifted = correlation - value * np.eye(len(correlation))
+        if not linalg.lapack.dpotrf(shifted, lower=1)[1]:
+            return value
+        value *= 0.9
+    return 0.0
