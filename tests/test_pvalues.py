@@ -413,7 +413,9 @@ def test_step_down_by_simulation(seed):
     compared = report.differences(adjust="step-down")
     z = np.abs(compared.estimates / compared.to_dict()["standard_error"])
     expected, error = simulated_step_down(compared.correlation, z)
-    assert_allclose(compared.pvalues, expected, atol=4 * error.max() + 1e-3)
+    # The tail is known to a percent or two.
+    limit = 4 * error.max() + 1e-3
+    assert_allclose(compared.pvalues, expected, rtol=0.015, atol=limit)
 
 
 def test_large_pvalues_to_two_digits():

@@ -143,9 +143,7 @@ class Sample:
 
     def one_vs_rest(self, rule: str, code: int = 1, target: int = 0) -> CellMap:
         """Map to the cells tp, fp, fn, tn of a label against the rest."""
-        truth, answer = (
-            (np.arange(n) == code).astype(np.uint8) for n in self._n_codes
-        )
+        truth, answer = ((np.arange(n) == code).astype(np.uint8) for n in self._n_codes)
         answer[len(truth) :] = 2
         return CellMap(self.columns(rule, target), (truth, answer), _ONE_VS_REST, 4)
 
