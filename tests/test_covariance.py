@@ -36,3 +36,30 @@ def test_blocks_do_not_matter(monkeypatch):
         axis=1,
     )
     assert whole == pytest.approx(np.cov(rows) / counts.sum())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("strata", [False, True])
+def test_sparse_influence_values(weighted, strata):
+    """Of classes among many, against the sum of products row by row."""
+    rng = np.random.default_rng(0)
+    size, units = 300, 400
+    indices = [np.where(rng.random(units) < 0.01, 0, 1) for _ in range(size)]
+    influences = [rng.normal(size=2) for _ in range(size)]
+    weights = rng.uniform(0.5, 2, units) if weighted else np.ones(units)
+    stratum = np.repeat([0, 1], units // 2) if strata else np.zeros(units, dtype=int)
+    design = Design(
+        weights,
+        weights**2 if weighted else None,
+        np.ones(units) if weighted else None,
+        strata=stratum if strata else None,
+    )
+    values = np.array([v[i] for v, i in zip(influences, indices, strict=True)])
+    expected = np.zeros((size, size))
+    for each in np.unique(stratum):
+        w, rows = weights[stratum == each], values[:, stratum == each]
+        totals = (rows - (rows @ w / w.sum())[:, np.newaxis]) * w
+        factor = len(w) / (len(w) - 1) / weights.sum() ** 2
+        expected += factor * totals @ totals.T
+    found = design.covariance(influences, indices)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-15)

@@ -578,6 +578,21 @@ def test_a_mean_has_the_range_of_its_terms(number):
     assert mean == pytest.approx(report.estimates.mean())
 
 
+def test_differences_from_an_area_at_its_end():
+    """They share the variance that stands for the boundary: L V L'."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 40)
+    scores = {"A": y + 0.0, "B": y + rng.normal(size=80), "C": y + rng.normal(size=80)}
+    report = joint_report(y, y_score=scores, metrics="roc_auc", method="delta")
+    differences = report.differences()
+    matrix = np.array([[1, -1, 0], [1, 0, -1], [0, 1, -1]])
+    expected = matrix @ report.covariance @ matrix.T
+    assert expected[0, 1] > 0
+    assert_allclose(differences.covariance, expected, rtol=1e-9)
+    nested = differences.contrasts([[1, -1, 0]], ["C - B"]).covariance
+    assert_allclose(nested[0, 0], expected[2, 2], rtol=1e-9)
+
+
 def test_contrasts_of_ratios():
     """By the delta method from the covariance of the ratios."""
     ratios = report_of(["accuracy"], method="delta").differences(scale="ratio")

@@ -717,3 +717,31 @@ def test_direction_of_metrics():
     for wrong in ("loss", {"los": False}, {"loss": "low"}, 0):
         with pytest.raises(ValueError, match="greater_is_better must be True"):
             joint_intervals(losses, covariance, greater_is_better=wrong)
+
+
+def test_comparisons_with_an_unknown_variance_are_unknown():
+    """A zero variance is taken for unknown, in differences and rankings too."""
+    estimates = {"A": 0.5, "B": 0.2, "C": 0.45}
+    report = joint_intervals(estimates, np.diag([0, 1e-4, 1e-4]))
+    with pytest.warns(DegenerateVarianceWarning):
+        compared = report.differences().to_dict()
+    names = zip(compared["first"], compared["second"], strict=True)
+    unknown = ["A" in pair for pair in names]
+    assert [p == 1 for p in compared["pvalue"]] == unknown == [True, True, False]
+    with pytest.warns(DegenerateVarianceWarning):
+        assert report.best("estimate").rules == ["A", "C"]  # C is better than B
+    with pytest.warns(DegenerateVarianceWarning):
+        letters = report.letters("estimate")
+    assert set(letters["A"]) & set(letters["B"])
+    assert set(letters["A"]) & set(letters["C"])
+    assert not set(letters["B"]) & set(letters["C"])
+
+
+@pytest.mark.parametrize(("estimate", "null"), [(0.0, 1.0), (1.0, 0.0), (1.0, 0.5)])
+def test_pvalue_of_a_logit_estimate_at_an_end(estimate, null):
+    report = joint_intervals(
+        {"a": estimate, "b": 0.5}, np.diag([0.01, 0.01]), bounds=(0, 1), method="logit"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert report["a", "estimate"].pvalue(null) == 1

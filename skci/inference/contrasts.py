@@ -123,7 +123,9 @@ def _given_contrasts(
     # Of what does not vary there is rounding left, of either sign.
     most = np.abs(slopes) @ np.sqrt(sampling.covariance.diagonal())
     constant = covariance.diagonal() <= _NO_VARIANCE * most**2
-    covariance[constant] = covariance[:, constant] = 0
+    # A zero variance is unknown, and so is that of what depends on it.
+    unknown = slopes[:, ~sampling.has_variance].any(axis=1)
+    covariance[constant | unknown] = covariance[:, constant | unknown] = 0
     return JointEstimate.from_moments(
         estimates.tolist(),
         covariance,

@@ -220,23 +220,7 @@ class JointEstimate:
     @cached_property
     def _covariance(self) -> Array:
         """Sampling covariance, and what is added for what the data cannot show."""
-        covariance = self.sampling.covariance + self.sampling.blurring(self._z)
-        covariance.flat[:: len(covariance) + 1] += self._boundary_variances
-        return covariance
-
-    @cached_property
-    def _boundary_variances(self) -> Array:
-        """Variances for components on the boundary of their range, (K,).
-
-        Such that z standard errors reach as far as Wilson's interval for as many
-        successes as rows. They are combined as squares (Newcombe, 1998).
-        """
-        z, variances = self._z, np.zeros(len(self.parameters))
-        for k, parameter in enumerate(self.parameters):
-            for slope, n in parameter.boundary:
-                n_effective = n / self.design_effects[k]
-                variances[k] += (slope * z / (n_effective + z**2)) ** 2
-        return variances
+        return self.sampling.covariance + self.sampling.noise(self._z)
 
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""

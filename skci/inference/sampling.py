@@ -87,8 +87,8 @@ class Sampling(ABC):
         """Variances over those of simple random samples of the same size, (K,)."""
         return np.ones(len(self.parameters))
 
-    def blurring(self, z: float) -> Array:
-        """Covariance that the blurring adds to that of the estimates, (K, K)."""
+    def noise(self, z: float) -> Array:
+        """Covariance that is added to that of the estimates, (K, K)."""
         return np.zeros((len(self.parameters),) * 2)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
@@ -249,55 +249,62 @@ class RowSampling(Sampling):
         vary = RowSampling(components, self.design).has_variance
         return all(v or c.is_on_boundary for v, c in zip(vary, components, strict=True))
 
-    def blurring(self, z: float) -> Array:
-        r"""Covariance that the blurring adds to that of the estimates.
+    def noise(self, z: float) -> Array:
+        r"""Covariance that is added to that of the estimates.
 
-        Yuan and Jiang's Choice II perturbs the moments of every parameter by
-        independent noise of variance :math:`z^2 / 2n` a row, so that the variance of
-        parameter k gains
-
-        .. math:: D_{kk} = \frac{z^2}{2 n^2} \sum_i (\partial_i g_k)^2 ,
-
-        n its effective sample size, and contrasts with coefficients L gain
-        :math:`L D L^T`.
+        Each parameter that is no contrast has an independent noise, so that contrasts
+        with coefficients L gain :math:`L D L^T`. Its variance :math:`D_{kk}` is that of
+        the blurring or, for methods that do not blur, of components on the boundary of
+        their range.
         """
-        blurs = np.array([p.interval_method.blurs for p in self.parameters], dtype=bool)
-        blurred = np.flatnonzero(self.is_linear & blurs).tolist()
         total = np.zeros((len(self.parameters),) * 2)
-        if not any(self.parameters[k].components for k in blurred):
-            deviations = self.select(blurred)._blurring_deviations(z)
-            total[blurred, blurred] = deviations**2
+        linear = np.flatnonzero(self.is_linear).tolist()
+        if not any(self.parameters[k].components for k in linear):
+            variances = self.select(linear)._noise_variances(z)
+            total[linear, linear] = variances
             return total
-        bases: dict[int, TableParameter] = {}
-        terms: list[tuple[int, int, float]] = []
-        for k in blurred:
+        bases: dict[tuple[int, str], TableParameter] = {}
+        column: dict[tuple[int, str], int] = {}
+        rows, columns, slopes = [], [], []
+        for k in linear:
+            method = self.parameters[k].method
             for base, slope in _bases(self.parameters[k]):
-                method = self.parameters[k].method
-                bases.setdefault(id(base), replace(base, method=method))
-                terms.append((k, id(base), slope))
-        column = {base: position for position, base in enumerate(bases)}
-        rows, columns, slopes = zip(
-            *((k, column[b], s) for k, b, s in terms), strict=True
-        )
-        perturbed = RowSampling(tuple(bases.values()), self.design)
-        noise = np.array(slopes) * perturbed._blurring_deviations(z)[list(columns)]
+                bases.setdefault((id(base), method), replace(base, method=method))
+                rows.append(k)
+                columns.append(column.setdefault((id(base), method), len(column)))
+                slopes.append(slope)
+        variances = RowSampling(tuple(bases.values()), self.design)._noise_variances(z)
+        deviations = np.nan_to_num(slopes) * np.sqrt(variances)[columns]
         shape = len(total), len(bases)
-        jacobian = sparse.csr_array((noise, (rows, columns)), shape=shape)
+        jacobian = sparse.csr_array((deviations, (rows, columns)), shape=shape)
         total += jacobian @ jacobian.T
         return total
 
-    def _blurring_deviations(self, z: float) -> Array:
-        """Standard deviations of the noise, for parameters that are no contrasts."""
-        norms = np.array(
+    def _noise_variances(self, z: float) -> Array:
+        """Variances of the noise of parameters that are no contrasts, (K,)."""
+        n = self.design.n_samples / self.design_effects
+        return np.array(
             [
-                np.linalg.norm(parameter.linearised.gradient)
-                * self._inverse_sampling_fraction(parameter)
-                for parameter in self.parameters
+                self._blurring(parameter, z, n[k])
+                if parameter.interval_method.blurs
+                else _boundary_variance(parameter, z, self.design_effects[k])
+                for k, parameter in enumerate(self.parameters)
             ]
         )
-        n = self.design.n_samples / self.design_effects
-        deviations: Array = norms * z / (math.sqrt(2) * n)
-        return deviations
+
+    def _blurring(self, parameter: TableParameter, z: float, n: float) -> float:
+        r"""Variance of the blurring.
+
+        Yuan and Jiang's Choice II perturbs the moments of every parameter by
+        independent noise of variance :math:`z^2 / 2n` a row:
+
+        .. math:: D_{kk} = \frac{z^2}{2 n^2} \sum_i (\partial_i g_k)^2 ,
+
+        n the effective sample size.
+        """
+        gradient = parameter.linearised.gradient
+        gradient = gradient * self._inverse_sampling_fraction(parameter)
+        return float(np.sum(gradient**2) * z**2 / (2 * n**2))
 
     # ----------------------------------------------------------------------------------
     # Effective sample sizes
@@ -462,3 +469,15 @@ def _bases(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
         for component, slope in zip(parameter.components, slopes, strict=True)
         for base, inner in _bases(component)
     ]
+
+
+def _boundary_variance(parameter: Parameter, z: float, design_effect: float) -> float:
+    """Variance for components on the boundary of their range.
+
+    Such that z standard errors reach as far as Wilson's interval for as many successes
+    as rows. They are combined as squares (Newcombe, 1998).
+    """
+    terms = [
+        (slope * z / (n / design_effect + z**2)) ** 2 for slope, n in parameter.boundary
+    ]
+    return float(sum(terms))

@@ -211,6 +211,8 @@ class Logit(Wald):
         if above != (task.estimate > 0.5):  # the limit is the end
             return -np.inf
         reach = abs(task.estimate - null)
+        if not task.rarer_class:
+            return 0.0  # the interval is the whole range at any critical value
         odds = reach / (1 - reach) if reach < 1 else np.inf
         return float(np.sqrt(task.rarer_class * odds))
 
