@@ -141,7 +141,8 @@ def _principal(loadings: Array) -> Array:
 def _full_rank(correlation: Array, noise: float) -> Array:
     """Factor R - d I: leading components by subspace iteration, then Cholesky."""
     size = len(correlation)
-    remainder = correlation - noise * np.eye(size)
+    remainder = correlation.copy()
+    remainder.flat[:: size + 1] -= noise
     basis = np.random.default_rng(0).standard_normal((size, _LEADING))
     for _ in range(3):  # orthonormalised through the Gram matrix, faster than QR
         basis = remainder @ basis
@@ -153,7 +154,9 @@ def _full_rank(correlation: Array, noise: float) -> Array:
     keep = values > 1e-6
     leading = product @ (vectors[:, keep] / np.sqrt(values[keep]))  # Nystroem
     remainder -= leading @ leading.T
-    rest = _pivoted_cholesky((remainder + remainder.T) / 2, 10 * _SHIFT)
+    remainder = remainder + remainder.T
+    remainder /= 2
+    rest = _pivoted_cholesky(remainder, 10 * _SHIFT)
     return np.hstack([_principal(leading), rest])
 
 
