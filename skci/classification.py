@@ -171,7 +171,10 @@ def classification_report_ci(
         parameters += [replace(p, key=key) for p, key in zip(bound, keys, strict=True)]
     design = sample.design
     joint = JointEstimate.from_rows(
-        parameters, design, level, True, fixed_seed(random_state)
+        parameters,
+        design,
+        confidence_level=level,
+        random_state=fixed_seed(random_state),
     )
     warn_of_undefined(joint)
     scale = float(design.weights.sum()) / design.n_samples

@@ -129,7 +129,10 @@ def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEsti
         start, stratum = stop, stratum + joint.design.n_strata
     first = joints[0]
     return JointEstimate.from_rows(
-        parameters, design, first.confidence_level, True, first.random_state
+        parameters,
+        design,
+        confidence_level=first.confidence_level,
+        random_state=first.random_state,
     )
 
 

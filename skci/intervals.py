@@ -160,9 +160,15 @@ def joint_intervals(
         check_serves(method, trait, table=False)
     level = check_confidence_level(confidence_level)
     joint = JointEstimate.from_moments(
-        values, matrix, degrees, keys, traits, [method] * len(keys), level, True,
-        fixed_seed(random_state),
-    )  # fmt: skip
+        values,
+        matrix,
+        degrees,
+        keys,
+        traits,
+        [method] * len(keys),
+        confidence_level=level,
+        random_state=fixed_seed(random_state),
+    )
     return JointReport(joint)
 
 

@@ -98,7 +98,7 @@ def sample_size(
     tp, fp, fn, tn = _proportions(expected, metric._measure)
     sample = Sample.from_matrix(np.array([[tn, fp], [fn, tp]]), "")
     parameters = metric.bind(sample, "", Settings(method=method))
-    joint = JointEstimate.from_rows(parameters, sample.design, level)
+    joint = JointEstimate.from_rows(parameters, sample.design, confidence_level=level)
     return rows_for_width(joint, half_width)
 
 

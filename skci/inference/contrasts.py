@@ -133,9 +133,9 @@ def _given_contrasts(
         [key for key, _ in contrasts],
         traits,
         methods,
-        joint.confidence_level,
-        simultaneous,
-        joint.random_state,
+        confidence_level=joint.confidence_level,
+        simultaneous=simultaneous,
+        random_state=joint.random_state,
     )
 
 

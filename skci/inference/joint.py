@@ -52,7 +52,7 @@ class JointEstimate:
 
     @classmethod
     def from_rows(
-        cls, parameters: Iterable[TableParameter], design: Design, *options: Any
+        cls, parameters: Iterable[TableParameter], design: Design, **options: Any
     ) -> JointEstimate:
         """Estimate parameters of the tables of a sample.
 
@@ -61,7 +61,7 @@ class JointEstimate:
         parameters : iterable of TableParameter
         design : Design
             How the rows of the sample were drawn.
-        *options
+        **options
             Those of `JointEstimate`.
         """
         parameters = tuple(parameters)
@@ -72,7 +72,7 @@ class JointEstimate:
                     f"method={parameter.method!r} needs independent rows of equal "
                     f"weight; with sample_weight or groups use one of {others}"
                 )
-        return cls(RowSampling(parameters, design), *options)
+        return cls(RowSampling(parameters, design), **options)
 
     @classmethod
     def from_moments(
@@ -83,7 +83,7 @@ class JointEstimate:
         keys: Sequence[Key],
         traits: Sequence[Trait],
         methods: Sequence[str],
-        *options: Any,
+        **options: Any,
     ) -> JointEstimate:
         """Take estimates with a given covariance.
 
@@ -98,7 +98,7 @@ class JointEstimate:
             Range and scale of each parameter.
         methods : sequence of K str
             Interval method of each, which needs no table.
-        *options
+        **options
             Those of `JointEstimate`.
         """
         parameters = tuple(
@@ -107,7 +107,7 @@ class JointEstimate:
                 estimates, keys, traits, methods, strict=True
             )
         )
-        return cls(GivenCovariance(parameters, covariance, df), *options)
+        return cls(GivenCovariance(parameters, covariance, df), **options)
 
     # ----------------------------------------------------------------------------------
     # Other views of the same estimates
@@ -135,9 +135,9 @@ class JointEstimate:
         return JointEstimate.from_rows(
             parameters,
             self.design,
-            self.confidence_level,
-            simultaneous,
-            self.random_state,
+            confidence_level=self.confidence_level,
+            simultaneous=simultaneous,
+            random_state=self.random_state,
         )
 
     # ----------------------------------------------------------------------------------

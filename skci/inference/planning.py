@@ -187,8 +187,13 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
             replace(p, method="delta") if p.interval_method.smooths else p
             for p in parameters
         ]
-    options = joint.confidence_level, joint.simultaneous, joint.random_state
-    return JointEstimate.from_rows(parameters, joint.design.times(factor), *options)
+    return JointEstimate.from_rows(
+        parameters,
+        joint.design.times(factor),
+        confidence_level=joint.confidence_level,
+        simultaneous=joint.simultaneous,
+        random_state=joint.random_state,
+    )
 
 
 def _scaled(parameter: TableParameter, factor: float) -> TableParameter:

@@ -196,7 +196,9 @@ class MetricCI(BaseEstimator):
         """Return an estimate; of a metric of each class a report."""
         parameters = self.bind(sample, self._rule, Settings())
         level = float(self.confidence_level)
-        joint = JointEstimate.from_rows(parameters, sample.design, level)
+        joint = JointEstimate.from_rows(
+            parameters, sample.design, confidence_level=level
+        )
         warn_of_undefined(joint)
         return MetricEstimate(joint) if self._is_scalar else JointReport(joint)
 

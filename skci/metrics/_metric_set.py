@@ -136,7 +136,10 @@ class MetricSet:
         """Estimate the metrics of all rules of a sample."""
         parameters, level = self._bind(sample), self.confidence_level
         joint = JointEstimate.from_rows(
-            parameters, sample.design, level, True, self.seed
+            parameters,
+            sample.design,
+            confidence_level=level,
+            random_state=self.seed,
         )
         warn_of_undefined(joint)
         return joint
