@@ -388,9 +388,7 @@ class Design:
     def times(self, factor: float) -> Design:
         """Multiply all weights, which are then those of a population."""
         if not self.is_simple:
-            raise ValueError(
-                "nothing can be planned from a pilot with sample_weight or groups"
-            )
+            raise ValueError("cannot plan from a pilot with sample_weight or groups")
         return Design(self.counts * factor, strata=self.strata, ddof=0)
 
     def merged(self, other: Design, first: Array, second: Array) -> Design:

@@ -263,6 +263,5 @@ def _refuse(joint: JointEstimate, positions: Sequence[int], fault: str) -> None:
     if positions:
         names = join_names([str(joint.parameters[k]) for k in positions])
         raise ValueError(
-            "nothing can be planned from an expected table or a pilot at which "
-            f"{names} is {fault}"
+            f"cannot plan from an expected table or a pilot at which {names} is {fault}"
         )

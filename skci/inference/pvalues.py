@@ -69,9 +69,9 @@ def step_down(joint: JointEstimate, null: float) -> Array:
     that one, and so on; no p-value is less than one before it (Westfall and Young,
     1993, section 2.6).
     """
-    usable = np.flatnonzero(joint.usable)
     if joint.is_individual:
         return pvalues(joint, null)
+    usable = np.flatnonzero(joint.usable)
     found = np.ones(len(joint.parameters))
     statistics = _two_sided(joint, usable, null)
     if joint.common_df is None:

@@ -1,4 +1,4 @@
-"""Multiple comparisons with the best, and letters for what is not told apart."""
+"""Multiple comparisons with the best, and compact letter displays."""
 
 from __future__ import annotations
 
