@@ -16,13 +16,10 @@ from skci.curves import (
     roc_report,
     threshold_report,
 )
-from skci.evaluation import (
-    JointEvaluator,
-    confusion_matrix_report,
-    joint_report,
-)
+from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
 from skci.independent import combine_independent, two_proportion_test
-from skci.inference.critical.law import CriticalValue, critical_value
+from skci.inference.critical.law import critical_value
+from skci.inference.critical.quantile import CriticalValue
 from skci.intervals import joint_intervals
 from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size

@@ -28,9 +28,7 @@ def main() -> None:
     report = evaluator.evaluate(X_test, y_test)
     print(f"Which of {len(y_test)} handwritten digits are an 8? Three classifiers")
     print(f"learned it from {len(y_train)} others.\n\n{report}\n")
-    print("With 95% confidence, all at once:")
-    for finding in report.findings():
-        print("-", finding)
+    print("With 95% confidence, all at once:", *report.findings(), sep="\n- ")
 
 
 if __name__ == "__main__":

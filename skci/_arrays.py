@@ -1,20 +1,35 @@
-"""The type of arrays, and what numpy has no fast function for."""
+"""The type of arrays, and fast versions of functions of numpy and functools."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "distinct_rows", "factorise"]
-
 Array = NDArray[Any]
 
-_DENSE_RANGE = 1 << 16
-"""Largest range of integers whose values are looked up in a table."""
-_DENSE_ROWS = 1 << 20
-"""Largest number of possible rows that are counted in a table."""
-_NUMBERED_ROWS = 1 << 62
-"""Largest number of possible rows that can be numbered."""
+if TYPE_CHECKING:
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property:
+        """`functools.cached_property` without the lock it has before Python 3.12."""
+
+        def __init__(self, function):
+            self.function, self.__doc__ = function, function.__doc__
+
+        def __set_name__(self, owner, name):
+            self.name = name
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            value = instance.__dict__[self.name] = self.function(instance)
+            return value
+
+
+_DENSE_RANGE = 1 << 16  # largest range of integers that are looked up in a table
+_DENSE_ROWS = 1 << 20  # largest number of possible rows that are counted in a table
+_NUMBERED_ROWS = 1 << 62  # largest number of possible rows that can be numbered
 
 
 def factorise(column: Array) -> tuple[Array, Array]:

@@ -3,9 +3,8 @@
 Every error names the parameter, says what it must be and what it was.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -13,39 +12,27 @@ import numpy as np
 
 from skci._arrays import Array
 
-__all__ = [
-    "as_floats",
-    "as_name",
-    "check_alternative",
-    "check_choice",
-    "check_confidence_level",
-    "check_contrasts",
-    "check_estimators",
-    "check_known",
-    "check_names",
-    "check_positive_number",
-    "check_probability",
-    "check_share",
-    "join_names",
-    "named_columns",
-    "named_pairs",
-]
+
+def check_number(
+    value: Any, name: str, wanted: str, accepts: Callable[[float], bool]
+) -> float:
+    """Check a number that some condition accepts; `wanted` says which ones."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if accepts(number):
+            return number
+    raise ValueError(f"{name} must be {wanted}, got {value!r}")
 
 
 def check_share(value: Any, name: str) -> float:
     """Check a number from 0 to 1."""
-    if isinstance(value, Real) and 0 <= float(value) <= 1:
-        return float(value)
-    raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}")
+    return check_number(value, name, "a number from 0 to 1", lambda x: 0 <= x <= 1)
 
 
 def check_probability(value: Any, name: str) -> float:
     """Check a number between 0 and 1, both excluded."""
-    if isinstance(value, Real) and 0 < float(value) < 1:
-        return float(value)
-    raise ValueError(
-        f"{name} must be a number between 0 and 1, both excluded, got {value!r}"
-    )
+    wanted = "a number between 0 and 1, both excluded"
+    return check_number(value, name, wanted, lambda x: 0 < x < 1)
 
 
 def check_confidence_level(confidence_level: Any) -> float:
@@ -55,24 +42,8 @@ def check_confidence_level(confidence_level: Any) -> float:
 
 def check_positive_number(value: Any, name: str) -> float:
     """Check a finite number above 0."""
-    if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
-        if np.isfinite(number) and number > 0:
-            return number
-    raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
-
-
-def check_alternative(alternative: Any) -> str:
-    """Check the alternative of a test."""
-    return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
-
-
-def as_floats(values: Any, name: str) -> Array:
-    """Make an array of floats."""
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} must hold numbers: {error}") from error
+    wanted = "a finite number above 0"
+    return check_number(value, name, wanted, lambda x: 0 < x < math.inf)
 
 
 def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
@@ -82,24 +53,58 @@ def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
     return value
 
 
+def check_alternative(alternative: Any) -> str:
+    """Check the alternative of a test."""
+    return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
+
+
+def as_numbers(values: Any, name: str) -> Array:
+    """Make an array of finite floats."""
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError("they are complex")
+        numbers = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must hold numbers: {error}") from error
+    if not np.isfinite(numbers).all():
+        raise ValueError(
+            f"{name} must hold finite numbers, got missing or infinite ones"
+        )
+    return numbers
+
+
+def as_matrix(values: Any, name: str, columns: Sequence[Any]) -> Array:
+    """Make an array of floats; a data frame must have the columns, if any are named."""
+    found = [*map(str, getattr(values, "columns", ()))]
+    numbered = [*map(str, range(len(columns)))]
+    if found and columns and found not in (numbered, [*map(str, columns)]):
+        raise ValueError(
+            f"{name} must have the columns {list(columns)} in this order, or be an "
+            f"array, got the columns {found}"
+        )
+    return as_numbers(values, name)
+
+
+def check_nonnegative(numbers: Array, name: str) -> None:
+    """Check that no number is negative, and that not all are zero."""
+    if (numbers < 0).any() or not numbers.any():
+        raise ValueError(
+            f"{name} must hold finite numbers, none negative and not all zero, got "
+            f"values from {numbers.min()} to {numbers.max()}"
+        )
+
+
 def check_contrasts(
     matrix: Any, labels: Any, estimates: Sequence[tuple[str, ...]]
 ) -> tuple[Array, list[str]]:
     """Check the coefficients of contrasts of some estimates, and their names."""
-    n_estimates = len(estimates)
-    columns = list(getattr(matrix, "columns", ()))
-    if columns and columns not in (list(range(n_estimates)), list(estimates)):
+    rows = as_matrix(matrix, "matrix", estimates)
+    if rows.ndim != 2 or rows.shape[1] != len(estimates) or not len(rows):
         raise ValueError(
-            f"matrix must have the columns {list(estimates)} in this order, or be an "
-            f"array, got the columns {columns}"
+            f"matrix must have a row for each contrast and {len(estimates)} columns, "
+            f"got shape {rows.shape}"
         )
-    rows = as_floats(matrix, "matrix")
-    if rows.ndim != 2 or rows.shape[1] != n_estimates or not len(rows):
-        raise ValueError(
-            f"matrix must have a row for each contrast and {n_estimates} columns, got "
-            f"shape {rows.shape}"
-        )
-    if not np.isfinite(rows).all() or not rows.any(axis=1).all():
+    if not rows.any(axis=1).all():
         raise ValueError(f"matrix must be finite without rows of zeros, got {matrix!r}")
     if not isinstance(labels, Iterable):
         raise TypeError(f"labels must be names, one a row of matrix, got {labels!r}")

@@ -1,8 +1,6 @@
 """The classification report with joint confidence intervals."""
 
-from __future__ import annotations
-
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,17 +8,15 @@ import numpy as np
 
 from skci._validation import check_confidence_level
 from skci.data.reading import Reader
-from skci.inference.critical.law import fixed_seed
+from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_RULE, Key
 from skci.metrics._agreement import AccuracyCI
 from skci.metrics._base import MetricCI, check_average, check_zero_division
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
-from skci.metrics._binding import Binding, Settings
+from skci.metrics._binding import Binding
 from skci.reports.base import Report
 from skci.reports.estimate import decimals, format_interval, warn_of_undefined
-
-__all__ = ["ClassificationReport", "classification_report_ci"]
 
 _COLUMNS = {"precision": PrecisionCI, "recall": RecallCI, "f1-score": F1CI}
 
@@ -32,49 +28,36 @@ class ClassificationReport(Report):
     as in scikit-learn. Returned by :func:`skci.classification_report_ci`.
     """
 
+    _rule_header = "class"
+
     def __init__(self, joint: JointEstimate, support: dict[str, float]) -> None:
         super().__init__(joint)
         self._support = support
-
-    def _with(self, joint: JointEstimate) -> ClassificationReport:
-        return ClassificationReport(joint, self._support)
 
     @property
     def support(self) -> dict[str, float]:
         """Number, or total weight, of the true rows of each class."""
         return dict(self._support)
 
-    @property
-    def _labels(self) -> dict[str, list[str]]:
-        names, metrics = super()._labels.values()
-        return {"class": names, "metric": metrics}
-
     def _more_columns(self) -> dict[str, list[Any]]:
-        return {
-            "support": [self._support[name] for name in self._labels["class"]],
-            **self._design_effect_column(),
-            "method": self._methods,
-        }
+        return {"support": [self._support[name] for name in self._labels["class"]]}
 
     def _drawing(self) -> dict[str, Any]:
-        return super()._drawing() | {
-            "rules": self._labels["class"],
-            "metrics": list(map(_column, self._labels["metric"])),
-        }
+        drawing = super()._drawing()
+        return drawing | {"metrics": list(map(_column, drawing["metrics"]))}
 
-    def _table(self) -> list[list[str]]:
+    def _columns(self) -> list[list[str]]:
         limits = self._limits()
         places = decimals(limits)
-        rows = {name: dict.fromkeys(_COLUMNS, "") for name in self._support}
+        cells = {column: dict.fromkeys(self._support, "") for column in _COLUMNS}
         for (name, metric), estimate, interval in zip(
             self, self._joint.estimates, limits, strict=True
         ):
             cell = f"{estimate:.{places}f} {format_interval(interval, places)}"
-            rows[name][_column(metric)] = cell
-        return [
-            ["", *_COLUMNS, "support"],
-            *([n, *row.values(), f"{self._support[n]:g}"] for n, row in rows.items()),
-        ]
+            cells[_column(metric)][name] = cell
+        columns = [[column, *cells[column].values()] for column in _COLUMNS]
+        support = [f"{n:g}" for n in self._support.values()]
+        return [["", *self._support], *columns, ["support", *support]]
 
 
 def _column(metric: str) -> str:
@@ -111,8 +94,7 @@ def classification_report_ci(
     method : str, optional
         Interval method; "blurred" if not given.
     zero_division : {0, 1, nan}, default=nan
-        Estimate of an undefined measure, and its value in averages; averages leave
-        out NaN.
+        Estimate of an undefined measure and its value in averages, which omit NaN.
     confidence_level, sample_weight, groups, random_state
         See :func:`skci.joint_report`.
 
@@ -147,65 +129,52 @@ def classification_report_ci(
     macro avg     0.889 [0.787, 0.936]  0.833 [0.766, 0.900]  0.822 [0.719, 0.899]  120
     weighted avg  0.889 [0.778, 0.926]  0.833 [0.720, 0.907]  0.822 [0.695, 0.903]  120
     """
-    level = check_confidence_level(confidence_level)
+    level, seed = check_confidence_level(confidence_level), fixed_seed(random_state)
     check_average(None, labels, None)
-    reader = Reader(
-        y_true,
-        any_pos_label=True,
-        labels=[] if labels is None else labels,
-        sample_weight=sample_weight,
-        groups=groups,
-    )
+    known = [] if labels is None else labels
+    rows = {"sample_weight": sample_weight, "groups": groups}
+    reader = Reader(y_true, any_pos_label=True, labels=known, **rows)
     sample = reader.sample({DEFAULT_RULE: y_pred})
-    options = {"method": method, "zero_division": check_zero_division(zero_division)}
+    zero_division = check_zero_division(zero_division)
     binding = Binding(sample, DEFAULT_RULE, "", "delta")
     codes = binding.chosen(labels)
     averages = _averages(binding, codes)
     classes = [str(sample.vocabulary.classes[code]) for code in codes]
     names = check_target_names(target_names, classes, averages)
     parameters = []
-    for column, rows, metric in _metrics(names, averages, labels, options):
-        metric._check()
-        bound = metric.bind(sample, DEFAULT_RULE, Settings())
-        keys = [Key(column, row) for row in rows]
-        parameters += [replace(p, key=key) for p, key in zip(bound, keys, strict=True)]
+    for lines, average in [(names, None), *(([n], a) for n, a in averages.items())]:
+        options = {"average": average, "labels": labels, "zero_division": zero_division}
+        metrics: dict[str, MetricCI] = {
+            column: metric(method=method, **options)
+            for column, metric in _COLUMNS.items()
+        }
+        if average == "accuracy":
+            metrics = {"accuracy": AccuracyCI(method=method)}
+        for column, metric in metrics.items():
+            metric._check()
+            bound = metric.bind(sample, DEFAULT_RULE)
+            parameters += [
+                replace(parameter, key=Key(column, line))
+                for parameter, line in zip(bound, lines, strict=True)
+            ]
     design = sample.design
     joint = JointEstimate.from_rows(
-        parameters,
-        design,
-        confidence_level=level,
-        random_state=fixed_seed(random_state),
+        parameters, design, confidence_level=level, random_state=seed
     )
     warn_of_undefined(joint)
     scale = float(design.weights.sum()) / design.n_samples
     n_true = [n * scale for n in binding.n_true(codes)]
-    total = sum(binding.n_true(codes)) * scale
-    support = dict(zip(names, n_true, strict=True)) | dict.fromkeys(averages, total)
-    return ClassificationReport(joint, support)
+    totals = dict.fromkeys(averages, sum(n_true))
+    return ClassificationReport(joint, dict(zip(names, n_true, strict=True)) | totals)
 
 
-def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str | None]:
-    """Averages by the name of their row; None is the accuracy of all classes."""
+def _averages(binding: Binding, codes: Collection[int]) -> dict[str, str]:
+    """Averages by the name of their line; the accuracy is of all classes."""
     multilabel = binding.sample.vocabulary.multilabel
     complete = not multilabel and set(binding.present) <= set(codes)
-    averages: dict[str, str | None] = {}
-    averages |= {"accuracy": None} if complete else {"micro avg": "micro"}
+    averages = {"accuracy": "accuracy"} if complete else {"micro avg": "micro"}
     averages |= {"macro avg": "macro", "weighted avg": "weighted"}
     return averages | ({"samples avg": "samples"} if multilabel else {})
-
-
-def _metrics(
-    names: list[str], averages: dict[str, str | None], labels: Any, options: Any
-) -> Iterator[tuple[str, list[str], MetricCI]]:
-    """Metrics of the report, each with its column and its rows."""
-    for column, metric in _COLUMNS.items():
-        yield column, names, metric(average=None, labels=labels, **options)
-    for row, average in averages.items():
-        if average is None:
-            yield "accuracy", [row], AccuracyCI(method=options["method"])
-        else:
-            for column, metric in _COLUMNS.items():
-                yield column, [row], metric(average=average, labels=labels, **options)
 
 
 def check_target_names(

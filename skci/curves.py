@@ -15,14 +15,10 @@ from skci.metrics._metric_set import MetricSet
 from skci.reports.display import ConfidenceBandDisplay
 from skci.reports.joint import JointReport
 
-__all__ = ["CurveReport", "precision_recall_report", "roc_report", "threshold_report"]
-
 _ROC = ["false_positive_rate", "recall"]
 _PRECISION_RECALL = ["recall", "precision"]
-_CORNERS = np.array([[0.0, 0.0], [1.0, 1.0]])
 
-_MAX_POINTS = 20
-"""Number of thresholds of a curve, if none are given."""
+_MAX_POINTS = 20  # number of thresholds of a curve, if none are given
 
 
 def threshold_report(
@@ -40,8 +36,7 @@ def threshold_report(
 ) -> JointReport:
     """Report measures at several thresholds of one score by joint intervals.
 
-    The intervals cover at all these thresholds at once, so that you may report the best
-    threshold.
+    The intervals cover at all thresholds at once, so that you may report the best one.
 
     Parameters
     ----------
@@ -77,17 +72,10 @@ def threshold_report(
     >>> report["0.7", "recall"]
     recall = 0.75 [0.55, 0.95], joint 95% interval (blurred, n = 80)
     """
-    metric_set = MetricSet(
-        metrics,
-        confidence_level=confidence_level,
-        method=method,
-        pos_label=pos_label,
-        random_state=random_state,
-    )
+    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     metric_set.must_read_labels()
-    thresholds = _check_thresholds(thresholds)
-    scored = _read_scores(metric_set, y_true, y_score, sample_weight, groups)
-    return metric_set.report(_at_thresholds(scored, thresholds))
+    scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    return metric_set.report(_at_thresholds(scored, _check_thresholds(thresholds)))
 
 
 def roc_report(
@@ -112,18 +100,14 @@ def roc_report(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_samples,)
-        True labels, two of them.
-    y_score : array-like of shape (n_samples,)
-        Scores that increase with the evidence for the positive label.
+    y_true, y_score, confidence_level, pos_label, sample_weight, groups, random_state
+        See :func:`threshold_report`; `y_true` must hold two labels.
     thresholds : array-like of float, optional
-        A row is predicted positive if its score is at least the threshold. If not
-        given, up to 20 scores, rounded to six digits, that divide the curve evenly;
-        all give different points, and none makes all rows positive.
+        See :func:`threshold_report`. If not given, up to 20 scores, rounded to six
+        digits, that divide the curve evenly; all give different points, and none makes
+        all rows positive.
     method : str, default="score"
         Interval method; the coverage of "score" is close to nominal in small samples.
-    confidence_level, pos_label, sample_weight, groups, random_state
-        See :func:`joint_report`.
 
     Returns
     -------
@@ -169,14 +153,9 @@ def roc_report(
     0.9        false_positive_rate  0.000     [0.000, 0.134]  [0.000, 0.088]
     0.9        recall               0.750     [0.554, 0.879]  [0.598, 0.858]
     """
-    metric_set = MetricSet(
-        _ROC,
-        confidence_level=confidence_level,
-        method=method,
-        pos_label=pos_label,
-        random_state=random_state,
-    )
-    return _curve_report(metric_set, y_true, y_score, thresholds, sample_weight, groups)
+    metric_set = MetricSet(_ROC, confidence_level, method, pos_label, random_state)
+    scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    return _curve_report(metric_set, scored, thresholds)
 
 
 def precision_recall_report(
@@ -216,53 +195,37 @@ def precision_recall_report(
     precision = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
     """
     metric_set = MetricSet(
-        _PRECISION_RECALL,
-        confidence_level=confidence_level,
-        method=method,
-        pos_label=pos_label,
-        random_state=random_state,
+        _PRECISION_RECALL, confidence_level, method, pos_label, random_state
     )
-    return _curve_report(metric_set, y_true, y_score, thresholds, sample_weight, groups)
+    scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    return _curve_report(metric_set, scored, thresholds)
 
 
 def _curve_report(
-    metric_set: MetricSet,
-    y_true: Any,
-    y_score: Any,
-    thresholds: Any,
-    sample_weight: Any,
-    groups: Any,
+    metric_set: MetricSet, scored: Sample, thresholds: Any
 ) -> CurveReport:
-    if thresholds is not None:
-        thresholds = _check_thresholds(thresholds)
-    scored = _read_scores(metric_set, y_true, y_score, sample_weight, groups)
     if thresholds is None:
         thresholds = _even_thresholds(list(metric_set.metrics), scored)
+    else:
+        thresholds = _check_thresholds(thresholds)
     joint = metric_set.estimate(_at_thresholds(scored, thresholds))
     return CurveReport(joint, thresholds)
 
 
-def _name(threshold: float) -> str:
-    return f"{threshold:g}"
-
-
 def _check_thresholds(thresholds: Any) -> Array:
     values = check_numbers(thresholds, "thresholds")
-    names = list(map(_name, values))
+    names = [f"{value:g}" for value in values]
     if len(set(names)) < len(names):
         raise ValueError(f"thresholds must differ in six digits, got {names}")
     return values
 
 
 def _read_scores(
-    metric_set: MetricSet, y_true: Any, y_score: Any, sample_weight: Any, groups: Any
+    y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, groups: Any
 ) -> Sample:
     """Read one score of two labels."""
-    rows = {"sample_weight": sample_weight, "groups": groups}
-    pos_label = metric_set.pos_label
-    reader = Reader(
-        y_true, kinds=["scores"], several=False, pos_label=pos_label, **rows
-    )
+    options = {"pos_label": pos_label, "sample_weight": sample_weight, "groups": groups}
+    reader = Reader(y_true, kinds=["scores"], several=False, **options)
     return reader.sample(y_score={"": y_score})
 
 
@@ -280,7 +243,7 @@ def _at_thresholds(scored: Sample, thresholds: Array) -> Sample:
         scored.design.regrouped(unit, len(outcomes)),
         scored.vocabulary,
         np.column_stack([outcomes[:, 0].astype(bool), predicted]),
-        tuple(map(_name, thresholds)),
+        tuple(f"{threshold:g}" for threshold in thresholds),
     )
 
 
@@ -294,13 +257,18 @@ def _even_thresholds(curve: list[str], scored: Sample) -> Array:
         )
     scores = scored.scores[""].values
     # Rounded, so that a threshold equals its name in the report.
-    levels = np.unique([float(_name(score)) for score in np.unique(scores)])
+    levels = np.unique([float(f"{score:g}") for score in np.unique(scores)])
     passed = np.searchsorted(levels, scores, side="right")
     tp, fp = (
         np.cumsum(np.bincount(passed, label * counts, len(levels) + 2)[::-1])[::-1]
         for label in (positive, ~positive)
     )  # where all rows are positive, at each level, and where none is
-    distance = _distance_along(curve, tp, fp)
+    recall = tp / tp[0]
+    if curve == _ROC:  # the distance along it, decreasing in the threshold
+        distance = recall + fp / fp[0]
+    else:  # precision mostly increases
+        with np.errstate(invalid="ignore"):
+            distance = recall - np.fmax.accumulate(tp / (tp + fp))
     proper = np.flatnonzero((tp + fp > 0) & (tp + fp < counts.sum()))
     if not len(proper):
         raise ValueError(
@@ -310,18 +278,7 @@ def _even_thresholds(curve: list[str], scored: Sample) -> Array:
     distances, first = np.unique(distance[proper], return_index=True)
     wanted = np.linspace(distance[0], distance[-1], _MAX_POINTS + 2)[1:-1]
     nearest = np.abs(distances - wanted[:, np.newaxis]).argmin(axis=1)
-    thresholds: Array = levels[np.unique(proper[first[nearest]]) - 1]
-    return thresholds
-
-
-def _distance_along(curve: list[str], tp: Array, fp: Array) -> Array:
-    """Position along a curve, decreasing in the threshold."""
-    recall = tp / tp[0]
-    if curve == _ROC:
-        return recall + fp / fp[0]
-    with np.errstate(invalid="ignore"):
-        precision = tp / (tp + fp)
-    return recall - np.fmax.accumulate(precision)  # precision mostly increases
+    return levels[np.unique(proper[first[nearest]]) - 1]
 
 
 class CurveReport(JointReport):
@@ -333,26 +290,19 @@ class CurveReport(JointReport):
     """
 
     _display = ConfidenceBandDisplay
+    _rule_header = "threshold"
 
     def __init__(self, joint: JointEstimate, thresholds: Array) -> None:
         super().__init__(joint)
         self._thresholds = thresholds
-
-    def _with(self, joint: JointEstimate) -> CurveReport:
-        return type(self)(joint, self._thresholds)
 
     @property
     def thresholds(self) -> Array:
         """Thresholds in the order of the report, shape (T,)."""
         return self._thresholds.copy()
 
-    @property
-    def _labels(self) -> dict[str, list[str]]:
-        thresholds, metrics = super()._labels.values()
-        return {"threshold": thresholds, "metric": metrics}
-
     def _drawing(self) -> dict[str, Any]:
-        order = np.argsort(self._thresholds)
+        order, is_roc = np.argsort(self._thresholds), self.metrics == _ROC
         return {
             "metrics": self.metrics,
             "thresholds": self._thresholds[order],
@@ -360,5 +310,5 @@ class CurveReport(JointReport):
             "intervals": self._limits().reshape(-1, 2, 2)[order],
             "confidence_level": self.confidence_level,
             "simultaneous": self._joint.simultaneous,
-            "ends": _CORNERS if self.metrics == _ROC else None,
+            "ends": np.array([[0.0, 0.0], [1.0, 1.0]]) if is_roc else None,
         }

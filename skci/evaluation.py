@@ -1,7 +1,5 @@
 """Joint reports of several measures of several rules on the same rows."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -12,8 +10,6 @@ from skci.data.responses import respond
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.reports.joint import JointReport
-
-__all__ = ["JointEvaluator", "confusion_matrix_report", "joint_report"]
 
 
 @dataclass(eq=False, repr=False)
@@ -103,25 +99,16 @@ class JointEvaluator:
             raised with its name.
         """
         estimators = check_estimators(self.estimators)
-        metric_set = MetricSet(
-            self.metrics,
-            confidence_level=self.confidence_level,
-            method=self.method,
-            pos_label=self.pos_label,
-            random_state=self.random_state,
-        )
-        reader = metric_set.reader(
-            y,
-            truth="y",
-            abstain=self.abstain,
-            by=by,
-            sample_weight=sample_weight,
-            groups=groups,
-        )
+        options = self.confidence_level, self.method, self.pos_label, self.random_state
+        metric_set = MetricSet(self.metrics, *options)
+        metrics = metric_set.metrics.values()
+        rows = {"by": by, "sample_weight": sample_weight, "groups": groups}
+        reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
         scored: tuple[Any, ...] = ()
         if "numbers" not in metric_set.reads:
             # The vocabulary checks the labels before anything is predicted.
-            known = known_labels(estimators) if metric_set.several else set()
+            several = all(metric._several for metric in metrics)
+            known = known_labels(estimators) if several else set()
             if len(known) > 2 and known >= set(reader.vocabulary.labels) - {None}:
                 reader.know(known)
             scored = metric_set.scored_labels(reader.vocabulary)
@@ -130,7 +117,7 @@ class JointEvaluator:
             X,
             metric_set.reads,
             scored=scored,
-            probabilities=metric_set.needs_probabilities,
+            probabilities=any(metric._needs_probabilities for metric in metrics),
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
@@ -165,12 +152,10 @@ def joint_report(
         Predicted labels, or numbers, of each rule, by name; or of one rule. Rows are
         matched by position, not by an index.
     y_score : mapping, list of (str, array-like), data frame, or array-like
-        Scores of each rule for metrics of scores, by the same names: such as
-        probabilities of the positive label, or of more than two labels a column for
-        each in sorted order.
+        Scores of each rule, by the same names: such as probabilities of the positive
+        label, or of more than two labels a column for each in sorted order.
     metrics : str, metric object, list of them, or mapping of str to them
-        Names such as "accuracy" or "f0.5" or objects such as ``F05CI()``; a mapping
-        names them in the report.
+        Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str, optional
@@ -221,13 +206,7 @@ def joint_report(
     B     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
     B     mcc       0.82      [0.67, 0.91]    [0.70, 0.89]
     """
-    metric_set = MetricSet(
-        metrics,
-        confidence_level=confidence_level,
-        method=method,
-        pos_label=pos_label,
-        random_state=random_state,
-    )
+    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     predicted = None if y_pred is None else named_predictions(y_pred)
     scores = None if y_score is None else named_predictions(y_score, "y_score")
     metric_set.must_be_given(predicted, scores)
@@ -276,12 +255,7 @@ def confusion_matrix_report(
     y_pred  precision  0.71      [0.51, 0.92]    [0.54, 0.89]
     y_pred  recall     0.62      [0.43, 0.82]    [0.45, 0.80]
     """
-    metric_set = MetricSet(
-        metrics,
-        confidence_level=confidence_level,
-        method=method,
-        random_state=random_state,
-    )
+    metric_set = MetricSet(metrics, confidence_level, method, None, random_state)
     metric_set.must_read_labels()
     for metric in metric_set.metrics.values():
         check_no_pos_label(metric.pos_label, A_MATRIX)

@@ -1,7 +1,5 @@
 """Joint reports and tests of estimates from independent test sets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,14 +8,12 @@ import numpy as np
 from scipy import stats
 
 from skci._validation import check_alternative, join_names
+from skci.inference.critical.law import Alternative
 from skci.inference.design import Design
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
-from skci.inference.pvalues import Alternative
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
-
-__all__ = ["ProportionTest", "combine_independent", "two_proportion_test"]
 
 
 def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointReport:
@@ -57,30 +53,27 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     >>> report.differences()["accuracy", "first", "second"]
     accuracy of first - second = 0.080 [-0.023, 0.172], 95% interval (score, n = 300)
     """
-    if isinstance(reports, Mapping):
-        named = list(reports.items())
-    elif isinstance(reports, Iterable):
-        named = [(str(k), each) for k, each in enumerate(reports, 1)]
-    else:
+    if not isinstance(reports, Iterable):
         raise TypeError(
             "reports must be a mapping or a sequence of reports or estimates, got "
             f"{type(reports).__name__}"
         )
-    if not named:
+    pairs = reports.items() if isinstance(reports, Mapping) else enumerate(reports, 1)
+    joints = [(str(name), _joint_of(each, str(name))) for name, each in pairs]
+    if not joints:
         raise ValueError("reports must hold at least one report, got none")
-    joints = [_joint_of(each, name) for name, each in named]
-    levels = {joint.confidence_level for joint in joints}
+    levels = {joint.confidence_level for _, joint in joints}
     if len(levels) > 1:
         raise ValueError(
             f"reports must have one confidence level, got {sorted(levels)}; see their "
             "method at"
         )
-    if len({id(joint.design) for joint in joints}) < len(joints):
+    if len({id(joint.design) for _, joint in joints}) < len(joints):
         raise ValueError(
             "reports must be of different test sets, got two of the same rows; compare "
             "rules on the same rows by report.differences()"
         )
-    stacked = _stacked(joints, [str(name) for name, _ in named])
+    stacked = _stacked(joints)
     labels = [parameter.key.labels for parameter in stacked.parameters]
     kinds = {tuple(names) for names in labels}
     if len(kinds) > 1:
@@ -96,7 +89,7 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     return JointReport(stacked)
 
 
-def _joint_of(value: Any, name: Any) -> JointEstimate:
+def _joint_of(value: Any, name: str) -> JointEstimate:
     if isinstance(value, MetricEstimate):
         joint = value._joint.select([value._position])
         if not joint.parameters[0].key.is_contrast:
@@ -109,12 +102,12 @@ def _joint_of(value: Any, name: Any) -> JointEstimate:
     )
 
 
-def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEstimate:
+def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
     """Joint estimate of independent samples, whose names precede those of the rules."""
-    design = Design.stacked([joint.design for joint in joints])
+    design = Design.stacked([joint.design for _, joint in joints])
     parameters = []
     stratum = start = 0
-    for joint, name in zip(joints, names, strict=True):
+    for name, joint in joints:
         stop = start + len(joint.design.weights)
         for parameter in joint.parameters:
             assert isinstance(parameter, TableParameter)
@@ -127,7 +120,7 @@ def _stacked(joints: Sequence[JointEstimate], names: Sequence[str]) -> JointEsti
                 cells = replace(cells, sample=stratum + cells.sample)
             parameters.append(replace(parameter, key=key, index=index, cell_map=cells))
         start, stratum = stop, stratum + joint.design.n_strata
-    first = joints[0]
+    _, first = joints[0]
     return JointEstimate.from_rows(
         parameters,
         design,

@@ -1,26 +1,25 @@
 """Joint intervals of estimates whose covariance is given."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_confidence_level
-from skci.inference.critical.law import fixed_seed
+from skci._validation import (
+    as_matrix,
+    as_numbers,
+    check_confidence_level,
+    check_number,
+)
+from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import check_method, check_serves
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key
+from skci.inference.parameter import Key, Parameter
 from skci.measures.registry import Trait
 from skci.reports.joint import JointReport
 
-__all__ = ["joint_intervals"]
-
-_ROUNDING = 1e-8
-"""How far rounding may take correlations from each other, and from a correlation."""
+_ROUNDING = 1e-8  # largest rounding error of a correlation
 
 
 def joint_intervals(
@@ -37,20 +36,16 @@ def joint_intervals(
 ) -> JointReport:
     r"""Report estimates of any origin by joint confidence intervals.
 
-    For estimates that skci did not make itself: the coefficients of a fitted model, a
-    bootstrap, another program. All it needs is how they vary together. The report
-    compares, tests and draws them like any other.
+    They may come from a fitted model or a bootstrap; only their covariance is needed.
 
     Parameters
     ----------
     estimates : sequence of K floats, or mapping of str or (str, str) to float
-        The estimates. The keys of a mapping, or the index of a pandas Series, name
-        them; see `names`.
+        The keys of a mapping, or the index of a pandas Series, name them; see `names`.
     covariance : array-like of shape (K, K)
-        Their estimated covariance matrix V, in the same order and of any rank:
-        variances, the squares of standard errors, on the diagonal. A zero variance is
-        taken for unknown, and the interval is the whole range. The columns of a data
-        frame must be the names.
+        Their estimated covariance matrix V, of any rank, with the squares of standard
+        errors on the diagonal. A zero variance is treated as unknown, and the
+        interval is the whole range. The columns of a data frame must be the names.
     df : float, optional
         Degrees of freedom of V, at least 1, if it is the residual variance of a linear
         model times a known matrix. By default V counts as known, as it does for large
@@ -59,7 +54,7 @@ def joint_intervals(
         Names of the parameters: of the rule alone, for a metric called "estimate", or
         of the rule and the metric. "1", "2", ... if not given.
     bounds : (float, float) or sequence of K of them, optional
-        Range of the parameters, which intervals are cut off at; unlimited if not given.
+        Range of the parameters, at which intervals are truncated; unlimited by default.
     greater_is_better : bool or mapping of str to bool, default=True
         Which of two estimates of a metric is called better, of all metrics or by
         metric; True for those that a mapping does not name.
@@ -75,10 +70,9 @@ def joint_intervals(
     Returns
     -------
     JointReport
-        Labelled ``rule`` and ``metric``. Rules are compared on the same metric by
-        :meth:`JointReport.differences`, and any estimates combined by
-        :meth:`JointReport.contrasts`. There are no rows to plan with: its
-        ``sample_size`` is refused.
+        Labelled ``rule`` and ``metric``. :meth:`JointReport.differences` compares rules
+        on the same metric, :meth:`JointReport.contrasts` combines any estimates. There
+        are no rows to plan with: its ``sample_size`` is refused.
 
     Raises
     ------
@@ -88,7 +82,7 @@ def joint_intervals(
     Warns
     -----
     DegenerateVarianceWarning
-        When the intervals are first looked at, of estimates with a variance of zero.
+        When the intervals are first accessed, of estimates with a zero variance.
 
     See Also
     --------
@@ -108,9 +102,9 @@ def joint_intervals(
     df))`` of R's multcomp computes. A combination :math:`L \theta` has the covariance
     :math:`L V L^T` and the same df.
 
-    Of estimates from different samples the covariance is zero; of estimates from the
-    same rows it seldom is, and to set it to zero makes their differences look less, or
-    more, certain than they are.
+    Estimates from different test sets have covariance zero; estimates from the same
+    rows seldom do, and setting it to zero makes their differences look less, or more,
+    certain than they are.
 
     References
     ----------
@@ -145,10 +139,13 @@ def joint_intervals(
     >>> report.differences(control="b0").findings()
     ['On estimate, b0 is worse than b2.']
     """
-    values, labels = _check_estimates(estimates, names)
-    keys = _check_names(labels, len(values))
-    matrix = _check_covariance(covariance, len(values), labels)
-    degrees = _check_df(df)
+    values, named = _check_estimates(estimates, names)
+    keys = _check_names(named, len(values))
+    matrix = _check_covariance(covariance, len(values), named or [])
+    degrees = np.inf
+    if df is not None:
+        wanted = "a number of at least 1 or None"
+        degrees = check_number(df, "df", wanted, lambda x: x >= 1)
     method = check_method(method)
     ranges = _check_bounds(bounds, values, keys)
     better = _check_directions(greater_is_better, keys)
@@ -156,23 +153,27 @@ def joint_intervals(
         Trait(key.title, bounds=bound, greater_is_better=better.get(key.metric, True))
         for key, bound in zip(keys, ranges, strict=True)
     ]
+    where = " without bounds=(0, 1)" if method == "logit" else ""
     for trait in traits:
-        check_serves(method, trait, table=False)
+        check_serves(method, trait, where, table=False)
     level = check_confidence_level(confidence_level)
+    parameters = [
+        Parameter(key=key, trait=trait, method=method, given=value)
+        for key, trait, value in zip(keys, traits, values, strict=True)
+    ]
     joint = JointEstimate.from_moments(
-        values,
+        parameters,
         matrix,
         degrees,
-        keys,
-        traits,
-        [method] * len(keys),
         confidence_level=level,
         random_state=fixed_seed(random_state),
     )
     return JointReport(joint)
 
 
-def _check_estimates(estimates: Any, names: Any) -> tuple[list[float], Any]:
+def _check_estimates(
+    estimates: Any, names: Any
+) -> tuple[list[float], list[Any] | None]:
     """Check estimates, and find their names if they have any."""
     if isinstance(estimates, Mapping) and names is not None:
         raise ValueError(
@@ -183,36 +184,28 @@ def _check_estimates(estimates: Any, names: Any) -> tuple[list[float], Any]:
         pairs = list(estimates.items())
         estimates = [value for _, value in pairs]
         names = [name for name, _ in pairs] if names is None else names
-    values = _numbers(estimates, "estimates must hold numbers")
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+    unordered = isinstance(names, str | set | frozenset)
+    if unordered or not isinstance(names, Iterable | None):
+        raise TypeError(f"names must be a sequence of names, got {names!r}")
+    values = as_numbers(estimates, "estimates")
+    if values.ndim != 1 or not len(values):
         raise ValueError(
             "estimates must be a sequence of at least one finite number, got "
             f"{estimates!r}"
         )
-    return values.tolist(), names
+    return values.tolist(), None if names is None else list(names)
 
 
-def _numbers(values: Any, must: str) -> Array:
-    """Make an array of numbers that are not complex."""
-    try:
-        array = np.asarray(values)
-        if np.iscomplexobj(array):
-            raise TypeError("complex numbers")
-        numbers: Array = array.astype(float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{must}, got {values!r}") from error
-    return numbers
-
-
-def _check_names(names: Any, size: int) -> list[Key]:
+def _check_names(names: list[Any] | None, size: int) -> list[Key]:
     """Check the names of the parameters; they are numbered if there are none."""
-    if names is None:
-        names = range(1, size + 1)
-    unordered = isinstance(names, str | set | frozenset)
-    if unordered or not isinstance(names, Iterable):
-        raise TypeError(f"names must be a sequence of names, got {names!r}")
-    names = list(names)
-    keys = [_key(name) for name in names]
+    keys = []
+    for name in range(1, size + 1) if names is None else names:
+        pair = name if isinstance(name, tuple) else (name, "estimate")
+        if len(pair) != 2:
+            raise ValueError(
+                f"names must be of a rule, or of a rule and a metric, got {name!r}"
+            )
+        keys.append(Key(str(pair[1]), str(pair[0])))
     if len(keys) != size:
         raise ValueError(
             f"names must be one for each of {size} estimates, got {len(keys)}"
@@ -222,36 +215,15 @@ def _check_names(names: Any, size: int) -> list[Key]:
     return keys
 
 
-def _key(name: Any) -> Key:
-    """Name a parameter by a rule, or by a rule and a metric."""
-    if isinstance(name, tuple):
-        if len(name) != 2:
-            raise ValueError(
-                f"names must be of a rule, or of a rule and a metric, got {name!r}"
-            )
-        return Key(str(name[1]), str(name[0]))
-    return Key("estimate", str(name))
-
-
-def _check_covariance(covariance: Any, size: int, names: Any) -> Array:
+def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
     """Check a covariance matrix."""
     must = "covariance must be"
-    columns = list(getattr(covariance, "columns", ()))
-    if columns and names is not None:
-        named = [str(name) for name in names]
-        if columns != list(range(size)) and [*map(str, columns)] != named:
-            raise ValueError(
-                f"covariance must have the columns {named} in this order, or be an "
-                f"array, got the columns {columns}"
-            )
-    matrix = _numbers(covariance, f"{must} a matrix of numbers")
+    matrix = as_matrix(covariance, "covariance", names)
     if matrix.shape != (size, size):
         raise ValueError(
             f"{must} of shape {(size, size)}, as there are {size} estimates, got shape "
             f"{matrix.shape}"
         )
-    if not np.isfinite(matrix).all():
-        raise ValueError(f"{must} finite, got missing or infinite entries")
     variances = matrix.diagonal()
     if variances.min() < 0:
         raise ValueError(
@@ -268,32 +240,24 @@ def _check_covariance(covariance: Any, size: int, names: Any) -> Array:
             f"{must} positive semidefinite, got correlations with an eigenvalue of "
             f"{least:.2g}"
         )
-    symmetric: Array = (matrix + matrix.T) / 2
-    return symmetric
+    return (matrix + matrix.T) / 2
 
 
 def _check_directions(greater_is_better: Any, keys: Sequence[Key]) -> dict[str, bool]:
     """Check which metrics are better if greater."""
     metrics = dict.fromkeys(key.metric for key in keys)
-    if isinstance(greater_is_better, bool | np.bool_):
-        return dict.fromkeys(metrics, bool(greater_is_better))
-    if not isinstance(greater_is_better, Mapping) or not all(
+    better = greater_is_better
+    if not isinstance(better, Mapping):
+        better = dict.fromkeys(metrics, better)
+    if not all(
         name in metrics and isinstance(value, bool | np.bool_)
-        for name, value in greater_is_better.items()
+        for name, value in better.items()
     ):
         raise ValueError(
             "greater_is_better must be True, False or a mapping to them of some of the "
             f"metrics {list(metrics)}, got {greater_is_better!r}"
         )
-    return {name: bool(value) for name, value in greater_is_better.items()}
-
-
-def _check_df(df: Any) -> float:
-    if df is None:
-        return np.inf
-    if not (isinstance(df, Real) and not isinstance(df, bool) and float(df) >= 1):
-        raise ValueError(f"df must be a number of at least 1 or None, got {df!r}")
-    return float(df)
+    return {name: bool(value) for name, value in better.items()}
 
 
 def _check_bounds(

@@ -1,7 +1,5 @@
 """Sample size for one metric without a pilot."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -9,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_confidence_level
+from skci._validation import (
+    as_numbers,
+    check_confidence_level,
+    check_nonnegative,
+    check_probability,
+    check_share,
+)
 from skci.data.labels import A_MATRIX, check_no_pos_label
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import check_method
@@ -17,10 +21,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.planning import rows_for_width
 from skci.measures.registry import CELLS, Measure
 from skci.metrics._base import DEFAULT_METHOD
-from skci.metrics._binding import Settings
 from skci.metrics._names import resolve_metric
-
-__all__ = ["sample_size"]
 
 _RATES = ("prevalence", "recall", "specificity")
 
@@ -97,7 +98,7 @@ def sample_size(
     metric._check(method)
     tp, fp, fn, tn = _proportions(expected, metric._measure)
     sample = Sample.from_matrix(np.array([[tn, fp], [fn, tp]]), "")
-    parameters = metric.bind(sample, "", Settings(method=method))
+    parameters = metric.bind(sample, "", method=method)
     joint = JointEstimate.from_rows(parameters, sample.design, confidence_level=level)
     return rows_for_width(joint, half_width)
 
@@ -109,7 +110,15 @@ def _proportions(expected: Any, measure: Measure) -> Array:
     elif isinstance(expected, Real):
         cells = _cells_of_value(expected, measure)
     else:
-        cells = _cells_of_table(expected)
+        table = np.asarray(expected)
+        if table.shape != (2, 2) or table.dtype.kind not in "iuf":
+            raise ValueError(
+                "expected must be a number, a table of shape (2, 2) or a mapping with "
+                f"the keys {list(_RATES)}, got {expected!r}"
+            )
+        check_nonnegative(as_numbers(table, "expected"), "expected")
+        (tn, fp), (fn, tp) = table.tolist()
+        cells = np.array([tp, fp, fn, tn], dtype=float)
     return cells / cells.sum()
 
 
@@ -119,15 +128,14 @@ def _cells_of_rates(rates: Mapping[str, Any]) -> Array:
             f"expected must be a mapping with the keys {list(_RATES)}, got the keys "
             f"{list(rates)}"
         )
-    for name, rate in rates.items():
-        if not (isinstance(rate, Real) and 0 <= float(rate) <= 1):
-            raise ValueError(f"expected[{name!r}] must be in [0, 1], got {rate!r}")
-    if rates["prevalence"] in (0, 1):
+    positive, recall, specificity = (
+        check_share(rates[name], f"expected[{name!r}]") for name in _RATES
+    )
+    if positive in (0, 1):
         raise ValueError(
             "expected['prevalence'] must leave rows of both labels, got "
             f"{rates['prevalence']!r}"
         )
-    positive, recall, specificity = (float(rates[name]) for name in _RATES)
     tp, tn = positive * recall, (1 - positive) * specificity
     fp, fn = (1 - positive) * (1 - specificity), positive * (1 - recall)
     return np.array([tp, fp, fn, tn])
@@ -141,26 +149,7 @@ def _cells_of_value(value: Any, measure: Measure) -> Array:
             f"expected must be a table of shape (2, 2) or a mapping with the keys "
             f"{list(_RATES)} for {measure.name!r}, got {value!r}"
         )
-    if not 0 < float(value) < 1:
-        raise ValueError(
-            f"expected must be between 0 and 1, both excluded, got {value!r}"
-        )
+    check_probability(value, "expected")
     is_success = np.array([cell in successes.split() for cell in CELLS])
     share = np.where(is_success, float(value), 1 - float(value))
     return share / np.where(is_success, is_success.sum(), (~is_success).sum())
-
-
-def _cells_of_table(table: Any) -> Array:
-    values = np.asarray(table)
-    if values.shape != (2, 2) or values.dtype.kind not in "iuf":
-        raise ValueError(
-            "expected must be a number, a table of shape (2, 2) or a mapping with the "
-            f"keys {list(_RATES)}, got {table!r}"
-        )
-    if not np.isfinite(values).all() or (values < 0).any() or not values.any():
-        raise ValueError(
-            "expected must hold finite numbers, none negative and not all zero, got "
-            f"{values.tolist()}"
-        )
-    (tn, fp), (fn, tp) = values.tolist()
-    return np.array([tp, fp, fn, tn], dtype=float)

@@ -20,7 +20,7 @@ ROOMS = {
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},
     "data": {"numpy", "sklearn"},
-    "reports": {"numpy", "sklearn", "pandas", "matplotlib"},
+    "reports": {"numpy", "scipy", "sklearn", "pandas", "matplotlib"},
     "metrics": {"numpy", "scipy", "sklearn"},
 }
 ENTRY_POINTS = {

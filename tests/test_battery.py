@@ -29,7 +29,7 @@ from battery import (
 from numpy.testing import assert_allclose
 from scipy.stats import norm, t
 
-from skci import RejectionRateCI, available_metrics, joint_report
+from skci import RejectionRateCI, available_metrics, joint_report, metrics
 from skci.inference.intervals.methods import METHODS, refusal
 from skci.metrics import _agreement, _binary, _regression, _scores
 
@@ -72,7 +72,9 @@ def test_every_metric_of_labels_has_a_formula():
 
 
 def classes_of(*modules):
-    return {getattr(module, name) for module in modules for name in module.__all__}
+    classes = (getattr(metrics, name) for name in metrics.__all__)
+    names = {module.__name__ for module in modules}
+    return {cls for cls in classes if cls.__module__ in names}
 
 
 def metrics_in(family):

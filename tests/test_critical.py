@@ -12,7 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, special, stats
 
 from skci.exceptions import CriticalValueWarning
-from skci.inference.critical.law import CriticalValue, MaximumLaw, critical_value
+from skci.inference.critical.law import MaximumLaw, critical_value
+from skci.inference.critical.quantile import CriticalValue
 
 # Correlation matrices
 
@@ -259,7 +260,7 @@ def test_mvtnorm(row):
     matrix = np.maximum(matrix, matrix.T) + np.minimum(matrix, matrix.T)
     np.fill_diagonal(matrix, 1)
     q = critical_value(matrix, float(case["level"]), alternative=case["tail"])
-    # One scramble in a hundred misses its error.
+    # 3.5 standard errors are exceeded in about 1 of 100 cases, 7 in 1 of 5,000.
     assert abs(q - float(case["value"])) <= 2 * q.error + float(case["error"])
     assert q.error <= 1e-3
 
@@ -777,19 +778,19 @@ def test_correlation_is_checked(correlation, error, message):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"confidence_level": 0}, ValueError, "strictly between 0 and 1, got 0"),
-        ({"confidence_level": 1}, ValueError, "strictly between 0 and 1, got 1"),
-        ({"confidence_level": 95}, ValueError, "strictly between 0 and 1, got 95"),
-        ({"confidence_level": np.nan}, ValueError, "between 0 and 1, got nan"),
-        ({"confidence_level": "0.95"}, TypeError, "between 0 and 1, got '0.95'"),
-        ({"confidence_level": None}, TypeError, "between 0 and 1, got None"),
-        ({"tol": 0}, ValueError, "strictly between 0 and inf, got 0"),
-        ({"tol": -1e-3}, ValueError, "strictly between 0 and inf, got -0.001"),
-        ({"tol": "small"}, TypeError, "strictly between 0 and inf, got 'small'"),
-        ({"df": 0}, ValueError, "strictly between 0 and inf, got 0"),
-        ({"df": "many"}, TypeError, "strictly between 0 and inf, got 'many'"),
-        ({"alternative": "both"}, ValueError, "'greater', got 'both'"),
-        ({"alternative": None}, ValueError, "'greater', got None"),
+        ({"confidence_level": 0}, ValueError, "between 0 and 1, .*got 0"),
+        ({"confidence_level": 1}, ValueError, "between 0 and 1, .*got 1"),
+        ({"confidence_level": 95}, ValueError, "between 0 and 1, .*got 95"),
+        ({"confidence_level": np.nan}, ValueError, "between 0 and 1, .*got nan"),
+        ({"confidence_level": "0.95"}, ValueError, "between 0 and 1, .*got '0.95'"),
+        ({"confidence_level": None}, ValueError, "between 0 and 1, .*got None"),
+        ({"tol": 0}, ValueError, "a finite number above 0, got 0"),
+        ({"tol": -1e-3}, ValueError, "a finite number above 0, got -0.001"),
+        ({"tol": "small"}, ValueError, "a finite number above 0, got 'small'"),
+        ({"df": 0}, ValueError, "a finite number above 0, got 0"),
+        ({"df": "many"}, ValueError, "a finite number above 0, got 'many'"),
+        ({"alternative": "both"}, ValueError, "'greater'], got 'both'"),
+        ({"alternative": None}, ValueError, "'greater'], got None"),
         ({"random_state": "seed"}, TypeError, "or None, got 'seed'"),
         ({"random_state": 1.5}, TypeError, "or None, got 1.5"),
         ({"random_state": -1}, ValueError, "an int of at least 0, .*got -1"),

@@ -14,7 +14,8 @@ from scipy.stats import norm
 
 from skci import critical_value, joint_report
 from skci.exceptions import DegenerateVarianceWarning
-from skci.inference.intervals.score import pearson, score_limits, score_roots
+from skci.inference.intervals.score import score_limits, score_roots
+from skci.inference.intervals.statistic import pearson
 
 REFERENCE = Path(__file__).parent / "reference"
 METHODS = ["delta", "blurred", "score"]
@@ -509,7 +510,7 @@ def test_one_rule_cannot_be_compared():
         ([1, -1, 0], ["a"], ValueError, "matrix must have"),
         (np.zeros((0, 3)), [], ValueError, "matrix must have"),
         ([[0, 0, 0]], ["a"], ValueError, "without rows of zeros"),
-        ([[1, np.nan, 0]], ["a"], ValueError, "matrix must be finite"),
+        ([[1, np.nan, 0]], ["a"], ValueError, "matrix must hold finite"),
         ([["x", "y", "z"]], ["a"], ValueError, "matrix must hold numbers"),
         ([[1, -1, 0]], ["a", "b"], ValueError, "labels must be 1 different"),
         (

@@ -1,35 +1,31 @@
-"""Functionals: what a function of four cells is, by what it does."""
+"""Which functions of four cells are ratios whose score limits have a closed form."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from skci import make_metric_ci
+from skci.inference.intervals.closed_form import as_tversky
 from skci.measures.functional import CellFunctional
 from skci.measures.registry import MEASURES
 
-RATIOS = [
-    name
-    for name in MEASURES
-    if CellFunctional(MEASURES[name].function).linear_fractional
-]
+FUNCTIONALS = {name: CellFunctional(m.function) for name, m in MEASURES.items()}
+RATIOS = [name for name, g in FUNCTIONALS.items() if as_tversky(g) is not None]
 
 
 @pytest.mark.parametrize("name", RATIOS)
 def test_a_function_that_is_recognised_as_a_ratio_is_that_ratio(name):
-    functional = CellFunctional(MEASURES[name].function)
-    p = np.random.default_rng(0).dirichlet(np.ones(4), size=20)
-    numerator, denominator = functional.linear_fractional
-    assert_allclose(p @ numerator / (p @ denominator), functional.estimate(p))
+    p = np.random.default_rng(1).dirichlet(np.full(4, 0.3), size=1000)
+    numerator, denominator, _ = as_tversky(FUNCTIONALS[name])
+    assert_allclose(p @ numerator / (p @ denominator), FUNCTIONALS[name].estimate(p))
 
 
-def test_which_functions_are_recognised_as_ratios():
-    found = {
-        name
-        for name in MEASURES
-        if CellFunctional(MEASURES[name].function).linear_fractional
-    }
-    assert {"accuracy", "precision", "recall", "f0.5", "jaccard"} <= found
-    assert not {"matthews_corrcoef", "cohen_kappa", "g_mean", "overlap"} & found
+def test_scale_and_sums_of_a_ratio_do_not_matter():
+    """Of proportions, the sum of all cells is one."""
+    precision = as_tversky(CellFunctional(lambda tp, fp, fn, tn: 3 * tp / (tp + fp)))
+    assert_allclose(precision, [[3, 0, 0, 0], [1, 1, 0, 0], [0, 1, 0, 0]])
+    accuracy = as_tversky(CellFunctional(lambda tp, fp, fn, tn: 1 - fp - fn))
+    assert_allclose(accuracy, [[1, 0, 0, 1], [1, 1, 1, 1], [0, 1, 1, 0]])
 
 
 @pytest.mark.parametrize(
@@ -38,12 +34,37 @@ def test_which_functions_are_recognised_as_ratios():
         lambda tp, fp, fn, tn: tp * tp / (tp + fp),
         lambda tp, fp, fn, tn: np.sqrt(tp / (tp + fn)),
         lambda tp, fp, fn, tn: tp / (tp + fp) + tn / (tn + fn),
-        lambda tp, fp, fn, tn: np.where(tp + fp == 0, 0, tp / (tp + fp)),
+        lambda tp, fp, fn, tn: tp / (tp + 2 * fp + 3 * fn + 4 * tn),
+        lambda tp, fp, fn, tn: 5 * tp - (tp + fp),
         lambda tp, fp, fn, tn: np.maximum(fp, fn),
-        lambda tp, fp, fn, tn: tp if tp == fp else tn,
-        lambda tp, fp, fn, tn: tp.real + tn,
+        lambda tp, fp, fn, tn: tp / (tp + np.minimum(fp, fn)),
+        lambda tp, fp, fn, tn: (tp + 2 * tn) / (tp + tn + fp),
     ],
 )
 def test_other_functions_are_not(function):
-    """Whatever they do with what they are called with, which are not numbers then."""
-    assert CellFunctional(function).linear_fractional is None
+    assert as_tversky(CellFunctional(function)) is None
+
+
+def guarded(tp, fp, fn, tn):
+    if np.any(np.real(tp + fp) <= 0):
+        raise ValueError("no predicted positives")
+    return tp / (tp + fp)
+
+
+def jump(tp, fp, fn, tn):
+    """Precision, but for recalls below a hundredth."""
+    return tp / (tp + fp) / (1 + np.exp(-1000 * (tp / (tp + fn) - 0.01)))
+
+
+@pytest.mark.parametrize(
+    ("function", "table"),
+    [(guarded, [[50, 10], [8, 30]]), (jump, [[585, 2], [400, 3]])],
+)
+def test_score_limits_of_what_only_looks_like_a_ratio(function, table):
+    """Of a function that refuses empty cells, or is a ratio away from the data."""
+    metric = make_metric_ci(function, name="g", bounds=(0, 1))
+    estimate = metric.set_params(method="score").from_confusion_matrix(table)
+    assert estimate.low < float(estimate) < estimate.high
+    level = {estimate.low: "greater", estimate.high: "less"}
+    for limit, alternative in level.items():
+        assert_allclose(estimate.pvalue(limit, alternative), 0.025, rtol=1e-3)

@@ -337,8 +337,12 @@ def test_few_trials():
 @pytest.mark.parametrize(
     ("metric", "options", "message"),
     [
-        ("accuracy", {"expected": 1}, "expected must be between 0 and 1.*got 1"),
-        ("accuracy", {"expected": np.nan}, "expected must be between 0 and 1"),
+        (
+            "accuracy",
+            {"expected": 1},
+            "expected must be a number between 0 and 1.*got 1",
+        ),
+        ("accuracy", {"expected": np.nan}, "expected must be a number between 0 and 1"),
         ("accuracy", {"expected": "high"}, "expected must be a number, a table"),
         ("recall", {"expected": 0.8}, "mapping with the keys.*'recall', got 0.8"),
         ("f1", {"expected": [0.1, 0.2]}, r"table of shape \(2, 2\)"),

@@ -22,7 +22,8 @@ from skci import (
     joint_report,
     two_proportion_test,
 )
-from skci.inference.intervals.score import pearson, score_limits, score_roots
+from skci.inference.intervals.score import score_limits, score_roots
+from skci.inference.intervals.statistic import pearson
 from skci.inference.ranking import compact_letters, compare_with_best
 
 METHODS = ["delta", "blurred", "score"]

@@ -12,7 +12,8 @@ from scipy.stats import binom, norm
 import skci.inference.intervals.path_solver
 import skci.inference.intervals.score
 from skci.inference.intervals.closed_form import as_tversky
-from skci.inference.intervals.score import improved, pearson, score_limits, score_roots
+from skci.inference.intervals.score import score_limits, score_roots
+from skci.inference.intervals.statistic import improved, pearson
 from skci.measures.functional import CellFunctional, Functional
 from skci.measures.registry import MEASURES
 

@@ -66,7 +66,7 @@ def test_the_brier_score_of_several_labels_may_be_above_1():
     wrong = np.eye(3)[(y + (np.arange(60) % 10 > 0)) % 3]
     score = BrierScoreCI()(y, wrong)
     assert score == pytest.approx(1.8) and score.low < 1.8 < score.high < 2
-    with pytest.raises(ValueError, match="'logit' needs a range from 0 to 1"):
+    with pytest.raises(ValueError, match="'logit' needs a measure that ranges from 0"):
         BrierScoreCI(method="logit")(y, wrong)
 
 
@@ -461,6 +461,7 @@ def test_intervals_of_the_area_cover(gain, positives):
             "y_score must have an entry for each of the 300",
         ),
         (["a"] * N, ValueError, "y_score must hold numbers"),
+        (SCORES["A"] * 1j, TypeError, "y_score must hold numbers: they are complex"),
         (SCORES["A"] * np.nan, ValueError, "y_score must hold finite numbers"),
         (
             np.stack([SCORES["A"]] * 2, axis=1),
@@ -494,5 +495,5 @@ def test_wrong_requests():
             RocAucCI(method=method)(Y, SCORES["A"])
         with pytest.raises(ValueError, match=f"method='{method}' needs"):
             joint_report(Y, y_score=SCORES, metrics="auc", method=method)
-    with pytest.raises(ValueError, match="'logit' needs a range from 0 to 1"):
+    with pytest.raises(ValueError, match="'logit' needs a measure that ranges from 0"):
         LogLossCI(method="logit")(Y, SCORES["A"])

@@ -20,7 +20,7 @@ from benchmarks.common import Array
 from benchmarks.common.command import Sizes
 from benchmarks.common.peers import installed, with_version
 from benchmarks.coverage.vectorized import Batch, estimate, public_limits
-from skci.inference.intervals.score import improved
+from skci.inference.intervals.statistic import improved
 from skci.measures.registry import MEASURES, Measure
 
 _LEVEL = 0.95

@@ -15,7 +15,8 @@ from scipy import stats
 
 import skci
 from benchmarks.common import Array
-from skci.inference.intervals.score import pearson, score_limits
+from skci.inference.intervals.score import score_limits
+from skci.inference.intervals.statistic import pearson
 from skci.measures.functional import CellFunctional
 from skci.measures.registry import IDENTITY, MEASURES
 

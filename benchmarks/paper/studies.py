@@ -30,7 +30,6 @@ from skci.data.sample import Sample
 from skci.inference.design import Design
 from skci.inference.intervals.methods import refusal
 from skci.inference.joint import JointEstimate
-from skci.metrics._binding import Settings
 
 METHODS = ("delta", "blurred", "plus-four", "score")
 
@@ -126,12 +125,11 @@ class Study:
     def estimate(self, method: str, counts: Array) -> JointEstimate:
         """Joint estimate from the counts of a test set."""
         sample = replace(self.population, design=Design(counts))
-        settings = Settings(method=method)
         parameters = (
             parameter
             for rule, metric in product(self.rules, self.metrics)
             if refusal(method, metric._measure) is None
-            for parameter in metric.bind(sample, rule, settings)
+            for parameter in metric.bind(sample, rule, method=method)
         )
         return JointEstimate.from_rows(parameters, sample.design)
 
@@ -233,7 +231,7 @@ def abalone(folder: Path | None) -> list[Study]:
     X = np.hstack([sex, features[:, 1:].astype(float)])
     rules = classifiers("1-NN", "Logistic", "Random forest")
     population = held_out(rules, X, rings.astype(int) == 6, 844)
-    n = population.n_samples
+    n = population.design.n_samples
     about = (
         f"Six rings against the rest; 844 rows for training, {n:,} others are the "
         "population."
@@ -252,7 +250,7 @@ def letter(folder: Path | None) -> list[Study]:
         study = Study(
             f"Letter {capital}",
             f"{capital} against the rest; 3,936 rows for training, "
-            f"{population.n_samples:,} others are the population.",
+            f"{population.design.n_samples:,} others are the population.",
             population,
             tuple(rules),
             n=3000,

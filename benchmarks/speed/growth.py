@@ -33,7 +33,6 @@ from benchmarks.speed.estimates import score_metrics
 from skci.data.reading import Reader
 from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
-from skci.metrics._binding import Settings
 
 _CHUNK = 1_000_000
 _PATIENCE = 1.0
@@ -137,7 +136,7 @@ def in_chunks(columns: Sequence[Array], chunks: int) -> Any:
         Reader(y).sample(named(predictions)) for _ in range(chunks)
     )
     sample = reduce(add, samples)
-    (parameter,) = skci.F05CI().bind(sample, sample.rules[0], Settings())
+    (parameter,) = skci.F05CI().bind(sample, sample.rules[0])
     return JointEstimate.from_rows([parameter], sample.design).intervals
 
 

@@ -5,7 +5,9 @@
 - a public name of ``skci`` that no page documents is warned of.
 """
 
+import inspect
 import math
+import re
 
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -57,6 +59,13 @@ def _methods(measure):
     return "all" if served == list(METHODS) else ", ".join(served)
 
 
+def _formula(metric):
+    """First formula of the docstring of a metric."""
+    docstring = inspect.getdoc(type(metric))
+    found = re.search(r":math:`(.+?)`|\.\. math:: (.+)", docstring)
+    return found[1] or found[2]
+
+
 def _list_table(widths, rows):
     lines = [
         ".. list-table::",
@@ -81,7 +90,7 @@ class MetricsTable(SphinxDirective):
             rows.append(
                 [
                     f"| ``{name}``\n       | :class:`~skci.{type(metric).__name__}`",
-                    f":math:`{measure.formula}`",
+                    f":math:`{_formula(metric)}`",
                     f"{_range(measure.bounds)}, {_better(measure)}",
                     _many_labels(metric),
                     _proportion(measure),

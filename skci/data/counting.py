@@ -1,7 +1,5 @@
 """Counting the joint outcomes of columns of two labels, in one pass over the data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -10,10 +8,7 @@ import numpy as np
 
 from skci._arrays import Array
 
-__all__ = ["count_two_labels", "encode_two_labels"]
-
-_BLOCK = 1 << 16
-"""Rows of a block, whose byte-wide temporaries stay in cache."""
+_BLOCK = 1 << 16  # rows of a block, whose byte-wide temporaries stay in cache
 _DENSE_COLUMNS = 16
 """Largest number of columns whose outcomes are counted in a table; those of more are
 packed into words, which are sorted."""
@@ -23,107 +18,79 @@ _WORD = np.dtype(">u8")
 def count_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> tuple[Array, Array] | None:
-    """Count the joint outcomes of columns that hold two labels.
+    """Count the joint outcomes of columns (n,) that hold two labels.
 
-    Parameters
-    ----------
-    columns : sequence of arrays of shape (n,)
-        The truth, then the response of each rule.
-    positive, negative : label
-        The two labels; `negative` is None if only one is known.
-
-    Returns
-    -------
-    codes : bool array of shape (m, columns)
-        The distinct outcomes in lexicographic order; True is positive.
-    counts : int array of shape (m,)
-        Or None for both, if any entry equals neither label: counting is checking.
+    Returns the distinct outcomes in lexicographic order, as a bool array (m, columns)
+    in which True is positive, and their counts (m,); None if any entry equals neither
+    label: counting is checking. `negative` is None if only one label is known.
     """
     n, n_columns = len(columns[0]), len(columns)
     dense = n_columns <= _DENSE_COLUMNS
     table = np.zeros(1 << n_columns if dense else 0, dtype=np.intp)
-    words = np.empty((0 if dense else n, _n_words(n_columns)), dtype=np.uint64)
+    n_words = -(-n_columns // (8 * _WORD.itemsize))
+    words = np.empty((0 if dense else n, n_words), dtype=np.uint64)
     codes = np.empty((n_columns, min(n, _BLOCK)), dtype=bool)
-    columns = _comparable(columns, positive, negative)
     for start in range(0, n, _BLOCK):
         rows = slice(start, start + _BLOCK)
         block = codes[:, : n - start]
-        for column, is_positive in zip(columns, block, strict=True):
-            if not _encode(column[rows], positive, negative, is_positive):
-                return None
+        if not _encode([column[rows] for column in columns], positive, negative, block):
+            return None
         if dense:
             table += _tabulate(block)
         else:
-            words[rows] = _pack(block)
-    if not dense:
-        words, counts = _count_words(words)
-        octets = words.astype(_WORD).view(np.uint8)
-        return np.unpackbits(octets, axis=1, count=n_columns).view(bool), counts
-    outcomes = _all_outcomes(n_columns)
-    if np.count_nonzero(table) == len(table):
-        return outcomes, table
-    return outcomes[table > 0], table[table > 0]
+            words[rows] = _pack(block, n_words)
+    if dense:
+        outcomes = _all_outcomes(n_columns)
+        if np.count_nonzero(table) == len(table):
+            return outcomes, table
+        return outcomes[table > 0], table[table > 0]
+    words, counts = _count_words(words)
+    octets = words.astype(_WORD).view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=n_columns).view(bool), counts
 
 
 def encode_two_labels(
     columns: Sequence[Array], positive: Any, negative: Any
 ) -> Array | None:
-    """Encode columns that hold two labels, row by row.
+    """Encode columns that hold two labels row by row, as a bool array (n, columns).
 
-    Returns
-    -------
-    bool array of shape (n, columns)
-        True is positive. None if any entry equals neither label.
+    True is positive. None if any entry equals neither label.
     """
     codes = np.empty((len(columns), len(columns[0])), dtype=bool)
-    columns = _comparable(columns, positive, negative)
+    return codes.T if _encode(columns, positive, negative, codes) else None
+
+
+def _encode(
+    columns: Sequence[Array], positive: Any, negative: Any, codes: Array
+) -> bool:
+    """Write which entries are positive; return whether all others are negative."""
+    zero_and_one = {positive, negative} == {0, 1}
     for column, is_positive in zip(columns, codes, strict=True):
-        if not _encode(column, positive, negative, is_positive):
-            return None
-    return codes.T
-
-
-def _comparable(
-    columns: Sequence[Array], positive: Any, negative: Any
-) -> Sequence[Array]:
-    """View integers as unsigned where labels are 0 and 1: negative ones are large."""
-    if {positive, negative} != {0, 1}:
-        return columns
-    return [
-        column.view(_unsigned(column.dtype)) if column.dtype.kind == "i" else column
-        for column in columns
-    ]
+        kind = column.dtype.kind
+        if kind == "b" and zero_and_one:
+            # Logical operations write 0 and 1, whatever the byte of a True is;
+            # comparisons of booleans do not in all releases of numpy.
+            np.logical_not(column, out=is_positive)
+            if positive:
+                np.logical_not(is_positive, out=is_positive)
+        elif kind in "iu" and zero_and_one:
+            if kind == "i":  # negative numbers are large as unsigned ones
+                column = column.view(_unsigned(column.dtype))
+            # The fastest way to read memory comes first: what follows is in the cache.
+            if np.maximum.reduce(column) > 1:
+                return False
+            np.equal(column, positive, out=is_positive)
+        else:
+            np.equal(column, positive, out=is_positive)
+            n_others = len(column) - np.count_nonzero(is_positive)
+            if np.count_nonzero(column == negative) != n_others:
+                return False
+    return True
 
 
 @lru_cache
 def _unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(dtype.str.replace("i", "u"))
-
-
-def _encode(column: Array, positive: Any, negative: Any, is_positive: Array) -> bool:
-    """Write which entries are positive; return whether all others are negative."""
-    kind, zero_and_one = column.dtype.kind, {positive, negative} == {0, 1}
-    if kind == "b" and zero_and_one:
-        # Logical operations write 0 and 1, whatever the byte of a True is; comparisons
-        # of booleans do not in all releases of numpy.
-        np.logical_not(column, out=is_positive)
-        if positive:
-            np.logical_not(is_positive, out=is_positive)
-        return True
-    if kind == "u" and zero_and_one:
-        # The fastest way to read memory comes first: what follows is in the cache.
-        if np.maximum.reduce(column) > 1:
-            return False
-        np.equal(column, positive, out=is_positive)
-        return True
-    if kind in "biuf":
-        np.equal(column, positive, out=is_positive)
-    else:
-        is_positive[:] = column == positive
-    n_others = len(column) - np.count_nonzero(is_positive)
-    if negative is None:
-        return n_others == 0
-    return bool(np.count_nonzero(column == negative) == n_others)
 
 
 @lru_cache
@@ -158,14 +125,10 @@ def _as_numbers(block: Array) -> Array:
     return numbers
 
 
-def _n_words(n_columns: int) -> int:
-    return -(-n_columns // (8 * _WORD.itemsize))
-
-
-def _pack(block: Array) -> Array:
+def _pack(block: Array, n_words: int) -> Array:
     """Pack the columns into the bits of words, the first into the highest bit."""
     n_columns, n = block.shape
-    octets = np.zeros((n, _n_words(n_columns) * _WORD.itemsize), dtype=np.uint8)
+    octets = np.zeros((n, n_words * _WORD.itemsize), dtype=np.uint8)
     for start in range(0, n_columns, 8):  # np.packbits is slow across columns
         eight = block[start : start + 8]
         octets[:, start // 8] = _as_numbers(eight) << (8 - len(eight))

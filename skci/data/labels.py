@@ -1,7 +1,5 @@
 """Labels: checking, ordering and encoding them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -15,25 +13,9 @@ from skci._validation import join_names
 from skci.data.rows import check_present
 from skci.data.sample import Vocabulary
 
-__all__ = [
-    "A_MATRIX",
-    "check_all_labels",
-    "check_confusion_matrix",
-    "check_indicators",
-    "check_no_pos_label",
-    "check_one_target",
-    "check_pos_label",
-    "distinct_labels",
-    "encode",
-    "guess_two_labels",
-    "is_multilabel",
-    "label_or_1",
-    "merge_labels",
-    "order_labels",
-]
-
 A_MATRIX = "a confusion matrix, whose second row and column are the positive label"
 """What a positive label cannot be chosen for."""
+_LABEL_TYPES = (str, Real, np.bool_)
 
 
 def distinct_labels(column: Array, name: str) -> tuple[list[Any], Array]:
@@ -45,7 +27,7 @@ def distinct_labels(column: Array, name: str) -> tuple[list[Any], Array]:
     labels = distinct.tolist()
     check_present(labels, f"{name} must hold a label in every row")
     for label in labels:
-        if not _may_be_label(label):
+        if not isinstance(label, _LABEL_TYPES):
             raise TypeError(
                 f"{name} must hold labels that are numbers, booleans or strings, "
                 f"got {label!r}"
@@ -107,15 +89,11 @@ def guess_two_labels(
     return (negative.item(), positive) if is_plain else None
 
 
-def _may_be_label(value: Any) -> bool:
-    return isinstance(value, str | Real | np.bool_)
-
-
 def label_or_1(pos_label: Any) -> Any:
     """Check the type of a positive label; 1 if none is given, as in scikit-learn."""
     if pos_label is None:
         return 1
-    if not _may_be_label(pos_label):
+    if not isinstance(pos_label, _LABEL_TYPES):
         raise TypeError(
             f"pos_label must be a number, a boolean or a string, got {pos_label!r}"
         )
@@ -127,35 +105,25 @@ def order_labels(known: list[Any], pos_label: Any, optional: bool) -> list[Any]:
 
     If the positive label is optional and not given, labels keep their order.
     """
-    positive = label_or_1(pos_label)
+    padded = [None] * (2 - len(known)) + known
     if optional and pos_label is None:
-        return [None] * (2 - len(known)) + known
-    others = [label for label in known if label != positive]
-    if len(others) == 2 or any(_differ_in_type(label, positive) for label in others):
-        raise ValueError(_wrong_pos_label(known, pos_label))
-    return [others[0] if others else None, positive]
+        return padded
+    code = check_pos_label(pos_label, padded)
+    return [padded[1 - code], label_or_1(pos_label)]
 
 
-def check_pos_label(pos_label: Any, known: tuple[Any, ...]) -> int:
+def check_pos_label(pos_label: Any, known: Sequence[Any]) -> int:
     """Find the code of the positive label."""
     positive = label_or_1(pos_label)
     if positive in known:
         return known.index(positive)
-    if None not in known or _differ_in_type(known[-1], positive):
-        labels = sorted(label for label in known if label is not None)
-        raise ValueError(_wrong_pos_label(labels, pos_label))
-    return known.index(None)
-
-
-def _differ_in_type(label: Any, other: Any) -> bool:
-    return isinstance(label, str) != isinstance(other, str)
-
-
-def _wrong_pos_label(labels: list[Any], pos_label: Any) -> str:
-    must = f"pos_label must be one of the labels {labels}"
+    if None in known and isinstance(known[-1], str) == isinstance(positive, str):
+        return known.index(None)
+    labels = sorted(label for label in known if label is not None)
+    got = f"{pos_label!r}"
     if pos_label is None:
-        return f"{must}, got none; choose one as in pos_label={labels[-1]!r}"
-    return f"{must}, got {pos_label!r}"
+        got = f"none; choose one as in pos_label={labels[-1]!r}"
+    raise ValueError(f"pos_label must be one of the labels {labels}, got {got}")
 
 
 def check_no_pos_label(pos_label: Any, where: str) -> None:

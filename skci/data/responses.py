@@ -1,15 +1,11 @@
 """Responses of fitted estimators: labels, numbers and scores, each computed once."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
-
-__all__ = ["respond", "scores_of"]
 
 
 def respond(
@@ -22,38 +18,18 @@ def respond(
     n_jobs: int | None,
     verbose: int,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Predict labels and scores of X by each estimator, in parallel.
+    """Predict labels or numbers of X and score the labels `scored`, in parallel.
 
+    Returns both by the name of the estimator; empty where `reads` has no such kind.
     Threads are the default: scikit-learn's predictions release the interpreter, and
     neither X nor the estimators are copied. ``joblib.parallel_config`` overrides it.
-
-    Parameters
-    ----------
-    estimators : sequence of (str, estimator)
-    X : array-like
-    reads : collection of {"labels", "scores", "numbers"}
-    scored : tuple of labels
-        The one label, or all labels, that scores are of.
-    probabilities : bool
-        Whether scores must be probabilities.
-    n_jobs, verbose : int
-
-    Returns
-    -------
-    labels, scores : dict
-        By the name of the estimator; empty where they are not asked for.
     """
-    tasks = (
-        delayed(_respond)(name, estimator, X, reads, scored, probabilities, verbose)
-        for name, estimator in estimators
-    )
+    options = (X, reads, scored, probabilities, verbose)
+    tasks = (delayed(_respond)(*named, *options) for named in estimators)
     responses = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
-    names = [name for name, _ in estimators]
-    labels, scores = zip(*responses, strict=True)
-    return (
-        {} if labels[0] is None else dict(zip(names, labels, strict=True)),
-        dict(zip(names, scores, strict=True)) if "scores" in reads else {},
-    )
+    scores = {name: each for name, _, each in responses if "scores" in reads}
+    labels = {name: each for name, each, _ in responses if set(reads) != {"scores"}}
+    return labels, scores
 
 
 def _respond(
@@ -64,11 +40,11 @@ def _respond(
     scored: tuple[Any, ...],
     probabilities: bool,
     verbose: int,
-) -> tuple[Any, Any]:
+) -> tuple[str, Any, Any]:
     start = time.perf_counter()
     labels = scores = None
     try:
-        if {"labels", "numbers"} & set(reads):
+        if set(reads) != {"scores"}:
             labels = estimator.predict(X)
         if "scores" in reads:
             scores = scores_of(estimator, X, scored, probabilities)
@@ -81,7 +57,7 @@ def _respond(
         raise named from error
     if verbose:
         print(f"[skci] {name}: predicted in {time.perf_counter() - start:.1f} s")
-    return labels, scores
+    return name, labels, scores
 
 
 def scores_of(

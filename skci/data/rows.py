@@ -1,38 +1,19 @@
 """Checking what is given row by row: columns, numbers, weights, groups, subgroups."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, distinct_rows, factorise
-from skci._validation import as_floats, named_columns
+from skci._validation import as_numbers, check_nonnegative, named_columns
 from skci.data.sample import Subgroups
-from skci.inference.design import Design
 from skci.inference.parameter import DEFAULT_RULE
 
-__all__ = [
-    "RowAttributes",
-    "as_column",
-    "check_columns",
-    "check_distributions",
-    "check_length",
-    "check_numbers",
-    "check_present",
-    "check_probabilities",
-    "check_rows",
-    "parameter_name",
-]
-
-_LABEL_KINDS = "biufOUT"
-"""Kinds of dtype that may hold labels: numbers, objects, text of either kind."""
-_PROBABILITY_ERROR = 1e-3
-"""Largest difference from 1 of the sum of the probabilities of all labels."""
+_LABEL_KINDS = "biufOUT"  # dtypes of labels: numbers, objects, text of either kind
+_PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _MAX_SUBGROUPS = 100
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
@@ -67,8 +48,7 @@ def as_column(values: Any, name: str) -> Array:
             f"{name} must hold labels that are numbers, booleans or strings, "
             f"got dtype {values.dtype}"
         )
-    column: Array = values.astype(object) if values.dtype.kind == "T" else values
-    return column
+    return values.astype(object) if values.dtype.kind == "T" else values
 
 
 def _as_array(values: Any) -> Array:
@@ -103,7 +83,7 @@ def check_numbers(
     values: Any, name: str, n: int | None = None, truth: str = "y_true"
 ) -> Array:
     """Check finite numbers, one for each of n rows, or any number of them."""
-    numbers = as_floats(values, name)
+    numbers = as_numbers(values, name)
     if numbers.ndim == 2 and numbers.shape[1] == 1:
         numbers = numbers[:, 0]
     if n is None and (numbers.ndim != 1 or not len(numbers)):
@@ -117,86 +97,56 @@ def check_numbers(
             f"{numbers.shape}"
         )
     check_length(numbers, len(numbers) if n is None else n, name, truth)
-    return _finite(numbers, name)
+    return numbers
 
 
-def check_columns(values: Any, name: str, n: int, labels: Sequence[Any]) -> Array:
-    """Check finite numbers, a column for each label."""
-    numbers = as_floats(values, name)
+def check_scores(values: Any, rule: str, n: int, labels: Sequence[Any]) -> Array:
+    """Check scores of a rule: one column, or one for each of more than two labels."""
+    name = parameter_name(rule, "y_score")
+    if len(labels) <= 2:
+        return check_numbers(values, name, n)
+    numbers = as_numbers(values, name)
     if numbers.shape != (n, len(labels)):
         raise ValueError(
             f"{name} must have a row for each of the {n} rows and a column for each of "
             f"the labels {list(labels)}, got shape {numbers.shape}; labels= of a "
             "metric names those that do not occur"
         )
-    return _finite(numbers, name)
-
-
-def _finite(numbers: Array, name: str) -> Array:
-    if not np.isfinite(numbers).all():
-        raise ValueError(
-            f"{name} must hold finite numbers, got missing or infinite ones"
-        )
     return numbers
 
 
 def check_probabilities(scores: Array, rule: str, metric: str) -> None:
-    """Check that scores are probabilities."""
+    """Check that scores are probabilities, which add up to 1 over all labels."""
+    must = f"{parameter_name(rule, 'y_score')} must hold probabilities"
     if scores.min() < 0 or scores.max() > 1:
         raise ValueError(
-            f"{parameter_name(rule, 'y_score')} must hold probabilities for "
-            f"{metric!r}, got values from {scores.min():g} to {scores.max():g}"
+            f"{must} for {metric!r}, got values from {scores.min():g} to "
+            f"{scores.max():g}"
         )
-
-
-def check_distributions(scores: Array, rule: str, metric: str) -> None:
-    """Check that the probabilities of all labels add up to 1."""
-    totals = scores.sum(axis=1)
-    worst = totals[np.abs(totals - 1).argmax()]
-    if abs(worst - 1) > _PROBABILITY_ERROR:
-        raise ValueError(
-            f"{parameter_name(rule, 'y_score')} must hold probabilities of all labels "
-            f"for {metric!r}, got a row that adds up to {worst:g}"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class RowAttributes:
-    """Weights, clusters and subgroups of the rows of positive weight.
-
-    `kept` is the index of these rows. Weights are as given; `groups` are the names of
-    the clusters, and the number of that of each row.
-    """
-
-    kept: Any
-    weights: Array | None = None
-    groups: tuple[Array, Array] | None = None
-    subgroups: Subgroups | None = None
-
-    @property
-    def are_plain(self) -> bool:
-        """Whether there are none of them."""
-        return self.weights is None and self.groups is None and self.subgroups is None
-
-    def design(self, unit: Array, n_units: int) -> Design:
-        """Design of units that consist of some of the rows."""
-        return Design.of_units(unit, n_units, self.weights, self.groups)
+    if scores.ndim == 2:
+        totals = scores.sum(axis=1)
+        worst = totals[np.abs(totals - 1).argmax()]
+        if abs(worst - 1) > _PROBABILITY_ERROR:
+            raise ValueError(
+                f"{must} of all labels for {metric!r}, got a row that adds up to "
+                f"{worst:g}"
+            )
 
 
 def check_rows(
     sample_weight: Any, groups: Any, by: Any, n: int, truth: str
-) -> RowAttributes:
-    """Check weights, clusters and subgroups of n rows."""
+) -> tuple[Any, Array | None, tuple[Array, Array] | None, Subgroups | None]:
+    """Check the weights, clusters and subgroups of n rows.
+
+    Returns the index of the rows of positive weight, and of these the weights, the
+    names of the clusters with the number of that of each row, and the subgroups.
+    """
     kept: Any = slice(None)
     weights = clusters = subgroups = None
     if sample_weight is not None:
-        weights = as_floats(sample_weight, "sample_weight")
+        weights = as_numbers(sample_weight, "sample_weight")
         check_length(weights, n, "sample_weight", truth)
-        if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-            raise ValueError(
-                "sample_weight must hold finite numbers, none negative and not all "
-                f"zero, got values from {weights.min()} to {weights.max()}"
-            )
+        check_nonnegative(weights, "sample_weight")
         if not weights.all():
             kept = weights > 0
             weights = weights[kept]
@@ -207,27 +157,24 @@ def check_rows(
         clusters = names, positions[kept]
     if by is not None:
         subgroups = _check_subgroups(by, n, truth, kept)
-    return RowAttributes(kept, weights, clusters, subgroups)
+    return kept, weights, clusters, subgroups
 
 
 def _distinct_names(column: Array, parameter: str, kind: str) -> tuple[Array, Array]:
     """Distinct names of groups in ascending order, and the position of each row's."""
-    dtype_kind = column.dtype.kind
     try:
         names, positions = factorise(column)
-        if dtype_kind not in "biuU":
-            suspects = names[~np.isfinite(names)] if dtype_kind == "f" else names
+        if column.dtype.kind not in "biuU":
+            suspects = names[~np.isfinite(names)] if column.dtype.kind == "f" else names
             check_present(
                 suspects.tolist(), f"{parameter} must name a {kind} in every row"
             )
-        order = np.argsort(names, kind="stable") if dtype_kind == "O" else None
+        if column.dtype.kind == "O":
+            names, ranks = np.unique(names, return_inverse=True)
+            positions = ranks[positions]
     except TypeError as error:
         raise TypeError(f"{parameter} must hold names of one type: {error}") from error
-    if order is None:
-        return names, positions
-    ranks = np.empty(len(order), dtype=np.intp)
-    ranks[order] = np.arange(len(order))
-    return names[order], ranks[positions]
+    return names, positions
 
 
 def _check_subgroups(by: Any, n: int, truth: str, kept: Any) -> Subgroups:

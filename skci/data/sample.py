@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,22 +13,14 @@ from skci.inference.design import Design
 from skci.inference.parameter import DEFAULT_RULE, CellMap
 from skci.measures.areas import Scores
 
-__all__ = ["Sample", "Subgroups", "Vocabulary", "distinct_units"]
-
 
 @dataclass(frozen=True)
 class Vocabulary:
     """The labels that codes stand for.
 
-    Parameters
-    ----------
-    labels : tuple
-        The label of each code; of two labels the negative one first, and None for one
-        that is not known.
-    targets : tuple
-        Names of the targets of multilabel data, whose labels are 0 and 1.
-    abstains : bool
-        Whether rules may have one code more, which stands for no answer.
+    Of two labels the negative one is first, and None is one that is not known. The
+    labels of several targets are 0 and 1. If rules may abstain, they have one code
+    more, which stands for no answer.
     """
 
     labels: tuple[Any, ...] = (0, 1)
@@ -69,10 +61,9 @@ class Vocabulary:
         """Codes in a vocabulary that has all labels of this one."""
         if self == union:
             return codes
-        lookup = [
-            union.labels.index(x) if x in union.labels else 0 for x in self.labels
-        ]
-        recoded: Array = np.array([*lookup, len(union.labels)])[_as_index(codes)]
+        known = union.labels
+        lookup = [known.index(x) if x in known else 0 for x in self.labels]
+        recoded: Array = np.array([*lookup, len(known)])[_as_index(codes)]
         return recoded.astype(union.dtype)
 
 
@@ -86,36 +77,21 @@ class Subgroups:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """What was read of each unit of a sample, by kind, and how its rows were drawn.
+    """What was read of each of m units, by kind, and how their rows were drawn.
 
     Units are distinct outcomes where only labels are read, and rows otherwise. Samples
     of the same rules add: the sum is the sample of all their rows.
-
-    Parameters
-    ----------
-    design : Design
-    vocabulary : Vocabulary
-    codes : array of shape (m, columns)
-        Codes of the true label and of that predicted by each rule; of multilabel data
-        with a column for each target in place of the one.
-    labelled : tuple of str
-        The rules that predict labels, in the order of the columns.
-    scores : mapping of str to Scores
-        Scores of the units by rule.
-    truth : array of shape (m,), optional
-        True numbers.
-    numbers : mapping of str to array of shape (m,)
-        Predicted numbers by rule.
-    subgroups : Subgroups, optional
     """
 
     design: Design
-    vocabulary: Vocabulary = field(default_factory=Vocabulary)
-    codes: Array = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
+    vocabulary: Vocabulary
+    # Of the true label and of those of the labelled rules, (m, columns); of several
+    # targets with a column for each in place of the one.
+    codes: Array
     labelled: tuple[str, ...] = ()
-    scores: Mapping[str, Scores] = field(default_factory=dict)
-    truth: Array | None = None
-    numbers: Mapping[str, Array] = field(default_factory=dict)
+    scores: Mapping[str, Scores] = field(default_factory=dict)  # by rule
+    truth: Array = field(default_factory=lambda: np.zeros(0))  # true numbers, (m,)
+    numbers: Mapping[str, Array] = field(default_factory=dict)  # predicted, by rule
     subgroups: Subgroups | None = None
 
     @classmethod
@@ -143,8 +119,11 @@ class Sample:
 
     def one_vs_rest(self, rule: str, code: int = 1, target: int = 0) -> CellMap:
         """Map to the cells tp, fp, fn, tn of a label against the rest."""
-        truth, answer = ((np.arange(n) == code).astype(np.uint8) for n in self._n_codes)
-        answer[len(truth) :] = 2
+        n, n_answers = self._n_codes
+        truth = np.zeros(n, dtype=np.uint8)
+        truth[code] = 1
+        answer = np.full(n_answers, 2, dtype=np.uint8)
+        answer[:n] = truth
         return CellMap(self.columns(rule, target), (truth, answer), _ONE_VS_REST, 4)
 
     def correctness(self, rule: str) -> CellMap:
@@ -179,18 +158,16 @@ class Sample:
 
     def indicators(self, rule: str) -> tuple[Array, Array]:
         """Targets that are present and that are predicted, (m, targets)."""
-        truth, answer = self.columns(rule)
         n_targets = len(self.vocabulary.targets)
+        answer = self.columns(rule)[1]
         codes = self.codes.astype(bool)
-        return codes[:, truth:n_targets], codes[:, answer : answer + n_targets]
+        return codes[:, :n_targets], codes[:, answer : answer + n_targets]
 
     def within(self, subgroup: int | None) -> Array:
         """Which units are in a subgroup; all if it is None."""
-        if subgroup is None:
+        if subgroup is None or self.subgroups is None:
             return np.ones(len(self.design.weights), dtype=bool)
-        assert self.subgroups is not None
-        within: Array = self.subgroups.codes == subgroup
-        return within
+        return np.equal(self.subgroups.codes, subgroup)
 
     def occurs(self, rule: str) -> Array:
         """Which labels occur, in the truth or among those that a rule predicts.
@@ -205,10 +182,10 @@ class Sample:
     def __add__(self, other: Sample) -> Sample:
         if not isinstance(other, Sample):
             return NotImplemented
-        if self._kinds != other._kinds:
+        if self.kinds != other.kinds:
             raise ValueError(
-                f"samples that are added must be of the same rules, got {self._kinds} "
-                f"and {other._kinds}"
+                f"samples that are added must be of the same rules, got {self.kinds} "
+                f"and {other.kinds}"
             )
         vocabulary = self.vocabulary.union(other.vocabulary)
         several = len(vocabulary.labels) > 2
@@ -218,54 +195,46 @@ class Sample:
                 f"{self.vocabulary.labels} and {other.vocabulary.labels}; labels= of a "
                 "metric names those that do not occur"
             )
-        codes = [s.vocabulary.recode(s.codes, vocabulary) for s in (self, other)]
-        lengths = [len(s.design.weights) for s in (self, other)]
-        subgroups = _stacked(self.subgroups, other.subgroups)
-        distinct, subgroups, unit = distinct_units(
-            np.concatenate(codes),
-            subgroups,
-            sum(lengths),
+        both = (self, other)
+        codes, subgroups, unit = distinct_units(
+            np.concatenate([s.vocabulary.recode(s.codes, vocabulary) for s in both]),
+            _stacked(self.subgroups, other.subgroups),
             by_rows=bool(self.scores or self.numbers),
         )
-        first, second = np.split(unit, lengths[:1])
-        truth = None
-        if self.truth is not None and other.truth is not None:
-            truth = np.concatenate([self.truth, other.truth])
         return replace(
             self,
-            design=self.design.merged(other.design, first, second),
+            design=self.design.merged(other.design, unit),
             vocabulary=vocabulary,
-            codes=distinct,
+            codes=codes,
             scores={
-                rule: Scores(np.concatenate([scores.values, other.scores[rule].values]))
-                for rule, scores in self.scores.items()
+                rule: Scores(np.concatenate([s.scores[rule].values for s in both]))
+                for rule in self.scores
             },
-            truth=truth,
+            truth=np.concatenate([s.truth for s in both]),
             numbers={
-                rule: np.concatenate([numbers, other.numbers[rule]])
-                for rule, numbers in self.numbers.items()
+                rule: np.concatenate([s.numbers[rule] for s in both])
+                for rule in self.numbers
             },
             subgroups=subgroups,
         )
 
     @property
-    def _kinds(self) -> dict[str, list[str]]:
+    def kinds(self) -> dict[str, list[str]]:
         """The rules that each kind of data was read of."""
-        columns: dict[str, Iterable[str]]
-        columns = {"labels": self.labelled, "scores": self.scores}
-        columns["numbers"] = self.numbers
-        return {kind: list(rules) for kind, rules in columns.items() if rules}
+        rules = (self.labelled, self.scores, self.numbers)
+        pairs = zip(("labels", "scores", "numbers"), map(list, rules), strict=True)
+        return {kind: names for kind, names in pairs if names}
 
 
 def distinct_units(
-    codes: Array, subgroups: Subgroups | None, n: int, by_rows: bool
+    codes: Array, subgroups: Subgroups | None, by_rows: bool
 ) -> tuple[Array, Subgroups | None, Array]:
-    """Unite n units of equal codes and subgroup, unless they are rows.
+    """Unite units of equal codes and subgroup, unless they are rows.
 
     Returns the codes and subgroups of the united units, and which of them each is in.
     """
     if by_rows:
-        return codes, subgroups, np.arange(n)
+        return codes, subgroups, np.arange(len(codes))
     if subgroups is None:
         codes, unit = distinct_rows(codes)
         return codes, None, unit

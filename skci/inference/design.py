@@ -3,50 +3,37 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array
-
-__all__ = ["Clusters", "Design", "correlation_from"]
+from skci._arrays import Array, cached_property
 
 # Blocks of so many units stay in cache; of few parameters they hold so many numbers,
 # since each product of matrices has a fixed cost, and of many at most so many.
 _BLOCK = 1 << 14
 _NUMBERS = 1 << 17
 _MOST_NUMBERS = 1 << 22
-
 # With more parameters, of which less than this share of values differ, sparse ones pay.
 _MANY, _DENSITY = 256, 0.05
-
-_SAME_WEIGHT = 1e-12
-"""Relative difference of weights that are equal up to rounding."""
+_SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of rows: the weight of each unit in each cluster.
-
-    Parameters
-    ----------
-    number : int array of shape (c,)
-        A cluster, ascending, for each unit that occurs in it.
-    unit : int array of shape (c,)
-        That unit.
-    weights : array of shape (c,)
-        Total weight of its rows in the cluster.
-    keys : array of shape (G,)
-        Names of the clusters, by number.
-    """
+    """Clusters of rows: the weight of each unit in each cluster."""
 
     number: Array
+    """A cluster, ascending, for each unit that occurs in it."""
     unit: Array
+    """That unit."""
     weights: Array
+    """Total weight of its rows in the cluster."""
     keys: Array
+    """Names of the clusters, by number."""
 
     @classmethod
     def of(
@@ -69,8 +56,7 @@ class Clusters:
     def totals(self, values: Array) -> Array:
         """Weighted sums of values of the units, shape (..., clusters)."""
         terms = values[..., self.unit] * self.weights
-        total: Array = np.add.reduceat(terms, self.starts, axis=-1)
-        return total
+        return np.add.reduceat(terms, self.starts, axis=-1)
 
     def among(self, units: Array) -> Clusters:
         """Keep some of the units, given as a bool array, renumbered."""
@@ -83,34 +69,6 @@ class Clusters:
             self.keys,
         )
 
-    def merged(self, others: Clusters, first: Array, second: Array) -> Clusters:
-        """Unite with the clusters of other rows; those of the same key are one.
-
-        Parameters
-        ----------
-        others : Clusters
-        first, second : int arrays
-            New number of each unit of either.
-        """
-        names = [keys.tolist() for keys in (self.keys, others.keys)]
-        types = {isinstance(name, str) for name in itertools.chain(*names)}
-        if len(types) > 1:
-            raise TypeError(
-                "groups of samples that are added must have names of one type, got "
-                f"{names[0][0]!r} and {names[1][0]!r}"
-            )
-        keys, number = np.unique(
-            np.concatenate([self.keys, others.keys]), return_inverse=True
-        )
-        number = number.ravel()
-        mine, theirs = number[: len(self.keys)], number[len(self.keys) :]
-        return Clusters.of(
-            keys,
-            np.concatenate([mine[self.number], theirs[others.number]]),
-            np.concatenate([first[self.unit], second[others.unit]]),
-            np.concatenate([self.weights, others.weights]),
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Design:
@@ -118,29 +76,20 @@ class Design:
 
     Units are distinct outcomes, or rows. Weights are kept as they were given, so that
     designs of several chunks of data can be united; only their ratios matter.
-
-    Parameters
-    ----------
-    weights : array of shape (m,)
-        Total weight of the rows of each unit; their number, if they have no weights.
-    squares : array of shape (m,), optional
-        Total of their squared weights, if they have weights.
-    rows : array of shape (m,), optional
-        Number of rows of each unit, if they have weights.
-    clusters : Clusters, optional
-        Clusters of rows, if rows are not independent.
-    strata : int array of shape (m,), optional
-        Which of several independent samples each unit is of.
-    ddof : int
-        1 where the rows were observed, 0 where the weights are those of a population.
     """
 
     weights: Array
+    """Total weight of the rows of each unit; their number, if they have no weights."""
     squares: Array | None = None
+    """Total of their squared weights, if they have weights."""
     rows: Array | None = None
+    """Number of rows of each unit, if they have weights."""
     clusters: Clusters | None = None
+    """Clusters of rows, if rows are not independent."""
     strata: Array | None = None
+    """Which of several independent samples each unit is of."""
     ddof: int = 1
+    """1 where the rows were observed, 0 where the weights are those of a population."""
 
     @classmethod
     def of_units(
@@ -150,16 +99,9 @@ class Design:
         weights: Array | None = None,
         groups: tuple[Array, Array] | None = None,
     ) -> Design:
-        """Count rows by their unit.
+        """Count n rows by their unit, with weights of shape (n,).
 
-        Parameters
-        ----------
-        unit : int array of shape (n,)
-            Unit of each row.
-        n_units : int
-        weights : array of shape (n,), optional
-        groups : (array of shape (G,), int array of shape (n,)), optional
-            Names of the clusters, and the number of that of each row.
+        `groups` are the names of the clusters, and the number of that of each row.
         """
         counts = np.bincount(unit, minlength=n_units)
         clusters = None if groups is None else Clusters.of(*groups, unit, weights)
@@ -180,8 +122,7 @@ class Design:
             return self.weights
         if self._has_equal_weights:
             return self.rows
-        counts: Array = self.weights * (self.rows.sum() / self.weights.sum())
-        return counts
+        return self.weights * (self.rows.sum() / self.weights.sum())
 
     @cached_property
     def n_strata(self) -> int:
@@ -205,7 +146,7 @@ class Design:
     @property
     def n_units(self) -> int:
         """Number of independent units: clusters, or rows."""
-        return self.n_samples if self.clusters is None else len(self.clusters)
+        return self.n_groups or self.n_samples
 
     @property
     def n_groups(self) -> int | None:
@@ -229,10 +170,10 @@ class Design:
         total = float(self.weights[units].sum())
         if not total:
             return 0.0
+        squares = self._squares[units]
         if self.clusters is not None:
-            sizes = self.clusters.totals(units.astype(float))
-            return total**2 / float((sizes**2).sum())
-        return total**2 / float(self._squares[units].sum())
+            squares = self.clusters.totals(units.astype(float)) ** 2
+        return total**2 / float(squares.sum())
 
     def strata_units(self) -> list[Array]:
         """Which units are of each stratum."""
@@ -276,7 +217,8 @@ class Design:
         over the G clusters, or the n rows where there are none, with the influence
         values of each parameter centred at their mean over the rows. Of several
         independent samples it is the sum of what each of them gives, times
-        :math:`(n_s / n)^2`.
+        :math:`(n_s / n)^2`. Zero for a single row or cluster, from which no variance
+        can be estimated.
 
         Parameters
         ----------
@@ -284,34 +226,23 @@ class Design:
             Influence values of each parameter on the cells of its table.
         indices : sequence of K int arrays of shape (m,)
             The cell of each parameter for each unit.
-
-        Returns
-        -------
-        array of shape (K, K)
-            Zero for a single row or cluster, from which no variance can be estimated.
         """
-        if self.strata is None:
-            return self._covariance(influences, indices)
         n = float(self.weights.sum())
-        total = np.zeros((len(influences),) * 2)
-        for units in self.strata_units():
-            stratum = self._among(units)
-            within = [index[units] for index in indices]
-            share = float(stratum.weights.sum()) / n
-            total += stratum._covariance(influences, within) * share**2
-        return total
-
-    def _covariance(
-        self, influences: Sequence[Array], indices: Sequence[Array]
-    ) -> Array:
-        n = float(self.weights.sum())
+        if self.strata is not None:
+            total = np.zeros((len(influences),) * 2)
+            for units in self.strata_units():
+                stratum = self._among(units)
+                within = [index[units] for index in indices]
+                share = float(stratum.weights.sum()) / n
+                total += stratum.covariance(influences, within) * share**2
+            return total
         if self.clusters is None:
             total = self._over_rows(influences, indices)
         else:
             total = self._over_clusters(influences, indices, self.clusters)
         total = total + total.T  # a product of matrices rounds on one side only
-        units = self.n_units
-        total *= units / (2 * n**2 * max(units - self.ddof, 1))
+        n_units = self.n_units
+        total *= n_units / (2 * n**2 * max(n_units - self.ddof, 1))
         return total
 
     def _over_rows(
@@ -327,10 +258,15 @@ class Design:
                 scaled = deviations * np.sqrt(squares)
                 total = (scaled @ scaled.T).toarray()
                 return _recentred(total, deviations @ squares, mean, squares.sum())
+        rows = min(max(_BLOCK, _NUMBERS // size), _MOST_NUMBERS // size + 1)
+        if rows >= len(squares):
+            pairs = zip(influences, indices, strict=True)
+            values = np.array([influence[index] for influence, index in pairs])
+            values -= (values @ self.weights / self.weights.sum())[:, np.newaxis]
+            values *= np.sqrt(squares)
+            return values @ values.T
         total = np.zeros((size, size))
         mean, crossed = np.zeros((2, size))
-        rows = min(max(_BLOCK, _NUMBERS // size), _MOST_NUMBERS // size + 1)
-        rows = min(rows, len(squares))
         buffer = np.empty((size, rows))
         for start in range(0, len(squares), rows):
             block = slice(start, start + rows)
@@ -355,35 +291,24 @@ class Design:
         sizes = clusters.totals(np.ones(len(self.weights)))
         mean = sums.sum(axis=1) / self.weights.sum()
         sums -= np.outer(mean, sizes)
-        total: Array = sums @ sums.T
-        return total
+        return sums @ sums.T
 
     def _among(self, units: Array) -> Design:
         """Keep some of the units, which are all of some strata."""
-        return Design(
-            self.weights[units],
-            None if self.squares is None else self.squares[units],
-            None if self.rows is None else self.rows[units],
-            None if self.clusters is None else self.clusters.among(units),
-            ddof=self.ddof,
-        )
+        clusters = self.clusters and self.clusters.among(units)
+        columns = self._columns(lambda values: values[units])
+        return replace(self, **columns, clusters=clusters, strata=None)
 
     def regrouped(self, unit: Array, n_units: int) -> Design:
         """Unite units; `unit` is the new number of each."""
-        clusters = None
-        if self.clusters is not None:
-            keys, number = self.clusters.keys, self.clusters.number
-            merged = unit[self.clusters.unit]
-            clusters = Clusters.of(keys, number, merged, self.clusters.weights)
-
-        def total(values: Array | None) -> Array | None:
-            return None if values is None else np.bincount(unit, values, n_units)
-
         if self.strata is not None:
             raise ValueError("units of several independent samples cannot be united")
-        weights = np.bincount(unit, self.weights, n_units)
-        squares, rows = total(self.squares), total(self.rows)
-        return Design(weights, squares, rows, clusters, ddof=self.ddof)
+        clusters = self.clusters
+        if clusters is not None:
+            entries = clusters.number, unit[clusters.unit], clusters.weights
+            clusters = Clusters.of(clusters.keys, *entries)
+        columns = self._columns(lambda values: np.bincount(unit, values, n_units))
+        return replace(self, **columns, clusters=clusters)
 
     def times(self, factor: float) -> Design:
         """Multiply all weights, which are then those of a population."""
@@ -391,60 +316,54 @@ class Design:
             raise ValueError("cannot plan from a pilot with sample_weight or groups")
         return Design(self.counts * factor, strata=self.strata, ddof=0)
 
-    def merged(self, other: Design, first: Array, second: Array) -> Design:
+    def merged(self, other: Design, unit: Array) -> Design:
         """Unite with the design of other rows of the same population.
 
-        Parameters
-        ----------
-        other : Design
-        first, second : int arrays
-            New number of each unit of either.
+        `unit` is the new number of each unit, of this design and then of the other.
         """
         if (self.clusters is None) != (other.clusters is None):
             raise ValueError("samples must all have groups or none, got some of either")
-        clusters = None
-        if self.clusters is not None and other.clusters is not None:
-            clusters = self.clusters.merged(other.clusters, first, second)
-        unit = np.concatenate([first, second])
-        weighted = self.rows is not None or other.rows is not None
-
-        def both(mine: Array, theirs: Array) -> Array | None:
-            return np.concatenate([mine, theirs]) if weighted else None
-
-        side_by_side = Design(
-            np.concatenate([self.weights, other.weights]),
-            both(self._squares, other._squares),
-            both(self._rows, other._rows),
-        )
-        merged = side_by_side.regrouped(unit, int(unit.max()) + 1)
-        return replace(merged, clusters=clusters)
+        designs = [self, other]
+        together = _side_by_side(designs, _joined_clusters(designs, by_name=True))
+        return together.regrouped(unit, int(unit.max()) + 1)
 
     @classmethod
     def stacked(cls, designs: Sequence[Design]) -> Design:
-        """Put designs of independent samples side by side, as strata."""
+        """Put designs of independent samples side by side, as strata.
+
+        A row of one sample weighs as much as a row of another.
+        """
         if len({design.clusters is None for design in designs}) > 1:
             raise ValueError(
                 "reports must all have groups or none, got some of either kind"
             )
         if any(design.clusters and not design.shows_variance for design in designs):
             raise ValueError("reports must have two groups or more each, got one")
-        # A row of one sample weighs as much as a row of another.
-        scales = [d.n_samples / float(d.weights.sum()) for d in designs]
-        pairs = list(zip(designs, scales, strict=True))
-        weighted = any(design.rows is not None for design in designs)
         strata, first = [], 0
         for design in designs:
             none = np.zeros(len(design.weights), dtype=int)
             strata.append(first + (none if design.strata is None else design.strata))
             first += design.n_strata
-        return cls(
-            np.concatenate([design.counts for design in designs]),
-            np.concatenate([d._squares * s**2 for d, s in pairs]) if weighted else None,
-            np.concatenate([d._rows for d in designs]) if weighted else None,
-            _side_by_side(pairs),
-            np.concatenate(strata),
-            designs[0].ddof,
-        )
+        scaled = [design._per_row() for design in designs]
+        together = _side_by_side(scaled, _joined_clusters(scaled))
+        return replace(together, strata=np.concatenate(strata))
+
+    def _per_row(self) -> Design:
+        """Scale the weights to add up to the number of rows."""
+        scale = self.n_samples / float(self.weights.sum())
+        clusters, squares = self.clusters, self.squares
+        if clusters is not None:
+            clusters = replace(clusters, weights=clusters.weights * scale)
+        if squares is not None:
+            squares = squares * scale**2
+        return replace(self, weights=self.counts, squares=squares, clusters=clusters)
+
+    def _columns(self, change: Callable[[Array], Array]) -> dict[str, Any]:
+        """Weights, squares and rows, each of them changed."""
+        columns = {"weights": self.weights, "squares": self.squares, "rows": self.rows}
+        return {
+            k: change(column) for k, column in columns.items() if column is not None
+        }
 
     @property
     def _rows(self) -> Array:
@@ -487,20 +406,42 @@ def _sparse_deviations(
     return sparse.csr_array(parts, shape=(len(influences), len(weights)))
 
 
-def _side_by_side(pairs: Sequence[tuple[Design, float]]) -> Clusters | None:
-    numbers, unit, weights = [], [], []
-    n_clusters = n_units = 0
-    for design, scale in pairs:
-        if design.clusters is None:
-            return None
-        numbers.append(design.clusters.number + n_clusters)
-        unit.append(design.clusters.unit + n_units)
-        weights.append(design.clusters.weights * scale)
-        n_clusters += int(design.clusters.number[-1]) + 1
-        n_units += len(design.weights)
-    number = np.concatenate(numbers)
-    keys = np.arange(n_clusters)
-    return Clusters(number, np.concatenate(unit), np.concatenate(weights), keys)
+def _side_by_side(designs: Sequence[Design], clusters: Clusters | None) -> Design:
+    """Units of one design after those of another, without strata."""
+    weighted = any(design.rows is not None for design in designs)
+    return Design(
+        np.concatenate([design.weights for design in designs]),
+        np.concatenate([d._squares for d in designs]) if weighted else None,
+        np.concatenate([d._rows for d in designs]) if weighted else None,
+        clusters,
+        ddof=designs[0].ddof,
+    )
+
+
+def _joined_clusters(
+    designs: Sequence[Design], by_name: bool = False
+) -> Clusters | None:
+    """Clusters of designs side by side, by name the same or all different."""
+    parts = [design.clusters for design in designs if design.clusters is not None]
+    if not parts:
+        return None
+    keys = number = np.arange(sum(len(clusters.keys) for clusters in parts))
+    if by_name:
+        names = [clusters.keys.tolist() for clusters in parts]
+        if len({isinstance(name, str) for name in itertools.chain(*names)}) > 1:
+            raise TypeError(
+                "groups of samples that are added must have names of one type, got "
+                f"{names[0][0]!r} and {names[1][0]!r}"
+            )
+        keys = np.concatenate([clusters.keys for clusters in parts])
+        keys, number = np.unique(keys, return_inverse=True)
+    entries, first, start = [], 0, 0
+    for design, clusters in zip(designs, parts, strict=True):
+        renumbered = number.ravel()[first + clusters.number]
+        entries.append((renumbered, start + clusters.unit, clusters.weights))
+        first, start = first + len(clusters.keys), start + len(design.weights)
+    numbers, unit, weights = map(np.concatenate, zip(*entries, strict=True))
+    return Clusters(numbers, unit, weights, keys)
 
 
 def correlation_from(covariance: Array) -> Array:

@@ -1,69 +1,46 @@
 """Joint estimates: from estimates and a covariance to intervals that cover at once.
 
-Nothing is computed before it is looked at, and nothing needs the data again.
+Everything is computed when first accessed, and nothing needs the data again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import stats
 from scipy.special import ndtri
 
-from skci._arrays import Array
-from skci.inference.critical.law import Alternative, CriticalValue, MaximumLaw
+from skci._arrays import Array, cached_property
+from skci.inference.critical.law import Alternative, MaximumLaw
+from skci.inference.critical.quantile import CriticalValue
 from skci.inference.design import Design, correlation_from
-from skci.inference.intervals.methods import METHODS, Task
-from skci.inference.parameter import GivenParameter, Key, Parameter, TableParameter
+from skci.inference.intervals.methods import METHODS, IntervalMethod, Task
+from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.sampling import GivenCovariance, RowSampling, Sampling
-from skci.measures.registry import Trait
 
-__all__ = ["JointEstimate"]
-
-_SAME_DF = 1e-9
-"""Relative difference of degrees of freedom that are equal up to rounding."""
+_SAME_DF = 1e-9  # relative difference of equal degrees of freedom
 
 
 @dataclass(frozen=True, eq=False)
 class JointEstimate:
-    """Estimates of K parameters and what is known of them jointly.
-
-    Made by `from_rows` or `from_moments`.
-
-    Parameters
-    ----------
-    sampling : Sampling
-        The parameters and the covariance of their estimates.
-    confidence_level : float
-    simultaneous : bool
-        Whether the intervals shall all cover at once, or each for itself.
-    random_state : int, optional
-        Seed of the quasi-random points of the critical value.
-    """
+    """Estimates of K parameters and what is known of them jointly."""
 
     sampling: Sampling
+    """The parameters and the covariance of their estimates."""
     confidence_level: float = 0.95
     simultaneous: bool = True
+    """Whether the intervals shall all cover at once, or each for itself."""
     random_state: int | None = None
+    """Seed of the quasi-random points of the critical value."""
 
     @classmethod
     def from_rows(
         cls, parameters: Iterable[TableParameter], design: Design, **options: Any
     ) -> JointEstimate:
-        """Estimate parameters of the tables of a sample.
-
-        Parameters
-        ----------
-        parameters : iterable of TableParameter
-        design : Design
-            How the rows of the sample were drawn.
-        **options
-            Those of `JointEstimate`.
-        """
+        """Estimate parameters of the tables of a sample, drawn by a design."""
         parameters = tuple(parameters)
         for parameter in () if design.is_simple else parameters:
             if parameter.interval_method.needs_simple_sample:
@@ -77,41 +54,13 @@ class JointEstimate:
     @classmethod
     def from_moments(
         cls,
-        estimates: Sequence[float],
+        parameters: Iterable[Parameter],
         covariance: Array,
-        df: float,
-        keys: Sequence[Key],
-        traits: Sequence[Trait],
-        methods: Sequence[str],
+        df: float = np.inf,
         **options: Any,
     ) -> JointEstimate:
-        """Take estimates with a given covariance.
-
-        Parameters
-        ----------
-        estimates : sequence of K floats
-        covariance : array of shape (K, K)
-        df : float
-            Degrees of freedom of the covariance; infinite where it is known.
-        keys : sequence of K Key
-        traits : sequence of K Trait
-            Range and scale of each parameter.
-        methods : sequence of K str
-            Interval method of each, which needs no table.
-        **options
-            Those of `JointEstimate`.
-        """
-        parameters = tuple(
-            GivenParameter(key=key, trait=trait, method=method, given=float(estimate))
-            for estimate, key, trait, method in zip(
-                estimates, keys, traits, methods, strict=True
-            )
-        )
-        return cls(GivenCovariance(parameters, covariance, df), **options)
-
-    # ----------------------------------------------------------------------------------
-    # Other views of the same estimates
-    # ----------------------------------------------------------------------------------
+        """Take given estimates with a given covariance and its degrees of freedom."""
+        return cls(GivenCovariance(tuple(parameters), covariance, df), **options)
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
@@ -128,22 +77,6 @@ class JointEstimate:
         """Return some of the estimates, joint among themselves."""
         return replace(self, sampling=self.sampling.select(positions))
 
-    def with_parameters(
-        self, parameters: Iterable[TableParameter], simultaneous: bool = True
-    ) -> JointEstimate:
-        """Return estimates of other parameters of the same sample."""
-        return JointEstimate.from_rows(
-            parameters,
-            self.design,
-            confidence_level=self.confidence_level,
-            simultaneous=simultaneous,
-            random_state=self.random_state,
-        )
-
-    # ----------------------------------------------------------------------------------
-    # Estimates
-    # ----------------------------------------------------------------------------------
-
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The K parameters."""
@@ -153,7 +86,7 @@ class JointEstimate:
     def design(self) -> Design:
         """How the rows were drawn."""
         if self.sampling.design is None:
-            raise ValueError("estimates with a given covariance are not of rows")
+            raise ValueError("planning needs the rows of a test set, not a covariance")
         return self.sampling.design
 
     @property
@@ -182,13 +115,13 @@ class JointEstimate:
 
         It is zero, the measure has no derivative, or there is a single row or group.
         """
-        known = self.sampling.has_variance | self._is_on_boundary
-        degenerate: Array = ~self.is_undefined & ~(self.usable & known)
-        return degenerate
+        return ~self.is_undefined & ~(self.usable & self._has_variance)
 
     @cached_property
-    def _is_on_boundary(self) -> Array:
-        return np.array([p.is_on_boundary for p in self.parameters], dtype=bool)
+    def _has_variance(self) -> Array:
+        """Which variances are not zero, or are so at the boundary of a range."""
+        on_boundary = [parameter.is_on_boundary for parameter in self.parameters]
+        return self.sampling.has_variance | np.array(on_boundary, dtype=bool)
 
     @cached_property
     def standard_errors(self) -> Array:
@@ -210,17 +143,10 @@ class JointEstimate:
         correlation[~self.usable] = correlation[:, ~self.usable] = np.nan
         return correlation
 
-    @property
-    def _usable_correlation(self) -> Array:
-        correlation = self.correlation
-        if self.usable.all():
-            return correlation
-        return correlation[np.ix_(self.usable, self.usable)]
-
     @cached_property
     def _covariance(self) -> Array:
         """Sampling covariance, and what is added for what the data cannot show."""
-        return self.sampling.covariance + self.sampling.noise(self._z)
+        return self.sampling.covariance + self.sampling.noise(self.z)
 
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""
@@ -235,27 +161,22 @@ class JointEstimate:
         """Which parameters have a variance to make an interval of, shape (K,)."""
         blurs = [p.interval_method.blurs for p in self.parameters]
         positive = np.array(blurs, dtype=bool) & (self._covariance.diagonal() > 0)
-        known = self.sampling.has_variance | positive | self._is_on_boundary
-        usable: Array = self.sampling.is_estimable & known
-        return usable
-
-    # ----------------------------------------------------------------------------------
-    # Critical values
-    # ----------------------------------------------------------------------------------
+        return self.sampling.is_estimable & (self._has_variance | positive)
 
     @property
-    def _z(self) -> float:
+    def z(self) -> float:
+        """Two-sided normal quantile of the level."""
         return float(ndtri((1 + self.confidence_level) / 2))
 
-    def to_t_quantile(self, q: float, k: int) -> float:
-        """From a normal quantile to that of t with the parameter's df."""
-        df = self.sampling.degrees_of_freedom[k]
-        return q if np.isinf(df) else float(stats.t.isf(stats.norm.sf(q), df))
+    def to_t_quantile(self, q: Any, positions: Any) -> Any:
+        """From normal quantiles to those of t with the df of some parameters."""
+        df = self.sampling.degrees_of_freedom[positions]
+        return q if np.isinf(df).all() else stats.t.isf(stats.norm.sf(q), df)
 
-    def to_normal_quantile(self, q: float, k: int) -> float:
-        """From a quantile of t with the parameter's df to a normal quantile."""
-        df = self.sampling.degrees_of_freedom[k]
-        return q if np.isinf(df) else float(stats.norm.isf(stats.t.sf(q, df)))
+    def to_normal_quantile(self, q: Any, positions: Any) -> Any:
+        """From quantiles of t with the df of some parameters to normal ones."""
+        df = self.sampling.degrees_of_freedom[positions]
+        return q if np.isinf(df).all() else stats.norm.isf(stats.t.sf(q, df))
 
     @cached_property
     def critical_value(self) -> CriticalValue:
@@ -269,7 +190,7 @@ class JointEstimate:
         if self.common_df is not None and not self.is_individual:
             return self.law().quantile(self.confidence_level)
         df = np.where(self.usable, self.sampling.degrees_of_freedom, -np.inf)
-        translated = self.to_t_quantile(q, int(df.argmax()))
+        translated = self.to_t_quantile(q, df.argmax())
         return CriticalValue(translated, q.error * translated / q)
 
     @cached_property
@@ -281,11 +202,11 @@ class JointEstimate:
         multivariate t, translated; with others each parameter translates it for itself.
         """
         if self.is_individual:
-            return CriticalValue(self._z)
+            return CriticalValue(self.z)
         q = self.law().quantile(self.confidence_level)
         if self.common_df is None:
             return q
-        normal = self.to_normal_quantile(q, int(np.flatnonzero(self.usable)[0]))
+        normal = self.to_normal_quantile(q, self.usable.argmax())
         return CriticalValue(normal, q.error * normal / q)
 
     @cached_property
@@ -298,11 +219,18 @@ class JointEstimate:
         return common if df.min() > common * (1 - _SAME_DF) else None
 
     def law(self, alternative: Alternative = "two-sided") -> MaximumLaw:
-        """Distribution of the maximum of the standardised usable estimates."""
+        """Distribution of the maximum of the standardised usable estimates.
+
+        Of individual intervals, that of one normal estimate.
+        """
         if alternative not in self._laws:
+            single = self.is_individual
+            correlation = np.ones((1, 1)) if single else self.correlation
+            if not (single or self.usable.all()):
+                correlation = correlation[np.ix_(self.usable, self.usable)]
             self._laws[alternative] = MaximumLaw(
-                self._usable_correlation,
-                df=self.common_df,
+                correlation,
+                df=None if single else self.common_df,
                 alternative=alternative,
                 random_state=self.random_state,
             )
@@ -318,10 +246,6 @@ class JointEstimate:
         few = len(self.parameters) == 1
         return not self.simultaneous or few or int(self.usable.sum()) < 2
 
-    # ----------------------------------------------------------------------------------
-    # Intervals
-    # ----------------------------------------------------------------------------------
-
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
@@ -330,40 +254,24 @@ class JointEstimate:
         usable = np.flatnonzero(self.usable)
         if len(usable):
             q = float(self.normal_quantile)
-            limits[usable] = self.limits_at_normal_quantile(usable, q, self._z)
+            limits[usable] = self.limits_at_normal_quantile(usable, q, self.z)
         return limits
 
     def limits_at_normal_quantile(self, positions: Array, q: float, z: float) -> Array:
         """Limits for a normal quantile, translated to t for finite df."""
-        df = self.sampling.degrees_of_freedom[positions]
-        if np.isinf(df).all():
-            return self.limits_at(positions, q, z)
-        limits = np.empty((len(positions), 2))
-        for each in np.unique(df):
-            rows = np.flatnonzero(df == each)
-            crit = self.to_t_quantile(q, int(positions[rows[0]]))
-            limits[rows] = self.limits_at(positions[rows], crit, z)
-        return limits
+        crit = self.to_t_quantile(np.full(len(positions), q), positions)
+        return self.limits_at(positions, crit, z)
 
-    def limits_at(self, positions: Iterable[int], crit: float, z: float) -> Array:
-        """Limits of parameters that have a usable variance, for a critical value.
+    def limits_at(self, positions: Array, crit: Array, z: float) -> Array:
+        """Limits of parameters that have a usable variance, for critical values.
 
-        Parameters
-        ----------
-        positions : iterable of int
-        crit : float
-            Critical value.
-        z : float
-            Normal quantile of the level.
+        z is the normal quantile of the level.
         """
-        positions = [int(k) for k in positions]
         parameters = [self.parameters[k] for k in positions]
-        methods = [parameter.interval_method for parameter in parameters]
         limits = np.empty((len(positions), 2))
-        for method in dict.fromkeys(methods):
-            rows = [row for row, other in enumerate(methods) if other is method]
-            tasks = [self._task(positions[row]) for row in rows]
-            limits[rows] = method.limits(tasks, crit, z)
+        for method, rows in self._rows_by_method(positions):
+            tasks = [self._task(k) for k in positions[rows]]
+            limits[rows] = method.limits(tasks, crit[rows], z)
         if any(any(parameter.extension) for parameter in parameters):
             extension = np.array([parameter.extension for parameter in parameters])
             bounds = np.array([parameter.trait.bounds for parameter in parameters])
@@ -371,57 +279,48 @@ class JointEstimate:
             limits = np.clip(limits, bounds[:, :1], bounds[:, 1:])
         return limits
 
-    def roots(self, positions: Iterable[int], nulls: Array, above: Array) -> Array:
-        """Critical values at which lower limits, or upper ones, are at nulls.
+    def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
+        """Critical values at which limits of usable parameters are at nulls.
 
-        Parameters
-        ----------
-        positions : iterable of int
-            Parameters that have a usable variance.
-        nulls : array
-            A null for each.
-        above : bool array
-            Whether the lower limit is asked for: whether the estimate is above.
-
-        Returns
-        -------
-        array
-            Minus infinity where no limit reaches the null, NaN where it was not found.
+        Of lower limits where `above`, and else of upper ones. Minus infinity where no
+        limit reaches the null, NaN where it was not found.
         """
-        positions = [int(k) for k in positions]
-        parameters = [self.parameters[k] for k in positions]
-        extensions = np.array([p.extension for p in parameters]).reshape(-1, 2)
-        extension = np.where(above, extensions[:, 0], extensions[:, 1])
+        low, high = np.array([self.parameters[k].extension for k in positions]).T
+        extension = np.where(above, low, high)
         nulls = np.where(above, nulls + extension, nulls - extension)
         estimates = self.estimates[positions]
         beyond = np.where(above, nulls < estimates, nulls > estimates)
         roots = np.full(len(positions), -np.inf)
-        methods = [parameter.interval_method for parameter in parameters]
-        for method in dict.fromkeys(methods):
-            same = np.array([other is method for other in methods])
-            rows = np.flatnonzero(same & ((extension == 0) | beyond))
-            tasks = [self._task(positions[row]) for row in rows]
+        reachable = (extension == 0) | beyond
+        for method, rows in self._rows_by_method(positions):
+            rows = rows[reachable[rows]]
+            tasks = [self._task(k) for k in positions[rows]]
             if tasks:
-                roots[rows] = method.roots(tasks, nulls[rows], above[rows], self._z)
+                roots[rows] = method.roots(tasks, nulls[rows], above[rows], self.z)
         return roots
+
+    def _rows_by_method(
+        self, positions: Array
+    ) -> Iterator[tuple[IntervalMethod, Array]]:
+        """Each interval method of some parameters, and which of them have it."""
+        methods = [self.parameters[k].method for k in positions]
+        for name in dict.fromkeys(methods):
+            rows = [row for row, other in enumerate(methods) if other == name]
+            yield METHODS[name], np.array(rows)
 
     @cached_property
     def _deviations(self) -> list[float]:
-        deviations: list[float] = np.sqrt(self._covariance.diagonal()).tolist()
-        return deviations
+        return np.sqrt(self._covariance.diagonal()).tolist()
 
     def _task(self, k: int) -> Task:
         parameter = self.parameters[k]
         design_effect = float(self.design_effects[k])
-        rarer_class = parameter.support.rarer_class / design_effect
-        table: dict[str, Any] = {}
-        if isinstance(parameter, TableParameter):
-            table = {"functional": parameter.functional, "counts": parameter.counts}
         return Task(
             parameter.trait,
             parameter.estimate,
             self._deviations[k],
-            rarer_class,
-            design_effect=design_effect,
-            **table,
+            parameter.support.rarer_class / design_effect,
+            getattr(parameter, "functional", None),
+            getattr(parameter, "counts", None),
+            design_effect,
         )

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
 from skci.inference.intervals.methods import METHODS, IntervalMethod
 from skci.measures.functional import Boundary, Evaluation, Functional, Support
-from skci.measures.registry import EDGE, Trait
+from skci.measures.functions import EDGE
+from skci.measures.registry import Trait
 
-__all__ = [
-    "DEFAULT_RULE",
-    "MAX_ENUMERATED_CELLS",
-    "CellMap",
-    "GivenParameter",
-    "Key",
-    "Parameter",
-    "TableParameter",
-]
-
-_NO_DERIVATIVE = 1e20
-"""A derivative beyond this does not exist."""
-_ROUNDING = 1e-9
-"""How far rounding may take an estimate out of its range."""
+_NO_DERIVATIVE = 1e20  # a derivative beyond this does not exist
+_ROUNDING = 1e-9  # how far rounding may take an estimate out of its range
 
 MAX_ENUMERATED_CELLS = 256
 """Largest table all of whose cells are enumerated, unobserved ones included."""
@@ -39,28 +26,18 @@ DEFAULT_RULE = "y_pred"
 
 @dataclass(frozen=True)
 class Key:
-    """What a parameter is of; the columns of a report are read from it.
-
-    Parameters
-    ----------
-    metric, rule : str
-        Names of the metric and of the rule.
-    subgroup : tuple of (str, str)
-        Names of a column and of the subgroup in it, for each column of `by`.
-    sample : str
-        Name of the test set or fold, where there are several.
-    compared : (str, str, str), optional
-        For a difference or ratio: what is compared, "-" or "/", and with what.
-    contrast : str
-        Name of a contrast that the user defined.
-    """
+    """What a parameter is of; the columns of a report are read from it."""
 
     metric: str = ""
     rule: str = ""
     subgroup: tuple[tuple[str, str], ...] = ()
+    """Names of a column and of the subgroup in it, for each column of `by`."""
     sample: str = ""
+    """Name of the test set or fold, where there are several."""
     compared: tuple[str, str, str] | None = None
+    """For a difference or ratio: what is compared, "-" or "/", and with what."""
     contrast: str = ""
+    """Name of a contrast that the user defined."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -68,12 +45,10 @@ class Key:
         if self.contrast:
             return {"contrast": self.contrast}
         rule = " ".join(filter(None, [self.sample, self.rule]))
-        named = {"metric": self.metric, **dict(self.subgroup)}
-        if self.compared is None:
-            return {"rule": rule, **named}
-        first, _, second = self.compared
-        compared = {**named, "first": first, "second": second}
-        return {"rule": rule, **compared} if rule else compared
+        labels = {"metric": self.metric, **dict(self.subgroup)}
+        if self.compared is not None:
+            labels["first"], _, labels["second"] = self.compared
+        return {"rule": rule, **labels} if rule or self.compared is None else labels
 
     @property
     def is_contrast(self) -> bool:
@@ -97,6 +72,18 @@ class Key:
         """Name of what rules are compared on: the metric, in a subgroup."""
         return ", ".join([self.title, *self._subgroups])
 
+    def level(self, factor: str) -> str:
+        """Name of the rule, or of the subgroup."""
+        if factor == "rule":
+            return self.name
+        return ", ".join(name for _, name in self.subgroup)
+
+    def without(self, factor: str) -> Key:
+        """Key of what is compared: without the rule, or without the subgroup."""
+        if factor == "rule":
+            return replace(self, rule="", sample="")
+        return replace(self, subgroup=())
+
     @property
     def _subgroups(self) -> list[str]:
         return [f"{column} = {name}" for column, name in self.subgroup]
@@ -109,39 +96,24 @@ class Key:
 
 @dataclass(frozen=True, eq=False)
 class CellMap:
-    """Map from the labels of a unit to a cell of a parameter's table.
-
-    Parameters
-    ----------
-    columns : tuple of int
-        Columns of label codes that the cell depends on.
-    symbols : tuple of int arrays
-        For each column the symbol of each code: codes that a measure does not
-        distinguish have one symbol.
-    cells : int array with an axis for each column
-        Cell for each combination of symbols; `size` where there is none.
-    size : int
-        Number of cells.
-    subgroup : int, optional
-        Code of the subgroup that a unit must be in.
-    sample : int
-        Which of several independent samples a unit must be of.
-    """
+    """Map from the labels of a unit to a cell of a parameter's table."""
 
     columns: tuple[int, ...]
+    """Columns of label codes that the cell depends on."""
     symbols: tuple[Array, ...]
+    """Symbol of each code by column, the same for codes that are not distinguished."""
     cells: Array
+    """Cell for each combination of symbols, an axis each; `size` if there is none."""
     size: int
     subgroup: int | None = None
+    """Code of the subgroup that a unit must be in."""
     sample: int = 0
+    """Which of several independent samples a unit must be of."""
 
     def __call__(self, codes: dict[int, Array]) -> Array:
         """Cell for label codes, by column."""
         pairs = zip(self.columns, self.symbols, strict=True)
-        cells: Array = self.cells[
-            tuple(symbols[codes[column]] for column, symbols in pairs)
-        ]
-        return cells
+        return self.cells[tuple(symbols[codes[column]] for column, symbols in pairs)]
 
     @property
     def units(self) -> tuple[int, int | None]:
@@ -150,34 +122,26 @@ class CellMap:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Parameter(ABC):
-    """A parameter, and what inference needs to know of its estimate.
-
-    Parameters
-    ----------
-    key : Key
-    trait : Trait
-    method : str
-        Key of ``METHODS``.
-    pos_label : label, optional
-        The positive label, where there is one.
-    undefined_as : float
-        Estimate to report where the measure is undefined.
-    extension : (float, float)
-        Extension of the interval below and above for undefined classes.
-    """
+class Parameter:
+    """A parameter with a given estimate, and what inference needs to know of it."""
 
     key: Key
     trait: Trait
     method: str
+    """Key of ``METHODS``."""
+    given: float = np.nan
+    """The estimate, where it does not follow from a table."""
     pos_label: Any = None
+    """The positive label, where there is one."""
     undefined_as: float = np.nan
+    """Estimate to report where the measure is undefined."""
     extension: tuple[float, float] = (0.0, 0.0)
+    """Extension of the interval below and above for undefined classes."""
 
     @property
-    @abstractmethod
     def value(self) -> float:
         """Value of the measure; NaN where it is undefined."""
+        return self.given
 
     @property
     def interval_method(self) -> IntervalMethod:
@@ -195,11 +159,6 @@ class Parameter(ABC):
         return self.value if self.defined else self.undefined_as
 
     @property
-    def boundary(self) -> list[Boundary]:
-        """Components whose estimate lies on the boundary of their range."""
-        return []
-
-    @property
     def is_on_boundary(self) -> bool:
         """Whether it is an area on the boundary of its range, or made of such."""
         return False
@@ -214,52 +173,21 @@ class Parameter(ABC):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GivenParameter(Parameter):
-    """A parameter whose estimate is given.
-
-    Parameters
-    ----------
-    given : float
-        The estimate.
-    **others
-        See `Parameter`.
-    """
-
-    given: float
-
-    @property
-    def value(self) -> float:
-        return self.given
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
 class TableParameter(Parameter):
-    """A parameter that is a functional of a table: a measure of a rule, a contrast.
-
-    Parameters
-    ----------
-    functional : Functional
-    counts : array of shape (m,)
-        Counts of the cells of its table, zero counts included.
-    index : int array of shape (units,)
-        Cell of each unit of the sample; m for units that it does not depend on.
-    cell_map : CellMap, optional
-        Map from labels to cells, where the possible outcomes can be enumerated.
-    smoothing : array of shape (m,)
-        Pseudo-counts of methods that linearise at a table without empty cells: two
-        rows in all, half a row in every cell of a binary table.
-    components : tuple of TableParameter
-        The parameters that a contrast is made of.
-    **others
-        See `Parameter`.
-    """
+    """A parameter that is a functional of a table: a measure of a rule, a contrast."""
 
     functional: Functional
     counts: Array
+    """Counts of the m cells of its table, zero counts included."""
     index: Array
-    smoothing: Array
+    """Cell of each unit of the sample; m for units that it does not depend on."""
+    smoothing: Array | float
+    """Pseudo-counts of the m cells, or of each, of methods that linearise at a table
+    without empty ones: two rows in all, half a row in every cell of a binary table."""
     cell_map: CellMap | None = None
+    """Map from labels to cells, where the possible outcomes can be enumerated."""
     components: tuple[TableParameter, ...] = ()
+    """The parameters that a contrast is made of."""
 
     @property
     def size(self) -> int:
@@ -269,8 +197,7 @@ class TableParameter(Parameter):
     @cached_property
     def units(self) -> Array:
         """Which units of the sample are in its table."""
-        units: Array = self.index < self.size
-        return units
+        return self.index < self.size
 
     @cached_property
     def sees_all(self) -> bool:
@@ -279,7 +206,6 @@ class TableParameter(Parameter):
 
     @cached_property
     def value(self) -> float:
-        """Value of the measure; NaN where it is undefined."""
         counts = self.counts
         cells = counts if self.trait.scale_free else counts / counts.sum()
         value = float(self.functional.estimate(cells))
@@ -294,28 +220,21 @@ class TableParameter(Parameter):
     @property
     def weights(self) -> Array:
         """Weights of the cells at which the functional is linearised."""
-        smoothed = self.interval_method.smooths
-        counts = self.counts + self.smoothing if smoothed else self.counts
-        weights: Array = counts / counts.sum()
-        return weights
+        if self.interval_method.smooths:
+            return self.smoothed_weights
+        return self.counts / self.counts.sum()
 
     @property
     def smoothed_weights(self) -> Array:
         """Weights of the cells with pseudo-counts, whatever the method."""
         counts = self.counts + self.smoothing
         total = counts.sum()
-        weights: Array = counts / total if total else counts
-        return weights
+        return counts / total if total else counts
 
     @cached_property
     def linearised(self) -> Evaluation:
         """Influence values and gradient where the method wants them."""
         return self.functional(self.weights)
-
-    @property
-    def multinomial_variance(self) -> float:
-        """Variance of the estimate under a multinomial with the linearised weights."""
-        return float(self.weights @ self.linearised.influence**2 / self.counts.sum())
 
     @cached_property
     def steepness(self) -> float:
@@ -328,12 +247,10 @@ class TableParameter(Parameter):
     @property
     def is_linear(self) -> bool:
         """Whether the functional is defined and has a linear approximation."""
-        if not self.defined:
-            return False
-        if self.interval_method.smooths:
-            return True
-        finite = math.isfinite(self.value) and math.isfinite(self.steepness)
-        return finite and self.steepness < _NO_DERIVATIVE
+        return self.defined and (
+            self.interval_method.smooths
+            or (math.isfinite(self.value) and self.steepness < _NO_DERIVATIVE)
+        )
 
     @cached_property
     def support(self) -> Support:
@@ -342,10 +259,9 @@ class TableParameter(Parameter):
     @cached_property
     def boundary(self) -> list[Boundary]:
         """Components on the boundary, for methods that estimate their variance."""
-        observed = self.interval_method.variance == "observed"
-        return (
-            self.functional.boundary(self.counts) if observed and self.is_linear else []
-        )
+        if self.interval_method.variance == "observed" and self.is_linear:
+            return self.functional.boundary(self.counts)
+        return []
 
     @cached_property
     def is_on_boundary(self) -> bool:

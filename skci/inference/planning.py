@@ -4,11 +4,11 @@ A plan is a joint estimate at the table expected of n rows: that of a pilot, or 
 assumed one, with every count multiplied.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -20,51 +20,41 @@ from skci._validation import check_positive_number, check_probability, join_name
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 
-__all__ = ["power_at", "rows_for_power", "rows_for_width"]
-
-_ASYMPTOTIC = 1e9
-"""Rows at which blurring and pseudo-counts are negligible."""
+_ASYMPTOTIC = 1e9  # rows at which blurring and pseudo-counts are negligible
 
 
 def rows_for_width(
     joint: JointEstimate, half_width: float | Mapping[str, float]
 ) -> int:
-    """Find the least number of rows with intervals of at most some width.
+    """Find the least number of rows with intervals of at most some half width.
 
-    Parameters
-    ----------
-    joint : JointEstimate
-        Of a pilot.
-    half_width : float or mapping of str to float
-        Of all intervals, or by metric.
+    That is of all intervals of a pilot, or by metric.
     """
     wanted = _by_metric(joint, half_width, "half_width")
-    for k, value in wanted.items():
-        trait = joint.parameters[k].trait
-        low, high = trait.bounds
+    parameters = [joint.parameters[k] for k in wanted]
+    for parameter, value in zip(parameters, wanted.values(), strict=True):
+        low, high = parameter.trait.bounds
         if check_positive_number(value, "half_width") >= (high - low) / 2:
             raise ValueError(
                 f"half_width must be less than half of the range [{low:g}, {high:g}] "
-                f"of {trait.name}, got {value!r}"
+                f"of {parameter.trait.name}, got {value!r}"
             )
     positions = list(wanted)
     widths = np.array(list(wanted.values()), dtype=float)
-    _refuse(joint, [k for k in positions if joint.is_undefined[k]], "undefined")
+    _refuse(joint, wanted, joint.is_undefined, "undefined")
     crit, deviations = _per_row(joint)
     formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
     # Intervals cut off at the end of a range are not planned for.
-    smoothed = [joint.parameters[k].interval_method.smooths for k in positions]
-    fewest = max(
-        math.ceil(np.where(smoothed, 0, formula).max()),
-        *(_fewest(joint, _tables(joint)[k]) for k in positions),
-    )
+    smoothed = [parameter.interval_method.smooths for parameter in parameters]
+    least = np.where(smoothed, 0, formula).max()
+    fewest = max(math.ceil(least), 2 * joint.design.n_strata)
+    for parameter in parameters:  # one trial is expected
+        if parameter.trait.proportion and isinstance(parameter, TableParameter):
+            _, trials = parameter.trait.successes_and_trials(parameter.counts)
+            fewest = max(fewest, math.ceil(parameter.counts.sum() / trials))
     start = max(math.ceil(formula.max()), fewest)
-    usable = _planned(joint, start).usable
-    _refuse(
-        joint,
-        [k for k in positions if not usable[k]],
-        "without variance; expect some errors, or use method='score'",
-    )
+    fault = "without variance; expect some errors, or use method='score'"
+    _refuse(joint, wanted, ~_planned(joint, start).usable, fault)
 
     def fits(n: int) -> bool:
         low, high = _planned(joint, n).intervals[positions].T
@@ -81,15 +71,8 @@ def rows_for_power(
 ) -> int:
     """Find the least number of rows with which each test has some power.
 
-    Parameters
-    ----------
-    joint : JointEstimate
-        Contrasts of a pilot.
-    power : float
-    null : float
-        Value of the contrasts under the null hypothesis.
-    difference : float or mapping of str to float, optional
-        The difference to detect, of all or by metric; that of the pilot if not given.
+    The tests are of contrasts of a pilot, which are `null` under the null hypothesis.
+    The difference to detect is of all or by metric; that of the pilot if not given.
     """
     check_probability(power, "power")
     distances = _distances(joint, null, difference)
@@ -97,7 +80,7 @@ def rows_for_power(
     crit, deviations = _per_row(joint)
     reach = max(crit + float(ndtri(power)), 0.0)
     formula = (reach * deviations[tested] / distances[tested]) ** 2
-    start = max(math.ceil(formula.max()), _fewest(joint))
+    start = max(math.ceil(formula.max()), 2 * joint.design.n_strata)
 
     def fits(n: int) -> bool:
         return bool((_power(joint, n, distances)[tested] >= power).all())
@@ -111,20 +94,11 @@ def power_at(
     null: float,
     difference: float | Mapping[str, float] | None = None,
 ) -> Array:
-    """Compute the power of each test at some numbers of rows.
+    """Compute the power of each test at some numbers of rows, shape (..., C).
 
-    Parameters
-    ----------
-    joint, null, difference
-        See :func:`rows_for_power`.
-    n_samples : int or array-like of int
-
-    Returns
-    -------
-    array of shape (..., C)
-        NaN for contrasts that no difference is given for.
+    See :func:`rows_for_power`. It is NaN for contrasts without a difference.
     """
-    numbers, fewest = np.asarray(n_samples), _fewest(joint)
+    numbers, fewest = np.asarray(n_samples), 2 * joint.design.n_strata
     if numbers.dtype.kind not in "iuf" or not (numbers >= fewest).all():
         raise ValueError(
             f"n_samples must hold numbers of rows, at least {fewest}, got {n_samples!r}"
@@ -138,8 +112,7 @@ def _power(joint: JointEstimate, n: float, distances: Array) -> Array:
     """Probability that intervals of n rows exclude the null at some distances."""
     planned = _planned(joint, n, linear=True)
     reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
-    power: Array = ndtr((distances - reach) / planned.standard_errors)
-    return power
+    return ndtr((distances - reach) / planned.standard_errors)
 
 
 def _distances(
@@ -158,9 +131,8 @@ def _distances(
                     f"difference must be a number between {low:g} and {high:g} other "
                     f"than {null:g}, got {value!r}"
                 )
-    _refuse(joint, [k for k in wanted if joint.is_undefined[k]], "undefined")
-    _, deviations = _per_row(joint)
-    _refuse(joint, [k for k in wanted if not deviations[k] > 0], "without variance")
+    _refuse(joint, wanted, joint.is_undefined, "undefined")
+    _refuse(joint, wanted, ~(_per_row(joint)[1] > 0), "without variance")
     distances = np.full(len(joint.parameters), np.nan)
     for k, value in wanted.items():
         parameter = joint.parameters[k]
@@ -181,7 +153,18 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
     If linear, "delta" replaces methods that smooth, which it equals to first order.
     """
     factor = n / joint.design.n_samples
-    parameters = [_scaled(parameter, factor) for parameter in _tables(joint)]
+
+    @cache  # contrasts of the same parameters stay so
+    def scaled(parameter: TableParameter) -> TableParameter:
+        components = tuple(map(scaled, parameter.components))
+        counts = parameter.counts * factor
+        return replace(parameter, counts=counts, components=components)
+
+    parameters = [
+        scaled(parameter)
+        for parameter in joint.parameters
+        if isinstance(parameter, TableParameter)
+    ]
     if linear:
         parameters = [
             replace(p, method="delta") if p.interval_method.smooths else p
@@ -196,19 +179,6 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
     )
 
 
-def _scaled(parameter: TableParameter, factor: float) -> TableParameter:
-    components = tuple(_scaled(c, factor) for c in parameter.components)
-    return replace(parameter, counts=parameter.counts * factor, components=components)
-
-
-def _tables(joint: JointEstimate) -> list[TableParameter]:
-    """Parameters of a joint estimate, which must be of rows."""
-    parameters = [p for p in joint.parameters if isinstance(p, TableParameter)]
-    if len(parameters) < len(joint.parameters):
-        raise ValueError("a plan needs estimates of rows, got a given covariance")
-    return parameters
-
-
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:
     """Asymptotic critical value, and standard deviations of one row's influence."""
     asymptotic = _planned(joint, _ASYMPTOTIC, linear=True)
@@ -216,33 +186,18 @@ def _per_row(joint: JointEstimate) -> tuple[float, Array]:
     return float(asymptotic.critical_value), deviations
 
 
-def _fewest(joint: JointEstimate, parameter: TableParameter | None = None) -> int:
-    """Fewest rows of a plan: two in each sample, and one expected trial."""
-    fewest = 2 * joint.design.n_strata
-    if parameter is None or parameter.trait.proportion is None:
-        return fewest
-    _, trials = parameter.trait.successes_and_trials(parameter.counts)
-    return max(fewest, math.ceil(parameter.counts.sum() / trials))
-
-
 def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:
     """Least number from `fewest` on that fits, as all after it do.
 
     The search begins at `start`, with steps that double, and then bisects.
     """
-    step = 1
-    if fits(start):
-        last, n = start - 1, start
-        while last >= fewest and fits(last):
-            last, n, step = max(last - 2 * step, fewest - 1), last, 2 * step
-    else:
-        last, n = start, start + 1
-        while not fits(n):
-            last, n, step = n, n + 2 * step, 2 * step
-    while n - last > 1:
-        middle = (last + n) // 2
-        last, n = (last, middle) if fits(middle) else (middle, n)
-    return n
+    fits = cache(fits)
+    low, high, step = start, start, 1
+    while not fits(high):
+        low, high, step = high + 1, high + step, 2 * step
+    while low > fewest and fits(low - 1):
+        low, high, step = max(low - 2 * step, fewest), low - 1, 2 * step
+    return bisect_left(range(high), True, low, key=fits)
 
 
 def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
@@ -258,10 +213,13 @@ def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
     return {k: values[title] for k, title in enumerate(titles) if title in values}
 
 
-def _refuse(joint: JointEstimate, positions: Sequence[int], fault: str) -> None:
+def _refuse(
+    joint: JointEstimate, positions: Iterable[int], faulty: Array, fault: str
+) -> None:
     """Refuse to plan with parameters that have a fault."""
-    if positions:
-        names = join_names([str(joint.parameters[k]) for k in positions])
+    names = [str(joint.parameters[k]) for k in positions if faulty[k]]
+    if names:
         raise ValueError(
-            f"cannot plan from an expected table or a pilot at which {names} is {fault}"
+            "cannot plan from an expected table or a pilot at which "
+            f"{join_names(names)} is {fault}"
         )

@@ -6,22 +6,14 @@ it. So a p-value is below alpha exactly where the interval excludes the null, wh
 the method, and adjusted p-values are those of joint intervals.
 """
 
-from __future__ import annotations
-
-from typing import Literal
-
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import optimize, stats
 
 from skci._arrays import Array
+from skci.inference.critical.law import Alternative
 from skci.inference.joint import JointEstimate
 
-__all__ = ["Alternative", "pvalue", "pvalues", "step_down"]
-
-Alternative = Literal["two-sided", "less", "greater"]
-
-_FARTHEST = 37.0
-"""Greatest critical value that is searched; its p-value is about 1e-299."""
+_FARTHEST = 37.0  # greatest critical value searched; p is about 1e-299
 
 
 def pvalue(
@@ -38,17 +30,14 @@ def pvalue(
         return 1.0
     positions = np.array([position])
     if alternative == "two-sided":
-        statistic = _two_sided(joint, positions, null)
-        return float(_two_sided_pvalues(joint, positions, statistic)[0])
+        return float(_two_sided_pvalues(joint, positions, null)[0])
     greater = alternative == "greater"
     statistic = _statistics(joint, positions, null, np.array([greater]))
     if joint.is_individual:
-        return float(stats.norm.sf(_normal(joint, positions, statistic))[0])
+        return float(stats.norm.sf(statistic)[0])
     estimate = joint.parameters[position].estimate
     if (estimate > null) != greater or estimate == null:
         return 1.0
-    if joint.common_df is None:
-        statistic = _normal(joint, positions, statistic)
     return float(joint.law("less").sf(statistic)[0])
 
 
@@ -57,8 +46,7 @@ def pvalues(joint: JointEstimate, null: float) -> Array:
     found = np.ones(len(joint.parameters))
     usable = np.flatnonzero(joint.usable)
     if len(usable):
-        statistics = _two_sided(joint, usable, null)
-        found[usable] = _two_sided_pvalues(joint, usable, statistics)
+        found[usable] = _two_sided_pvalues(joint, usable, null)
     return found
 
 
@@ -73,61 +61,46 @@ def step_down(joint: JointEstimate, null: float) -> Array:
         return pvalues(joint, null)
     usable = np.flatnonzero(joint.usable)
     found = np.ones(len(joint.parameters))
-    statistics = _two_sided(joint, usable, null)
-    if joint.common_df is None:
-        statistics = _normal(joint, usable, statistics)
+    statistics = _two_sided_statistics(joint, usable, null)
     found[usable] = joint.law().step_down(statistics, level=joint.confidence_level)
     return found
 
 
-def _two_sided(joint: JointEstimate, positions: Array, null: float) -> Array:
-    """Critical values at which the nearer limits are at the null; 0 where equal."""
+def _two_sided_pvalues(joint: JointEstimate, positions: Array, null: float) -> Array:
+    """Tail probabilities of statistics, below alpha where the interval excludes."""
+    statistics = _two_sided_statistics(joint, positions, null)
+    return joint.law().sf(statistics, level=joint.confidence_level)
+
+
+def _two_sided_statistics(joint: JointEstimate, positions: Array, null: float) -> Array:
+    """Statistics of the nearer limits; 0 where an estimate is at the null."""
     estimates = joint.estimates[positions]
     statistics = _statistics(joint, positions, null, estimates > null)
     return np.where(estimates == null, 0.0, np.maximum(statistics, 0.0))
 
 
-def _two_sided_pvalues(
-    joint: JointEstimate, positions: Array, statistics: Array
-) -> Array:
-    """Tail probabilities of statistics, below alpha where the interval excludes."""
-    level = joint.confidence_level
-    if joint.is_individual or joint.common_df is None:
-        statistics = _normal(joint, positions, statistics)
-    if not joint.is_individual:
-        return joint.law().sf(statistics, level=level)
-    alpha, q = 1 - level, float(joint.normal_quantile)
-    found = np.minimum(2 * stats.norm.sf(statistics), 1.0)
-    below = np.minimum(found, np.nextafter(alpha, 0))
-    return np.where(statistics > q, below, np.maximum(found, alpha))
-
-
-def _normal(joint: JointEstimate, positions: Array, statistics: Array) -> Array:
-    """Translate quantiles of t with the degrees of freedom of each parameter."""
-    df = joint.sampling.degrees_of_freedom[positions]
-    if np.isinf(df).all():
-        return statistics
-    return np.asarray(stats.norm.isf(stats.t.sf(statistics, df)))
-
-
 def _statistics(
     joint: JointEstimate, positions: Array, null: float, above: Array
 ) -> Array:
-    """Critical values at which lower limits, or upper ones, are at the null."""
+    """Critical values at which lower limits, or upper ones, are at the null.
+
+    Normal quantiles, or those of the multivariate t of joint intervals.
+    """
     roots = joint.roots(positions, np.full(len(positions), null), above)
-    for row in np.flatnonzero(np.isnan(roots)).tolist():
-        roots[row] = _search(joint, int(positions[row]), null, bool(above[row]))
+    for row in np.flatnonzero(np.isnan(roots)):
+        roots[row] = _search(joint, positions[row : row + 1], null, above[row])
+    if joint.is_individual or joint.common_df is None:
+        roots = joint.to_normal_quantile(roots, positions)
     return roots
 
 
-def _search(joint: JointEstimate, k: int, null: float, above: bool) -> float:
+def _search(joint: JointEstimate, position: Array, null: float, above: bool) -> float:
     """Search for the critical value, with all else at the level of the intervals."""
-    if above != (joint.parameters[k].estimate > null):
-        return -_search(joint, k, null, not above)
-    z = float(special.ndtri((1 + joint.confidence_level) / 2))
+    if above != (joint.estimates[position] > null):
+        return -_search(joint, position, null, not above)
 
     def excess(crit: float) -> float:
-        low, high = joint.limits_at([k], crit, z)[0]
+        low, high = joint.limits_at(position, np.array([crit]), joint.z)[0]
         return float(low - null if above else null - high)
 
     near, far = 0.0, 1.0

@@ -1,18 +1,14 @@
 """Multiple comparisons with the best, and compact letter displays."""
 
-from __future__ import annotations
-
+import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.contrasts import contrast_estimate, pairs
+from skci.inference.contrasts import contrast_estimate, pairwise_contrasts
 from skci.inference.critical.law import critical_value
 from skci.inference.joint import JointEstimate
-
-__all__ = ["best_first", "compact_letters", "compare_with_best", "intervals_to_best"]
 
 
 def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
@@ -25,43 +21,26 @@ def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
 def intervals_to_best(
     joint: JointEstimate, positions: Sequence[int]
 ) -> tuple[Array, JointEstimate]:
-    """Intervals of how much better each rule is than the best of the others.
+    """Intervals of how much better each rule is than the best of the others, (R, 2).
 
-    Parameters
-    ----------
-    joint : JointEstimate
-    positions : sequence of R int
-        Parameters of one metric.
-
-    Returns
-    -------
-    intervals : array of shape (R, 2)
-        See :func:`compare_with_best`; cut off at the range of a difference.
-    differences : JointEstimate
-        Differences of all pairs that they follow from.
+    See `compare_with_best`; cut off at the range of a difference. Also the differences
+    of all pairs that they follow from.
     """
-    parameters = [joint.parameters[k] for k in positions]
-    sign = parameters[0].trait.sign
-    contrasts = [
-        (
-            replace(
-                parameters[i].key,
-                rule="",
-                sample="",
-                compared=(parameters[i].key.name, "-", parameters[j].key.name),
-            ),
-            {positions[i]: sign, positions[j]: -sign},
-        )
-        for i, j in pairs(positions)
-    ]
-    differences = contrast_estimate(joint, contrasts)
-    lowest, highest = parameters[0].trait.bounds
+    trait = joint.parameters[positions[0]].trait
+    differences = contrast_estimate(
+        joint,
+        [
+            (key, {k: trait.sign * weight for k, weight in weights.items()})
+            for key, weights in pairwise_contrasts(joint, positions)
+        ],
+    )
+    lowest, highest = trait.bounds
     limits = np.stack(compare_with_best(len(positions), differences), axis=1)
     return np.clip(limits, lowest - highest, highest - lowest), differences
 
 
 def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
-    r"""Compare each of several rules, greater being better, with the best.
+    r"""Compare each of R rules, greater being better, with the best of the others.
 
     Multiple comparisons with the best for any covariance [1]_, [2]_:
 
@@ -72,18 +51,8 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
     joint critical value of the differences of rule j, by their own interval method, and
     :math:`D_j^- = 0` for the only rule with :math:`D_j^+ > 0`.
 
-    Parameters
-    ----------
-    size : int
-        Number of rules R.
-    compared : JointEstimate
-        The differences of all pairs, the first less the second, as `pairs` lists them.
-
-    Returns
-    -------
-    low, high : arrays of shape (R,)
-        Limits of the difference to the best of the others, cut off at 0; infinite for
-        a rule without a usable difference.
+    The differences are of all pairs. Limits, of shape (R,), are infinite for a rule
+    without a usable difference.
 
     References
     ----------
@@ -92,7 +61,7 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
     """
     correlation = compared.correlation
     upper = np.full((size, size), np.inf)
-    indices = list(pairs(range(size)))
+    indices = list(itertools.combinations(range(size), 2))
     for j in range(size):
         chosen = [k for k, pair in enumerate(indices) if j in pair]
         chosen = [k for k in chosen if compared.usable[k]]
@@ -107,10 +76,8 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
             random_state=compared.random_state,
         )
         if compared.common_df is not None:
-            q = compared.to_normal_quantile(q, chosen[0])
-        limits = compared.limits_at_normal_quantile(
-            np.array(chosen), float(q), float(q)
-        )
+            q = float(compared.to_normal_quantile(q, chosen[0]))
+        limits = compared.limits_at_normal_quantile(np.array(chosen), q, q)
         others = [sum(indices[k]) - j for k in chosen]
         upper[j, others] = np.where(signs > 0, limits[:, 1], -limits[:, 0])
     high = np.maximum(upper.min(axis=1), 0.0)
@@ -120,39 +87,20 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
 
 
 def compact_letters(differ: Array) -> list[str]:
-    """Letters such that two rows share one exactly if they do not differ.
+    """Letters such that two of R rows share one exactly if they do not differ.
 
-    The insert-and-absorb algorithm [1]_.
-
-    Parameters
-    ----------
-    differ : bool array of shape (R, R)
-        Symmetric.
-
-    Returns
-    -------
-    list of R str
-        Letters in the order of the rows: the first row has an "a".
-
-    References
-    ----------
-    .. [1] Piepho (2004), J. Comput. Graph. Stat. 13, 456-466.
+    Which differ is a symmetric matrix; the first row has an "a". The insert-and-absorb
+    algorithm of Piepho (2004), J. Comput. Graph. Stat. 13, 456-466.
     """
     size = len(differ)
     groups = [frozenset(range(size))]
-    for i in range(size):
-        for j in range(i + 1, size):
-            if differ[i, j]:
-                split = []
-                for group in groups:
-                    both = {i, j} <= group
-                    split += [group - {i}, group - {j}] if both else [group]
-                distinct = list(dict.fromkeys(split))
-                groups = [
-                    group
-                    for group in distinct
-                    if not any(group < other for other in distinct)
-                ]
+    for i, j in np.argwhere(np.triu(differ, 1)).tolist():
+        split = []
+        for group in groups:
+            both = {i, j} <= group
+            split += [group - {i}, group - {j}] if both else [group]
+        distinct = list(dict.fromkeys(split))
+        groups = [g for g in distinct if not any(g < other for other in distinct)]
     groups.sort(key=sorted)
     letters = [_letter(k) for k in range(len(groups))]
     return [

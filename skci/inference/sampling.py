@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
 from skci.inference.design import Design
-from skci.inference.parameter import GivenParameter, Parameter, TableParameter
+from skci.inference.parameter import Parameter, TableParameter
 
-__all__ = ["GivenCovariance", "RowSampling", "Sampling", "SmallSampleReason"]
-
-_NO_VARIANCE = 1e-10
-"""A deviation below this share of its natural size is zero up to rounding."""
-_OBSERVED = 0.02
-"""Least share of the smoothed variance that rows must show for a design effect."""
-
-_ENOUGH_EVENTS = 10
-"""Successes and failures that the normal approximation of a proportion asks for."""
-_ENOUGH_UNITS = 30
-"""Clusters, or rows, from which on a variance is well estimated."""
-_ENOUGH_IN_CLASS = 60
-"""The same of the rarer class of an area under a curve, and with unequal weights."""
-
+_NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
+_OBSERVED = 0.02  # least share of the smoothed variance for a design effect
+_ENOUGH_EVENTS = 10  # successes and failures for the normal approximation
+_ENOUGH_UNITS = 30  # clusters, or rows, from which on a variance is well estimated
+_ENOUGH_IN_CLASS = 60  # the same of the rarer class, or with unequal weights
 _POOR = "the variance is poorly estimated and the interval may be too narrow"
 
 
@@ -40,77 +29,18 @@ class SmallSampleReason(NamedTuple):
     other_method_helps: bool = False
 
 
-class Sampling(ABC):
-    """Estimates of K parameters, their covariance, and how well it is known.
+@dataclass(frozen=True, eq=False)
+class GivenCovariance:
+    """Given estimates with a given covariance, zero where it is unknown.
 
-    Attributes
-    ----------
-    parameters : tuple of Parameter
-    design : Design or None
-        How the rows were drawn, where the estimates are of rows.
-    covariance : array of shape (K, K)
-        Covariance of the estimates; zero where there is none.
-    degrees_of_freedom : array of shape (K,)
-        Degrees of freedom of the variances; infinite for a normal quantile.
+    The degrees of freedom of all variances are infinite for a normal quantile. For
+    what inference asks of both see `RowSampling`.
     """
 
-    design: Design | None = None
     parameters: tuple[Parameter, ...]
     covariance: Array
-
-    @property
-    @abstractmethod
-    def degrees_of_freedom(self) -> Array: ...
-
-    @abstractmethod
-    def select(self, positions: Sequence[int]) -> Sampling:
-        """Keep some of the parameters."""
-
-    @property
-    def is_linear(self) -> Array:
-        """Which parameters are defined and have a linear approximation, (K,)."""
-        return np.array([parameter.defined for parameter in self.parameters], bool)
-
-    @property
-    def has_variance(self) -> Array:
-        """Which parameters have a variance that is not zero, (K,)."""
-        positive: Array = self.covariance.diagonal() > 0
-        return positive
-
-    @property
-    def is_estimable(self) -> Array:
-        """Which variances can be estimated from as many units as there are, (K,)."""
-        return self.is_linear
-
-    @property
-    def design_effects(self) -> Array:
-        """Variances over those of simple random samples of the same size, (K,)."""
-        return np.ones(len(self.parameters))
-
-    def noise(self, z: float) -> Array:
-        """Covariance that is added to that of the estimates, (K, K)."""
-        return np.zeros((len(self.parameters),) * 2)
-
-    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why the interval of a parameter may be too narrow."""
-        return []
-
-
-@dataclass(frozen=True, eq=False)
-class GivenCovariance(Sampling):
-    """Estimates with a given covariance.
-
-    Parameters
-    ----------
-    parameters : tuple of GivenParameter
-    covariance : array of shape (K, K)
-    df : float
-        Degrees of freedom of all variances.
-    """
-
-    parameters: tuple[GivenParameter, ...]
-    covariance: Array
     df: float
+    design: None = None
 
     @property
     def degrees_of_freedom(self) -> Array:
@@ -121,34 +51,48 @@ class GivenCovariance(Sampling):
         block = self.covariance[np.ix_(positions, positions)]
         return GivenCovariance(chosen, block, self.df)
 
+    @property
+    def is_linear(self) -> Array:
+        return np.array([parameter.defined for parameter in self.parameters], bool)
+
+    @property
+    def has_variance(self) -> Array:
+        return self.covariance.diagonal() > 0
+
+    @property
+    def is_estimable(self) -> Array:
+        return self.is_linear
+
+    @property
+    def design_effects(self) -> Array:
+        return np.ones(len(self.parameters))
+
+    def noise(self, z: float) -> Array:
+        return np.zeros_like(self.covariance)
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        return []
+
 
 @dataclass(frozen=True, eq=False)
-class RowSampling(Sampling):
-    """Parameters of a sample of rows: covariance from their influence values.
-
-    Parameters
-    ----------
-    parameters : tuple of TableParameter
-    design : Design
-        How the rows were drawn.
-    """
+class RowSampling:
+    """Parameters of a sample of rows: covariance from their influence values."""
 
     parameters: tuple[TableParameter, ...]
     design: Design
 
     def select(self, positions: Sequence[int]) -> RowSampling:
+        """Keep some of the parameters."""
         return RowSampling(tuple(self.parameters[k] for k in positions), self.design)
-
-    # ----------------------------------------------------------------------------------
-    # Covariance
-    # ----------------------------------------------------------------------------------
 
     @cached_property
     def is_linear(self) -> Array:
+        """Which parameters are defined and have a linear approximation, (K,)."""
         return np.array([p.is_linear for p in self.parameters], dtype=bool)
 
     @cached_property
     def has_variance(self) -> Array:
+        """Which parameters have a variance that is not zero, (K,)."""
         deviations = np.sqrt(self.covariance.diagonal() * self.design.n_samples)
         return np.array(
             [
@@ -161,11 +105,11 @@ class RowSampling(Sampling):
         )
 
     @cached_property
-    def covariance(self) -> Array:  # type: ignore[override]
-        covariance = np.zeros((len(self.parameters),) * 2)
+    def covariance(self) -> Array:
+        """Covariance of the estimates, (K, K); zero where there is none."""
         linear = np.flatnonzero(self.is_linear)
         if not len(linear):
-            return covariance
+            return np.zeros((len(self.parameters),) * 2)
         chosen = [self.parameters[k] for k in linear]
         block = self.design.covariance(
             [self._influence(p, p.linearised.influence, p.weights) for p in chosen],
@@ -173,12 +117,14 @@ class RowSampling(Sampling):
         )
         for j, (k, parameter) in enumerate(zip(linear, chosen, strict=True)):
             if parameter.interval_method.smooths:
-                least = parameter.multinomial_variance * self.design_effects[k]
-                block[j, j] = max(block[j, j], least)
+                squares = parameter.weights @ parameter.linearised.influence**2
+                multinomial = squares / parameter.counts.sum()
+                block[j, j] = max(block[j, j], multinomial * self.design_effects[k])
             if parameter.is_on_boundary:
                 block[j] = block[:, j] = 0  # what is left is rounding
-        if len(linear) == len(covariance):
+        if len(linear) == len(self.parameters):
             return block
+        covariance = np.zeros((len(self.parameters),) * 2)
         covariance[np.ix_(linear, linear)] = block
         return covariance
 
@@ -222,11 +168,11 @@ class RowSampling(Sampling):
 
     @cached_property
     def is_estimable(self) -> Array:
+        """Which variances can be estimated from as many units as there are, (K,)."""
         estimable = np.array([self._is_estimable(p) for p in self.parameters], bool)
         if self.design.clusters is None:
             return estimable
-        several: Array = estimable & (self.effective_n_clusters.round() > 1)
-        return several
+        return estimable & (self.effective_n_clusters.round() > 1)
 
     def _is_estimable(self, parameter: TableParameter) -> bool:
         """Whether there are several units, for each component of a contrast."""
@@ -243,9 +189,11 @@ class RowSampling(Sampling):
         """
         if parameter.interval_method.variance != "observed":
             return True
-        method = parameter.method
-        partial = [c for c in parameter.components if not c.sees_all]
-        components = tuple(replace(c, method=method) for c in partial)
+        components = tuple(
+            replace(component, method=parameter.method)
+            for component in parameter.components
+            if not component.sees_all
+        )
         vary = RowSampling(components, self.design).has_variance
         return all(v or c.is_on_boundary for v, c in zip(vary, components, strict=True))
 
@@ -253,62 +201,50 @@ class RowSampling(Sampling):
         r"""Covariance that is added to that of the estimates.
 
         Each parameter that is no contrast has an independent noise, so that contrasts
-        with coefficients L gain :math:`L D L^T`. Its variance :math:`D_{kk}` is that of
-        the blurring or, for methods that do not blur, of components on the boundary of
-        their range.
-        """
-        total = np.zeros((len(self.parameters),) * 2)
-        linear = np.flatnonzero(self.is_linear).tolist()
-        if not any(self.parameters[k].components for k in linear):
-            variances = self.select(linear)._noise_variances(z)
-            total[linear, linear] = variances
-            return total
-        bases: dict[tuple[int, str], TableParameter] = {}
-        column: dict[tuple[int, str], int] = {}
-        rows, columns, slopes = [], [], []
-        for k in linear:
-            method = self.parameters[k].method
-            for base, slope in _bases(self.parameters[k]):
-                bases.setdefault((id(base), method), replace(base, method=method))
-                rows.append(k)
-                columns.append(column.setdefault((id(base), method), len(column)))
-                slopes.append(slope)
-        variances = RowSampling(tuple(bases.values()), self.design)._noise_variances(z)
-        deviations = np.nan_to_num(slopes) * np.sqrt(variances)[columns]
-        shape = len(total), len(bases)
-        jacobian = sparse.csr_array((deviations, (rows, columns)), shape=shape)
-        total += jacobian @ jacobian.T
-        return total
-
-    def _noise_variances(self, z: float) -> Array:
-        """Variances of the noise of parameters that are no contrasts, (K,)."""
-        n = self.design.n_samples / self.design_effects
-        return np.array(
-            [
-                self._blurring(parameter, z, n[k])
-                if parameter.interval_method.blurs
-                else _boundary_variance(parameter, z, self.design_effects[k])
-                for k, parameter in enumerate(self.parameters)
-            ]
-        )
-
-    def _blurring(self, parameter: TableParameter, z: float, n: float) -> float:
-        r"""Variance of the blurring.
-
-        Yuan and Jiang's Choice II perturbs the moments of every parameter by
-        independent noise of variance :math:`z^2 / 2n` a row:
+        with coefficients L gain :math:`L D L^T`. For methods that blur, D is
 
         .. math:: D_{kk} = \frac{z^2}{2 n^2} \sum_i (\partial_i g_k)^2 ,
 
-        n the effective sample size.
+        n the effective sample size: the Choice II of Yuan and Jiang, who perturb the
+        moments of every parameter by noise of variance :math:`z^2 / 2n` a row. For
+        others it is due to components on the boundary of their range, such that z
+        standard errors reach as far as Wilson's interval for as many successes as rows;
+        they are combined as squares (Newcombe, 1998).
         """
-        gradient = parameter.linearised.gradient
-        gradient = gradient * self._inverse_sampling_fraction(parameter)
-        return float(np.sum(gradient**2) * z**2 / (2 * n**2))
+        if not any(parameter.components for parameter in self.parameters):
+            return np.diag(self._noise_variances(z))
+        column: dict[tuple[TableParameter, str], int] = {}
+        rows, columns, slopes = [], [], []
+        for k in np.flatnonzero(self.is_linear).tolist():
+            for base, slope in _bases(self.parameters[k]):
+                named = base, self.parameters[k].method
+                rows.append(k)
+                columns.append(column.setdefault(named, len(column)))
+                slopes.append(slope)
+        bases = tuple(replace(base, method=method) for base, method in column)
+        variances = RowSampling(bases, self.design)._noise_variances(z)
+        deviations = np.nan_to_num(slopes) * np.sqrt(variances)[columns]
+        shape = len(self.parameters), len(bases)
+        jacobian = sparse.csr_array((deviations, (rows, columns)), shape=shape)
+        return (jacobian @ jacobian.T).toarray()
 
-    # ----------------------------------------------------------------------------------
-    # Effective sample sizes
-    # ----------------------------------------------------------------------------------
+    def _noise_variances(self, z: float) -> Array:
+        """Variances of the noise of parameters that are no contrasts, (K,)."""
+        variances = np.zeros(len(self.parameters))
+        for k, (parameter, effect) in enumerate(
+            zip(self.parameters, self.design_effects, strict=True)
+        ):
+            if not parameter.is_linear:
+                continue
+            if parameter.interval_method.blurs:
+                gradient = parameter.linearised.gradient
+                gradient = gradient * self._inverse_sampling_fraction(parameter)
+                n = self.design.n_samples / effect
+                variances[k] = np.sum(gradient**2) * z**2 / (2 * n**2)
+            else:
+                for slope, n in parameter.boundary:
+                    variances[k] += (slope * z / (n / effect + z**2)) ** 2
+        return variances
 
     @cached_property
     def design_effects(self) -> Array:
@@ -333,31 +269,32 @@ class RowSampling(Sampling):
                 n = parameter.counts.sum() * max(1 - 1 / rows, 1 / rows)
                 effects[k] = estimated[0, 0] * n / variance
             if variance <= least or self._n_units(parameter) < 2:
-                effects[k] = self._largest_design_effect(parameter, influence)
+                classes = self._classes(parameter)
+                effective = min(map(self.design.effective_sample_size, classes))
+                n = parameter.support.rarer_class
+                n = n or self.design.counts[classes[0]].sum()
+                effects[k] = n / effective if effective else 1.0
         return effects
 
-    def _largest_design_effect(
-        self, parameter: TableParameter, influence: Array
-    ) -> float:
-        """Design effect if the rows of a cluster were all alike."""
-        support = parameter.support
-        if support.classes:  # an area is known as well as its worse known class
-            classes = [self._units(parameter, cells) for cells in support.classes]
-            n: float = support.rarer_class
-            effective = min(map(self.design.effective_sample_size, classes))
-        else:
-            units = self._units(parameter, np.abs(influence) > _NO_VARIANCE)
-            n = self.design.counts[units].sum()
-            effective = self.design.effective_sample_size(units)
-        return float(n / effective) if effective else 1.0
+    def _classes(self, parameter: TableParameter) -> list[Array]:
+        """Units of each class of an area, which is known as well as the worse known.
 
-    def _units(self, parameter: TableParameter, cells: Array) -> Array:
-        """Which units are in some cells of a parameter's table."""
-        units: Array = np.append(cells, False)[parameter.index]
-        return units
+        For other parameters, those with influence on the estimate.
+        """
+        classes = parameter.support.classes
+        cells = [np.append(each, False) for each in classes]
+        return [each[parameter.index] for each in cells] or [
+            self._units_with_influence(parameter)
+        ]
+
+    def _units_with_influence(self, parameter: TableParameter) -> Array:
+        influence = self._smoothed_influence(parameter)
+        units: Array = np.append(np.abs(influence) > _NO_VARIANCE, False)
+        return units[parameter.index]
 
     @property
     def degrees_of_freedom(self) -> Array:
+        """Degrees of freedom of the variances; infinite for a normal quantile."""
         if self.design.clusters is None:
             return np.full(len(self.parameters), np.inf)
         return self.effective_n_clusters - 1.0
@@ -366,28 +303,23 @@ class RowSampling(Sampling):
     def effective_n_clusters(self) -> Array:
         """Number of equal clusters that would estimate each variance as well, (K,).
 
-        In the stratum that has fewest; rows where there are no clusters.
+        In the stratum that has fewest.
         """
-        if self.design.clusters is None:
-            return np.array([self._n_units(p) for p in self.parameters])
         pairs = zip(self.parameters, self.design_effects.tolist(), strict=True)
         return np.array([self._effective_n_clusters(*pair) for pair in pairs])
 
     def _effective_n_clusters(
         self, parameter: TableParameter, design_effect: float
     ) -> float:
-        influence = self._smoothed_influence(parameter)
-        cells = parameter.support.classes or [np.abs(influence) > _NO_VARIANCE]
-        classes = [self._units(parameter, each) for each in cells]
+        classes = self._classes(parameter)
         numbers = []
         for stratum in self.design.strata_units():
             units = stratum & parameter.units
             if not units.any():
                 continue
             each = [self.design.n_clusters(stratum & part) for part in classes]
-            informative = min(
-                filter(None, each), default=0
-            )  # an area may be of another
+            # An area may be of another stratum.
+            informative = min(filter(None, each), default=0)
             every = stratum & np.any(classes, axis=0)
             share = self.design.effective_n_clusters(every, design_effect)
             share /= max(self.design.n_clusters(every), 1)
@@ -403,11 +335,8 @@ class RowSampling(Sampling):
         _, influence, _ = parameter.functional(parameter.smoothed_weights)
         return np.nan_to_num(influence, posinf=0.0, neginf=0.0)
 
-    # ----------------------------------------------------------------------------------
-    # Small samples
-    # ----------------------------------------------------------------------------------
-
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Reasons why the interval of a parameter may be too narrow."""
         parameter = self.parameters[k]
         if not parameter.defined:
             return []
@@ -415,14 +344,12 @@ class RowSampling(Sampling):
         few_in_class = 0 < parameter.support.rarer_class < _ENOUGH_IN_CLASS
         reasons = []
         if clustered and self.effective_n_clusters[k] < _ENOUGH_UNITS:
-            reasons.append(f"fewer than {_ENOUGH_UNITS} effective groups: {_POOR}")
+            reasons.append(f"fewer than {_ENOUGH_UNITS} effective groups")
         if not clustered and self._is_dominated(parameter):
-            reasons.append(
-                f"unequal weights leave an effective sample size below "
-                f"{_ENOUGH_IN_CLASS}: {_POOR}"
-            )
+            few = f"an effective sample size below {_ENOUGH_IN_CLASS}"
+            reasons.append(f"unequal weights leave {few}")
         if few_in_class:
-            reasons.append(f"fewer than {_ENOUGH_IN_CLASS} rows of one class: {_POOR}")
+            reasons.append(f"fewer than {_ENOUGH_IN_CLASS} rows of one class")
         if (
             not clustered
             and not few_in_class
@@ -430,19 +357,19 @@ class RowSampling(Sampling):
             and not (parameter.sees_all and parameter.trait.blurs)
             and self._n_units(parameter) < _ENOUGH_UNITS
         ):
-            reasons.append(f"fewer than {_ENOUGH_UNITS} rows: {_POOR}")
+            reasons.append(f"fewer than {_ENOUGH_UNITS} rows")
+        found = [SmallSampleReason(f"{reason}: {_POOR}") for reason in reasons]
         if self._has_few_events(parameter):
             events = f"{_ENOUGH_EVENTS} successes or {_ENOUGH_EVENTS} failures"
             text = f"fewer than {events}: the normal approximation is poor"
-            return [*map(SmallSampleReason, reasons), SmallSampleReason(text, True)]
-        return [*map(SmallSampleReason, reasons)]
+            found.append(SmallSampleReason(text, other_method_helps=True))
+        return found
 
     def _is_dominated(self, parameter: TableParameter) -> bool:
         """Whether a few rows of large weight dominate the variance."""
         if self.design.is_simple:
             return False
-        influence = self._smoothed_influence(parameter)
-        units = self._units(parameter, np.abs(influence) > _NO_VARIANCE)
+        units = self._units_with_influence(parameter)
         enough = min(_ENOUGH_IN_CLASS, self.design.n_rows(units) / 2)
         return self.design.effective_sample_size(units) < enough
 
@@ -459,6 +386,10 @@ class RowSampling(Sampling):
         return min(successes, trials - successes) < _ENOUGH_EVENTS
 
 
+Sampling = GivenCovariance | RowSampling
+"""Estimates of K parameters, their covariance, and how well it is known."""
+
+
 def _bases(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
     """Parameters that a contrast is made of, and the slope in each."""
     if not parameter.components:
@@ -469,15 +400,3 @@ def _bases(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
         for component, slope in zip(parameter.components, slopes, strict=True)
         for base, inner in _bases(component)
     ]
-
-
-def _boundary_variance(parameter: Parameter, z: float, design_effect: float) -> float:
-    """Variance for components on the boundary of their range.
-
-    Such that z standard errors reach as far as Wilson's interval for as many successes
-    as rows. They are combined as squares (Newcombe, 1998).
-    """
-    terms = [
-        (slope * z / (n / design_effect + z**2)) ** 2 for slope, n in parameter.boundary
-    ]
-    return float(sum(terms))

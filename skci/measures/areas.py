@@ -11,57 +11,38 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
 from skci.measures.functional import Boundary, Evaluation, Functional, Support
 from skci.measures.functions import EDGE
-
-__all__ = ["AveragePrecision", "RocAuc", "Scores"]
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
     """Scores of a rule, sorted once for all that is computed from their order.
 
-    Parameters
-    ----------
-    values : array of shape (n,) or (n, labels)
-        They increase with the evidence for the positive class, or for each label.
+    They increase with the evidence for the positive class, or for each label: an array
+    of shape (n,) or (n, labels).
     """
 
     values: Array
 
     @cached_property
-    def _columns(self) -> list[Scores]:
+    def columns(self) -> list[Scores]:
+        """Scores for each of several labels."""
         return [Scores(column) for column in self.values.T]
-
-    def column(self, code: int) -> Scores:
-        """Scores for one of several labels."""
-        return self._columns[code]
 
     def among(self, rows: Array) -> Scores:
         """Scores of some of the rows."""
         return self if rows.all() else Scores(self.values[rows])
 
     @cached_property
-    def _ranked(self) -> tuple[int, Array]:
+    def ranked(self) -> tuple[int, Array]:
         """Number of distinct scores, and the rank of each row among them."""
-        levels, rank = np.unique(self.values, return_inverse=True)
-        return len(levels), rank
-
-    @property
-    def levels(self) -> int:
-        """Number of distinct scores."""
-        return self._ranked[0]
-
-    def cells(self, positive: Array) -> Array:
-        """Cell of each row in the table of a functional: a class and a score."""
-        levels, rank = self._ranked
-        cells: Array = rank + levels * positive
-        return cells
+        levels, ranks = np.unique(self.values, return_inverse=True)
+        return len(levels), ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +51,12 @@ class _Area(Functional):
 
     Its cells are the distinct scores, ascending, of the negative rows, then those of
     the positive ones.
-
-    Parameters
-    ----------
-    levels : int
-        Number of distinct scores.
-    sizes : tuple of int
-        Number of negative rows and of positive ones.
     """
 
     levels: int
+    """Number of distinct scores."""
     sizes: tuple[int, int]
+    """Number of negative rows and of positive ones."""
 
     @property
     @abstractmethod
@@ -110,15 +86,13 @@ class RocAuc(_Area):
 
     @property
     def rarer_class(self) -> int:
-        """Number of rows of the rarer class."""
         return min(self.sizes)
 
     def estimate(self, p: Array) -> Array:
         negative, positive = p.reshape(2, -1)
         with np.errstate(all="ignore"):
             pairs = positive.sum() * negative.sum()
-            value: Array = positive @ _below(negative) / pairs
-        return value
+            return np.asarray(positive @ _below(negative) / pairs)
 
     def __call__(self, p: Array) -> Evaluation:
         negative, positive = p.reshape(2, -1)
@@ -142,7 +116,6 @@ class AveragePrecision(_Area):
 
     @property
     def rarer_class(self) -> int:
-        """Number of positive rows."""
         return self.sizes[1]
 
     def estimate(self, p: Array) -> Array:
@@ -150,8 +123,7 @@ class AveragePrecision(_Area):
         hits, flagged = _from(positive), _from(positive + negative)
         with np.errstate(all="ignore"):
             precision = np.where(positive > 0, hits / flagged, 0)
-            value: Array = positive @ precision / positive.sum()
-        return value
+            return np.asarray(positive @ precision / positive.sum())
 
     def __call__(self, p: Array) -> Evaluation:
         negative, positive = p.reshape(2, -1)
@@ -176,5 +148,4 @@ def _below(mass: Array) -> Array:
 
 def _from(mass: Array) -> Array:
     """Total mass of the same score or a greater one."""
-    total: Array = np.cumsum(mass[::-1])[::-1]
-    return total
+    return np.cumsum(mass[::-1])[::-1]

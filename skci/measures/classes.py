@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,23 +28,9 @@ from skci.measures.functional import (
 from skci.measures.functions import EDGE, divisor
 from skci.measures.registry import Measure
 
-__all__ = [
-    "AVERAGES",
-    "Averaged",
-    "Bits",
-    "Hits",
-    "Mean",
-    "OneVsRest",
-    "correlation_of_classes",
-    "disagreement",
-    "kappa",
-    "mean_of_classes",
-]
-
 AVERAGES = ("micro", "macro", "weighted")
 
-_DENSE = 1 << 16
-"""Up to this many entries a matrix is dense, for many tables to be made at once."""
+_DENSE = 1 << 16  # up to this many entries a matrix is dense
 _ROUNDING = 1e-14
 
 
@@ -52,10 +38,7 @@ _ROUNDING = 1e-14
 class Bits:
     """Whether a cell is a true positive, false positive, false negative of a class.
 
-    Parameters
-    ----------
-    tp, fp, fn : matrices of shape (m, C)
-        1 where it is; dense or sparse.
+    Matrices of shape (m, C), dense or sparse: 1 where it is.
     """
 
     tp: Any
@@ -93,8 +76,7 @@ class Bits:
     def spread(self, gradient: Array) -> Array:
         """Turn derivatives in the moments of each class into those in p."""
         za, a, z = np.moveaxis(gradient, -1, 0)
-        total: Array = (za + a + z) @ self.tp.T + a @ self.fp.T + z @ self.fn.T
-        return total
+        return (za + a + z) @ self.tp.T + a @ self.fp.T + z @ self.fn.T
 
 
 def _one_hot(label: Array, where: Array, chosen: Sequence[int]) -> Any:
@@ -112,38 +94,24 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int]) -> Any:
 class Averaged(Functional):
     """An average over classes of a measure of each against the rest.
 
-    Parameters
-    ----------
-    measure : Measure
-    average : {"micro", "macro", "weighted"}
-        Of the tables; of the values, equally weighted; of the values, weighted by the
-        true rows of each class, which are estimated as well.
-    bits : Bits
-    undefined_as : float
-        Value of a class where the measure is undefined; the class is left out if NaN.
-    undefined : bool array of shape (C,), optional
-        Classes that are undefined whatever the weights are.
+    "micro" is of the tables; "macro" of the values, equally weighted; "weighted" of the
+    values, weighted by the true rows of each class, which are estimated as well. A
+    class where the measure is undefined has the value `undefined_as`, or is left out if
+    that is NaN; `undefined` are classes that are so whatever the weights are.
     """
 
     measure: Measure
     average: str
     bits: Bits
     undefined_as: float = np.nan
-    undefined: Array | None = None
-
-    @cached_property
-    def _of_class(self) -> CellFunctional:
-        """The measure of a class against the rest."""
-        return CellFunctional(self.measure.function)
+    undefined: Array | bool = False
 
     def estimate(self, p: Array) -> Array:
-        """Value at weights p; NaN where it is undefined for all classes."""
         return self._mean(*self._classes(np.asarray(p, dtype=float))).value
 
     def at(self, counts: Array) -> Averaged:
         """Average of the classes that are defined at some counts."""
-        undefined = np.isnan(self._classes(counts)[1])
-        return replace(self, undefined=undefined) if undefined.any() else self
+        return replace(self, undefined=np.isnan(self._classes(counts)[1]))
 
     def extension(self, counts: Array) -> tuple[float, float]:
         """Extension of the interval for classes whose value is undefined."""
@@ -184,10 +152,9 @@ class Averaged(Functional):
         return float(table[:3].sum())
 
     def __call__(self, p: Array) -> Evaluation:
-        """Value, influence values and gradient in the moments of each class."""
         tables = self._tables(p)
-        values, _, gradient = self._of_class(tables)
-        values = self._masked(values)
+        values, _, gradient = CellFunctional(self.measure.function)(tables)
+        values = np.where(self.undefined, np.nan, values)
         value, shares, row_slopes = self._mean(tables, values)
         known = ~np.isnan(values)[..., np.newaxis]
         with np.errstate(all="ignore"):
@@ -203,20 +170,13 @@ class Averaged(Functional):
     def _classes(self, p: Array) -> tuple[Array, Array]:
         """Tables and values of the classes."""
         tables = self._tables(p)
-        return tables, self._masked(self._of_class.estimate(tables))
+        values = CellFunctional(self.measure.function).estimate(tables)
+        return tables, np.where(self.undefined, np.nan, values)
 
     def _tables(self, p: Array) -> Array:
         """Tables of which the measure is taken: of each class, or their mean."""
         tables = self.bits.tables(p)
         return tables.mean(-2, keepdims=True) if self.average == "micro" else tables
-
-    def _masked(self, values: Array) -> Array:
-        """Values with NaN for classes that are undefined whatever the weights are."""
-        return (
-            values
-            if self.undefined is None
-            else np.where(self.undefined, np.nan, values)
-        )
 
     def _mean(self, tables: Array, values: Array) -> Mean:
         """Mean of the values of classes, with those of undefined ones filled in."""
@@ -226,25 +186,20 @@ class Averaged(Functional):
 
 
 class Mean(NamedTuple):
-    """A mean over classes, and its derivatives, arrays of shape (..., C)."""
+    """A mean over classes of shape (...), and its derivatives of shape (..., C).
+
+    They are in the values of the classes and in their true rows.
+    """
 
     value: Array
-    """Of shape (...)."""
     shares: Array
-    """Derivatives in the values of the classes."""
     row_slopes: Array
-    """Derivatives in the true rows of the classes."""
 
 
 def mean_of_classes(values: Array, rows: Array | None) -> Mean:
-    """Average values over classes, leaving out those that are NaN.
+    """Average values of shape (..., C) over classes, leaving out those that are NaN.
 
-    Parameters
-    ----------
-    values : array of shape (..., C)
-    rows : array of shape (..., C), optional
-        Weights of the classes, which are estimated as well; the same for all if not
-        given.
+    Classes are weighted by their rows, which are estimated as well, or equally.
     """
     known = ~np.isnan(values)
     weights = np.where(known, 1.0 if rows is None else rows, 0.0)
@@ -263,17 +218,11 @@ def mean_of_classes(values: Array, rows: Array | None) -> Mean:
 class OneVsRest(Composite):
     """Mean over labels of an area under the curve of each against the rest.
 
-    Parameters
-    ----------
-    components : sequence of Component
-        The area of each label.
-    truth : array of shape (n,)
-        Code of the true label of each row.
-    weighted : bool
-        Whether labels are weighted by their number of rows, which is estimated too.
+    Labels may be weighted by their number of rows, which is estimated as well.
     """
 
     truth: Array
+    """Code of the true label of each row."""
     weighted: bool
 
     def estimate(self, p: Array) -> Array:
@@ -309,19 +258,11 @@ class Hits(CellFunctional):
         return Evaluation(estimate, influence, gradient[..., :1] / 2)
 
 
-# --------------------------------------------------------------------------------------
-# Measures of all classes together: functions of both marginals and a mean over pairs
-# --------------------------------------------------------------------------------------
-
-
 def _with_marginals(function: Any, weights: Array) -> FunctionOfMeans:
     """Make a function of both marginals and of the mean weight of pairs of labels."""
     labels = len(weights)
     truth, answer = np.indices(weights.shape).reshape(2, -1)
-    everywhere = np.ones(len(truth), dtype=bool)
-    marginals = (
-        _one_hot(label, everywhere, range(labels)) for label in (answer, truth)
-    )
+    marginals = (_one_hot(x, x >= 0, range(labels)) for x in (answer, truth))
     columns = [weights.reshape(-1, 1), *marginals]
     dense = not any(sparse.issparse(column) for column in columns)
     features = np.hstack(columns) if dense else sparse.hstack(columns, format="csr")
@@ -338,15 +279,13 @@ def _correlation(right: Array, *shares: Array) -> Array:
     a, z = _split(shares)
     covariance = right - (a * z).sum(axis=-1)
     spread = (1 - (a * a).sum(axis=-1)) * (1 - (z * z).sum(axis=-1))
-    value: Array = covariance / np.sqrt(divisor(spread, _ROUNDING))
-    return value
+    return covariance / np.sqrt(divisor(spread, _ROUNDING))
 
 
 def _kappa(disagreement: Array, *shares: Array, weights: Array) -> Array:
     a, z = _split(shares)
     expected = ((z @ weights) * a).sum(axis=-1)
-    value: Array = 1 - disagreement / divisor(expected, _ROUNDING)
-    return value
+    return 1 - disagreement / divisor(expected, _ROUNDING)
 
 
 def correlation_of_classes(labels: int) -> FunctionOfMeans:

@@ -10,74 +10,47 @@ A functional T takes weights p on the m cells of a table, or on the rows, and re
 Inference uses nothing else of a measure but its `Trait`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array
-
-__all__ = [
-    "Boundary",
-    "CellFunctional",
-    "Component",
-    "Composite",
-    "Evaluation",
-    "FunctionOfMeans",
-    "Functional",
-    "LinearCombination",
-    "LinearFractional",
-    "Ratio",
-    "Support",
-]
+from skci._arrays import Array, cached_property
 
 
 class Evaluation(NamedTuple):
-    """A functional at weights p of shape (..., m)."""
+    """A functional at weights p of shape (..., m).
+
+    Its value of shape (...), its influence values of shape (..., m), whose mean under p
+    is zero, and its derivatives in its moments, of shape (..., number of moments).
+    """
 
     estimate: Array
-    """Value, shape (...)."""
     influence: Array
-    """Influence values, shape (..., m); their mean under p is zero."""
     gradient: Array
-    """Derivatives in the moments of the functional, shape (..., number of moments)."""
-
-
-class LinearFractional(NamedTuple):
-    """A ratio of two linear forms of the weights, by their m coefficients."""
-
-    numerator: tuple[float, ...]
-    denominator: tuple[float, ...]
 
 
 class Boundary(NamedTuple):
-    """A component of a functional whose estimate is on the boundary of its range."""
+    """A component of a functional whose estimate is on the boundary of its range.
+
+    The derivative of the functional in the component, and the number of rows that the
+    component is estimated from.
+    """
 
     slope: float
-    """Derivative of the functional in the component."""
     n: float
-    """Number of rows that the component is estimated from."""
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
     """Which rows the variance of a functional is estimated from, where few may be.
 
-    Parameters
-    ----------
-    classes : tuple of bool arrays of shape (m,)
-        Cells of each class, for areas under curves.
-    rarer_class : int
-        Number of rows in the rarer class of an area under a curve; 0 for others.
-    events : float
-        Hits or errors, whichever are fewer, of the class that has fewest, for averages
-        over classes.
+    For areas under curves the cells of each class, bool arrays of shape (m,), and the
+    number of rows in the rarer one; for averages over classes the hits or the errors,
+    whichever are fewer, of the class that has fewest.
     """
 
     classes: tuple[Array, ...] = ()
@@ -87,9 +60,6 @@ class Support:
 
 class Functional(ABC):
     """A measure bound to its table: estimate and influence values at any weights."""
-
-    linear_fractional: LinearFractional | None = None
-    """Its coefficients, if it is a ratio of linear forms of the weights."""
 
     @abstractmethod
     def estimate(self, p: Array) -> Array:
@@ -122,19 +92,12 @@ _VALUES = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]], dtype=float)
 # does not exist (a square root at 0) shows as a huge one.
 _STEP = 1e-100
 _COMPLEX_DIRECTIONS = 1j * _STEP * _DIRECTIONS
-_BLOCK = 256
-"""Number of derivatives computed at once."""
+_BLOCK = 256  # number of derivatives computed at once
 
 
 @dataclass(frozen=True)
 class CellFunctional(Functional):
-    """A function of the four cells of one binary rule.
-
-    Parameters
-    ----------
-    function : callable
-        ``g(tp, fp, fn, tn)`` on complex arrays.
-    """
+    """A function ``g(tp, fp, fn, tn)`` of cells that is safe for complex arrays."""
 
     function: Callable[..., Array]
 
@@ -152,81 +115,17 @@ class CellFunctional(Functional):
             influence -= (p * influence).sum(axis=-1, keepdims=True)
         return Evaluation(value.real[..., 0], influence, gradient)
 
-    @property
-    def linear_fractional(self) -> LinearFractional | None:  # type: ignore[override]
-        """The function as a ratio of linear forms of proportions; None if it is none.
-
-        It is called with linear forms, which support the operations that lead to such a
-        ratio and no others.
-        """
-        try:
-            value: Any = self.function(*_FORMS)
-            return value if isinstance(value, LinearFractional) else value / _SUM
-        except Exception:
-            return None
-
 
 def _cells(p: Array) -> tuple[Array, Array, Array, Array]:
     return p[..., 0], p[..., 1], p[..., 2], p[..., 3]
 
 
-class _Form:
-    """A linear form of proportions; as they add up to 1, a number is one too."""
-
-    __array_ufunc__ = None  # numpy leaves arithmetic with forms to them
-    __eq__ = __bool__ = None  # type: ignore[assignment]  # a form has no value
-
-    def __init__(self, *coefficients: float) -> None:
-        self.coefficients = coefficients
-
-    def __add__(self, other: _Form | float) -> _Form:
-        pairs = zip(self.coefficients, _coefficients(other), strict=True)
-        return _Form(*map(sum, pairs))
-
-    __radd__ = __add__
-
-    def __neg__(self) -> _Form:
-        return self * -1
-
-    def __sub__(self, other: _Form | float) -> _Form:
-        return self + -other
-
-    def __rsub__(self, other: float) -> _Form:
-        return -self + other
-
-    def __mul__(self, factor: float) -> _Form:
-        return _Form(*(float(factor) * c for c in self.coefficients))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: _Form | float) -> _Form | LinearFractional:
-        if isinstance(other, _Form):
-            return LinearFractional(self.coefficients, other.coefficients)
-        return self * (1 / other)
-
-    def __rtruediv__(self, number: float) -> LinearFractional:
-        return LinearFractional(_coefficients(number), self.coefficients)
-
-
-_FORMS = tuple(_Form(*row) for row in np.eye(4).tolist())
-_SUM = _Form(1, 1, 1, 1)
-
-
-def _coefficients(term: _Form | float) -> tuple[float, ...]:
-    """Coefficients of a form, or of a number as a form."""
-    return term.coefficients if isinstance(term, _Form) else 4 * (float(term),)
-
-
 @dataclass(frozen=True, eq=False)
 class FunctionOfMeans(Functional):
-    """A smooth function of the means of some features of the rows.
+    """A smooth function ``g(mean_1, ..., mean_k)``, safe for complex numbers.
 
-    Parameters
-    ----------
-    function : callable
-        ``g(mean_1, ..., mean_k)``, safe for complex numbers.
-    features : array of shape (m, k)
-        Of rows, or of the cells of a table; sparse if there are many cells.
+    The means are of features of rows, or of the cells of a table: an array of shape
+    (m, k), sparse if there are many cells.
     """
 
     function: Callable[..., Any]
@@ -246,22 +145,16 @@ class FunctionOfMeans(Functional):
                 self._value(means[..., np.newaxis, :] + steps[k : k + _BLOCK]).imag
                 for k in range(0, len(steps), _BLOCK)
             ]
-            gradient = np.concatenate(slopes, axis=-1) / _STEP
-            influence = self._influence(means, gradient)
+            gradient: Array = np.concatenate(slopes, axis=-1) / _STEP
+            if sparse.issparse(self.features):
+                influence = self.features @ gradient - means @ gradient
+            else:
+                centred = self.features - means[..., np.newaxis, :]
+                influence = (centred @ gradient[..., np.newaxis])[..., 0]
         return Evaluation(value, influence, gradient)
 
-    def _influence(self, means: Array, gradient: Array) -> Array:
-        influence: Array
-        if sparse.issparse(self.features):
-            influence = self.features @ gradient - means @ gradient
-        else:
-            centred = self.features - means[..., np.newaxis, :]
-            influence = (centred @ gradient[..., np.newaxis])[..., 0]
-        return influence
-
     def _means(self, p: Array) -> Array:
-        means: Array = p @ self.features / p.sum(axis=-1, keepdims=True)
-        return means
+        return p @ self.features / p.sum(axis=-1, keepdims=True)
 
     def _value(self, means: Array) -> Any:
         return self.function(*np.moveaxis(means, -1, 0))
@@ -271,14 +164,9 @@ class FunctionOfMeans(Functional):
 class Component(Functional):
     """A functional of a table whose cells are unions of cells of a larger table.
 
-    Parameters
-    ----------
-    functional : Functional
-    cells : int array of shape (m,)
-        Cell of the smaller table for each cell of the larger one; `size` where the
-        functional does not depend on it, as on the rows of another sample.
-    size : int
-        Number of cells of the smaller table.
+    For each cell of the larger table there is one of the smaller table, which has
+    `size` cells; `size` where the functional does not depend on it, as on the rows of
+    another sample.
     """
 
     functional: Functional
@@ -297,8 +185,7 @@ class Component(Functional):
     def table(self, p: Array) -> Array:
         """Weights in the smaller table; p of several dimensions needs few cells."""
         if p.ndim > 1:
-            table: Array = p @ self._indicators
-            return table
+            return p @ self._indicators
         return np.bincount(self.cells, p, minlength=self.size + 1)[: self.size]
 
     def estimate(self, p: Array) -> Array:
@@ -380,8 +267,7 @@ class LinearCombination(Composite):
         """Influence values, those of each component multiplied by a factor."""
         triples = zip(self.components, self.slopes(p), factors, strict=True)
         terms = [component(p).influence * s * f for component, s, f in triples]
-        total: Array = np.sum(terms, axis=0)
-        return total
+        return np.sum(terms, axis=0)
 
     def slopes(self, p: Array) -> list[Array]:
         with np.errstate(all="ignore"):

@@ -9,8 +9,6 @@ Where a measure is 0/0 it returns NaN, and where it is x/0 infinity.
 
 # ruff: noqa: D103  (the formula of a measure is its documentation)
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

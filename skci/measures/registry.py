@@ -16,24 +16,6 @@ from scipy.special import expit, logit
 
 import skci.measures.functions as g
 from skci._arrays import Array
-from skci.measures.functions import EDGE
-
-__all__ = [
-    "ALIASES",
-    "CELLS",
-    "DICE",
-    "EDGE",
-    "IDENTITY",
-    "LOG",
-    "LOGIT",
-    "MEASURES",
-    "TRAITS",
-    "Link",
-    "Measure",
-    "Trait",
-    "f_beta_measure",
-    "tversky_measure",
-]
 
 CELLS = ("tp", "fp", "fn", "tn")
 """The order of the cells everywhere. Read backwards it is the order of the
@@ -49,13 +31,13 @@ class Link:
     backward: Callable[[Any], Any]
 
 
-def _reciprocal(x: Any) -> Any:
+def _log_slope(x: Any) -> Any:
     with np.errstate(divide="ignore"):
         return np.reciprocal(x)
 
 
 def _logit_slope(x: Any) -> Any:
-    return _reciprocal(x * (1 - x))
+    return _log_slope(x * (1 - x))
 
 
 def _dice(jaccard: Any) -> Any:
@@ -72,13 +54,8 @@ def _jaccard(dice: Any) -> Any:
 
 IDENTITY = Link(np.positive, np.ones_like, np.positive)
 LOGIT = Link(logit, _logit_slope, expit)
-LOG = Link(np.log, _reciprocal, np.exp)
+LOG = Link(np.log, _log_slope, np.exp)
 DICE = Link(_dice, _dice_slope, _jaccard)
-
-
-# --------------------------------------------------------------------------------------
-# Properties of a measure
-# --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -87,11 +64,8 @@ class Trait:
 
     Parameters
     ----------
-    name : str
-        String name.
-    bounds : (float, float)
-        Range.
-    greater_is_better : bool
+    name, bounds, greater_is_better
+        Its string name, its range, and whether a greater value is a better one.
     smooth : bool
         Whether it has a derivative everywhere in the range, and a table of possible
         outcomes.
@@ -144,37 +118,20 @@ class Trait:
 
 @dataclass(frozen=True)
 class Measure(Trait):
-    """A measure of labels: a function of the four cells of a rule.
+    """A measure of labels: a function ``g(tp, fp, fn, tn)``, safe for complex arrays.
 
-    Parameters
-    ----------
-    name : str
-    function : callable
-        ``g(tp, fp, fn, tn)``, safe for complex arrays.
-    formula : str
-        LaTeX, for the documentation.
-    symmetric : bool
-        Whether it is unchanged when positive and negative are exchanged; such a measure
-        has no ``pos_label``.
-    **others
-        See `Trait`.
+    A symmetric one does not change when positive and negative are exchanged, and has no
+    ``pos_label``.
     """
 
     function: Callable[..., Array]
-    formula: str = ""
     _: KW_ONLY
     symmetric: bool = False
     plus_four: Link | None = IDENTITY
 
 
-# --------------------------------------------------------------------------------------
-# Measures of labels
-# --------------------------------------------------------------------------------------
-
-
 def _measure(
     function: Callable[..., Array],
-    formula: str,
     successes: str = "",
     trials: str = "tp fp fn tn",
     **properties: Any,
@@ -182,24 +139,18 @@ def _measure(
     """Declare a measure under the name of its function, unless `name` is given."""
     if successes:
         properties["proportion"] = successes, trials
-    name = properties.pop("name", function.__name__)
-    return Measure(name, function, formula, **properties)
+    return Measure(properties.pop("name", function.__name__), function, **properties)
 
 
 def f_beta_measure(beta: float) -> Measure:
     """F_beta: recall counts beta times as much as precision."""
-    formula = r"\frac{(1+\beta^2) TP}{(1+\beta^2) TP + \beta^2 FN + FP}"
-    return Measure(f"f{beta:g}", partial(g.f_beta, beta=float(beta)), formula)
+    return Measure(f"f{beta:g}", partial(g.f_beta, beta=float(beta)))
 
 
 def tversky_measure(alpha: float, beta: float) -> Measure:
     """Tversky's index: alpha weighs the false positives, beta the false negatives."""
-    function = partial(g.tversky, alpha=float(alpha), beta=float(beta))
-    return Measure("tversky", function, r"\frac{TP}{TP + \alpha FP + \beta FN}")
+    return Measure("tversky", partial(g.tversky, alpha=float(alpha), beta=float(beta)))
 
-
-_PPV, _TPR = r"\frac{TP}{TP + FP}", r"\frac{TP}{TP + FN}"
-_NPV, _TNR = r"\frac{TN}{TN + FN}", r"\frac{TN}{TN + FP}"
 
 _LOWER: dict[str, Any] = {"greater_is_better": False}
 _ERROR: dict[str, Any] = {"greater_is_better": False, "symmetric": True}
@@ -207,87 +158,60 @@ _SIGNED: dict[str, Any] = {"bounds": (-1.0, 1.0), "symmetric": True}
 _RATIO: dict[str, Any] = {"bounds": (0.0, np.inf), "scale": LOG, "plus_four": None}
 
 _LABELS = (
-    _measure(g.accuracy, "TP + TN", "tp tn", symmetric=True),
-    _measure(g.error_rate, "FP + FN", "fp fn", **_ERROR),
-    _measure(g.error_rate, "FP + FN", "fp fn", name="hamming_loss", **_ERROR),
-    _measure(g.precision, _PPV, "tp", "tp fp"),
-    _measure(g.recall, _TPR, "tp", "tp fn"),
-    _measure(g.specificity, _TNR, "tn", "fp tn"),
-    _measure(g.negative_predictive_value, _NPV, "tn", "fn tn"),
-    _measure(g.false_positive_rate, r"\frac{FP}{FP + TN}", "fp", "fp tn", **_LOWER),
-    _measure(g.false_negative_rate, r"\frac{FN}{FN + TP}", "fn", "tp fn", **_LOWER),
+    _measure(g.accuracy, "tp tn", symmetric=True),
+    _measure(g.error_rate, "fp fn", **_ERROR),
+    _measure(g.error_rate, "fp fn", name="hamming_loss", **_ERROR),
+    _measure(g.precision, "tp", "tp fp"),
+    _measure(g.recall, "tp", "tp fn"),
+    _measure(g.specificity, "tn", "fp tn"),
+    _measure(g.negative_predictive_value, "tn", "fn tn"),
+    _measure(g.false_positive_rate, "fp", "fp tn", **_LOWER),
+    _measure(g.false_negative_rate, "fn", "tp fn", **_LOWER),
     f_beta_measure(0.5),
     f_beta_measure(1),
     f_beta_measure(2),
-    _measure(g.jaccard, r"\frac{TP}{TP + FP + FN}", "tp", "tp fp fn", plus_four=DICE),
+    _measure(g.jaccard, "tp", "tp fp fn", plus_four=DICE),
     tversky_measure(0.5, 0.5),
-    _measure(
-        g.matthews_corrcoef,
-        r"\frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}",
-        **_SIGNED,
-    ),
-    _measure(g.cosine, r"\frac{TP}{\sqrt{(TP+FP)(TP+FN)}}"),
-    _measure(g.lift, r"\frac{TP}{(TP+FP)(TP+FN)}", **_RATIO | {"scale": IDENTITY}),
-    _measure(g.overlap, r"\frac{TP}{\min(TP+FP,\ TP+FN)}", smooth=False),
-    _measure(
-        g.balanced_accuracy, rf"\frac12\left({_TPR} + {_TNR}\right)", symmetric=True
-    ),
-    _measure(g.g_mean, rf"\sqrt{{{_TPR} \cdot {_TNR}}}", symmetric=True),
-    _measure(
-        g.cohen_kappa,
-        r"\frac{2 (TP \cdot TN - FP \cdot FN)}{(TP+FP)(FP+TN) + (TP+FN)(FN+TN)}",
-        **_SIGNED,
-    ),
-    _measure(g.informedness, f"{_TPR} + {_TNR} - 1", **_SIGNED),
-    _measure(g.markedness, f"{_PPV} + {_NPV} - 1", **_SIGNED),
-    _measure(
-        g.positive_likelihood_ratio, r"\frac{TP / (TP+FN)}{FP / (FP+TN)}", **_RATIO
-    ),
-    _measure(
-        g.negative_likelihood_ratio,
-        r"\frac{FN / (TP+FN)}{TN / (FP+TN)}",
-        **_RATIO | _LOWER,
-    ),
-    _measure(
-        g.diagnostic_odds_ratio,
-        r"\frac{TP \cdot TN}{FP \cdot FN}",
-        symmetric=True,
-        **_RATIO,
-    ),
+    _measure(g.matthews_corrcoef, **_SIGNED),
+    _measure(g.cosine),
+    _measure(g.lift, **_RATIO | {"scale": IDENTITY}),
+    _measure(g.overlap, smooth=False),
+    _measure(g.balanced_accuracy, symmetric=True),
+    _measure(g.g_mean, symmetric=True),
+    _measure(g.cohen_kappa, **_SIGNED),
+    _measure(g.informedness, **_SIGNED),
+    _measure(g.markedness, **_SIGNED),
+    _measure(g.positive_likelihood_ratio, **_RATIO),
+    _measure(g.negative_likelihood_ratio, **_RATIO, **_LOWER),
+    _measure(g.diagnostic_odds_ratio, **_RATIO, symmetric=True),
 )
 
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _LABELS}
 """Measures of a confusion matrix by their names."""
 
 
-# --------------------------------------------------------------------------------------
-# Measures of scores, of numbers, and of whether there is an answer
-# --------------------------------------------------------------------------------------
-
 _AREA: dict[str, Any] = {"smooth": False, "blurs": False}
 _MEAN: dict[str, Any] = _AREA | {"scale_free": False}
-_LOSS: dict[str, Any] = _MEAN | _LOWER
-_FROM_0, _UP_TO_1 = (0.0, np.inf), (-np.inf, 1.0)
+_LOSS: dict[str, Any] = _MEAN | _LOWER | {"bounds": (0.0, np.inf)}
+_SKILL: dict[str, Any] = _MEAN | {"bounds": (-np.inf, 1.0)}
 
 _OTHERS = (
     Trait("roc_auc", **_AREA),
     Trait("average_precision", **_AREA),
-    Trait("brier_score", **_LOSS),
-    Trait("log_loss", bounds=_FROM_0, **_LOSS),
-    Trait("mean_squared_error", bounds=_FROM_0, **_LOSS),
-    Trait("root_mean_squared_error", bounds=_FROM_0, **_LOSS),
-    Trait("mean_absolute_error", bounds=_FROM_0, **_LOSS),
-    Trait("mean_absolute_percentage_error", bounds=_FROM_0, **_LOSS),
-    Trait("mean_pinball_loss", bounds=_FROM_0, **_LOSS),
-    Trait("r2", bounds=_UP_TO_1, **_MEAN),
-    Trait("explained_variance", bounds=_UP_TO_1, **_MEAN),
-    Trait("d2_absolute_error", bounds=_UP_TO_1, **_MEAN),
-    Trait("d2_pinball", bounds=_UP_TO_1, **_MEAN),
-    Trait("d2_tweedie", bounds=_UP_TO_1, **_MEAN),
+    Trait("brier_score", **_LOSS | {"bounds": (0.0, 1.0)}),
+    Trait("log_loss", **_LOSS),
+    Trait("mean_squared_error", **_LOSS),
+    Trait("root_mean_squared_error", **_LOSS),
+    Trait("mean_absolute_error", **_LOSS),
+    Trait("mean_absolute_percentage_error", **_LOSS),
+    Trait("mean_pinball_loss", **_LOSS),
+    Trait("r2", **_SKILL),
+    Trait("explained_variance", **_SKILL),
+    Trait("d2_absolute_error", **_SKILL),
+    Trait("d2_pinball", **_SKILL),
+    Trait("d2_tweedie", **_SKILL),
     Trait("pearson_correlation", bounds=(-1.0, 1.0), **_MEAN),
-    _measure(
-        g.accuracy, r"P(\text{no answer})", "tp tn", name="rejection_rate", **_ERROR
-    ),
+    _measure(g.accuracy, "tp tn", name="rejection_rate", **_ERROR),
 )
 
 TRAITS: dict[str, Trait] = {trait.name: trait for trait in (*_LABELS, *_OTHERS)}

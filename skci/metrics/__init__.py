@@ -1,20 +1,62 @@
 """The public metric objects."""
 
-from skci.metrics import _agreement, _binary, _regression, _scores
-from skci.metrics._agreement import *  # noqa: F403
+# ruff: noqa: F403, F405
+
+from skci.metrics._agreement import *
 from skci.metrics._base import MetricCI
-from skci.metrics._binary import *  # noqa: F403
+from skci.metrics._binary import *
 from skci.metrics._custom import CustomCI, CustomRegressionCI, make_metric_ci
 from skci.metrics._names import available_metrics
-from skci.metrics._regression import *  # noqa: F403
-from skci.metrics._scores import *  # noqa: F403
+from skci.metrics._regression import *
+from skci.metrics._scores import *
 
 __all__ = [
+    "F05CI",
+    "F1CI",
+    "F2CI",
+    "R2CI",
+    "AccuracyCI",
+    "AveragePrecisionCI",
+    "BalancedAccuracyCI",
+    "BrierScoreCI",
+    "CohenKappaCI",
+    "CosineCI",
     "CustomCI",
     "CustomRegressionCI",
+    "D2AbsoluteErrorCI",
+    "D2PinballCI",
+    "D2TweedieCI",
+    "DiagnosticOddsRatioCI",
+    "ErrorRateCI",
+    "ExplainedVarianceCI",
+    "FBetaCI",
+    "FalseNegativeRateCI",
+    "FalsePositiveRateCI",
+    "GMeanCI",
+    "HammingLossCI",
+    "InformednessCI",
+    "JaccardCI",
+    "LiftCI",
+    "LogLossCI",
+    "MarkednessCI",
+    "MatthewsCorrCoefCI",
+    "MeanAbsoluteErrorCI",
+    "MeanAbsolutePercentageErrorCI",
+    "MeanPinballLossCI",
+    "MeanSquaredErrorCI",
     "MetricCI",
+    "NegativeLikelihoodRatioCI",
+    "NegativePredictiveValueCI",
+    "OverlapCI",
+    "PearsonCorrelationCI",
+    "PositiveLikelihoodRatioCI",
+    "PrecisionCI",
+    "RecallCI",
+    "RejectionRateCI",
+    "RocAucCI",
+    "RootMeanSquaredErrorCI",
+    "SpecificityCI",
+    "TverskyCI",
     "available_metrics",
     "make_metric_ci",
 ]
-__all__ += [*_agreement.__all__, *_binary.__all__]
-__all__ += [*_regression.__all__, *_scores.__all__]

@@ -1,26 +1,14 @@
 """Metrics of agreement, symmetric in any number of labels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from skci._validation import check_choice
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
-from skci.measures.classes import correlation_of_classes, disagreement, kappa
+from skci.measures.classes import Hits, correlation_of_classes, disagreement, kappa
 from skci.measures.registry import MEASURES, Trait
 from skci.metrics._base import LabelMetricCI, declare_options
 from skci.metrics._binding import Binding
-
-__all__ = [
-    "AccuracyCI",
-    "BalancedAccuracyCI",
-    "CohenKappaCI",
-    "ErrorRateCI",
-    "HammingLossCI",
-    "MatthewsCorrCoefCI",
-    "RejectionRateCI",
-]
 
 
 class _AgreementCI(LabelMetricCI):
@@ -67,7 +55,7 @@ class ErrorRateCI(_AgreementCI, measure="error_rate"):
 class HammingLossCI(_AgreementCI, measure="hamming_loss"):
     r"""Hamming loss, the mean over rows of the share of wrong targets. Lower is better.
 
-    Of one target it is the error rate. The estimate equals
+    Of one target it is the error rate, :math:`P(A \ne Y)`. The estimate equals
     :func:`sklearn.metrics.hamming_loss`. See :class:`MetricCI` for the options.
 
     Examples
@@ -87,8 +75,9 @@ class HammingLossCI(_AgreementCI, measure="hamming_loss"):
 class BalancedAccuracyCI(_AgreementCI, measure="balanced_accuracy"):
     r"""Balanced accuracy, the mean of the recalls of all labels.
 
-    The estimate equals :func:`sklearn.metrics.balanced_accuracy_score`. See
-    :class:`MetricCI` for the options.
+    Of two labels it is :math:`(TP / (TP + FN) + TN / (TN + FP)) / 2`. The estimate
+    equals :func:`sklearn.metrics.balanced_accuracy_score`. See :class:`MetricCI` for
+    the options.
 
     Examples
     --------
@@ -163,7 +152,8 @@ class CohenKappaCI(_AgreementCI, measure="cohen_kappa"):
 class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
     r"""Rejection rate, the share of rows on which a rule abstains. Lower is better.
 
-    Other metrics of labels are then of the rows with an answer.
+    That is :math:`P(\text{no answer})`. Other metrics of labels are then of the rows
+    with an answer.
 
     Parameters
     ----------
@@ -180,9 +170,10 @@ class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
 
     abstain: Any = None
 
-    def _bind_one(self, binding: Binding, pos_label: Any) -> TableParameter:
+    def _bind_one(self, binding: Binding) -> TableParameter:
         if not binding.sample.vocabulary.abstains:
             raise ValueError(
                 "abstain must be the label that stands for no answer, got none"
             )
-        return binding.of_rejection(self._measure)
+        cell_map = binding.sample.rejection(binding.rule)
+        return binding.of_labels(self._measure, Hits(self._measure.function), cell_map)

@@ -1,7 +1,5 @@
 """Bases of all metrics."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -27,19 +25,9 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_RULE, TableParameter
 from skci.measures.classes import AVERAGES
 from skci.measures.registry import TRAITS, Measure, Trait
-from skci.metrics._binding import Binding, Settings
+from skci.metrics._binding import Binding
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 from skci.reports.joint import JointReport
-
-__all__ = [
-    "DEFAULT_METHOD",
-    "LabelMetricCI",
-    "MetricCI",
-    "check_average",
-    "check_zero_division",
-    "declare_options",
-    "open_reader",
-]
 
 DEFAULT_METHOD = "blurred"
 
@@ -94,7 +82,7 @@ class MetricCI(BaseEstimator):
     confidence_level: float = 0.95
     method: str | None = None
 
-    # Options that only some metrics have.
+    # Defaults of the options that only some metrics have.
     pos_label = cast(Any, None)
     average = cast("str | None", "binary")
     labels = cast(Any, None)
@@ -154,7 +142,7 @@ class MetricCI(BaseEstimator):
         y_pred : array-like of the same shape
             Predicted labels or numbers.
         *more
-            Nothing: a metric is not a scorer, to which scikit-learn passes three
+            Not accepted: a metric is not a scorer, to which scikit-learn passes three
             arguments.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows; only their ratios matter. They are not frequencies:
@@ -194,33 +182,43 @@ class MetricCI(BaseEstimator):
 
     def _result(self, sample: Sample) -> Any:
         """Return an estimate; of a metric of each class a report."""
-        parameters = self.bind(sample, self._rule, Settings())
-        level = float(self.confidence_level)
         joint = JointEstimate.from_rows(
-            parameters, sample.design, confidence_level=level
+            self.bind(sample, self._rule),
+            sample.design,
+            confidence_level=float(self.confidence_level),
         )
         warn_of_undefined(joint)
-        return MetricEstimate(joint) if self._is_scalar else JointReport(joint)
+        return JointReport(joint) if self.average is None else MetricEstimate(joint)
 
     def bind(
-        self, sample: Sample, rule: str, settings: Settings
+        self,
+        sample: Sample,
+        rule: str,
+        name: str | None = None,
+        method: str | None = None,
+        pos_label: Any = None,
+        subgroup: int | None = None,
     ) -> list[TableParameter]:
-        """Bind the measure to a rule: one parameter, or one for each class."""
+        """Bind the measure to a rule: one parameter, or one for each class.
+
+        The others are settings of a report, for a metric that does not set them.
+        """
         binding = Binding(
             sample,
             rule,
-            settings.metric or self.name,
-            self._resolve_method(settings.method),
+            name or self.name,
+            self._resolve_method(method),
+            self._positive(pos_label),
             check_zero_division(self.zero_division),
-            settings.subgroup,
+            subgroup,
         )
-        return self._bind(binding, self._positive(settings.pos_label))
+        return self._bind(binding)
 
     def _positive(self, pos_label: Any) -> Any:
         """Return the positive label of the metric, else the one given."""
         return pos_label if self.pos_label is None else self.pos_label
 
-    def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         raise NotImplementedError
 
     def scorer(self, *, bound: str | None = None) -> Any:
@@ -246,7 +244,7 @@ class MetricCI(BaseEstimator):
         """
         if bound not in (None, "low", "high"):
             raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
-        if not self._is_scalar:
+        if self.average is None:
             raise ValueError(
                 "average must give one number for a scorer, got None, which gives one "
                 "for each class"
@@ -285,12 +283,7 @@ class MetricCI(BaseEstimator):
     @property
     def _rule(self) -> str:
         """Name of the rule in the result of a call."""
-        return "" if self._is_scalar else DEFAULT_RULE
-
-    @property
-    def _is_scalar(self) -> bool:
-        """Whether it is one parameter, and not one for each class."""
-        return self.average is not None
+        return DEFAULT_RULE if self.average is None else ""
 
 
 def open_reader(
@@ -383,23 +376,23 @@ class LabelMetricCI(MetricCI):
         super()._check(method)
         check_average(self.average, self.labels, self.pos_label)
 
-    def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         average, labels = self.average, self.labels
         if average is None:
             return list(binding.of_each_class(self._measure, labels))
         if average == "binary":
-            return [self._bind_one(binding, pos_label)]
+            return [self._bind_one(binding)]
         if average == "samples":
             return [binding.of_samples(self._trait, self._measure, labels)]
         return [binding.averaged(self._trait, self._measure, average, labels)]
 
-    def _bind_one(self, binding: Binding, pos_label: Any) -> TableParameter:
+    def _bind_one(self, binding: Binding) -> TableParameter:
         """Bind a measure of one positive label, or of all labels together."""
         vocabulary = binding.sample.vocabulary
-        if vocabulary.multilabel or len(vocabulary.labels) > 2:
-            return self._bind_classes(binding)
         labels = vocabulary.labels
-        code = 1 if self._symmetric else check_pos_label(pos_label, labels)
+        if vocabulary.multilabel or len(labels) > 2:
+            return self._bind_classes(binding)
+        code = 1 if self._symmetric else check_pos_label(binding.pos_label, labels)
         return binding.of_label(self._measure, code)
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
@@ -413,20 +406,19 @@ class LabelMetricCI(MetricCI):
         )
 
 
+@dataclass(eq=False)
 class _BoundOf:
     """A limit of the interval of a metric, as a function of labels."""
 
-    def __init__(self, metric: MetricCI, bound: str) -> None:
-        self.metric = metric
-        self.bound = bound
+    metric: MetricCI
+    bound: str
 
     @property
     def __name__(self) -> str:
         return f"{self.metric.name}_{self.bound}"
 
     def __call__(self, y_true: Any, y_pred: Any, **rows: Any) -> float:
-        value: float = getattr(self.metric(y_true, y_pred, **rows), self.bound)
-        return value
+        return getattr(self.metric(y_true, y_pred, **rows), self.bound)
 
 
 def check_average(average: Any, labels: Any, pos_label: Any) -> None:

@@ -4,8 +4,6 @@ Two bases hold the options; a class names its measure in the registry,
 ``skci.measures.registry``. Cells are proportions of the rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import field
 from typing import Any
 
@@ -14,30 +12,6 @@ import numpy as np
 from skci._validation import check_positive_number
 from skci.measures.registry import Measure, f_beta_measure, tversky_measure
 from skci.metrics._base import LabelMetricCI, declare_options
-
-__all__ = [
-    "F05CI",
-    "F1CI",
-    "F2CI",
-    "CosineCI",
-    "DiagnosticOddsRatioCI",
-    "FBetaCI",
-    "FalseNegativeRateCI",
-    "FalsePositiveRateCI",
-    "GMeanCI",
-    "InformednessCI",
-    "JaccardCI",
-    "LiftCI",
-    "MarkednessCI",
-    "NegativeLikelihoodRatioCI",
-    "NegativePredictiveValueCI",
-    "OverlapCI",
-    "PositiveLikelihoodRatioCI",
-    "PrecisionCI",
-    "RecallCI",
-    "SpecificityCI",
-    "TverskyCI",
-]
 
 
 @declare_options
@@ -177,7 +151,8 @@ class F1CI(_ZeroDivisionCI, measure="f1"):
 class F05CI(_ZeroDivisionCI, measure="f0.5"):
     r"""F-beta at beta = 0.5, where recall counts half as much as precision.
 
-    See :class:`FBetaCI` for the formula and :class:`MetricCI` for the options.
+    That is :math:`1.25 TP / (1.25 TP + 0.25 FN + FP)`. See :class:`MetricCI` for the
+    options.
 
     Examples
     --------
@@ -189,7 +164,7 @@ class F05CI(_ZeroDivisionCI, measure="f0.5"):
 class F2CI(_ZeroDivisionCI, measure="f2"):
     r"""F-beta at beta = 2, where recall counts twice as much as precision.
 
-    See :class:`FBetaCI` for the formula and :class:`MetricCI` for the options.
+    That is :math:`5 TP / (5 TP + 4 FN + FP)`. See :class:`MetricCI` for the options.
 
     Examples
     --------
@@ -298,8 +273,9 @@ class GMeanCI(LabelMetricCI, measure="g_mean"):
 class InformednessCI(LabelMetricCI, measure="informedness"):
     r"""Informedness or Youden's index: recall + specificity - 1.
 
-    The estimate equals :func:`sklearn.metrics.balanced_accuracy_score` with
-    ``adjusted=True``. See :class:`MetricCI` for the options.
+    That is :math:`TP / (TP + FN) + TN / (TN + FP) - 1`. The estimate equals
+    :func:`sklearn.metrics.balanced_accuracy_score` with ``adjusted=True``. See
+    :class:`MetricCI` for the options.
 
     Examples
     --------
@@ -311,7 +287,8 @@ class InformednessCI(LabelMetricCI, measure="informedness"):
 class MarkednessCI(LabelMetricCI, measure="markedness"):
     r"""Markedness: precision + negative predictive value - 1.
 
-    See :class:`MetricCI` for the options.
+    That is :math:`TP / (TP + FP) + TN / (TN + FN) - 1`. See :class:`MetricCI` for the
+    options.
 
     Examples
     --------
@@ -323,9 +300,10 @@ class MarkednessCI(LabelMetricCI, measure="markedness"):
 class PositiveLikelihoodRatioCI(_AveragedCI, measure="positive_likelihood_ratio"):
     r"""Positive likelihood ratio: recall / false positive rate.
 
-    The estimate equals the first of :func:`sklearn.metrics.class_likelihood_ratios`; it
-    is infinite without false positives. Intervals are formed on the log scale. See
-    :class:`MetricCI` for the options.
+    That is :math:`TP / (TP + FN) \cdot (FP + TN) / FP`, infinite without false
+    positives. The estimate equals the first of
+    :func:`sklearn.metrics.class_likelihood_ratios`. Intervals are formed on the log
+    scale. See :class:`MetricCI` for the options.
 
     Examples
     --------
@@ -337,8 +315,9 @@ class PositiveLikelihoodRatioCI(_AveragedCI, measure="positive_likelihood_ratio"
 class NegativeLikelihoodRatioCI(_AveragedCI, measure="negative_likelihood_ratio"):
     r"""Negative likelihood ratio: false negative rate / specificity. Lower is better.
 
-    The estimate equals the second of :func:`sklearn.metrics.class_likelihood_ratios`.
-    Intervals are formed on the log scale. See :class:`MetricCI` for the options.
+    That is :math:`FN / (TP + FN) \cdot (FP + TN) / TN`. The estimate equals the second
+    of :func:`sklearn.metrics.class_likelihood_ratios`. Intervals are formed on the log
+    scale. See :class:`MetricCI` for the options.
 
     Examples
     --------

@@ -1,16 +1,13 @@
 """Binding of a measure to a rule of a sample: a parameter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from operator import truediv
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import check_serves
 from skci.inference.parameter import (
@@ -22,53 +19,25 @@ from skci.inference.parameter import (
 from skci.measures.classes import AVERAGES, Averaged, Bits, Hits
 from skci.measures.functional import (
     CellFunctional,
-    Component,
     Functional,
     FunctionOfMeans,
 )
 from skci.measures.registry import Measure, Trait
 
-__all__ = ["Binding", "Settings"]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of a report, for metrics that do not set them.
-
-    Parameters
-    ----------
-    metric : str, optional
-        Name of the metric in the report.
-    method, pos_label : optional
-        See `MetricCI`.
-    subgroup : int, optional
-        Code of the subgroup to report on; all rows if not given.
-    """
-
-    metric: str | None = None
-    method: str | None = None
-    pos_label: Any = None
-    subgroup: int | None = None
-
 
 @dataclass(frozen=True)
 class Binding:
-    """A rule of a sample, and the names and the method of its parameters.
+    """A rule of a sample, and the names and settings of its parameters.
 
-    Parameters
-    ----------
-    sample : Sample
-    rule, metric, method : str
-    undefined_as : float
-        Estimate to report where the measure is undefined.
-    subgroup : int, optional
-        See `Settings`.
+    An undefined measure is reported as `undefined_as`; `subgroup` is the code of the
+    subgroup to report on, or None for all rows.
     """
 
     sample: Sample
     rule: str
     metric: str
     method: str
+    pos_label: Any = None
     undefined_as: float = np.nan
     subgroup: int | None = None
 
@@ -77,16 +46,17 @@ class Binding:
     ) -> TableParameter:
         """Bind a function of the four cells of a label against the rest."""
         labels = self.sample.vocabulary.labels
-        functional = CellFunctional(measure.function)
-        cell_map = self.sample.one_vs_rest(self.rule, code, target)
-        return replace(
-            self._mapped(measure, functional, cell_map, metric),
+        return self.of_labels(
+            measure,
+            CellFunctional(measure.function),
+            self.sample.one_vs_rest(self.rule, code, target),
+            metric,
             pos_label=None if measure.symmetric else labels[code],
             undefined_as=self.undefined_as,
         )
 
     def of_each_class(self, measure: Measure, labels: Any) -> Iterator[TableParameter]:
-        """Bind it to each of some classes: labels or targets."""
+        """Bind a function of the four cells of each of some classes."""
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
             code, target = (1, k) if vocabulary.multilabel else (k, 0)
@@ -98,14 +68,8 @@ class Binding:
         self, trait: Trait, measure: Measure, average: str, labels: Any = None
     ) -> TableParameter:
         """Bind an average over classes of a measure of each against the rest."""
-        chosen = self.chosen(labels)
+        functional = Averaged(measure, average, self._bits(labels), self.undefined_as)
         multilabel = self.sample.vocabulary.multilabel
-        if multilabel:
-            truth, answer = self._indicators
-            bits = Bits.of_targets(truth[:, chosen], answer[:, chosen])
-        else:
-            bits = Bits.of_pairs(len(self.sample.vocabulary.labels), tuple(chosen))
-        functional = Averaged(measure, average, bits, self.undefined_as)
         bind = self.of_units if multilabel else self.of_pairs
         parameter = bind(trait, functional)
         extension = functional.extension(parameter.counts)
@@ -116,31 +80,20 @@ class Binding:
         """Bind a function of right and wrong, of all targets at once."""
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
-            return self._mapped(measure, functional, self.sample.correctness(self.rule))
+            cell_map = self.sample.correctness(self.rule)
+            return self.of_labels(measure, functional, cell_map)
         truth, answer = self._indicators
         cells = np.where((truth == answer).all(axis=1), 0, 1)
-        return self._bind(measure, functional, cells, 4)
-
-    def of_rejection(self, measure: Measure) -> TableParameter:
-        """Bind a function of whether there is an answer."""
-        functional = Hits(measure.function)
-        return self._mapped(measure, functional, self.sample.rejection(self.rule))
+        return self.of_cells(measure, functional, cells, 4)
 
     def of_pairs(self, trait: Trait, functional: Functional) -> TableParameter:
         """Bind a function of the shares of all pairs of labels."""
-        return self._mapped(trait, functional, self.sample.label_pairs(self.rule))
-
-    def of_component(
-        self, trait: Trait, component: Component, metric: str = ""
-    ) -> TableParameter:
-        """Bind a functional of cells of the units."""
-        functional, cells, size = component.functional, component.cells, component.size
-        return self._bind(trait, functional, cells, size, metric, smooth=False)
+        return self.of_labels(trait, functional, self.sample.label_pairs(self.rule))
 
     def of_units(self, trait: Trait, functional: Functional) -> TableParameter:
         """Bind a functional whose cells are the units."""
         n = int(np.count_nonzero(self.within))
-        return self._bind(trait, functional, np.arange(n), n, smooth=False)
+        return self.of_cells(trait, functional, np.arange(n), n, smooth=False)
 
     def of_samples(
         self, trait: Trait, measure: Measure, labels: Any = None
@@ -151,8 +104,7 @@ class Binding:
                 "average='samples' is over the targets of each row and needs several, "
                 f"got one; set average to one of {list(AVERAGES)}"
             )
-        chosen = self.chosen(labels)
-        bits = Bits.of_targets(*(targets[:, chosen] for targets in self._indicators))
+        bits = self._bits(labels)
         tp, fp, fn = (column.sum(axis=1) for column in (bits.tp, bits.fp, bits.fn))
         tables = np.stack([tp, fp, fn, bits.n_classes - tp - fp - fn], axis=1)
         values = CellFunctional(measure.function).estimate(tables)
@@ -171,6 +123,13 @@ class Binding:
         """Code of the true label of each unit in the subgroup."""
         codes: Array = self.sample.codes[self.within, 0]
         return codes.view(np.uint8) if codes.dtype == bool else codes
+
+    def _bits(self, labels: Any) -> Bits:
+        """Bits of the chosen classes."""
+        chosen, vocabulary = self.chosen(labels), self.sample.vocabulary
+        if vocabulary.multilabel:
+            return Bits.of_targets(*(bits[:, chosen] for bits in self._indicators))
+        return Bits.of_pairs(len(vocabulary.labels), tuple(chosen))
 
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:
@@ -208,15 +167,21 @@ class Binding:
             rows = np.bincount(self.truth, counts, minlength=labels)
         return [float(rows[code]) for code in codes]
 
-    def _mapped(
-        self, trait: Trait, functional: Functional, cell_map: CellMap, metric: str = ""
+    def of_labels(
+        self,
+        trait: Trait,
+        functional: Functional,
+        cell_map: CellMap,
+        metric: str = "",
+        **fields: Any,
     ) -> TableParameter:
         """Bind a functional whose cells follow from labels."""
-        cell_map = replace(cell_map, subgroup=self.subgroup)
+        if self.subgroup is not None:
+            cell_map = replace(cell_map, subgroup=self.subgroup)
         cells, size = self.sample.cells(cell_map), cell_map.size
-        return self._bind(trait, functional, cells, size, metric, cell_map)
+        return self.of_cells(trait, functional, cells, size, metric, cell_map, **fields)
 
-    def _bind(
+    def of_cells(
         self,
         trait: Trait,
         functional: Functional,
@@ -225,18 +190,21 @@ class Binding:
         metric: str = "",
         cell_map: CellMap | None = None,
         smooth: bool = True,
+        **fields: Any,
     ) -> TableParameter:
-        """Bind a functional of cells, of the units in the subgroup or of all."""
-        index = cells
-        if len(cells) < len(self.within):
-            index = np.full(len(self.within), size)
+        """Bind a functional of the cells of all units, or of those in the subgroup."""
+        index, n_units = cells, len(self.sample.design.weights)
+        if len(cells) < n_units:
+            index = np.full(n_units, size)
             index[self.within] = cells
         counts = np.bincount(index, self.sample.design.counts, size + 1)[:size]
         too_many = size > MAX_ENUMERATED_CELLS
-        if too_many or not smooth:
+        if trait.smooth and (too_many or not smooth):
             trait = replace(trait, smooth=False)
-        where = f" in a table of {size} cells, more than {MAX_ENUMERATED_CELLS}"
-        check_serves(self.method, trait, where if too_many and cell_map else "")
+        where = ""
+        if too_many and cell_map:
+            where = f" with more than {MAX_ENUMERATED_CELLS**0.5:.0f} classes"
+        check_serves(self.method, trait, where)
         names: tuple[tuple[str, str], ...] = ()
         if self.subgroup is not None and self.sample.subgroups is not None:
             names = self.sample.subgroups.names[self.subgroup]
@@ -247,6 +215,7 @@ class Binding:
             method=self.method,
             counts=counts,
             index=index,
-            smoothing=np.broadcast_to(2 / size if smooth else 0.0, size),
+            smoothing=2 / size if smooth else 0.0,
             cell_map=None if too_many else cell_map,
+            **fields,
         )

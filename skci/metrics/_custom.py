@@ -1,7 +1,5 @@
 """Metrics of a user's own function of the four cells, or of means."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
@@ -15,26 +13,16 @@ from skci.measures.registry import CELLS, Measure, Trait
 from skci.metrics._base import LabelMetricCI, declare_options
 from skci.metrics._regression import RegressionMetricCI
 
-__all__ = ["CustomCI", "CustomRegressionCI", "make_metric_ci"]
-
-
 _DIFFERENCE_STEP = 1e-6
 _TOLERANCE = 1e-5
-_ROUNDING = 1e-8
-"""Relative rounding error of a central difference."""
-
-_CAUSE = (
-    "it must be smooth and use only operations that extend to complex numbers "
-    "(not abs, float, min, max or functions of math)"
-)
+_ROUNDING = 1e-8  # relative rounding error of a central difference
 
 
 class _Declared:
     """Attributes that are derived from the measure in other metrics."""
 
-    name: str = ""
-    bounds: tuple[float, float] = (-np.inf, np.inf)
-    greater_is_better: bool = True
+    name = ""
+    bounds = (-np.inf, np.inf)
 
 
 @declare_options
@@ -48,7 +36,6 @@ class _CustomMetric(_Declared):
 
     @property
     def _properties(self) -> dict[str, Any]:
-        """Properties of the measure."""
         low, high = self.bounds
         return {
             "name": self.name,
@@ -62,12 +49,7 @@ class _CustomMetric(_Declared):
 class CustomCI(_CustomMetric, LabelMetricCI):
     """Metric of a user's function of cells; made by :func:`make_metric_ci`.
 
-    Parameters
-    ----------
-    g, name, bounds, greater_is_better
-        See :func:`make_metric_ci`.
-    confidence_level, method, pos_label
-        See :class:`MetricCI`.
+    See there, and :class:`MetricCI`, for the parameters.
     """
 
     pos_label: Any = None
@@ -81,12 +63,7 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
     """Metric of a user's function of means; made by :func:`make_metric_ci`.
 
-    Parameters
-    ----------
-    g, features, name, bounds, greater_is_better
-        See :func:`make_metric_ci`.
-    confidence_level, method
-        See :class:`MetricCI`.
+    See there, and :class:`MetricCI`, for the parameters.
     """
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)
@@ -100,15 +77,51 @@ class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
         return self.g
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        features = _checked_features(self.features, self.name, y, values)
-        spreads = features.std(axis=0)
+        """Compute and check features, and the function at means of them."""
+        name = self.name
+        with _type_error(
+            f"features of {name!r} must take arrays y_true and y_pred and return an "
+            "array of numbers"
+        ):
+            matrix = np.asarray(self.features(y, values), dtype=float)
+        if matrix.ndim != 2 or len(matrix) != len(y) or not matrix.shape[1]:
+            raise ValueError(
+                f"features of {name!r} must return an array of shape (n, k), a row for "
+                f"each of the {len(y)} rows, got shape {matrix.shape}"
+            )
+        rows, columns = np.nonzero(~np.isfinite(matrix))
+        if len(rows):
+            raise ValueError(
+                f"features of {name!r} must be finite, got "
+                f"{matrix[rows[0], columns[0]]} for y_true {y[rows[0]]:g} and y_pred "
+                f"{values[rows[0]]:g}"
+            )
+        spreads = matrix.std(axis=0)
         # All rows, and quarters of them.
-        order = np.random.default_rng(0).permutation(len(features))
+        order = np.random.default_rng(0).permutation(len(matrix))
         for rows in (order, *np.array_split(order, 4)):
             if len(rows):
-                means = np.average(features[rows], axis=0, weights=weights[rows])
-                _check_at_means(self.g, self.name, means, spreads)
-        return list(features.T)
+                means = np.average(matrix[rows], axis=0, weights=weights[rows])
+                self._check_at_means(means, spreads)
+        return list(matrix.T)
+
+    def _check_at_means(self, means: Array, spreads: Array) -> None:
+        """Check the function, and its complex step, at some means."""
+        size = np.abs(means) + spreads
+        size[size == 0] = 1.0
+        points = means + np.vstack([np.zeros(len(means)), np.diag(size)])
+        functional, first = FunctionOfMeans(self.g, points), np.eye(len(points))[0]
+        with _type_error(
+            f"g of {self.name!r} must take {len(means)} means, one for each column of "
+            "features, and return a number"
+        ):
+            value = functional.estimate(first)
+        if value.shape:
+            raise ValueError(
+                f"g of {self.name!r} must return a number, got an array of shape "
+                f"{value.shape}"
+            )
+        _check_derivative(functional, first, self.name, "numbers", undefined=True)
 
 
 @overload
@@ -215,14 +228,11 @@ def make_metric_ci(
         raise TypeError(f"g must be a function g({arguments}), got {g!r}")
     if not isinstance(name, str) or not name:
         raise ValueError(f"name must be a non-empty string, got {name!r}")
-    low, high = _check_bounds(bounds)
-    options: dict[str, Any] = {
-        "name": name,
-        "bounds": (low, high),
-        "greater_is_better": greater_is_better,
-    }
+    bounds = _check_bounds(bounds)
+    options: dict[str, Any] = {"name": name, "bounds": bounds}
+    options["greater_is_better"] = greater_is_better
     if features is None:
-        _check_of_cells(g, name, low, high)
+        _check_of_cells(g, name, *bounds)
         return CustomCI(g, **options)
     if not callable(features):
         raise TypeError(
@@ -251,13 +261,6 @@ def _type_error(must: str, remedy: str = "") -> Iterator[None]:
         raise TypeError(f"{must}; {raised}{remedy}") from error
 
 
-def _not_smooth(name: str) -> ValueError:
-    return ValueError(
-        f"g of {name!r} is not complex-safe or not smooth: its complex step and its "
-        f"central difference disagree; {_CAUSE}"
-    )
-
-
 def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -> None:
     """Check a function of cells, and its complex step, at interior points."""
     points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
@@ -278,20 +281,22 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
             f"bounds of {name!r} must hold its values, got {outside[0]:g} outside of "
             f"({low:g}, {high:g})"
         )
-    slopes, influence = _slopes(CellFunctional(g), points, name, "arrays")
-    if not np.allclose(slopes, influence, rtol=_TOLERANCE, atol=_TOLERANCE):
-        raise _not_smooth(name)
+    _check_derivative(CellFunctional(g), points, name, "arrays")
 
 
-def _slopes(
-    functional: Functional, p: Array, name: str, numbers: str
-) -> tuple[Array, Array]:
-    """Slopes toward each cell, by central differences and by the complex step."""
+def _check_derivative(
+    functional: Functional, p: Array, name: str, numbers: str, undefined: bool = False
+) -> None:
+    """Check the complex step by central differences, which may be undefined."""
+    cause = (
+        "it must be smooth and use only operations that extend to complex numbers "
+        "(not abs, float, min, max or functions of math)"
+    )
     try:
-        influence = functional(p).influence
+        value, influence, _ = functional(p)
     except Exception as error:
         raise TypeError(
-            f"g of {name!r} failed on complex {numbers} ({error}); {_CAUSE}"
+            f"g of {name!r} failed on complex {numbers} ({error}); {cause}"
         ) from error
     steps = [_DIFFERENCE_STEP * (vertex - p) for vertex in np.eye(p.shape[-1])]
     ahead, behind = (
@@ -299,52 +304,12 @@ def _slopes(
         for sign in (1, -1)
     )
     with np.errstate(invalid="ignore"):
-        return (ahead - behind) / (2 * _DIFFERENCE_STEP), influence
-
-
-def _checked_features(
-    features: Callable[[Array, Array], Any], name: str, y: Array, values: Array
-) -> Array:
-    """Compute features, and check that they are finite numbers, k a row."""
-    with _type_error(
-        f"features of {name!r} must take arrays y_true and y_pred and return an "
-        "array of numbers"
-    ):
-        matrix = np.asarray(features(y, values), dtype=float)
-    if matrix.ndim != 2 or len(matrix) != len(y) or not matrix.shape[1]:
-        raise ValueError(
-            f"features of {name!r} must return an array of shape (n, k), a row for "
-            f"each of the {len(y)} rows, got shape {matrix.shape}"
-        )
-    rows, columns = np.nonzero(~np.isfinite(matrix))
-    if len(rows):
-        raise ValueError(
-            f"features of {name!r} must be finite, got {matrix[rows[0], columns[0]]} "
-            f"for y_true {y[rows[0]]:g} and y_pred {values[rows[0]]:g}"
-        )
-    return matrix
-
-
-def _check_at_means(
-    g: Callable[..., Any], name: str, means: Array, spreads: Array
-) -> None:
-    """Check a function of means, and its complex step, at some means."""
-    size = np.abs(means) + spreads
-    size[size == 0] = 1.0
-    points = means + np.vstack([np.zeros(len(means)), np.diag(size)])
-    functional, first = FunctionOfMeans(g, points), np.eye(len(points))[0]
-    with _type_error(
-        f"g of {name!r} must take {len(means)} means, one for each column of features, "
-        "and return a number"
-    ):
-        value = functional.estimate(first)
-    if value.shape:
-        raise ValueError(
-            f"g of {name!r} must return a number, got an array of shape {value.shape}"
-        )
-    slopes, influence = _slopes(functional, first, name, "numbers")
-    if not np.isfinite(slopes).all():
-        return  # undefined here; the estimate warns of it
-    allowed = _TOLERANCE * np.abs(slopes).max() + _ROUNDING * np.abs(value)
+        slopes = (ahead - behind) / (2 * _DIFFERENCE_STEP)
+    if undefined and not np.isfinite(slopes).all():
+        return  # the estimate warns of it
+    allowed = _TOLERANCE * np.abs(slopes).max() + _ROUNDING * np.abs(value).max()
     if not (np.abs(slopes - influence) <= allowed).all():
-        raise _not_smooth(name)
+        raise ValueError(
+            f"g of {name!r} is not complex-safe or not smooth: its complex step and "
+            f"its central difference disagree; {cause}"
+        )

@@ -1,7 +1,5 @@
 """The metrics of a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,33 +9,22 @@ from skci._validation import check_confidence_level, join_names, named_pairs
 from skci.data.labels import check_pos_label
 from skci.data.reading import Reader
 from skci.data.sample import Sample, Vocabulary
-from skci.inference.critical.law import fixed_seed
+from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.metrics._base import MetricCI, open_reader
-from skci.metrics._binding import Settings
 from skci.metrics._names import resolve_metric
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 
-__all__ = ["MetricSet", "known_labels", "named_metrics"]
-
 
 class MetricSet:
-    """The metrics and the settings of a report, checked.
-
-    Parameters
-    ----------
-    metrics : str, metric object, list of them, or mapping of str to them
-    confidence_level, method, pos_label, random_state
-        See :func:`skci.joint_report`.
-    """
+    """The metrics and the settings of a report, checked; see `skci.joint_report`."""
 
     def __init__(
         self,
         metrics: Any,
-        *,
         confidence_level: Any = 0.95,
         method: Any = None,
         pos_label: Any = None,
@@ -100,16 +87,6 @@ class MetricSet:
                 f"{list(y_score)}"
             )
 
-    @property
-    def several(self) -> bool:
-        """Whether all metrics allow more than two labels."""
-        return all(metric._several for metric in self.metrics.values())
-
-    @property
-    def needs_probabilities(self) -> bool:
-        """Whether some metric needs probabilities."""
-        return any(metric._needs_probabilities for metric in self.metrics.values())
-
     def reader(self, y_true: Any, **rows: Any) -> Reader:
         """Open a reader of the data of the metrics; see `Reader`."""
         metrics = self.metrics.values()
@@ -134,11 +111,10 @@ class MetricSet:
 
     def estimate(self, sample: Sample) -> JointEstimate:
         """Estimate the metrics of all rules of a sample."""
-        parameters, level = self._bind(sample), self.confidence_level
         joint = JointEstimate.from_rows(
-            parameters,
+            self._bind(sample),
             sample.design,
-            confidence_level=level,
+            confidence_level=self.confidence_level,
             random_state=self.seed,
         )
         warn_of_undefined(joint)
@@ -152,19 +128,17 @@ class MetricSet:
         """Bind each metric to each rule with predictions that it reads."""
         if sample.scores:
             self.scored_labels(sample.vocabulary)
-        rules = {
-            "labels": sample.labelled,
-            "scores": sample.scores,
-            "numbers": sample.numbers,
-        }
         subgroups: list[int | None] = [None]
         if sample.subgroups is not None:
             subgroups = list(range(len(sample.subgroups.names)))
+        kinds = sample.kinds
         for rule in sample.rules:
             for name, metric in self.metrics.items():
-                for subgroup in subgroups if rule in rules[metric.reads] else []:
-                    settings = Settings(name, self.method, self.pos_label, subgroup)
-                    yield from metric.bind(sample, rule, settings)
+                for subgroup in (
+                    subgroups if rule in kinds.get(metric.reads, []) else []
+                ):
+                    settings = self.method, self.pos_label, subgroup
+                    yield from metric.bind(sample, rule, name, *settings)
 
 
 def known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:

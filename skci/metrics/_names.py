@@ -1,7 +1,5 @@
 """Metrics by their string names."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from typing import Any
@@ -10,10 +8,12 @@ from skci.measures.registry import ALIASES
 from skci.metrics import _agreement, _binary, _regression, _scores
 from skci.metrics._base import MetricCI
 
-__all__ = ["available_metrics", "resolve_metric"]
-
-_MODULES = (_agreement, _binary, _regression, _scores)
-_CLASSES = [getattr(module, name) for module in _MODULES for name in module.__all__]
+_CLASSES = [
+    cls
+    for module in (_agreement, _binary, _regression, _scores)
+    for cls in vars(module).values()
+    if getattr(cls, "_measure", None) is not None  # not a base
+]
 _BY_NAME = {cls().name: cls for cls in _CLASSES if cls is not _binary.FBetaCI}
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 

@@ -1,9 +1,8 @@
 """Metrics of regression: functions of means over rows."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import xlogy
@@ -16,20 +15,6 @@ from skci.measures.functions import divisor, identity
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
-__all__ = [
-    "R2CI",
-    "D2AbsoluteErrorCI",
-    "D2PinballCI",
-    "D2TweedieCI",
-    "ExplainedVarianceCI",
-    "MeanAbsoluteErrorCI",
-    "MeanAbsolutePercentageErrorCI",
-    "MeanPinballLossCI",
-    "MeanSquaredErrorCI",
-    "PearsonCorrelationCI",
-    "RootMeanSquaredErrorCI",
-]
-
 
 class RegressionMetricCI(MetricCI):
     """A metric of predicted numbers: a function of means over rows."""
@@ -37,21 +22,22 @@ class RegressionMetricCI(MetricCI):
     reads = "numbers"
     _default_method = "delta"
 
-    def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         sample, within = binding.sample, binding.within
-        assert sample.truth is not None
         weights = sample.design.counts[within]
         y, values = sample.truth[within], sample.numbers[binding.rule][within]
         features = np.stack(self._features(y, values, weights), axis=1)
         functional = FunctionOfMeans(self._function, features)
         return [binding.of_units(self._measure, functional)]
 
-    @staticmethod
-    def _function(*means: Any) -> Any:
-        return identity(*means)
+    _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
+    """Function of the means of the features."""
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        """Return the columns of which the metric takes the means."""
+        """Return the columns that the metric takes the means of, by default a loss."""
+        return [self._loss(y, values)]
+
+    def _loss(self, y: Array, values: Array) -> Array:
         raise NotImplementedError
 
 
@@ -67,8 +53,8 @@ class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
     mean_squared_error = 1.25 [0.74, 1.76], 95% interval (delta, n = 40)
     """
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        return [(y - values) ** 2]
+    def _loss(self, y: Array, values: Array) -> Array:
+        return (y - values) ** 2
 
 
 class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_error"):
@@ -83,9 +69,7 @@ class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_erro
     root_mean_squared_error = 1.12 [0.89, 1.35], 95% interval (delta, n = 40)
     """
 
-    @staticmethod
-    def _function(*means: Any) -> Any:
-        return np.sqrt(means[0])
+    _function = staticmethod(np.sqrt)
 
 
 class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
@@ -100,8 +84,8 @@ class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
     mean_absolute_error = 0.75 [0.49, 1.01], 95% interval (delta, n = 40)
     """
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        return [np.abs(y - values)]
+    def _loss(self, y: Array, values: Array) -> Array:
+        return np.abs(y - values)
 
 
 class MeanAbsolutePercentageErrorCI(
@@ -119,8 +103,8 @@ class MeanAbsolutePercentageErrorCI(
     mean_absolute_percentage_error = 0.208 [0.140, 0.276], 95% interval (delta, n = 40)
     """
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        return [np.abs(y - values) / np.maximum(np.abs(y), np.finfo(float).eps)]
+    def _loss(self, y: Array, values: Array) -> Array:
+        return np.abs(y - values) / np.maximum(np.abs(y), np.finfo(float).eps)
 
 
 @declare_options
@@ -158,9 +142,6 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
     mean_pinball_loss = 0.075 [0.049, 0.101], 95% interval (delta, n = 40)
     """
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        return [self._loss(y, values)]
-
 
 class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
     r"""Explained variance: 1 - variance of errors / variance of truths.
@@ -179,8 +160,7 @@ class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
         return [errors, errors**2, y, y**2]
 
     @staticmethod
-    def _function(*means: Any) -> Any:
-        bias, error, mean, square = means
+    def _function(bias: Any, error: Any, mean: Any, square: Any) -> Any:
         return 1 - (error - bias * bias) / divisor(square - mean * mean)
 
 
@@ -201,8 +181,7 @@ class R2CI(RegressionMetricCI, measure="r2"):
         return [(y - values) ** 2, centred, centred**2]
 
     @staticmethod
-    def _function(*means: Any) -> Any:
-        error, mean, square = means
+    def _function(error: Any, mean: Any, square: Any) -> Any:
         return 1 - error / divisor(square - mean * mean)
 
 
@@ -213,16 +192,12 @@ class _D2CI(RegressionMetricCI):
         constant = np.full(len(y), self._constant(y, weights))
         return [self._loss(y, values), self._loss(y, constant)]
 
-    def _loss(self, y: Array, values: Array) -> Array:
-        raise NotImplementedError
-
     def _constant(self, y: Array, weights: Array) -> float:
         """Find the constant with the least loss."""
         raise NotImplementedError
 
     @staticmethod
-    def _function(*means: Any) -> Any:
-        error, constant_error = means
+    def _function(error: Any, constant_error: Any) -> Any:
         return 1 - error / divisor(constant_error)
 
 
@@ -354,15 +329,13 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
         return [y, p, y * y, p * p, y * p]
 
     @staticmethod
-    def _function(*means: Any) -> Any:
-        y, p, yy, pp, yp = means
+    def _function(y: Any, p: Any, yy: Any, pp: Any, yp: Any) -> Any:
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
 
 
 def _centred(values: Array, weights: Array) -> Array:
     """Subtract the mean, for precision."""
-    centred: Array = values - np.average(values, weights=weights)
-    return centred
+    return values - np.average(values, weights=weights)
 
 
 def _quantile(y: Array, weights: Array, level: float) -> float:

@@ -1,8 +1,6 @@
 """Metrics of scores: areas under curves, and losses of probabilities."""
 
-from __future__ import annotations
-
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +10,7 @@ from skci._arrays import Array
 from skci._validation import check_choice
 from skci.data.labels import check_all_labels, check_no_pos_label, check_pos_label
 from skci.data.responses import scores_of
-from skci.data.rows import check_distributions, check_probabilities
+from skci.data.rows import check_probabilities
 from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
 from skci.measures.classes import OneVsRest
@@ -21,8 +19,6 @@ from skci.measures.functions import identity
 from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
-
-__all__ = ["AveragePrecisionCI", "BrierScoreCI", "LogLossCI", "RocAucCI"]
 
 
 @declare_options
@@ -50,19 +46,12 @@ class ScoreMetricCI(MetricCI):
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            True labels.
         y_score : array-like of shape (n_samples,) or (n_samples, n_labels)
             Scores, such as the probability of the positive of two labels; that is
             `pos_label`, or 1. Of more than two labels a column for each, in their
             order.
-        *more, sample_weight, groups
-            See :meth:`MetricCI.__call__`, also for errors and warnings.
-
-        Returns
-        -------
-        MetricEstimate or JointReport
-            A report on all labels for an area with ``average=None``.
+        y_true, *more, sample_weight, groups
+            See :meth:`MetricCI.__call__`, also for results, errors and warnings.
         """
         rows = {"sample_weight": sample_weight, "groups": groups}
         return super().__call__(y_true, y_score, *more, **rows)
@@ -70,7 +59,7 @@ class ScoreMetricCI(MetricCI):
     def _scorer(self, bound: str | None) -> Any:
         return _Scorer(self, bound)
 
-    def _bind(self, binding: Binding, pos_label: Any) -> list[TableParameter]:
+    def _bind(self, binding: Binding) -> list[TableParameter]:
         labels = binding.sample.vocabulary.labels
         scores = binding.sample.scores[binding.rule]
         if self._needs_probabilities:
@@ -79,7 +68,7 @@ class ScoreMetricCI(MetricCI):
         if len(labels) > 2:
             check_no_pos_label(self.pos_label, "more than two labels")
             return self._bind_classes(binding, scores)
-        code = check_pos_label(pos_label, labels)
+        code = check_pos_label(binding.pos_label, labels)
         parameter = self._bind_one(binding, scores, code)
         return [replace(parameter, pos_label=labels[code])]
 
@@ -112,32 +101,32 @@ class _AreaCI(ScoreMetricCI):
         if self.average is not None:
             check_choice(self.average, ("macro", "weighted"), "average")
 
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        component = self._one_vs_rest(binding, scores, code)
-        return binding.of_component(self._measure, component)
+    def _bind_one(
+        self, binding: Binding, scores: Scores, code: int, metric: str = ""
+    ) -> TableParameter:
+        area = self._one_vs_rest(binding, scores, code)
+        table = area.functional, area.cells, area.size
+        return binding.of_cells(self._measure, *table, metric, smooth=False)
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         labels = binding.sample.vocabulary.labels
-        measure, metric = self._measure, binding.metric
-        areas = [
-            self._one_vs_rest(binding, scores.column(code), code)
-            for code in range(len(labels))
-        ]
+        columns = enumerate(scores.columns)
         if self.average is None:
+            names = [f"{binding.metric}[{label}]" for label in labels]
             return [
-                binding.of_component(measure, area, f"{metric}[{label}]")
-                for label, area in zip(labels, areas, strict=True)
+                self._bind_one(binding, s, code, names[code]) for code, s in columns
             ]
+        areas = [self._one_vs_rest(binding, column, code) for code, column in columns]
         functional = OneVsRest(areas, binding.truth, self.average == "weighted")
-        return [binding.of_units(measure, functional)]
+        return [binding.of_units(self._measure, functional)]
 
     def _one_vs_rest(self, binding: Binding, scores: Scores, code: int) -> Component:
         """Area of one label against the rest, as a functional of the units."""
         positive = binding.truth == code
-        within = scores.among(binding.within)
+        levels, ranks = scores.among(binding.within).ranked
         sizes = int(np.sum(~positive)), int(np.sum(positive))
-        area = self._area(within.levels, sizes)
-        return Component(area, within.cells(positive), 2 * within.levels)
+        area = self._area(levels, sizes)
+        return Component(area, ranks + levels * positive, 2 * levels)
 
 
 class _LossCI(ScoreMetricCI):
@@ -147,41 +136,38 @@ class _LossCI(ScoreMetricCI):
     _needs_probabilities = True
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        probabilities = scores.values[binding.within]
-        losses = self._losses(binding.truth == code, probabilities)
-        return binding.of_units(self._measure, _mean(losses))
+        return self._mean(self._measure, binding, binding.truth == code, scores)
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
-        check_distributions(scores.values, binding.rule, binding.metric)
         codes = np.arange(len(binding.sample.vocabulary.labels))
         truth = binding.truth[:, np.newaxis] == codes
-        losses = self._losses_of_classes(truth, scores.values[binding.within])
-        return [binding.of_units(self._trait_of_classes, _mean(losses))]
+        return [self._mean(self._trait_of_classes, binding, truth, scores)]
+
+    def _mean(
+        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
+    ) -> TableParameter:
+        losses = self._losses(truth, scores.values[binding.within])
+        return binding.of_units(trait, FunctionOfMeans(identity, losses[:, np.newaxis]))
 
     @property
     def _trait_of_classes(self) -> Trait:
         """Properties where there are more than two labels."""
         return self._measure
 
-    def _losses(self, positive: Array, probabilities: Array) -> Array:
-        """Losses where there are two labels, of the probability of the positive one."""
+    def _losses(self, truth: Array, probabilities: Array) -> Array:
+        """Losses from indicators and probabilities, (n,) of two labels or (n, labels).
+
+        Of two labels they are those of the positive one.
+        """
         raise NotImplementedError
 
-    def _losses_of_classes(self, truth: Array, probabilities: Array) -> Array:
-        """Losses where there are more, from indicators of the true label."""
-        raise NotImplementedError
 
-
-def _mean(losses: Array) -> FunctionOfMeans:
-    return FunctionOfMeans(identity, losses[:, np.newaxis])
-
-
+@dataclass(eq=False)
 class _Scorer:
     """Scorer of estimators by a metric of scores."""
 
-    def __init__(self, metric: ScoreMetricCI, bound: str | None) -> None:
-        self.metric = metric
-        self.bound = bound
+    metric: ScoreMetricCI
+    bound: str | None
 
     def __call__(self, estimator: Any, X: Any, y: Any, **rows: Any) -> float:
         metric = self.metric
@@ -253,11 +239,9 @@ class BrierScoreCI(_LossCI, measure="brier_score"):
     def _trait_of_classes(self) -> Trait:
         return replace(self._measure, bounds=(0.0, 2.0))
 
-    def _losses(self, positive: Array, probabilities: Array) -> Array:
-        return np.square(probabilities - positive)
-
-    def _losses_of_classes(self, truth: Array, probabilities: Array) -> Array:
-        return np.square(probabilities - truth).sum(axis=1)
+    def _losses(self, truth: Array, probabilities: Array) -> Array:
+        squares = np.square(probabilities - truth)
+        return squares if squares.ndim == 1 else squares.sum(axis=1)
 
 
 class LogLossCI(_LossCI, measure="log_loss"):
@@ -273,14 +257,10 @@ class LogLossCI(_LossCI, measure="log_loss"):
     log_loss = 0.302 [0.243, 0.360], 95% interval (delta, n = 80)
     """
 
-    def _losses(self, positive: Array, probabilities: Array) -> Array:
-        return _surprise(np.where(positive, probabilities, 1 - probabilities))
-
-    def _losses_of_classes(self, truth: Array, probabilities: Array) -> Array:
-        return _surprise(probabilities[truth] / probabilities.sum(axis=1))
-
-
-def _surprise(probability: Array) -> Array:
-    """Negative logarithm of probabilities, clipped away from 0 and 1."""
-    least = np.finfo(float).eps
-    return -np.log(np.clip(probability, least, 1 - least))
+    def _losses(self, truth: Array, probabilities: Array) -> Array:
+        if truth.ndim == 1:
+            likelihood = np.where(truth, probabilities, 1 - probabilities)
+        else:
+            likelihood = probabilities[truth] / probabilities.sum(axis=1)
+        least = np.finfo(float).eps
+        return -np.log(np.clip(likelihood, least, 1 - least))

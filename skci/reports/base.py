@@ -1,16 +1,20 @@
 """Base of reports: labelled estimates with joint intervals."""
 
-from __future__ import annotations
-
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import as_name, check_confidence_level, check_known, join_names
-from skci.inference.critical.law import CriticalValue
+from skci._validation import (
+    as_name,
+    check_confidence_level,
+    check_known,
+    check_names,
+    join_names,
+)
+from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.estimate import (
@@ -22,15 +26,14 @@ from skci.reports.estimate import (
 )
 from skci.reports.rendering import TabularReport
 
-__all__ = ["Report"]
-
 
 class Report(TabularReport):
     """Labelled estimates with joint intervals; all numbers are of a joint estimate."""
 
     _null: float | None = None
-    """Value that limits are compared with, if there is one."""
+    """Value that contrasts are tested against; None in reports of others."""
     _subject = "confidence intervals"
+    _rule_header = "rule"
     _display: type[Any] = ConfidenceIntervalDisplay
 
     def __init__(self, joint: JointEstimate) -> None:
@@ -38,12 +41,32 @@ class Report(TabularReport):
 
     def _with(self, joint: JointEstimate) -> Self:
         """Return the same report of another joint estimate."""
-        return type(self)(joint)
+        report = copy(self)
+        report._joint = joint
+        return report
 
     @property
     def _labels(self) -> dict[str, list[str]]:
         labels = [parameter.key.labels for parameter in self._joint.parameters]
-        return {column: [each[column] for each in labels] for column in labels[0]}
+        headers = {"rule": self._rule_header}
+        return {
+            headers.get(column, column): [each[column] for each in labels]
+            for column in labels[0]
+        }
+
+    def _select(self, wanted: Mapping[str, Any]) -> JointEstimate:
+        """Select the estimates with the labels wanted in some columns; None is all."""
+        labels = [parameter.key.labels for parameter in self._joint.parameters]
+        positions = list(range(len(self)))
+        for kind, names in wanted.items():
+            known = list(dict.fromkeys(each[kind] for each in labels))
+            kept = check_names(names, known, kind)
+            positions = [k for k in positions if labels[k][kind] in kept]
+        if not positions:
+            raise ValueError(
+                f"select must keep a contrast or another estimate, got {wanted}"
+            )
+        return self._joint.select(positions)
 
     @property
     def estimates(self) -> Array:
@@ -161,32 +184,29 @@ class Report(TabularReport):
             ``individual_low``, ``individual_high`` and ``method``; ``design_effect``
             where rows have weights or groups.
         """
-        limits = self._limits()
-        return {
+        low, high = self._limits().T
+        columns = {
             **self._labels,
             "estimate": self._joint.estimates.tolist(),
-            "low": limits[:, 0].tolist(),
-            "high": limits[:, 1].tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
             "standard_error": self._joint.standard_errors.tolist(),
             **self._more_columns(),
         }
-
-    @abstractmethod
-    def _more_columns(self) -> dict[str, list[Any]]:
-        """Columns of `to_dict` that not all reports have."""
-
-    @property
-    def _methods(self) -> list[str]:
-        return [parameter.method for parameter in self._joint.parameters]
+        if self._has_design_effects:
+            columns["design_effect"] = self._joint.design_effects.tolist()
+        if self._null is None:
+            columns["method"] = [p.method for p in self._joint.parameters]
+        return columns
 
     @property
     def _has_design_effects(self) -> bool:
         return self._joint.is_of_rows and not self._joint.design.is_simple
 
-    def _design_effect_column(self) -> dict[str, list[float]]:
-        if not self._has_design_effects:
-            return {}
-        return {"design_effect": self._joint.design_effects.tolist()}
+    def _more_columns(self) -> dict[str, list[Any]]:
+        """Columns of `to_dict` that not all reports have."""
+        low, high = self._joint.individual().intervals.T
+        return {"individual_low": low.tolist(), "individual_high": high.tolist()}
 
     def plot(self, **kwargs: Any) -> Any:
         """Draw the intervals, a panel for each metric; or a curve and its band.
@@ -204,21 +224,24 @@ class Report(TabularReport):
 
     def _drawing(self) -> dict[str, Any]:
         """Arguments of the display."""
+        keys = [parameter.key for parameter in self._joint.parameters]
         return {
-            "rules": [parameter.key.name for parameter in self._joint.parameters],
-            "metrics": [parameter.key.panel for parameter in self._joint.parameters],
+            "rules": [key.name for key in keys],
+            "metrics": ["contrasts" if key.contrast else key.panel for key in keys],
             "estimates": self._joint.estimates,
             "intervals": self._limits(),
             "individual_intervals": self._joint.individual().intervals,
             "confidence_level": self.confidence_level,
+            "reference": self._null,
         }
 
     def _title(self) -> str:
         parameters = self._joint.parameters
-        methods = join_names(list(dict.fromkeys(self._methods)))
         kind = "Joint" if self._joint.simultaneous else "Individual"
+        level = f"{100 * self.confidence_level:g}%"
+        methods = join_names(list(dict.fromkeys(p.method for p in parameters)))
         parts = [
-            f"{kind} {100 * self.confidence_level:g}% {self._subject} ({methods})",
+            f"{kind} {level} {self._subject} ({methods})",
             sample_size_in_words(self._joint),
         ]
         if self._has_design_effects:
@@ -235,28 +258,19 @@ class Report(TabularReport):
             parts.append(f"positive label {positive.pop()}")
         return ", ".join(filter(None, parts))
 
-    def _table(self) -> list[list[str]]:
+    def _columns(self) -> list[list[str]]:
         limits = self._limits()
         metrics = np.array([p.key.title for p in self._joint.parameters])
         by_metric = {
             name: decimals(limits[metrics == name], self._null) for name in self.metrics
         }
         places = [by_metric[name] for name in metrics]
-        columns = {
-            **self._labels,
-            "estimate": [
-                f"{estimate:.{d}f}"
-                for estimate, d in zip(self._joint.estimates, places, strict=True)
-            ],
-            **{
-                name: list(map(format_interval, intervals, places))
-                for name, intervals in self._interval_columns(limits).items()
-            },
-        }
-        return [list(columns), *map(list, zip(*columns.values(), strict=True))]
-
-    def _interval_columns(self, limits: Array) -> dict[str, Array]:
-        """Intervals shown in the table, by the header of their column."""
-        columns = {"individual interval": self._joint.individual().intervals}
-        joint = {"joint interval": limits} if self._joint.simultaneous else {}
-        return joint | columns
+        estimates = zip(self._joint.estimates, places, strict=True)
+        columns = [[name, *labels] for name, labels in self._labels.items()]
+        columns += [["estimate", *(f"{value:.{d}f}" for value, d in estimates)]]
+        intervals = {"joint interval": limits} if self._joint.simultaneous else {}
+        if self._null is None or not intervals:
+            intervals["individual interval"] = self._joint.individual().intervals
+        for header, each in intervals.items():
+            columns += [[header, *map(format_interval, each, places)]]
+        return columns

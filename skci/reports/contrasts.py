@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array
-from skci._validation import check_contrasts, check_known, check_names, join_names
+from skci._arrays import Array, cached_property
+from skci._validation import check_contrasts, check_known, join_names
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
@@ -20,8 +19,6 @@ from skci.inference.pvalues import pvalues, step_down
 from skci.reports.base import Report
 from skci.reports.estimate import decimals, format_interval
 from skci.reports.rendering import TabularReport
-
-__all__ = ["BestReport", "ContrastReport", "ReportWithContrasts", "sentences"]
 
 SeparatedPairs = dict[str, list[tuple[str, str]]]
 """By panel, pairs of a worse rule and a better one, sorted by the worse rule."""
@@ -53,8 +50,7 @@ class ReportWithContrasts(Report):
         Raises
         ------
         ValueError
-            If `matrix` is not of that shape or has a row of zeros, or `labels` does not
-            fit it.
+            If `matrix` is not of that shape or has a zero row, or `labels` do not fit.
 
         Examples
         --------
@@ -76,7 +72,8 @@ class ReportWithContrasts(Report):
             for row, name in zip(rows, names, strict=True)
         ]
         joint = contrast_estimate(self._joint, contrasts, method=method)
-        return ContrastReport(joint, subject="confidence intervals of contrasts")
+        subject = "confidence intervals of contrasts"
+        return ContrastReport(joint, null=0.0, subject=subject)
 
 
 class ContrastReport(ReportWithContrasts):
@@ -87,12 +84,7 @@ class ContrastReport(ReportWithContrasts):
     """
 
     def __init__(
-        self,
-        joint: JointEstimate,
-        *,
-        null: float = 0.0,
-        stepwise: bool = False,
-        subject: str,
+        self, joint: JointEstimate, *, null: float, stepwise: bool = False, subject: str
     ) -> None:
         super().__init__(joint)
         self._null: float = null
@@ -100,17 +92,15 @@ class ContrastReport(ReportWithContrasts):
         self._subject = subject
 
     def _with(self, joint: JointEstimate) -> ContrastReport:
-        return ContrastReport(
-            joint, null=self._null, stepwise=self._stepwise, subject=self._subject
-        )
+        options: Any = {"stepwise": self._stepwise, "subject": self._subject}
+        return ContrastReport(joint, null=self._null, **options)
 
     @property
     def pvalues(self) -> Array:
         """Two-sided p-values of no difference (a ratio of 1), shape (C,).
 
-        Tail probabilities of the maximum statistic: below alpha exactly where the
-        interval excludes the null; or those of the step-down procedure. 1 where there
-        is no usable variance.
+        Tail probabilities of the maximum statistic, below alpha exactly where the
+        interval excludes the null, or step-down ones; 1 without a usable variance.
         """
         return self._pvalues.copy()
 
@@ -135,15 +125,9 @@ class ContrastReport(ReportWithContrasts):
         KeyError, ValueError
             If there is no such label, or nothing is kept.
         """
-        positions = set(range(len(self)))
-        for kind, wanted in kept.items():
+        for kind in kept:
             check_known(kind, list(self._labels), "label")
-            column = self._labels[kind]
-            names = check_names(wanted, list(dict.fromkeys(column)), kind)
-            positions &= {k for k, name in enumerate(column) if name in names}
-        if not positions:
-            raise ValueError(f"select must keep a contrast, got {kept}")
-        return self._with(self._joint.select(sorted(positions)))
+        return self._with(self._select(kept))
 
     def sample_size(
         self,
@@ -160,7 +144,7 @@ class ContrastReport(ReportWithContrasts):
             See :meth:`JointReport.sample_size`.
         power : float, optional
             Instead: the least probability, between 0 and 1, with which each interval
-            excludes no difference.
+            excludes zero (one, for ratios).
         difference : float or mapping of str to float, optional
             The true difference (contrast); for ratios the ratio, such as 1.05. By
             metric, for some of them. That of the pilot if not given.
@@ -168,8 +152,8 @@ class ContrastReport(ReportWithContrasts):
         Returns
         -------
         int
-            Number of rows, without those of the pilot. With several test sets it is
-            their total, divided among them as in the pilot.
+            Number of rows of a new test set. With several test sets it is their total,
+            divided among them as in the pilot.
 
         Raises
         ------
@@ -228,7 +212,7 @@ class ContrastReport(ReportWithContrasts):
         -------
         array of shape (..., C)
             For each number of rows, the probability that the interval of each contrast
-            excludes no difference; NaN where `difference` has no entry.
+            excludes zero (one, for ratios); NaN where `difference` has no entry.
 
         Examples
         --------
@@ -248,24 +232,19 @@ class ContrastReport(ReportWithContrasts):
         -------
         list of str
             Of differences and ratios, a sentence for each metric and rule, or subgroup
-            of a rule, that is worse than some other; of other contrasts, one for each
-            that is not 0.
+            of a rule, that is worse than some other; of contrasts, for each not 0.
         """
-        if "first" in self._labels:
-            kind = "subgroup" if "rule" in self._labels else "rule"
-            findings = [
-                sentence
-                for panel, separated in self._separated_pairs().items()
-                for sentence in sentences(panel, separated, kind)
-            ]
-        else:
-            findings = [
-                f"{p} is {'above' if p.estimate > self._null else 'below'} 0."
-                for p, differs in zip(
-                    self._joint.parameters, self._differ(), strict=True
-                )
-                if differs
-            ] or ["No contrast is shown to differ from 0."]
+        findings = []
+        if "contrast" in self._labels:
+            for k in np.flatnonzero(self._differ()):
+                side = "above" if self._joint.estimates[k] > self._null else "below"
+                findings.append(f"{self._joint.parameters[k]} is {side} 0.")
+            return self._qualified(
+                findings or ["No contrast is shown to differ from 0."]
+            )
+        kind = "subgroup" if "rule" in self._labels else "rule"
+        for panel, separated in self._separated_pairs().items():
+            findings += sentences(panel, separated, kind)
         return self._qualified(findings)
 
     def _differ(self) -> Array:
@@ -273,14 +252,16 @@ class ContrastReport(ReportWithContrasts):
         if self._stepwise:
             return self._pvalues < 1 - self.confidence_level
         low, high = self._limits().T  # equivalent to single-step p-values, and faster
-        differ: Array = (low > self._null) | (high < self._null)
-        return differ
+        return (low > self._null) | (high < self._null)
 
     def _separated_pairs(self) -> SeparatedPairs:
         """Pairs of rules, or subgroups, whose difference or ratio excludes the null."""
         compared = list(zip(self._labels["first"], self._labels["second"], strict=True))
         order = list(dict.fromkeys(name for pair in compared for name in pair))
-        panels = [_panel(parameter.key) for parameter in self._joint.parameters]
+        panels = [  # between subgroups those of one rule
+            " of ".join(filter(None, [p.key.panel, p.key.labels.get("rule")]))
+            for p in self._joint.parameters
+        ]
         separated: SeparatedPairs = {panel: [] for panel in panels}
         for k in np.flatnonzero(self._differ()):
             (first, second), parameter = compared[k], self._joint.parameters[k]
@@ -293,28 +274,11 @@ class ContrastReport(ReportWithContrasts):
         return separated
 
     def _more_columns(self) -> dict[str, list[Any]]:
-        return {"pvalue": self.pvalues.tolist(), **self._design_effect_column()}
+        return {"pvalue": self._pvalues.tolist()}
 
-    def _drawing(self) -> dict[str, Any]:
-        drawing = super()._drawing() | {"reference": self._null}
-        if "metric" not in self._labels:
-            drawing["metrics"] = ["contrasts"] * len(self)
-        return drawing
-
-    def _table(self) -> list[list[str]]:
+    def _columns(self) -> list[list[str]]:
         name = "p-value (step-down)" if self._stepwise else "p-value"
-        cells = [name, *map(_format_pvalue, self.pvalues)]
-        return [[*row, cell] for row, cell in zip(super()._table(), cells, strict=True)]
-
-    def _interval_columns(self, limits: Array) -> dict[str, Array]:
-        name = "joint interval" if self._joint.simultaneous else "individual interval"
-        return {name: limits}
-
-
-def _panel(key: Key) -> str:
-    """Name what a difference is on: the metric; between subgroups that of one rule."""
-    rule = key.labels.get("rule")
-    return f"{key.panel} of {rule}" if rule else key.panel
+        return [*super()._columns(), [name, *map(_format_pvalue, self._pvalues)]]
 
 
 def sentences(
@@ -369,6 +333,7 @@ class BestReport(TabularReport):
     intervals: Array
     confidence_level: float
     greater_is_better: bool
+    _labels = ("rule",)
 
     @property
     def rules(self) -> list[str]:
@@ -380,31 +345,24 @@ class BestReport(TabularReport):
         """Return columns ``rule``, ``estimate``, ``low``, ``high``, ``may_be_best``."""
         low, high = self.intervals.T
         return {
-            **self._labels,
+            "rule": list(self.compared),
             "estimate": self.estimates.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
             "may_be_best": (high > 0).tolist(),
         }
 
-    @property
-    def _labels(self) -> dict[str, list[str]]:
-        return {"rule": list(self.compared)}
-
     def _title(self) -> str:
         return f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
 
-    def _table(self) -> list[list[str]]:
+    def _columns(self) -> list[list[str]]:
         places = decimals(self.intervals, null=0)
         side = "above" if self.greater_is_better else "below"
-        header = ["rule", self.metric, f"{side} the best of the others", "may be best"]
-        rows = zip(self.compared, self.estimates, self.intervals, strict=True)
-        return [header] + [
-            [
-                rule,
-                f"{estimate:.{places}f}",
-                format_interval(limits, places),
-                "yes" if limits[1] > 0 else "no",
-            ]
-            for rule, estimate, limits in rows
+        may_be_best = ["yes" if rule in self.rules else "no" for rule in self.compared]
+        limits = [format_interval(interval, places) for interval in self.intervals]
+        return [
+            ["rule", *self.compared],
+            [self.metric, *(f"{estimate:.{places}f}" for estimate in self.estimates)],
+            [f"{side} the best of the others", *limits],
+            ["may be best", *may_be_best],
         ]

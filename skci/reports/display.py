@@ -8,52 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
 
 from skci._arrays import Array
-
-__all__ = ["ConfidenceBandDisplay", "ConfidenceIntervalDisplay"]
 
 # Okabe and Ito's palette, safe for the colour blind.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _GREY = "0.35"
 _THIN, _THICK = 1.5, 5
 
-_MAX_LABEL = 36
-"""Characters to a line of a label."""
-
-
-class _Display:
-    """What both displays share: a new figure, and the legend."""
-
-    confidence_level: float
-    figure_: Any
-
-    @property
-    def _level(self) -> str:
-        return f"{100 * self.confidence_level:g}%"
-
-    def _subplots(self, *grid: int, **options: Any) -> Any:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(
-                "plotting needs matplotlib: pip install 'skci[plot]'"
-            ) from error
-        return plt.subplots(*grid, layout="constrained", **options)[1]
-
-    def _add_legend(
-        self, ax: Any, new_figure: bool, columns: int, handles: Any = None
-    ) -> None:
-        """Add a legend below the panels of a new figure, or inside given axes."""
-        if new_figure:
-            place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
-            self.figure_.legend(handles=handles, **place)
-        else:
-            ax.legend(handles=handles)
+_MAX_LABEL = 36  # characters to a line of a label
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConfidenceIntervalDisplay(_Display):
+class ConfidenceIntervalDisplay:
     """Intervals of several rules, a panel for each metric.
 
     A thick line is the individual interval, the thin line the joint interval, the dot
@@ -113,17 +81,16 @@ class ConfidenceIntervalDisplay(_Display):
             )
         for ax, metric in zip(axes, metrics, strict=True):
             self._plot_panel(ax, metric)
-        self.axes_ = axes
-        self.figure_ = axes[0].figure
+        self.axes_, self.figure_ = axes, axes[0].figure
         kinds = {"joint ": _THIN, "individual ": _THICK}
         if np.array_equal(self.intervals, self.individual_intervals, equal_nan=True):
             kinds = {"": _THICK}
         handles = []
         for kind, width in kinds.items():
-            label = f"{kind}{self._level} interval"
+            label = f"{kind}{100 * self.confidence_level:g}% interval"
             style = {"color": _GREY, "linewidth": width, "label": label}
             handles += axes[-1].plot([], [], **style)
-        self._add_legend(axes[-1], new_figure, 2, handles)
+        _add_legend(axes[-1], new_figure, 2, handles)
         return self
 
     def _new_axes(self, panels: int) -> Any:
@@ -133,7 +100,7 @@ class ConfidenceIntervalDisplay(_Display):
         characters = max(len(line) for rule in rules for line in rule)
         height = 0.9 + sum(0.22 + 0.16 * len(rule) for rule in rules)
         size = (3.4 * columns + 0.4 + 0.1 * characters, height * lines + 0.5)
-        axes = self._subplots(lines, columns, figsize=size, sharey=True, squeeze=False)
+        axes = _subplots(lines, columns, figsize=size, sharey=True, squeeze=False)
         for unused in axes.flat[panels:]:
             unused.remove()
         return axes.flat[:panels]
@@ -169,10 +136,9 @@ class ConfidenceIntervalDisplay(_Display):
 
     def _edges(self, rows: list[int]) -> tuple[float, float]:
         """Limits of the axis of a panel: all finite values and a margin."""
-        reference = np.nan if self.reference is None else self.reference
-        limits = [self.intervals[rows], self.individual_intervals[rows]]
-        shown = np.concatenate([*map(np.ravel, limits), self.estimates[rows]])
-        shown = np.append(shown, reference)
+        drawn = [self.intervals, self.individual_intervals, self.estimates]
+        reference: Any = [] if self.reference is None else self.reference
+        shown = np.append(np.column_stack(drawn)[rows], reference)
         shown = shown[np.isfinite(shown)]
         low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
         high = high if high > low else low + 1
@@ -185,13 +151,12 @@ def _wrapped(name: str) -> str:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConfidenceBandDisplay(_Display):
+class ConfidenceBandDisplay:
     """A curve with its confidence band.
 
-    Dots are the estimates at the thresholds, rectangles their two intervals. The shaded
-    band is the union of the convex hulls of neighbouring rectangles: if all rectangles
-    cover, it contains the line segments between the true points. Returned by
-    ``CurveReport.plot``.
+    Returned by ``CurveReport.plot``. Dots are the estimates at the thresholds,
+    rectangles their two intervals. The shaded band is the union of the convex hulls of
+    neighbouring rectangles: if all cover, it contains the lines between true points.
 
     Parameters
     ----------
@@ -238,7 +203,7 @@ class ConfidenceBandDisplay(_Display):
         ConfidenceBandDisplay
         """
         new_figure = ax is None
-        ax = self._subplots(figsize=(4.4, 4.8)) if new_figure else ax
+        ax = _subplots(figsize=(4.4, 4.8)) if new_figure else ax
         self.ax_, self.figure_ = ax, ax.figure
         colour = COLOURS[0]
         marker = {"markerfacecolor": "white", "markersize": 4}
@@ -256,29 +221,30 @@ class ConfidenceBandDisplay(_Display):
         ax.set(ylabel=up, ylim=edges, yticks=ticks, aspect="equal")
         ax.grid(alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
-        self._add_legend(ax, new_figure, 3)
+        _add_legend(ax, new_figure, 3)
         return self
 
     def _plot_band(self) -> None:
         from matplotlib.patches import PathPatch, Polygon
         from matplotlib.path import Path
 
-        boxes = [_corners(*intervals) for intervals in self.intervals]
+        boxes = [
+            np.array([[left, low], [right, low], [right, high], [left, high]])
+            for (left, right), (low, high) in self.intervals
+        ]
         chain = boxes
         if self.ends is not None:
             chain = [self.ends[1:], *boxes, self.ends[:1]]
-        hulls = [
-            Path(hull, closed=True)
-            for pair in zip(chain, [*chain[1:], chain[-1]], strict=True)
-            if len(hull := _hull(np.concatenate(pair))) > 3
-        ]
+        pairs = zip(chain, [*chain[1:], chain[-1]], strict=True)
+        hulls = [_hull(np.concatenate(pair)) for pair in pairs]
+        paths = [Path(hull, closed=True) for hull in hulls if len(hull)]
         kind = "joint" if self.simultaneous else "individual"
         band = PathPatch(
-            Path.make_compound_path(*hulls),
+            Path.make_compound_path(*paths),
             facecolor=COLOURS[0],
             alpha=0.18,
             linewidth=0,
-            label=f"{kind} {self._level} band",
+            label=f"{kind} {100 * self.confidence_level:g}% band",
         )
         self.ax_.add_patch(band)
         outline = {"fill": False, "edgecolor": COLOURS[0], "alpha": 0.25}
@@ -286,26 +252,29 @@ class ConfidenceBandDisplay(_Display):
             self.ax_.add_patch(Polygon(box, linewidth=0.6, **outline))  # type: ignore
 
 
-def _corners(across: Array, up: Array) -> Array:
-    """Corners of a rectangle counterclockwise, shape (4, 2)."""
-    (left, right), (low, high) = across, up
-    return np.array([[left, low], [right, low], [right, high], [left, high]])
-
-
 def _hull(points: Array) -> Array:
-    """Convex hull, counterclockwise and closed, by Andrew's monotone chain."""
-    ordered = np.unique(points, axis=0)
-    sides = []
-    for direction in (1, -1):
-        side: list[Array] = []
-        for point in ordered[::direction]:
-            while len(side) > 1 and _turn(side[-2], side[-1], point) <= 0:
-                side.pop()
-            side.append(point)
-        sides += side[:-1]
-    return np.array([*sides, *sides[:1]])
+    """Convex hull, counterclockwise and closed; empty if it has no area."""
+    try:
+        corners = ConvexHull(points).vertices
+    except QhullError:
+        return points[:0]
+    return points[[*corners, corners[0]]]
 
 
-def _turn(a: Array, b: Array, c: Array) -> float:
-    """Twice the area of a triangle, positive if it is counterclockwise."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+def _subplots(*grid: int, **options: Any) -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "plotting needs matplotlib: pip install 'skci[plot]'"
+        ) from error
+    return plt.subplots(*grid, layout="constrained", **options)[1]
+
+
+def _add_legend(ax: Any, new_figure: bool, columns: int, handles: Any = None) -> None:
+    """Add a legend below the panels of a new figure, or inside given axes."""
+    if new_figure:
+        place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+        ax.figure.legend(handles=handles, **place)
+    else:
+        ax.legend(handles=handles)

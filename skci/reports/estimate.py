@@ -1,4 +1,4 @@
-"""The result of a metric: a float that knows its interval."""
+"""The result of a metric: a float with a confidence interval."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from numbers import Real
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,21 +13,12 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from skci._validation import check_alternative, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.inference.critical.law import Alternative
 from skci.inference.intervals.methods import GENERAL_SMOOTHING_METHODS, refusal
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
-from skci.inference.pvalues import Alternative, pvalue
+from skci.inference.pvalues import pvalue
 from skci.inference.sampling import SmallSampleReason
-
-__all__ = [
-    "ConfidenceInterval",
-    "MetricEstimate",
-    "decimals",
-    "format_interval",
-    "sample_size_in_words",
-    "warn_of_intervals",
-    "warn_of_undefined",
-]
 
 
 class ConfidenceInterval(NamedTuple):
@@ -39,7 +29,7 @@ class ConfidenceInterval(NamedTuple):
 
 
 class MetricEstimate(float):
-    """Estimate of a performance measure: a float that knows its confidence interval.
+    """Estimate of a performance measure: a float with a confidence interval.
 
     Returned by metric objects such as :class:`skci.AccuracyCI` and by indexing a
     report. It compares, sorts, formats and pickles as a float, and arithmetic gives
@@ -82,19 +72,16 @@ class MetricEstimate(float):
 
     _joint: JointEstimate
     _position: int
+    _parameter: Parameter
 
     def __new__(cls, joint: JointEstimate, position: int = 0) -> MetricEstimate:
-        self = super().__new__(cls, joint.parameters[position].estimate)
-        self._joint = joint
-        self._position = position
+        parameter = joint.parameters[position]
+        self = super().__new__(cls, parameter.estimate)
+        self._joint, self._position, self._parameter = joint, position, parameter
         return self
 
     def __getnewargs__(self) -> tuple[JointEstimate, int]:  # type: ignore[override]
         return self._joint, self._position
-
-    @property
-    def _parameter(self) -> Parameter:
-        return self._joint.parameters[self._position]
 
     @property
     def metric(self) -> str:
@@ -168,10 +155,6 @@ class MetricEstimate(float):
     def pvalue(self, null: float, alternative: Alternative = "two-sided") -> float:
         """Test whether the measure has some value.
 
-        The p-value is the smallest alpha whose interval of level ``1 - alpha`` (one-
-        sided, whose limit) excludes `null`, and 1 if none does: it is below alpha
-        exactly if the interval excludes `null`.
-
         Parameters
         ----------
         null : float
@@ -182,10 +165,10 @@ class MetricEstimate(float):
         Returns
         -------
         float
-            Tail probability of the critical value at which a limit is at `null`; below
-            alpha exactly if the interval of level ``1 - alpha`` excludes it, and 1
-            without a usable variance. For "clopper-pearson" twice the smaller tail; in
-            a joint report adjusted for all estimates.
+            Tail probability of the critical value at which a limit is at `null`: the
+            smallest alpha whose interval of level ``1 - alpha`` (one-sided, whose
+            limit) excludes `null`; 1 if none does or there is no usable variance. For
+            "clopper-pearson" twice the smaller tail; adjusted in a joint report.
 
         Raises
         ------
@@ -264,7 +247,7 @@ def decimals(intervals: Any, null: float | None = None) -> int:
 
 def warn_of_undefined(joint: JointEstimate) -> None:
     """Warn of measures that are undefined on the data."""
-    undefined = np.flatnonzero(joint.is_undefined).tolist()
+    undefined = [k for k, p in enumerate(joint.parameters) if not p.defined]
     message = "undefined, a division of zero by zero; the interval is the whole range"
     _warn(joint, undefined, message, UndefinedMetricWarning)
     extended = [k for k, p in enumerate(joint.parameters) if any(p.extension)]
@@ -278,11 +261,12 @@ def warn_of_undefined(joint: JointEstimate) -> None:
 def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
     """Warn of intervals without a usable variance or from a small sample."""
     positions = list(positions)
-    degenerate = [k for k in positions if joint.is_degenerate[k]]
-    whole = [k for k in degenerate if not joint.usable[k]]
-    _warn_of_zero_variance(joint, whole, "the interval is the whole range")
-    blurred = [k for k in degenerate if joint.usable[k]]
-    _warn_of_zero_variance(joint, blurred, "the interval rests on the blurring alone")
+    if degenerate := [k for k in positions if joint.is_degenerate[k]]:
+        whole = [k for k in degenerate if not joint.usable[k]]
+        _warn_of_zero_variance(joint, whole, "the interval is the whole range")
+        blurred = [k for k in degenerate if joint.usable[k]]
+        consequence = "the interval rests on the blurring alone"
+        _warn_of_zero_variance(joint, blurred, consequence)
     by_reason: dict[SmallSampleReason, list[int]] = {}
     for k in positions:
         for reason in joint.sampling.small_sample_reasons(k):
@@ -299,19 +283,6 @@ def _warn_of_zero_variance(
     _warn(joint, positions, message, DegenerateVarianceWarning, remedy=True)
 
 
-def _remedy(joint: JointEstimate, positions: Sequence[int]) -> str:
-    """Suggest a method that uses no estimated variance and serves the parameters."""
-    parameters = [joint.parameters[k] for k in positions]
-    if any(parameter.interval_method.smooths for parameter in parameters):
-        return ""
-    for method in GENERAL_SMOOTHING_METHODS:
-        if not any(
-            refusal(method, p.trait, table=joint.is_of_rows) for p in parameters
-        ):
-            return f"; consider method={method!r}"
-    return ""
-
-
 def _warn(
     joint: JointEstimate,
     positions: Sequence[int],
@@ -320,17 +291,22 @@ def _warn(
     *,
     remedy: bool = False,
 ) -> None:
-    """Warn of parameters, if any, at the line of the caller outside this package."""
-    if not positions:
+    """Warn of parameters, if any, at the line of the caller outside this package.
+
+    The remedy is a method that uses no estimated variance and serves them all.
+    """
+    parameters = [joint.parameters[k] for k in positions]
+    if not parameters:
         return
-    message += _remedy(joint, positions) if remedy else ""
-    names = ", ".join(str(joint.parameters[k]) for k in positions)
-    package = __name__.partition(".")[0]
+    if remedy and not any(p.interval_method.smooths for p in parameters):
+        for method in GENERAL_SMOOTHING_METHODS:
+            table = joint.is_of_rows
+            if not any(refusal(method, p.trait, table=table) for p in parameters):
+                message += f"; consider method={method!r}"
+                break
+    package = __name__.partition(".")[0] + "."
     frame, level = sys._getframe(), 1
-    while frame.f_back and _module(frame).partition(".")[0] == package:
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(package):
         frame, level = frame.f_back, level + 1
+    names = ", ".join(map(str, parameters))
     warnings.warn(f"{names}: {message}", category, stacklevel=level)
-
-
-def _module(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__", ""))

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
 from skci._validation import as_name, check_choice, check_known, check_names, join_names
-from skci.inference.contrasts import Contrast, against, contrast_estimate, pairs
+from skci.inference.contrasts import Contrast, contrast_estimate, pairwise_contrasts
 from skci.inference.intervals.methods import check_method
 from skci.inference.parameter import Key
 from skci.inference.planning import rows_for_width
@@ -24,15 +22,13 @@ from skci.reports.contrasts import (
 )
 from skci.reports.estimate import warn_of_intervals
 
-__all__ = ["JointReport"]
-
 
 class JointReport(ReportWithContrasts):
     """Joint confidence intervals of several measures of several rules.
 
     Returned by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` and
-    others. With the confidence level, all its intervals cover. They are computed when
-    first accessed.
+    others. All its intervals cover simultaneously with the stated confidence level.
+    They are computed when first accessed.
 
     Warns
     -----
@@ -61,9 +57,8 @@ class JointReport(ReportWithContrasts):
     ) -> JointReport:
         """Select rules and metrics, with a critical value of their own.
 
-        Fewer intervals are narrower. They are valid if the choice was made before
-        looking at the data: the best of ten rules, picked by its estimate, needs the
-        intervals of all ten.
+        Fewer intervals are narrower, and valid if chosen before looking at the data:
+        the best of ten rules, picked by its estimate, needs the intervals of all ten.
 
         Parameters
         ----------
@@ -81,31 +76,11 @@ class JointReport(ReportWithContrasts):
         KeyError, ValueError
             If there is no such name, or none is kept.
         """
-        labels = self._labels
-        kept = {
-            "rule": check_names(rules, self.rules, "rule"),
-            "metric": check_names(metrics, self.metrics, "metric"),
-        }
-        columns = [column for column in labels if column not in kept]
-        for column, names in subgroups.items():
+        columns = [column for column, _ in self._joint.parameters[0].key.subgroup]
+        for column in subgroups:
             check_known(column, columns, "subgroup")
-            known = list(dict.fromkeys(labels[column]))
-            kept[column] = check_names(names, known, column)
-        positions = [
-            k
-            for k, parameter in enumerate(self._joint.parameters)
-            if all(parameter.key.labels[c] in names for c, names in kept.items())
-        ]
-        return JointReport(self._joint.select(positions))
-
-    def _more_columns(self) -> dict[str, list[Any]]:
-        individual = self._joint.individual().intervals
-        return {
-            "individual_low": individual[:, 0].tolist(),
-            "individual_high": individual[:, 1].tolist(),
-            **self._design_effect_column(),
-            "method": self._methods,
-        }
+        wanted = {"rule": rules, "metric": metrics, **subgroups}
+        return JointReport(self._select(wanted))
 
     def findings(self, by: str = "intervals") -> list[str]:
         """Say in words which rules are worse than which others.
@@ -166,9 +141,8 @@ class JointReport(ReportWithContrasts):
     ) -> ContrastReport:
         r"""Simultaneous paired differences of the rules on each metric.
 
-        Estimates on the same rows are correlated, so that a difference has a smaller
-        variance than for independent estimates: differences can separate rules whose
-        intervals overlap.
+        Estimates on the same rows are correlated, so that a difference varies less than
+        for independent ones: differences can separate rules whose intervals overlap.
 
         Parameters
         ----------
@@ -177,19 +151,17 @@ class JointReport(ReportWithContrasts):
         metrics : str or list of str, optional
             Metrics to compare on; all if not given.
         scale : {"difference", "ratio"}, default="difference"
-            Whether to subtract the second from the first or to divide by it. A ratio
-            is of measures that are never negative; its interval is symmetric on the
-            logarithmic scale.
+            Whether to subtract the second from the first or divide by it. A ratio is of
+            nonnegative measures; its interval is symmetric on the logarithmic scale.
         method : {"delta", "blurred", "score"}, optional
             Interval method of the differences. By default that of the report, or
             "score" where that does not serve differences.
         adjust : {"single-step", "step-down", "none"}, default="single-step"
             Adjustment for multiplicity. "single-step": all intervals cover at once, and
-            a p-value is below alpha exactly if its interval excludes no difference.
-            "step-down": smaller p-values that still control the familywise error rate,
-            with the intervals of "single-step", which may contain no difference where
-            such a p-value is below alpha; a hundred differences take a minute. "none",
-            and all differences of :meth:`individual` intervals: unadjusted.
+            a p-value is below alpha exactly if its interval excludes zero (one, for
+            ratios). "step-down": smaller p-values that still control the familywise
+            error rate, with the intervals of "single-step". "none", and all differences
+            of :meth:`individual` intervals: unadjusted.
 
         Returns
         -------
@@ -275,8 +247,10 @@ class JointReport(ReportWithContrasts):
             )
         if control is not None:
             control = as_name(control)
-            names = [_level(p.key, "subgroup") for p in self._joint.parameters]
-            check_known(control, list(dict.fromkeys(names)), "control")
+            names = dict.fromkeys(
+                p.key.level("subgroup") for p in self._joint.parameters
+            )
+            check_known(control, list(names), "control")
         return self._compare("subgroup", control, metrics, scale, method, adjust)
 
     def _compare(
@@ -293,46 +267,39 @@ class JointReport(ReportWithContrasts):
         check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
         if method is not None:
             check_method(method)
-        ratio = scale == "ratio"
-        contrasts: list[Contrast] = []
+        joint, ratio = self._joint, scale == "ratio"
         kept = check_names(metrics, self.metrics, "metric")
-        for key, positions in self._blocks(factor, kept):
-            names = [_level(self._joint.parameters[k].key, factor) for k in positions]
-            chosen = pairs(names) if control is None else against(names, control)
-            for i, j in chosen:
-                compared = (names[i], "/" if ratio else "-", names[j])
-                weights = {positions[i]: 1, positions[j]: -1}
-                contrasts.append((replace(key, compared=compared), weights))
+        contrasts: list[Contrast] = []
+        for positions in self._blocks(factor, kept):
+            contrasts += pairwise_contrasts(joint, positions, factor, control, ratio)
         if not contrasts:
-            columns = [column for column, _ in self._joint.parameters[0].key.subgroup]
+            columns = [column for column, _ in joint.parameters[0].key.subgroup]
             factors = [factor] if factor == "rule" else columns
             raise ValueError(
                 f"{scale}s need two {join_names(factors)}s with one metric, got "
                 f"{list(self)}"
             )
-        simultaneous = self._joint.simultaneous and adjust != "none"
-        options: Any = {"method": method, "simultaneous": simultaneous}
+        simultaneous = joint.simultaneous and adjust != "none"
         return ContrastReport(
-            contrast_estimate(self._joint, contrasts, ratio=ratio, **options),
+            contrast_estimate(joint, contrasts, ratio, method, simultaneous),
             null=1.0 if ratio else 0.0,
             stepwise=simultaneous and adjust == "step-down",
             subject=f"confidence intervals of {scale}s",
         )
 
-    def _blocks(
-        self, factor: str, metrics: Sequence[str]
-    ) -> list[tuple[Key, list[int]]]:
-        """Keys without a factor, and positions of the estimates that share each."""
+    def _blocks(self, factor: str, metrics: Sequence[str]) -> list[list[int]]:
+        """Positions of the estimates that differ in one factor only."""
         blocks: dict[Key, list[int]] = {}
         for k, parameter in enumerate(self._joint.parameters):
             if parameter.key.metric in metrics:
-                blocks.setdefault(_without(parameter.key, factor), []).append(k)
-        return sorted(blocks.items(), key=lambda block: metrics.index(block[0].metric))
+                blocks.setdefault(parameter.key.without(factor), []).append(k)
+        order = sorted(blocks, key=lambda key: metrics.index(key.metric))
+        return [blocks[key] for key in order]
 
     def _panels(self, metrics: Sequence[str]) -> dict[str, list[int]]:
         """Positions of estimates whose rules are compared, by name."""
         blocks = self._blocks("rule", metrics)
-        return {key.panel: positions for key, positions in blocks}
+        return {self._joint.parameters[k[0]].key.panel: k for k in blocks}
 
     def _names(self, positions: Sequence[int]) -> list[str]:
         return [self._joint.parameters[k].key.name for k in positions]
@@ -405,7 +372,7 @@ class JointReport(ReportWithContrasts):
 
         See Also
         --------
-        best : A narrower question, and a sharper answer.
+        best : Compares each rule only with the best of the others.
         """
         names = self._names(best_first(self._joint, self._positions(metric)))
         separated: list[tuple[str, str]] = []
@@ -439,13 +406,12 @@ class JointReport(ReportWithContrasts):
         Returns
         -------
         int
-            Number of rows, without those of the pilot.
+            Number of rows of a new test set.
 
         Raises
         ------
         ValueError
-            If `half_width` is not as described, or an estimate is undefined or has no
-            interval.
+            If `half_width` is wrong, or an estimate is undefined or has no interval.
 
         Examples
         --------
@@ -456,17 +422,3 @@ class JointReport(ReportWithContrasts):
         408
         """
         return rows_for_width(self._joint, half_width)
-
-
-def _level(key: Key, factor: str) -> str:
-    """Name of the rule, or of the subgroup."""
-    if factor == "rule":
-        return key.name
-    return ", ".join(name for _, name in key.subgroup)
-
-
-def _without(key: Key, factor: str) -> Key:
-    """Key of what is compared: without the rule, or without the subgroup."""
-    if factor == "rule":
-        return replace(key, rule="", sample="")
-    return replace(key, subgroup=())

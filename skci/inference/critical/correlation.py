@@ -1,30 +1,20 @@
 """Validation and factorisation of correlation matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
 from skci._arrays import Array
 
-__all__ = ["ROUNDING", "blocks", "check_correlation", "factor"]
-
 ROUNDING = 1e-8
 """Largest rounding error of an entry of a correlation matrix."""
 
-_ZERO = 1e-10
-"""Eigenvalues and pivots below this are zero."""
-_NOISE = 0.01
-"""Smallest independent variance that is separated."""
-_SHIFT = 1e-9
-"""Distance kept from an estimated eigenvalue."""
-_EIGEN = 512
-"""Largest size of a matrix that is factored through all of its eigenvectors."""
-_LEADING = 128
-"""Number of leading components of a larger matrix of full rank."""
-_BLOCK = 1 << 19
-"""Size of a temporary array."""
+_ZERO = 1e-10  # eigenvalues and pivots below this are zero
+_NOISE = 0.01  # smallest independent variance that is separated
+_SHIFT = 1e-9  # distance kept from an estimated eigenvalue
+_EIGEN = 512  # largest matrix that is factored through all eigenvectors
+_LEADING = 128  # number of leading components of a larger matrix of full rank
+_BLOCK = 1 << 19  # size of a temporary array
 
 
 def blocks(number: int, width: int) -> list[slice]:
@@ -109,10 +99,8 @@ def factor(
 ) -> tuple[Array, float]:
     """Loadings B and noise d with R = B B^T + d I, leading components first.
 
-    Quasi-random points are best in their first coordinates. A matrix of size up to 512
-    is factored through its eigenvectors; a larger one of rank up to K/2 through its
-    pivoted Cholesky factor, of higher rank through leading components and the Cholesky
-    factor of the remainder.
+    Quasi-random points are best in their first coordinates. Beyond size 512 a pivoted
+    Cholesky factor replaces eigenvectors: of R or, beyond rank K/2, of the remainder.
     """
     size, noise = len(correlation), 0.0
     if cholesky is None or size <= _EIGEN:
@@ -134,30 +122,22 @@ def factor(
 def _principal(loadings: Array) -> Array:
     """Rotate loadings to principal components in descending order."""
     values, vectors = np.linalg.eigh(loadings.T @ loadings)
-    rotated: Array = loadings @ vectors[:, values > _ZERO][:, ::-1]
-    return rotated
+    return loadings @ vectors[:, values > _ZERO][:, ::-1]
 
 
 def _full_rank(correlation: Array, noise: float) -> Array:
     """Factor R - d I: leading components by subspace iteration, then Cholesky."""
-    size = len(correlation)
     remainder = correlation.copy()
-    remainder.flat[:: size + 1] -= noise
-    basis = np.random.default_rng(0).standard_normal((size, _LEADING))
-    for _ in range(3):  # orthonormalised through the Gram matrix, faster than QR
-        basis = remainder @ basis
-        values, vectors = np.linalg.eigh(basis.T @ basis)
-        keep = values > _ZERO * values[-1]
-        basis = basis @ (vectors[:, keep] / np.sqrt(values[keep]))
+    remainder.flat[:: len(correlation) + 1] -= noise
+    basis = np.random.default_rng(0).standard_normal((len(correlation), _LEADING))
+    for _ in range(3):
+        basis = np.linalg.qr(remainder @ basis)[0]
     product = remainder @ basis
     values, vectors = np.linalg.eigh(basis.T @ product)
     keep = values > 1e-6
     leading = product @ (vectors[:, keep] / np.sqrt(values[keep]))  # Nystroem
     remainder -= leading @ leading.T
-    remainder = remainder + remainder.T
-    remainder /= 2
-    rest = _pivoted_cholesky(remainder, 10 * _SHIFT)
-    return np.hstack([_principal(leading), rest])
+    return np.hstack([_principal(leading), _pivoted_cholesky(remainder, 10 * _SHIFT)])
 
 
 def _least_eigenvalue(correlation: Array) -> float:

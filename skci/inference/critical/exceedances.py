@@ -1,56 +1,32 @@
 """Importance sampling of the exceedances of correlated normal variables.
 
-Directions are drawn in which some coordinate is large (Owen, Maximov and Chertkov,
-2019); given the direction, the probability of an exceedance is integrated over the
-length of the vector, or over the independent part of the coordinates.
+Directions with a large coordinate are drawn (Owen, Maximov and Chertkov, 2019), and the
+length of the vector, or the independent part of the coordinates, is integrated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import special
 from scipy.stats import qmc
 
-from skci._arrays import Array
-
-__all__ = [
-    "SCRAMBLES",
-    "Diagonal",
-    "Model",
-    "Proposal",
-    "Radial",
-    "RandomState",
-    "Table",
-    "draw_seeds",
-    "fixed_seed",
-    "points",
-    "radial_sf",
-]
+from skci._arrays import Array, cached_property
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 SCRAMBLES = 8
 """Independent randomisations of the points; their spread estimates the error."""
 
-_ZERO = 1e-12
-"""Remaining variances below this are zero."""
-_SOBOL = 256
-"""Dimensions of the Sobol points; further coordinates are pseudo-random."""
-_FIRST = 1 << 10
-"""Points of a scramble that are generated together."""
-_KEPT = 1 << 17
-"""Largest number of coordinates of a scramble that are cached."""
-_NEGLIGIBLE = 1e-10
-"""Exceedance probabilities that do not change the number of exceedances."""
-_COSTLY = 1 << 22
-"""Size of loadings beyond which vectors are projected in single precision."""
-_CELLS = 2048
-"""Least number of cells of a table."""
+_ZERO = 1e-12  # remaining variances below this are zero
+_SOBOL = 64  # dimensions of the Sobol points; further coordinates are pseudo-random
+_FIRST = 1 << 10  # points of a scramble that are generated together
+_KEPT = 1 << 17  # largest number of coordinates of a scramble that are cached
+_NEGLIGIBLE = 1e-10  # probabilities that do not count as exceedances
+_COSTLY = 1 << 22  # size of loadings that are projected in single precision
+_CELLS = 2048  # least number of cells of a table
 
 
 def radial_sf(length: Array, rank: int, df: float) -> Array:
@@ -139,16 +115,16 @@ class _Factor:
         """Number r of columns of B."""
         return int(self.loadings.shape[1])
 
-    def draw(self, proposal: Proposal, points: Array) -> Array:
-        """Draw y from the proposal, its coordinates in their order given z_j.
+    @cached_property
+    def _conditionals(self) -> tuple[Array, Array, Array]:
+        """Coefficients of the coordinates of y, in their order, given each z_j.
 
         Let b be row j of B and S_i = b_i^2 + ... + b_r^2 + d. Given z_j, y_1, ...,
         y_{i-1}: y_i = b_i m_i + sqrt(S_{i+1} / S_i) n_i with n_i standard normal,
         m_1 = z_j, m_{i+1} = m_i - b_i / sqrt(S_i S_{i+1}) n_i; if S_i = 0, y_i = n_i.
         """
-        level, j = proposal.coordinates(points[:, 0])
-        loadings = self.loadings[j]
-        noise = np.full((len(j), 1), self.noise)
+        loadings = self.loadings
+        noise = np.full((len(loadings), 1), self.noise)
         left = np.cumsum(np.hstack([loadings**2, noise])[:, ::-1], axis=1)[:, ::-1]
         left = np.where(left > _ZERO, left, 0.0)
         before, after = left[:, :-1], left[:, 1:]
@@ -156,11 +132,23 @@ class _Factor:
         zero, one = np.zeros_like(pull), np.ones_like(pull)
         carry = np.divide(pull, np.sqrt(before * after), out=zero, where=after > 0)
         spread = np.sqrt(np.divide(after, before, out=one, where=before > 0))
+        return pull, carry, spread
+
+    def draw(self, proposal: Proposal, points: Array) -> Array:
+        """Draw y from the proposal."""
+        level, j = proposal.coordinates(points[:, 0])
+        if self.loadings.size > _COSTLY:
+            drawn = replace(self, loadings=self.loadings[j])
+            pull, carry, spread = drawn._conditionals
+        else:
+            pull, carry, spread = (each[j] for each in self._conditionals)
         z = -special.ndtri(points[:, 1] * special.ndtr(-level))
         normals = points[:, 2:]
-        moves = carry * normals
-        mean = z[:, np.newaxis] - np.cumsum(moves, axis=1) + moves
-        y: Array = pull * mean + spread * normals
+        carry *= normals
+        mean = carry - np.cumsum(carry, axis=1)
+        mean += z[:, np.newaxis]
+        y: Array = np.multiply(mean, pull, out=mean)
+        y += np.multiply(spread, normals, out=spread)
         return y
 
     @cached_property

@@ -4,19 +4,20 @@ Equal coordinates are merged. The law of one or two coordinates, or of uncorrela
 ones, is exact; otherwise the correlation is factored and exceedances are sampled.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
-from functools import cached_property
-from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
+from skci._validation import (
+    check_alternative,
+    check_positive_number,
+    check_probability,
+)
 from skci.exceptions import CriticalValueWarning
 from skci.inference.critical.correlation import ROUNDING, check_correlation, factor
 from skci.inference.critical.exceedances import (
@@ -25,7 +26,6 @@ from skci.inference.critical.exceedances import (
     Radial,
     RandomState,
     draw_seeds,
-    fixed_seed,
 )
 from skci.inference.critical.quantile import (
     CriticalValue,
@@ -36,66 +36,19 @@ from skci.inference.critical.quantile import (
 )
 from skci.inference.critical.tail import LEVELS, SampledTail, nested_tail
 
-__all__ = ["CriticalValue", "MaximumLaw", "critical_value", "fixed_seed"]
-
 Alternative = Literal["two-sided", "less", "greater"]
 
-_SAME = 1e-12
-"""Coordinates are equal if their correlation is this near to one."""
-_REACH = 0.5
-"""Distance from a quantile over which the tail is adjusted to agree with it."""
-_FAR = LEVELS[-1] + 0.5
-"""Beyond it the ratio to Bonferroni's bound is extrapolated."""
-_NORMAL = 1e6
-"""Degrees of freedom from which on a t distribution is taken as normal."""
+_SAME = 1e-12  # coordinates are equal if their correlation is this near to one
+_REACH = 0.5  # distance over which the tail is adjusted to a quantile
+_FAR = LEVELS[-1] + 0.5  # beyond it the ratio to Bonferroni's bound is extrapolated
+_NORMAL = 1e6  # degrees of freedom from which on a t distribution is taken as normal
 
 
 class MaximumLaw:
     r"""Distribution of :math:`\max_j |z_j|`, or one-sided of :math:`\max_j z_j`.
 
     z is normal with mean 0 and correlation R, or multivariate t: such a vector divided
-    by one :math:`\sqrt{\chi^2_\nu / \nu}`.
-
-    Parameters
-    ----------
-    correlation : array-like of shape (K, K), or a scalar 1
-        Correlation matrix R, of any rank.
-    df : float > 0, optional
-        Common degrees of freedom of a multivariate t. Normal if not given.
-    alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        "less" and "greater" both stand for :math:`\max_j z_j`.
-    random_state : int, Generator, RandomState or None, default=None
-        Seed of the scrambled quasi-random points.
-
-    See Also
-    --------
-    critical_value : Its quantile, with references.
-
-    Notes
-    -----
-    For the tail, directions u are drawn from a mixture in which some coordinate exceeds
-    one of several levels, and one component without a condition. With :math:`\rho` the
-    length of z, a chi variable or the root of r times an F variable, :math:`s_j` the
-    projection of u on coordinate j, and g the density of the mixture relative to the
-    uniform one,
-
-    .. math:: P(\max_j |z_j| > x) = \mathbb{E}_g \left[
-        \frac{P(\rho > x / \max_j s_j)}{g(u)} \right].
-
-    The same directions serve all x, and through running maxima all nested subsets of
-    the coordinates. As :math:`\mathbb{E}_g[1 / g] = 1`, 1/g is a control variate.
-
-    Examples
-    --------
-    Three estimates with correlation 0.5, and 20 degrees of freedom:
-
-    >>> import numpy as np
-    >>> from skci.inference.critical.law import MaximumLaw
-    >>> law = MaximumLaw(0.5 + 0.5 * np.eye(3), df=20)
-    >>> print(f"{law.quantile(0.95):.2f}")
-    2.54
-    >>> law.sf([1.0, 2.0, 4.0]).round(3)
-    array([0.633, 0.143, 0.002])
+    by one :math:`\sqrt{\chi^2_\nu / \nu}`. For the parameters see `critical_value`.
     """
 
     def __init__(
@@ -108,12 +61,8 @@ class MaximumLaw:
     ) -> None:
         matrix, cholesky = check_correlation(correlation)
         if df is not None and df != np.inf:
-            df = _check_number("df", df, np.inf)
-        if alternative not in ("two-sided", "less", "greater"):
-            raise ValueError(
-                "alternative must be 'two-sided', 'less' or 'greater', got "
-                f"{alternative!r}"
-            )
+            df = check_positive_number(df, "df")
+        check_alternative(alternative)
         self.seeds = draw_seeds(random_state)
         self.df = np.inf if df is None or df >= _NORMAL else df
         self.sides = 2 if alternative == "two-sided" else 1
@@ -132,27 +81,16 @@ class MaximumLaw:
         self._is_exact = self.size <= 2 or self.is_uncorrelated
         self._quantiles: dict[tuple[float, float], CriticalValue] = {}
 
-    def quantile(self, level: float = 0.95, tol: float = 1e-3) -> CriticalValue:
+    def quantile(
+        self, level: float = 0.95, tol: float = 1e-3, stacklevel: int = 2
+    ) -> CriticalValue:
         """Value that the maximum exceeds with probability 1 - level.
 
         Warns with a `CriticalValueWarning` if the error could not be brought below
-        `tol`.
-
-        Parameters
-        ----------
-        level : float in (0, 1), default=0.95
-        tol : float > 0, default=1e-3
-            Largest numerical error, at least 1e-5; see `critical_value`.
-
-        Returns
-        -------
-        CriticalValue
+        `tol`; see `critical_value`.
         """
-        return self._quantile(level, tol, stacklevel=3)
-
-    def _quantile(self, level: float, tol: float, stacklevel: int) -> CriticalValue:
-        alpha = 1 - _check_number("confidence_level", level, 1)
-        tol = _check_number("tol", tol, np.inf)
+        alpha = 1 - check_probability(level, "confidence_level")
+        tol = check_positive_number(tol, "tol")
         if (alpha, tol) not in self._quantiles:
             if self._is_exact:
                 value = CriticalValue(self._exact_quantile(alpha))
@@ -173,18 +111,9 @@ class MaximumLaw:
     def sf(self, x: ArrayLike, *, level: float | None = None) -> Array:
         """Probability that the maximum exceeds each of some values.
 
-        Parameters
-        ----------
-        x : array-like of float
-        level : float in (0, 1), optional
-            Level whose quantile the probabilities agree with: they are below
-            ``1 - level`` exactly where x exceeds ``quantile(level)``.
-
-        Returns
-        -------
-        ndarray
-            Of the shape of x. The relative error is one or two percent where the
-            probability is at least 1e-10.
+        The relative error is one or two percent where it is at least 1e-10. With a
+        `level`, it agrees with the quantile of that level: it is below ``1 - level``
+        exactly where x exceeds ``quantile(level)``.
         """
         x = np.asarray(x, dtype=float)
         probability = self._sf(x.ravel())
@@ -193,22 +122,11 @@ class MaximumLaw:
         return probability.reshape(x.shape)
 
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
-        """Adjust the two-sided p-values of K statistics by free step-down.
+        """Adjust the two-sided p-values of K statistics by free step-down, shape (K,).
 
         The largest statistic is compared with the maximum of all coordinates, the next
         one with that of all others, and so on; no probability is less than one before
-        it (Westfall and Young, 1993, section 2.6).
-
-        Parameters
-        ----------
-        x : array-like of shape (K,)
-            A statistic for each coordinate, those that are merged included.
-        level : float in (0, 1), optional
-            See `sf`, which gives the probability of the largest statistic.
-
-        Returns
-        -------
-        ndarray of shape (K,)
+        it (Westfall and Young, 1993, section 2.6). `level` is that of `sf`.
         """
         if self.sides == 1:
             raise ValueError("step_down needs alternative='two-sided'")
@@ -266,7 +184,7 @@ class MaximumLaw:
 
     def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
         """Shift the logit near a quantile to agree with it, and settle ties."""
-        q = float(self._quantile(level, 1e-3, stacklevel=4))
+        q = float(self.quantile(level, stacklevel=4))
         alpha = 1 - level
         at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)
         shift = special.logit(alpha) - special.logit(at)
@@ -334,12 +252,10 @@ def critical_value(
         Common degrees of freedom of the standard errors: z is then multivariate t.
         Normal if not given.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        Two-sided intervals, or one-sided ones. "less" and "greater" have the
-        same critical value.
+        "less" and "greater" have the same critical value.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the scrambled quasi-random points. None is a fixed seed: the same call
-        gives the same value to the last bit. The global random state of numpy is never
-        used.
+        gives the same value to the last bit.
     tol : float > 0, default=1e-3
         Largest numerical error, at least 1e-5; for t, relative to the ratio of the t to
         the normal quantile with the same tail. Points are added until it is reached, up
@@ -380,14 +296,10 @@ def critical_value(
         \mathbb{E} \left[ \frac{K p}{\#\{k: z_k \text{ exceeds } q\}} \right]
 
     with p the probability that one :math:`z_j` exceeds q, j drawn at random,
-    :math:`z_j` from its tail and the others given it. All exceedances are replaced by
-    their probabilities given the direction of z, whose length has a chi distribution
-    (for t, the root of r times an F variable with r and df degrees of freedom, r the
-    rank of R); or, where R is well conditioned, so that :math:`R = D + B B^T` with a
-    large enough multiple D of the identity, given what B contributes. The number of
-    pairs that exceed q, whose mean is known, is a control variate. Beyond 512
-    parameters R is factored by a pivoted Cholesky decomposition that stops at its
-    numerical rank.
+    :math:`z_j` from its tail and the others given it. Exceedances are replaced by their
+    probabilities given the direction of z or, where :math:`R = D + B B^T` with a large
+    enough multiple D of the identity, given what B contributes. The number of pairs
+    that exceed q, whose mean is known, is a control variate.
 
     References
     ----------
@@ -412,28 +324,14 @@ def critical_value(
 
     Three that are correlated need more:
 
-    >>> q = critical_value([[1, 0.5, 0.2], [0.5, 1, 0.5], [0.2, 0.5, 1]])
+    >>> correlation = [[1, 0.5, 0.2], [0.5, 1, 0.5], [0.2, 0.5, 1]]
+    >>> q = critical_value(correlation)
     >>> print(f"{q:.2f}, error below {q.error:.0e}")  # doctest: +ELLIPSIS
     2.36, error below ...
-
-    With standard errors from 21 clusters:
-
-    >>> q = critical_value([[1, 0.5, 0.2], [0.5, 1, 0.5], [0.2, 0.5, 1]], df=20)
-    >>> print(f"{q:.2f}")
+    >>> round(critical_value(correlation, df=20), 2)  # from 21 clusters
     2.55
     """
     law = MaximumLaw(
         correlation, df=df, alternative=alternative, random_state=random_state
     )
-    return law._quantile(confidence_level, tol, stacklevel=3)
-
-
-def _check_number(name: str, value: Any, below: float) -> float:
-    """Check a number strictly between 0 and an upper limit."""
-    wanted = f"{name} must be a number strictly between 0 and {below}"
-    if not isinstance(value, Real):
-        raise TypeError(f"{wanted}, got {value!r}")
-    number = float(value)
-    if not 0 < number < below:
-        raise ValueError(f"{wanted}, got {value}")
-    return number
+    return law.quantile(confidence_level, tol, stacklevel=3)

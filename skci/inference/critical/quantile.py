@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 from scipy.spatial import distance
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
 from skci.inference.critical.correlation import blocks
 from skci.inference.critical.exceedances import SCRAMBLES, Model, Proposal, points
-
-__all__ = ["CriticalValue", "Marginal", "QuantileSearch", "both_exceed", "sidak"]
 
 _PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
 """Points of a scramble that locate the quantile, and least and greatest thereafter."""
 _LARGEST, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 26, 1 << 34
 """Most coordinates of a scramble, projections, and multiplications for them."""
-_STEP = 0.03
-"""Distance in q over which the logit of a probability is taken as a parabola."""
-_STANDARD_ERRORS = 3.5
-"""Standard errors in an error bound; they are estimated from eight scrambles."""
-_FLOOR = 1e-5
-"""Error of the tables and of the parabola."""
-_CHI_NODES = 400
-"""Nodes of the integral over the chi variable of a multivariate t."""
-_POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)
-"""Probabilities of the chi variables at which exceedances of a t are sampled."""
-_ANGLES = 2048
-"""Grid cells for the correlations of many pairs."""
+_STEP = 0.03  # distance in q over which a logit is taken as a parabola
+_STANDARD_ERRORS = 3.5  # in an error bound; estimated from eight scrambles
+_FEW = 1 << 17  # coordinates of a scramble that is sampled with the others
+_FLOOR = 1e-5  # error of the tables and of the parabola
+_CHI_NODES = 400  # nodes of the integral over the chi variable of a multivariate t
+_POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)  # of chi variables that are sampled
+_ANGLES = 2048  # grid cells for the correlations of many pairs
 
 
 def both_exceed(rho: Array, q: Array, sides: int) -> Array:
@@ -40,8 +32,7 @@ def both_exceed(rho: Array, q: Array, sides: int) -> Array:
         return 2 * (both_exceed(rho, q, 1) + both_exceed(-rho, q, 1))
     with np.errstate(divide="ignore"):
         ratio = np.sqrt((1 - rho) / (1 + rho))
-    both: Array = special.ndtr(-q) - 2 * special.owens_t(q, ratio)
-    return both
+    return special.ndtr(-q) - 2 * special.owens_t(q, ratio)
 
 
 class CriticalValue(float):
@@ -196,9 +187,11 @@ class QuantileSearch:
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
         terms = []
-        for seed in self.seeds:
-            u = points(model.rank + 2, start, stop, seed)
-            for rows in blocks(stop - start, self.size):
+        together = SCRAMBLES if (stop - start) * model.rank <= _FEW else 1
+        for first in range(0, SCRAMBLES, together):
+            seeds = self.seeds[first : first + together]
+            u = np.vstack([points(model.rank + 2, start, stop, seed) for seed in seeds])
+            for rows in blocks(len(u), self.size):
                 terms.append(np.stack(model.exceedances(u[rows], proposal, tables)))
         sampled = np.concatenate(terms, axis=1)
         return sampled.reshape(len(sampled), SCRAMBLES, stop - start)

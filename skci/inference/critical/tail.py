@@ -1,7 +1,5 @@
 """Tail probabilities of a maximum from one sample of directions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,19 +14,13 @@ from skci.inference.critical.exceedances import (
     radial_sf,
 )
 
-__all__ = ["LEVELS", "SampledTail", "nested_tail"]
-
 LEVELS = (1.0, 1.75, 2.5, 3.25, 4.0, 5.0, 6.0)
 """Levels at which exceedances are sampled; one more component has no condition."""
 
-_FEWEST, _MOST = 512, 4096
-"""Least and greatest number of points of a scramble."""
-_PROJECTIONS = 1 << 22
-"""Number of projections of a scramble between them."""
-_BINS = 1024
-"""Bins of the logarithms of the largest projections."""
-_CELLS = 1 << 16
-"""Cells of the table of the length."""
+_FEWEST, _MOST = 512, 4096  # least and greatest number of points of a scramble
+_PROJECTIONS = 1 << 22  # number of projections of a scramble between them
+_BINS = 1024  # bins of the logarithms of the largest projections
+_CELLS = 1 << 16  # cells of the table of the length
 
 
 class SampledTail:
@@ -134,5 +126,4 @@ def _controlled(
     mean, weight = first / n, total / n
     variance = squares / n - weight**2
     slope = (second / n - mean * weight) / max(variance, 1e-300)
-    adjusted: Array = mean - slope * (weight - 1)
-    return adjusted
+    return mean - slope * (weight - 1)

@@ -22,17 +22,12 @@ References
 Tversky (1977), Psychological Review 84, 327-352.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from scipy.special import expit
 
 from skci._arrays import Array
 from skci.inference.intervals.statistic import Samples
-
-__all__ = ["as_tversky", "tversky_limits"]
+from skci.measures.functional import CellFunctional, Functional
 
 # The search variable is the log of the distance of logit(H / T) from its estimate.
 _FIRST_DISTANCE = 1e-3  # relative to that of the limit of a proportion
@@ -44,22 +39,41 @@ _MAX_ZOOMS = 20
 _TOLERANCE = 0.03  # width of a bracket that is left to interpolation
 _MARGIN = 0.01  # relative distance of a guess from the ends of its bracket
 
+# All tables with one or two cells, and some with all of them, that tell a ratio.
+_PROBES = np.vstack(
+    [
+        (np.eye(4)[:, np.newaxis] + np.eye(4)).reshape(16, 4) / 2,
+        np.random.default_rng(0).dirichlet(np.ones(4), 8),
+    ]
+)
 
-def as_tversky(functional: Any) -> Array | None:
-    """Coefficients of a Tversky ratio; None for other functionals.
+
+def as_tversky(functional: Functional, tables: Array = _PROBES[:0]) -> Array | None:
+    """Coefficients of a Tversky ratio of four cells; None for other functionals.
 
     The rows are numerator, denominator, and cost of a miss relative to the costlier
-    kind: 1 in X, r in Y, 0 elsewhere.
+    kind: 1 in X, r in Y, 0 elsewhere. They follow from the values at tables with one
+    or two cells, and are checked at others: some fixed ones and those given, (J, 4).
     """
-    ratio = functional.linear_fractional
-    if ratio is None:
+    if not isinstance(functional, CellFunctional):
         return None
-    cells = list(zip(*ratio, strict=True))
-    hits = {(a, b) for a, b in cells if a != 0}
-    costs = {b for a, b in cells if a == 0 and b != 0}
-    if min(map(min, cells)) < 0 or len(hits) != 1 or len(costs) not in (1, 2):
+    probes = np.concatenate([_PROBES, tables])
+    try:
+        values = functional.estimate(probes)
+    except Exception:  # of a user's function that has no value at empty cells
         return None
-    return np.array([*ratio, [0.0 if a else b / max(costs) for a, b in cells]])
+    pairs, others = values[:16].reshape(4, 4), values[16:]
+    is_hit = pairs.diagonal() > 0
+    first = is_hit.argmax()
+    value = pairs[first, first]
+    with np.errstate(all="ignore"):
+        cost = np.where(is_hit, 0.0, np.round(value / pairs[first] - 1, 12))
+        ratio = np.array([value * is_hit, is_hit + cost])
+        hits, total = ratio @ probes[16:].T
+        agrees = np.abs(hits / total / others - 1).max() < 1e-9
+    if not agrees or cost.min() < 0 or len({*cost.tolist()} - {0.0}) not in (1, 2):
+        return None
+    return np.array([*ratio, cost / cost.max()])
 
 
 def tversky_limits(

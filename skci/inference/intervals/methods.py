@@ -4,8 +4,6 @@ A method turns estimates and a critical value into limits. The critical value is
 normal quantile for an individual interval and that of the maximum for a joint one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,18 +14,8 @@ from scipy import stats
 from skci._arrays import Array
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.measures.functional import Functional
-from skci.measures.registry import EDGE, IDENTITY, LOGIT, Link, Trait
-
-__all__ = [
-    "GENERAL_SMOOTHING_METHODS",
-    "METHODS",
-    "IntervalMethod",
-    "Task",
-    "check_method",
-    "check_serves",
-    "refusal",
-]
-
+from skci.measures.functions import EDGE
+from skci.measures.registry import IDENTITY, LOGIT, Link, Trait
 
 Limits = tuple[float, float]
 
@@ -36,52 +24,35 @@ Limits = tuple[float, float]
 class Task:
     """One interval to compute.
 
-    Parameters
-    ----------
-    trait, estimate
-    standard_error : float
-        With the blurring, where the method blurs.
-    rarer_class : float
-        Effective number of rows in the rarer class of an area under a curve.
-    functional, counts : Functional and array of shape (m,), optional
-        For methods that need a table.
-    design_effect : float, default=1
-        Variance over that of a simple random sample of the same size.
+    The standard error is with the blurring, where the method blurs. `rarer_class` is
+    the effective number of rows in the rarer class of an area under a curve, and 0 for
+    other measures. Without a table, `functional` and `counts` are None.
     """
 
     trait: Trait
     estimate: float
     standard_error: float
-    rarer_class: float = 0.0
-    functional: Functional = None  # type: ignore[assignment]
-    counts: Array = None  # type: ignore[assignment]
-    design_effect: float = 1.0
+    rarer_class: float
+    functional: Any
+    counts: Any
+    design_effect: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalMethod:
-    """An interval method and what it asks of a measure and of the covariance.
-
-    Parameters
-    ----------
-    applies : callable
-        Whether it can serve a measure.
-    need : str
-        What it needs, for the message when it cannot.
-    variance : {"observed", "blurred", "smoothed"}
-        Variance of the influence values at the observed table, the same with the
-        blurring added, or that at the table with pseudo-counts, which is never zero.
-    needs_table : bool
-        Whether it needs the table of counts, and not only estimate and standard error.
-    needs_simple_sample : bool
-        Whether it needs independent rows of equal weight.
-    """
+    """An interval method and what it asks of a measure and of the covariance."""
 
     applies: Callable[[Trait], bool] = lambda trait: True
+    """Whether it can serve a measure."""
     need: str = ""
+    """What it needs, for the message when it cannot."""
     variance: Literal["observed", "blurred", "smoothed"] = "smoothed"
+    """Variance of the influence values at the observed table, the same with the
+    blurring added, or that at the table with pseudo-counts, which is never zero."""
     needs_table: bool = True
+    """Whether it needs the table of counts, and not only estimate and its error."""
     needs_simple_sample: bool = False
+    """Whether it needs independent rows of equal weight."""
 
     @property
     def smooths(self) -> bool:
@@ -93,12 +64,13 @@ class IntervalMethod:
         """Whether it adds the blurring to the variance."""
         return self.variance == "blurred"
 
-    def limits(self, tasks: Sequence[Task], crit: float, z: float) -> list[Limits]:
-        """Limits for a critical value.
+    def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
+        """Limits for critical values.
 
         The normal quantile z of the level is for methods that add pseudo-counts.
         """
-        return [_clip(task, *self._limits(task, crit, z)) for task in tasks]
+        pairs = zip(tasks, crits.tolist(), strict=True)
+        return [_clip(task, *self._limits(task, crit, z)) for task, crit in pairs]
 
     def roots(
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
@@ -133,18 +105,15 @@ def _clip(task: Task, low: float, high: float) -> Limits:
     return float(low), float(high)
 
 
-@dataclass(frozen=True)
 class Wald(IntervalMethod):
-    """Centre plus and minus crit standard errors, on the scale of a link.
+    """Centre plus and minus crit standard errors, on the scale of a link."""
 
-    ``normal(task, z)`` gives the link and, on the scale of the measure, the centre and
-    its standard error.
-    """
-
-    normal: Callable[[Task, float], tuple[Link, float, float]]
+    def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
+        """Link, and on the scale of the measure the centre and its standard error."""
+        return task.trait.scale, task.estimate, task.standard_error
 
     def _limits(self, task: Task, crit: float, z: float) -> Limits:
-        link, centre, error = self.normal(task, z)
+        link, centre, error = self._normal(task, z)
         half = crit * error * link.slope(centre)
         middle = link.forward(centre)
         return link.backward(middle - half), link.backward(middle + half)
@@ -154,7 +123,7 @@ class Wald(IntervalMethod):
 
         A limit on the other side of the estimate excludes nothing.
         """
-        link, centre, error = self.normal(task, z)
+        link, centre, error = self._normal(task, z)
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = link.forward(centre) - link.forward(null)
             root = float(np.divide(distance, error * link.slope(centre)))
@@ -163,32 +132,26 @@ class Wald(IntervalMethod):
         return min(root, 0.0) if beyond else root
 
 
-def _delta(task: Task, z: float) -> tuple[Link, float, float]:
-    """Estimate and standard error, on the scale of the measure."""
-    return task.trait.scale, task.estimate, task.standard_error
+class PlusFour(Wald):
+    """Wald's interval at the table with z^2/4 added to every cell."""
+
+    def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
+        counts = task.counts / task.design_effect + z**2 / 4
+        n = counts.sum()
+        p = counts / n
+        estimate, influence, _ = task.functional(p)
+        assert task.trait.plus_four is not None  # refusal() came first
+        return task.trait.plus_four, float(estimate), np.sqrt(p @ influence**2 / n)
 
 
-def _logit(task: Task, z: float) -> tuple[Link, float, float]:
-    """Estimate and standard error, on the logit scale."""
-    return LOGIT, task.estimate, task.standard_error
+class AgrestiCoull(Wald):
+    """Wald's interval with z^2/2 successes and failures added (1998)."""
 
-
-def _plus_four(task: Task, z: float) -> tuple[Link, float, float]:
-    """Estimate at the table with z^2/4 added to every cell."""
-    counts = task.counts / task.design_effect + z**2 / 4
-    n = counts.sum()
-    p = counts / n
-    estimate, influence, _ = task.functional(p)
-    assert task.trait.plus_four is not None  # refusal() came first
-    return task.trait.plus_four, float(estimate), np.sqrt(p @ influence**2 / n)
-
-
-def _agresti_coull(task: Task, z: float) -> tuple[Link, float, float]:
-    """Proportion with z^2/2 successes and failures added (Agresti and Coull, 1998)."""
-    successes, trials = task.trait.successes_and_trials(task.counts)
-    n = trials + z**2
-    p = (successes + z**2 / 2) / n
-    return IDENTITY, p, np.sqrt(p * (1 - p) / n)
+    def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
+        successes, trials = task.trait.successes_and_trials(task.counts)
+        n = trials + z**2
+        p = (successes + z**2 / 2) / n
+        return IDENTITY, p, np.sqrt(p * (1 - p) / n)
 
 
 class Logit(Wald):
@@ -198,6 +161,9 @@ class Logit(Wald):
     the rarer class has k rows reaches as far from it as Wilson's interval of k
     successes in k trials.
     """
+
+    def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
+        return LOGIT, task.estimate, task.standard_error
 
     def _limits(self, task: Task, crit: float, z: float) -> Limits:
         if min(task.estimate, 1 - task.estimate) > EDGE:
@@ -273,9 +239,9 @@ class Score(IntervalMethod):
     A design effect divides the statistic (Rao and Scott, 1981).
     """
 
-    def limits(self, tasks: Sequence[Task], crit: float, z: float) -> list[Limits]:
+    def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
         limits = np.empty((len(tasks), 2))
-        crits = crit * np.sqrt([task.design_effect for task in tasks])
+        crits = crits * np.sqrt([task.design_effect for task in tasks])
         for k, functionals, counts, bounds in _by_cells(tasks):
             found = score_limits(functionals, counts, crits[k], bounds)
             limits[k] = np.transpose(found)
@@ -297,8 +263,7 @@ class Score(IntervalMethod):
             k = inside[rows]
             found = score_roots(functionals, counts, nulls[k], bounds)
             roots[k] = np.where(above[k], found, -found)
-        root: Array = roots / np.sqrt(effects)
-        return root
+        return roots / np.sqrt(effects)
 
 
 def _by_cells(
@@ -306,7 +271,7 @@ def _by_cells(
 ) -> Iterator[tuple[Array, list[Functional], Array, Array]]:
     """Positions, functionals, counts and bounds of tasks, by their number of cells."""
     cells = np.array([len(task.counts) for task in tasks])
-    for size in np.unique(cells):
+    for size in dict.fromkeys(cells.tolist()):
         rows = np.flatnonzero(cells == size)
         batch = [tasks[k] for k in rows.tolist()]
         bounds = np.array([task.trait.bounds for task in batch], dtype=float)
@@ -321,22 +286,19 @@ _PROPORTION: dict[str, Any] = {
 }
 
 METHODS: dict[str, IntervalMethod] = {
-    "delta": Wald(_delta, variance="observed", needs_table=False),
+    "delta": Wald(variance="observed", needs_table=False),
     "logit": Logit(
-        _logit,
         applies=lambda trait: trait.bounds == (0, 1),
-        need="a range from 0 to 1",
+        need="a measure that ranges from 0 to 1",
         variance="observed",
         needs_table=False,
     ),
     "blurred": Wald(
-        _delta,
         applies=lambda trait: trait.blurs,
         need="a measure of labels",
         variance="blurred",
     ),
-    "plus-four": Wald(
-        _plus_four,
+    "plus-four": PlusFour(
         applies=lambda trait: trait.plus_four is not None,
         need="a measure that shrinking does not distort",
     ),
@@ -345,7 +307,7 @@ METHODS: dict[str, IntervalMethod] = {
         need="a smooth measure of the labels of one target",
     ),
     "wilson": Wilson(**_PROPORTION),
-    "agresti-coull": Wald(_agresti_coull, **_PROPORTION),
+    "agresti-coull": AgrestiCoull(**_PROPORTION),
     "clopper-pearson": Beta(0.0, **_PROPORTION),
     "jeffreys": Beta(0.5, **_PROPORTION),
 }

@@ -19,8 +19,6 @@ Aitchison and Silvey (1958), Annals of Mathematical Statistics 29, 813-828.
 Owen (2001), Empirical Likelihood, Chapman & Hall/CRC.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -32,9 +30,7 @@ from scipy.special import expit
 from skci._arrays import Array
 from skci.inference.intervals.statistic import Samples, normalise
 from skci.measures.functional import Functional
-from skci.measures.registry import EDGE
-
-__all__ = ["Batch", "PathPoint", "Problem", "ProfilePoint", "newton"]
+from skci.measures.functions import EDGE
 
 # Detection of undefined and infinite estimates.
 _TINY_COUNT = 1e-80  # added to cells; an estimate that depends on it is undefined

@@ -6,8 +6,6 @@ maximum of the likelihood, the limit is accepted. Otherwise the path is followed
 the data by continuation, with a search for such maxima at each step (`follow_path`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +19,6 @@ from skci.inference.intervals.path import (
     newton,
 )
 from skci.inference.intervals.statistic import smooth
-
-__all__ = ["LEVELS", "path_limits", "path_roots"]
 
 _STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt of a linear functional
 _FITTED_ZERO = 0.05  # expected count below which an empty cell is fitted by zero
@@ -115,8 +111,7 @@ def initialise(problem: Problem, index: Array, side: Array, crit: Array) -> Sear
 def _fitted_zeros(problem: Problem, index: Array, points: PathPoint) -> Array:
     """Cells that are empty and have an expected count near zero; shape of p."""
     expected = points.p * problem.samples.n[index, np.newaxis]
-    zeros: Array = (problem.samples.counts[index] == 0) & (expected < _FITTED_ZERO)
-    return zeros
+    return (problem.samples.counts[index] == 0) & (expected < _FITTED_ZERO)
 
 
 def newton_jump(problem: Problem, search: SearchState) -> tuple[Array, Array]:
@@ -193,8 +188,7 @@ def _is_reliable(
     gain = (f * np.log(search.starts.p / points.p[:, -1:])).sum(-1)
     ahead = side * (search.value - points.value[:, -1:])
     competing = ((gain > _MIN_GAIN) & (ahead >= 0)).any(-1)
-    reliable: Array = points.is_maximum.all(-1) & monotone & constant & ~competing
-    return reliable
+    return points.is_maximum.all(-1) & monotone & constant & ~competing
 
 
 def follow_path(problem: Problem, search: SearchState) -> Array:

@@ -16,8 +16,6 @@ Tango (1998), Statistics in Medicine 17, 891-908: those of a difference of paire
 proportions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,10 +25,8 @@ from skci._arrays import Array
 from skci.inference.intervals.closed_form import as_tversky, tversky_limits
 from skci.inference.intervals.path import Problem
 from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
-from skci.inference.intervals.statistic import Samples, Statistic, improved, pearson
+from skci.inference.intervals.statistic import Samples, Statistic, improved, smooth
 from skci.measures.functional import Functional
-
-__all__ = ["improved", "pearson", "score_limits", "score_roots"]
 
 _BATCH_SIZE = 2**18  # numbers in the largest array of a batch, to bound the memory
 
@@ -43,32 +39,23 @@ def score_limits(
     *,
     statistic: Statistic = improved,
 ) -> tuple[Array, Array]:
-    """Limits of the score intervals of J functionals of multinomials.
+    """Lower and upper limits of J functionals of multinomials, of shape (J,).
 
-    Parameters
-    ----------
-    functionals : sequence of J Functional
-        Equal ones are evaluated together if they are hashable.
-    counts : array of shape (J, m)
-        Counts of all possible cells, empty ones included.
-    crit : array of shape (J,)
-        Critical values of the square root of the statistic.
-    bounds : array of shape (J, 2)
-        Range of each functional.
-    statistic : callable, default=improved
-        ``statistic(p_hat, p, influence, n)``: `improved` or `pearson`.
+    Counts, of shape (J, m), are of all possible cells, empty ones included. The
+    statistic is `improved` or `pearson`, and `crit` the critical values of its square
+    root. Equal functionals are evaluated together if they are hashable.
 
-    Returns
-    -------
-    low, high : arrays of shape (J,)
-        A limit is the boundary of the range where the estimate lies on it, and where
-        the statistic does not reach ``crit**2``. A functional that is undefined at the
-        counts has its whole range.
+    A limit is the boundary of the range where the estimate lies on it, and where the
+    statistic does not reach ``crit**2``. A functional that is undefined at the counts
+    has its whole range.
     """
     counts, crit, bounds = (np.asarray(a, dtype=float) for a in (counts, crit, bounds))
     limits = bounds.copy()
     distinct, which = _distinct(functionals)
-    ratios: Any = [as_tversky(functional) for functional in distinct]
+    ratios: Any = [
+        as_tversky(functional, smooth(counts[which == k]))
+        for k, functional in enumerate(distinct)
+    ]
     closed = np.array([ratio is not None for ratio in ratios], dtype=bool)[which]
     cells = counts.shape[-1]
     with np.errstate(all="ignore"):

@@ -1,15 +1,11 @@
 """Test statistics of a multinomial null hypothesis."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
 from scipy.special import rel_entr
 
 from skci._arrays import Array
-
-__all__ = ["Samples", "Statistic", "improved", "normalise", "pearson", "smooth"]
 
 Statistic = Callable[[Array, Array, Array, Array], Array]
 """``statistic(p_hat, p, influence, n)`` of observed proportions and null probabilities.
@@ -26,8 +22,7 @@ def pearson(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
 
     Its limits are Wilson's for a proportion and Tango's for a paired difference.
     """
-    x2: Array = n * ((p_hat - p) ** 2 / p).sum(-1)
-    return x2
+    return n * ((p_hat - p) ** 2 / p).sum(-1)
 
 
 def improved(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
@@ -44,8 +39,7 @@ def improved(p_hat: Array, p: Array, influence: Array, n: Array) -> Array:
     squares = influence * influence
     rho = (p_hat * squares).sum(-1) / (p * squares).sum(-1)
     excess = np.maximum(rho - 1, 0) ** 3
-    s: Array = x2 - np.maximum(x2 - g2, 0) * (excess / (16 + excess))
-    return s
+    return x2 - np.maximum(x2 - g2, 0) * (excess / (16 + excess))
 
 
 class Samples:
@@ -62,8 +56,7 @@ class Samples:
         """Square root of the statistic of samples `index` at p of shape (K, k, m)."""
         n = self.n[index, np.newaxis]
         s = self._statistic(self.p_hat[index, np.newaxis], p, influence, n)
-        root: Array = np.sqrt(np.maximum(s, 0))
-        return root
+        return np.sqrt(np.maximum(s, 0))
 
 
 def smooth(counts: Array) -> Array:
@@ -73,5 +66,4 @@ def smooth(counts: Array) -> Array:
 
 def normalise(weights: Array) -> Array:
     """Weights divided by their sum."""
-    shares: Array = weights / weights.sum(-1, keepdims=True)
-    return shares
+    return weights / weights.sum(-1, keepdims=True)
