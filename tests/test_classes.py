@@ -688,14 +688,13 @@ def test_interval_is_extended_for_an_undefined_class(method):
     assert zero.high == pytest.approx(high * 2 / 3 + 1 / 3, abs=2e-3)
 
 
-def test_a_delta_interval_warns_of_a_class_with_few_errors():
-    table = np.array([[50, 12, 3], [14, 60, 2], [2, 1, 40]])
-    with pytest.warns(SmallSampleWarning, match="f1_macro: fewer than 10 successes"):
+def test_a_delta_interval_warns_of_a_class_with_few_rows():
+    table = np.array([[50, 12, 3], [14, 60, 2], [1, 1, 2]])
+    with pytest.warns(SmallSampleWarning, match="f1_macro: fewer than 19 degrees"):
         F1CI(average="macro", method="delta").from_confusion_matrix(table).low  # noqa: B018
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for method in ("blurred", "score"):
-            F1CI(average="macro", method=method).from_confusion_matrix(table).low  # noqa: B018
+        F1CI(average="macro", method="score").from_confusion_matrix(table).low  # noqa: B018
         enough = np.array([[90, 12, 3], [14, 60, 12], [2, 11, 40]])
         F1CI(average="macro", method="delta").from_confusion_matrix(enough).low  # noqa: B018
 

@@ -50,7 +50,7 @@ def test_sparse_influence_values(weighted, strata):
     stratum = np.repeat([0, 1], units // 2) if strata else np.zeros(units, dtype=int)
     design = Design(
         weights,
-        weights**2 if weighted else None,
+        weights ** np.array([[2], [3], [4]]) if weighted else None,
         np.ones(units) if weighted else None,
         strata=stratum if strata else None,
     )

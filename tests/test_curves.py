@@ -154,7 +154,7 @@ def test_the_band_covers(curve):
 def test_grouped_duplicates_do_not_narrow_the_band(curve):
     twice = np.repeat(np.arange(400), 2)
     options = {"thresholds": np.linspace(-1, 2, 7)}
-    once = CURVES[curve](Y, SCORES, **options)
+    once = CURVES[curve](Y, SCORES, groups=np.arange(400), **options)
     grouped = CURVES[curve](Y[twice], SCORES[twice], groups=twice, **options)
     assert grouped.n_groups == 400
     for end in ("low", "high"):

@@ -1,5 +1,7 @@
 """Interval methods: published answers, scipy, and coverage."""
 
+import warnings
+
 import numpy as np
 import pytest
 from metrics_battery import METRICS
@@ -119,13 +121,24 @@ def test_methods_that_do_not_serve_say_which_do(name, method):
         assert str(serving) in str(caught.value)
 
 
-def test_small_sample_warning_is_for_proportions_only():
-    few_errors = [[60, 4], [5, 31]]
-    with pytest.warns(SmallSampleWarning, match="accuracy"):
-        AccuracyCI().from_confusion_matrix(few_errors).high  # noqa: B018
-    for quiet in (AccuracyCI(method="score"), F05CI(), F05CI(method="delta")):
-        quiet.from_confusion_matrix(few_errors).high  # noqa: B018
-    AccuracyCI().from_confusion_matrix([[60, 5], [5, 30]]).high  # noqa: B018
+def test_small_sample_warning_is_for_estimated_variances_only():
+    few_errors = [[60, 3], [3, 34]]
+    for metric in (AccuracyCI, F05CI):
+        with pytest.warns(SmallSampleWarning, match=f"{metric().name}: fewer than 19"):
+            metric(method="delta").from_confusion_matrix(few_errors).high  # noqa: B018
+        metric(method="score").from_confusion_matrix(few_errors).high  # noqa: B018
+        metric(method="delta").from_confusion_matrix([[60, 6], [6, 28]]).high  # noqa: B018
+
+
+@pytest.mark.parametrize("n", [1_000, 10_000])
+def test_small_sample_warning_of_a_proportion(n):
+    """Fewer than ten errors or ten rows that are right."""
+    for errors in (9, 10, n - 10, n - 9):
+        table = [[n - errors, errors], [0, 0]]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            AccuracyCI(method="delta").from_confusion_matrix(table).high  # noqa: B018
+        assert bool(caught) == (min(errors, n - errors) < 10)
 
 
 ERROR_RATES = (0.15, 0.2, 0.25)

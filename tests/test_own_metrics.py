@@ -70,6 +70,7 @@ SAME = {"mean_squared_error": SQUARED, "r2": R2}
 # --------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("name", SAME)
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weights"])

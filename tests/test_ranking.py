@@ -568,6 +568,7 @@ def test_sets_without_names_are_numbered():
     )
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("method", METHODS)
 def test_sets_of_sets(method):
     """Combining in two steps is combining at once."""

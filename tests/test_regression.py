@@ -41,6 +41,7 @@ METRICS = {name: case.metric for name, case in CASES.items() if "(" not in name}
 """Those with default parameters."""
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("name", METRICS)
 def test_shift_and_scale(name):
     """An error scales with the numbers; other metrics are invariant."""
@@ -118,6 +119,7 @@ def test_a_joint_report_of_regression():
     assert len(report.findings(by="differences")) == 2
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_intervals_cover():
     """Of a mean squared error and an R2 that are known; the error is .007."""
     rng = np.random.default_rng(2)
@@ -216,5 +218,7 @@ def test_metrics_of_different_targets():
     ):
         joint_report(Y, metrics=["r2"])
     for method in ("blurred", "score", "plus-four", "wilson", "logit"):
-        with pytest.raises(ValueError, match=rf"'{method}' needs .* \['delta'\]"):
+        with pytest.raises(
+            ValueError, match=rf"'{method}' needs .* \['delta', 'hall'\]"
+        ):
             joint_report(Y, PREDICTED, metrics=["r2"], method=method)

@@ -257,8 +257,7 @@ def test_a_gap_from_a_single_row_or_group_is_not_known(rows):
     assert found == (-1, 1)
     assert gaps.pvalues == 1
     if rows:
-        (number,) = gaps._joint.sampling.effective_n_clusters
-        assert number < 2
+        assert not gaps._joint.usable.any()
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -285,7 +284,7 @@ def test_the_group_that_decides():
         degrees.append(float(report._joint.sampling.degrees_of_freedom[0]))
         low, high = report["y_pred", "accuracy"].confidence_interval()
         assert 0 <= low < high <= 1
-    assert max(degrees) < 4 and min(degrees) >= 1
+    assert max(degrees) < 6 and min(degrees) >= 1
 
 
 def test_effective_rows_are_finite():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,7 @@ _NUMBERS = 1 << 17
 _MOST_NUMBERS = 1 << 22
 # With more parameters, of which less than this share of values differ, sparse ones pay.
 _MANY, _DENSITY = 256, 0.05
+_MOST_STRATA = 1 << 16  # greatest number of a stratum, before they are renumbered
 _SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
 
 
@@ -58,6 +59,11 @@ class Clusters:
         terms = values[..., self.unit] * self.weights
         return np.add.reduceat(terms, self.starts, axis=-1)
 
+    def spread(self, totals: Array) -> Array:
+        """Sum values of the clusters over the rows of each unit."""
+        entries = np.diff(self.starts, append=len(self.unit))
+        return np.bincount(self.unit, self.weights * np.repeat(totals, entries))
+
     def among(self, units: Array) -> Clusters:
         """Keep some of the units, given as a bool array, renumbered."""
         kept = units[self.unit]
@@ -70,6 +76,45 @@ class Clusters:
         )
 
 
+class Moments(NamedTuple):
+    """Sums of powers of totals of influence values over independent units, by stratum.
+
+    Units are clusters, or rows; `sizes` is their number.
+    """
+
+    sizes: Array
+    squares: Array
+    cubes: Array
+    fourths: Array
+
+    @property
+    def skewness(self) -> float:
+        r"""Skewness of an estimate: :math:`\sum_g S_g^3 / (\sum_g S_g^2)^{3/2}`."""
+        return float(self.cubes.sum() / self.squares.sum() ** 1.5)
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        r"""Degrees of freedom of the variance of an estimate (Satterthwaite, 1946).
+
+        Of the G units of a stratum they are
+
+        .. math:: \nu = \min \Big( G - 1, 2 \Big/ \Big( \frac{\sum_g S_g^4}
+            {(\sum_g S_g^2)^2} - \frac{1}{G} \Big) \Big) ,
+
+        about :math:`G - 1` of equal normal totals and 2 of a single dominating one. Of
+        several strata, whose variances :math:`V_h` add up, they are
+        :math:`(\sum_h V_h)^2 / \sum_h V_h^2 / \nu_h`.
+        """
+        total = self.squares.sum()
+        if not total:
+            return 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = self.fourths - self.squares**2 / self.sizes
+            fewest = self.squares**2 / (self.sizes - 1)
+            terms = np.maximum(spread / 2, fewest)[self.squares > 0].sum()
+            return float(np.divide(total**2, terms))
+
+
 @dataclass(frozen=True, eq=False)
 class Design:
     """How the rows of a sample were drawn: their weights, clusters and strata.
@@ -80,8 +125,9 @@ class Design:
 
     weights: Array
     """Total weight of the rows of each unit; their number, if they have no weights."""
-    squares: Array | None = None
-    """Total of their squared weights, if they have weights."""
+    powers: Array | None = None
+    """Totals of the second, third and fourth powers of their weights, if they have
+    weights, of shape (3, units)."""
     rows: Array | None = None
     """Number of rows of each unit, if they have weights."""
     clusters: Clusters | None = None
@@ -107,8 +153,10 @@ class Design:
         clusters = None if groups is None else Clusters.of(*groups, unit, weights)
         if weights is None:
             return cls(counts, clusters=clusters)
-        total, squares = (np.bincount(unit, w, n_units) for w in (weights, weights**2))
-        return cls(total, squares, counts, clusters)
+        squares = weights * weights
+        terms = weights, squares, squares * weights, squares * squares
+        total, *powers = (np.bincount(unit, term, n_units) for term in terms)
+        return cls(total, np.array(powers), counts, clusters)
 
     @cached_property
     def n_samples(self) -> int:
@@ -134,14 +182,24 @@ class Design:
         """Whether the rows are a simple random sample: equal weights, no clusters."""
         return self.clusters is None and self._has_equal_weights
 
+    def is_simple_among(self, units: Array) -> bool:
+        """Whether the rows of some units are a simple random sample."""
+        return self.is_simple or (self.clusters is None and self._are_equal(units))
+
     @cached_property
     def _has_equal_weights(self) -> bool:
-        if self.squares is None or self.rows is None:
+        return self._are_equal(slice(None))
+
+    def _are_equal(self, units: Any) -> bool:
+        if self.powers is None or self.rows is None:
             return True
-        means = self.weights / self.rows
+        weights, rows = self.weights[units], self.rows[units]
+        if not len(rows):
+            return True
+        means = weights / rows
         between = np.ptp(means) <= _SAME_WEIGHT * means.max()
-        within = self.squares * self.rows - self.weights**2
-        return bool(between and (within <= _SAME_WEIGHT * self.weights**2).all())
+        within = self.powers[0][units] * rows - weights**2
+        return bool(between and (within <= _SAME_WEIGHT * weights**2).all())
 
     @property
     def n_units(self) -> int:
@@ -187,24 +245,66 @@ class Design:
             return int((self.clusters.totals(units.astype(float)) > 0).sum())
         return self.n_rows(units)
 
-    def effective_n_clusters(self, units: Array, design_effect: float) -> float:
-        """Number of equal clusters that estimate a variance as well.
+    def moments(
+        self,
+        influence: Array,
+        index: Array,
+        units: Array,
+        classes: Sequence[Array] = (),
+    ) -> Moments:
+        """Sum powers of the totals of influence values of independent units.
 
-        The variance of a cluster of m rows grows as :math:`m (1 + (m - 1) r)`, r the
-        intraclass correlation that the design effect implies; the degrees of freedom
-        are those of Satterthwaite (1946).
+        Influence values of the cells, and the cell of each unit, are centred in each
+        stratum. Only `units`, a bool array, count as units; independent rows are also
+        divided by classes, bool arrays within which influence values have mean zero.
         """
+        sums = self._totals(influence, index)
+        strata = np.zeros(len(units), int) if self.strata is None else self.strata
+        if self.clusters is not None:
+            entries = self.clusters.unit[self.clusters.starts]
+            sizes = np.bincount(strata[entries], self.clusters.totals(units * 1.0) > 0)
+            powers = [sums**k for k in (2, 3, 4)]
+            return Moments(sizes, *(np.bincount(strata[entries], s) for s in powers))
+        for members in classes:
+            strata = 2 * strata + members
+            if strata.max() > _MOST_STRATA:
+                strata = np.unique(strata, return_inverse=True)[1].ravel()
+        terms = zip(self._powers, (2, 3, 4), strict=True)
+        powers = [np.bincount(strata, total * sums**k) for total, k in terms]
+        return Moments(np.bincount(strata, self._rows * units), *powers)
+
+    def _totals(self, influence: Array, index: Array) -> Array:
+        """Totals of centred influence values of clusters; of rows, those of each."""
+        values = influence[index]
+        for stratum in self.strata_units():
+            weights = self.weights[stratum]
+            values[stratum] -= weights @ values[stratum] / weights.sum()
+        return values if self.clusters is None else self.clusters.totals(values)
+
+    def weight_moments(self, units: Array) -> Moments:
+        """Sum powers of the total weights of some units, as `moments` of influence."""
         if self.clusters is None:
-            return self.n_clusters(units)
-        scale = self.n_samples / self.weights.sum()
-        sizes = self.clusters.totals(units.astype(float)) * scale
-        sizes = sizes[sizes > 0]
-        if not len(sizes):
-            return 0.0
-        others = np.maximum(sizes - 1, 0)
-        within = (design_effect - 1) * sizes.sum() / max((sizes * others).sum(), 1.0)
-        variances = sizes * (1 + others * np.clip(within, 0, 1))
-        return float(variances.sum() ** 2 / (variances**2).sum())
+            powers = [power[units].sum(keepdims=True) for power in self._powers]
+            return Moments(self._rows[units].sum(keepdims=True), *powers)
+        totals = self.clusters.totals(units.astype(float))
+        powers = [np.sum(totals**k, keepdims=True) for k in (2, 3, 4)]
+        return Moments(np.sum([totals > 0], axis=1), *powers)
+
+    def least_favourable(self, influence: Array, index: Array) -> Array:
+        """Change of the weights of units in the least favourable direction.
+
+        The weights of the rows of each independent unit change by its total of
+        influence values over their root sum of squares, so that an estimate changes by
+        its standard error.
+        """
+        sums = self._totals(influence, index)
+        if self.clusters is None:
+            change = self._squares * sums
+            norm = np.sqrt(self._squares @ sums**2)
+        else:
+            change = self.clusters.spread(sums)
+            norm = np.sqrt(sums @ sums)
+        return np.asarray(change / norm)
 
     def covariance(
         self, influences: Sequence[Array], indices: Sequence[Array]
@@ -351,19 +451,21 @@ class Design:
     def _per_row(self) -> Design:
         """Scale the weights to add up to the number of rows."""
         scale = self.n_samples / float(self.weights.sum())
-        clusters, squares = self.clusters, self.squares
+        clusters, powers = self.clusters, self.powers
         if clusters is not None:
             clusters = replace(clusters, weights=clusters.weights * scale)
-        if squares is not None:
-            squares = squares * scale**2
-        return replace(self, weights=self.counts, squares=squares, clusters=clusters)
+        if powers is not None:
+            powers = powers * scale ** np.array([[2], [3], [4]])
+        return replace(self, weights=self.counts, powers=powers, clusters=clusters)
 
     def _columns(self, change: Callable[[Array], Array]) -> dict[str, Any]:
-        """Weights, squares and rows, each of them changed."""
-        columns = {"weights": self.weights, "squares": self.squares, "rows": self.rows}
-        return {
-            k: change(column) for k, column in columns.items() if column is not None
-        }
+        """Weights, their powers and rows, each of them changed."""
+        columns: dict[str, Any] = {"weights": change(self.weights)}
+        if self.powers is not None:
+            columns["powers"] = np.array([change(power) for power in self.powers])
+        if self.rows is not None:
+            columns["rows"] = change(self.rows)
+        return columns
 
     @property
     def _rows(self) -> Array:
@@ -371,7 +473,11 @@ class Design:
 
     @property
     def _squares(self) -> Array:
-        return self.weights if self.squares is None else self.squares
+        return self._powers[0]
+
+    @property
+    def _powers(self) -> Sequence[Array]:
+        return [self.weights] * 3 if self.powers is None else list(self.powers)
 
 
 def _recentred(total: Array, crossed: Array, mean: Array, weight: float) -> Array:
@@ -411,7 +517,7 @@ def _side_by_side(designs: Sequence[Design], clusters: Clusters | None) -> Desig
     weighted = any(design.rows is not None for design in designs)
     return Design(
         np.concatenate([design.weights for design in designs]),
-        np.concatenate([d._squares for d in designs]) if weighted else None,
+        np.concatenate([d._powers for d in designs], axis=1) if weighted else None,
         np.concatenate([d._rows for d in designs]) if weighted else None,
         clusters,
         ddof=designs[0].ddof,

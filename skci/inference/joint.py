@@ -168,14 +168,27 @@ class JointEstimate:
         """Two-sided normal quantile of the level."""
         return float(ndtri((1 + self.confidence_level) / 2))
 
+    @cached_property
+    def degrees_of_freedom(self) -> Array:
+        """Degrees of freedom of the variances behind the intervals, shape (K,).
+
+        What is added to an estimated variance is known.
+        """
+        df = self.sampling.degrees_of_freedom
+        if np.isinf(df).all():
+            return df
+        estimated = self.sampling.covariance.diagonal()
+        total = np.where(estimated > 0, self._covariance.diagonal(), 1)
+        return df * (total / np.where(estimated > 0, estimated, 1)) ** 2
+
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""
-        df = self.sampling.degrees_of_freedom[positions]
+        df = self.degrees_of_freedom[positions]
         return q if np.isinf(df).all() else stats.t.isf(stats.norm.sf(q), df)
 
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
         """From quantiles of t with the df of some parameters to normal ones."""
-        df = self.sampling.degrees_of_freedom[positions]
+        df = self.degrees_of_freedom[positions]
         return q if np.isinf(df).all() else stats.norm.isf(stats.t.sf(q, df))
 
     @cached_property
@@ -189,7 +202,7 @@ class JointEstimate:
             return q
         if self.common_df is not None and not self.is_individual:
             return self.law().quantile(self.confidence_level)
-        df = np.where(self.usable, self.sampling.degrees_of_freedom, -np.inf)
+        df = np.where(self.usable, self.degrees_of_freedom, -np.inf)
         translated = self.to_t_quantile(q, df.argmax())
         return CriticalValue(translated, q.error * translated / q)
 
@@ -212,7 +225,7 @@ class JointEstimate:
     @cached_property
     def common_df(self) -> float | None:
         """Finite degrees of freedom that all usable variances have; None for others."""
-        df = self.sampling.degrees_of_freedom[self.usable]
+        df = self.degrees_of_freedom[self.usable]
         if not len(df) or np.isinf(df).any():
             return None
         common = float(df.max())
@@ -313,8 +326,18 @@ class JointEstimate:
         return np.sqrt(self._covariance.diagonal()).tolist()
 
     def _task(self, k: int) -> Task:
+        if k not in self._tasks:
+            self._tasks[k] = self._make_task(k)
+        return self._tasks[k]
+
+    @cached_property
+    def _tasks(self) -> dict[int, Task]:
+        return {}
+
+    def _make_task(self, k: int) -> Task:
         parameter = self.parameters[k]
         design_effect = float(self.design_effects[k])
+        corrects = parameter.interval_method.corrects_skewness
         return Task(
             parameter.trait,
             parameter.estimate,
@@ -323,4 +346,5 @@ class JointEstimate:
             getattr(parameter, "functional", None),
             getattr(parameter, "counts", None),
             design_effect,
+            self.sampling.hall_coefficients(k) if corrects else (0.0, 0.0),
         )

@@ -11,15 +11,16 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property
-from skci.inference.design import Design
+from skci.inference.design import Design, Moments
 from skci.inference.parameter import Parameter, TableParameter
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
-_ENOUGH_EVENTS = 10  # successes and failures for the normal approximation
-_ENOUGH_UNITS = 30  # clusters, or rows, from which on a variance is well estimated
-_ENOUGH_IN_CLASS = 60  # the same of the rarer class, or with unequal weights
-_POOR = "the variance is poorly estimated and the interval may be too narrow"
+_STEP = 1e-2  # in the least favourable direction, for second differences
+_STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
+_ENOUGH_FOR_T = 10  # degrees of freedom from which on a t quantile serves
+# The same of a normal quantile; a proportion has 2 (x - 1) with few successes x.
+_ENOUGH_FOR_NORMAL = 19
 
 
 class SmallSampleReason(NamedTuple):
@@ -66,6 +67,9 @@ class GivenCovariance:
     @property
     def design_effects(self) -> Array:
         return np.ones(len(self.parameters))
+
+    def hall_coefficients(self, k: int) -> tuple[float, float]:
+        return 0.0, 0.0
 
     def noise(self, z: float) -> Array:
         return np.zeros_like(self.covariance)
@@ -169,10 +173,8 @@ class RowSampling:
     @cached_property
     def is_estimable(self) -> Array:
         """Which variances can be estimated from as many units as there are, (K,)."""
-        estimable = np.array([self._is_estimable(p) for p in self.parameters], bool)
-        if self.design.clusters is None:
-            return estimable
-        return estimable & (self.effective_n_clusters.round() > 1)
+        estimable = [self._is_estimable(p) for p in self.parameters]
+        return np.array(estimable, dtype=bool) & (self.degrees_of_freedom > 0)
 
     def _is_estimable(self, parameter: TableParameter) -> bool:
         """Whether there are several units, for each component of a contrast."""
@@ -292,43 +294,68 @@ class RowSampling:
         units: Array = np.append(np.abs(influence) > _NO_VARIANCE, False)
         return units[parameter.index]
 
-    @property
-    def degrees_of_freedom(self) -> Array:
-        """Degrees of freedom of the variances; infinite for a normal quantile."""
-        if self.design.clusters is None:
-            return np.full(len(self.parameters), np.inf)
-        return self.effective_n_clusters - 1.0
-
     @cached_property
-    def effective_n_clusters(self) -> Array:
-        """Number of equal clusters that would estimate each variance as well, (K,).
+    def degrees_of_freedom(self) -> Array:
+        """Degrees of freedom of the variances; infinite for a normal quantile, (K,)."""
+        normal = map(self._is_normal, self.parameters)
+        df = [np.inf if known else self._df(k) for k, known in enumerate(normal)]
+        return np.array(df)
 
-        In the stratum that has fewest.
+    def _is_normal(self, parameter: TableParameter) -> bool:
+        """Whether the quantile is that of a normal distribution, and not of t."""
+        studentises = parameter.interval_method.studentises
+        return not studentises and self.design.is_simple_among(parameter.units)
+
+    def _df(self, k: int) -> float:
+        """Satterthwaite's degrees of freedom of an estimated variance.
+
+        Where the method smooths, or no variance is observed, those of totals of weights
+        in place of influence values; none are needed in a simple random sample.
         """
-        pairs = zip(self.parameters, self.design_effects.tolist(), strict=True)
-        return np.array([self._effective_n_clusters(*pair) for pair in pairs])
+        parameter = self.parameters[k]
+        if self.has_variance[k] and not parameter.interval_method.smooths:
+            return self._moments(parameter).degrees_of_freedom
+        if self.design.is_simple_among(parameter.units):
+            return np.inf
+        totals = [self.design.weight_moments(each) for each in self._classes(parameter)]
+        return min(each.degrees_of_freedom for each in totals)
 
-    def _effective_n_clusters(
-        self, parameter: TableParameter, design_effect: float
-    ) -> float:
-        classes = self._classes(parameter)
-        numbers = []
-        for stratum in self.design.strata_units():
-            units = stratum & parameter.units
-            if not units.any():
-                continue
-            each = [self.design.n_clusters(stratum & part) for part in classes]
-            # An area may be of another stratum.
-            informative = min(filter(None, each), default=0)
-            every = stratum & np.any(classes, axis=0)
-            share = self.design.effective_n_clusters(every, design_effect)
-            share /= max(self.design.n_clusters(every), 1)
-            if informative >= _ENOUGH_UNITS:
-                informative = self.design.n_clusters(units)
-            numbers.append(min(max(informative * share, 2.0), informative))
-        partial = [c for c in parameter.components if not c.sees_all]
-        numbers += [self._effective_n_clusters(c, design_effect) for c in partial]
-        return min(numbers, default=0.0)
+    def _moments(self, parameter: TableParameter) -> Moments:
+        """Moments of the totals of influence values of independent units."""
+        cells = [np.append(each, False) for each in parameter.support.classes]
+        classes = [each[parameter.index] for each in cells]
+        return self.design.moments(*self._observed(parameter), parameter.units, classes)
+
+    def _observed(self, parameter: TableParameter) -> tuple[Array, Array]:
+        """Influence values on the cells at the weights of the method, and the cells."""
+        influence = parameter.linearised.influence
+        return self._influence(parameter, influence, parameter.weights), parameter.index
+
+    def hall_coefficients(self, k: int) -> tuple[float, float]:
+        r"""Coefficients a and b of Hall's transformation.
+
+        :math:`T + a T^2 + a^2 T^3/3 + b` makes the studentised error T of an estimate
+        symmetric to second order (Hall, 1992). For a mean they are g/3 and g/6, g the
+        skewness of the estimate; for other functionals half the second derivative in
+        the least favourable direction, in standard errors, is added to both (DiCiccio
+        and Efron, 1992). A coefficient a above that of the greatest skewness is cut.
+        """
+        parameter = self.parameters[k]
+        if not (parameter.is_linear and self.has_variance[k]):
+            return 0.0, 0.0
+        g = self._moments(parameter).skewness
+        change = _STEP * self.design.least_favourable(*self._observed(parameter))
+        weights = self.design.weights + np.array([[-1], [0], [1]]) * change
+        tables = [
+            np.bincount(parameter.index, each, parameter.size + 1)[: parameter.size]
+            for each in weights
+        ]
+        values = [parameter.functional.estimate(each / each.sum()) for each in tables]
+        with np.errstate(all="ignore"):
+            left, middle, right = parameter.trait.scale.forward(np.array(values))
+            bend = (left + right - 2 * middle) / (_STEP * (right - left))
+        bend = float(bend) if np.isfinite(bend) else 0.0
+        return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
 
     def _smoothed_influence(self, parameter: TableParameter) -> Array:
         """Influence values at the table with pseudo-counts."""
@@ -338,52 +365,15 @@ class RowSampling:
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Reasons why the interval of a parameter may be too narrow."""
         parameter = self.parameters[k]
-        if not parameter.defined:
+        normal = self._is_normal(parameter)
+        if not parameter.defined or (normal and parameter.interval_method.smooths):
             return []
-        clustered = self.design.clusters is not None
-        few_in_class = 0 < parameter.support.rarer_class < _ENOUGH_IN_CLASS
-        reasons = []
-        if clustered and self.effective_n_clusters[k] < _ENOUGH_UNITS:
-            reasons.append(f"fewer than {_ENOUGH_UNITS} effective groups")
-        if not clustered and self._is_dominated(parameter):
-            few = f"an effective sample size below {_ENOUGH_IN_CLASS}"
-            reasons.append(f"unequal weights leave {few}")
-        if few_in_class:
-            reasons.append(f"fewer than {_ENOUGH_IN_CLASS} rows of one class")
-        if (
-            not clustered
-            and not few_in_class
-            and parameter.interval_method.variance == "observed"
-            and not (parameter.sees_all and parameter.trait.blurs)
-            and self._n_units(parameter) < _ENOUGH_UNITS
-        ):
-            reasons.append(f"fewer than {_ENOUGH_UNITS} rows")
-        found = [SmallSampleReason(f"{reason}: {_POOR}") for reason in reasons]
-        if self._has_few_events(parameter):
-            events = f"{_ENOUGH_EVENTS} successes or {_ENOUGH_EVENTS} failures"
-            text = f"fewer than {events}: the normal approximation is poor"
-            found.append(SmallSampleReason(text, other_method_helps=True))
-        return found
-
-    def _is_dominated(self, parameter: TableParameter) -> bool:
-        """Whether a few rows of large weight dominate the variance."""
-        if self.design.is_simple:
-            return False
-        units = self._units_with_influence(parameter)
-        enough = min(_ENOUGH_IN_CLASS, self.design.n_rows(units) / 2)
-        return self.design.effective_sample_size(units) < enough
-
-    def _has_few_events(self, parameter: TableParameter) -> bool:
-        """Whether the normal approximation of a proportion, or an average, is poor."""
-        method = parameter.interval_method
-        if method.smooths:
-            return False
-        if not method.blurs and parameter.support.events < _ENOUGH_EVENTS:
-            return True
-        if parameter.trait.proportion is None:
-            return False
-        successes, trials = parameter.trait.successes_and_trials(parameter.counts)
-        return min(successes, trials - successes) < _ENOUGH_EVENTS
+        least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T
+        if self._df(k) >= least:
+            return []
+        what = f"fewer than {least} degrees of freedom"
+        poor = "the variance is poorly estimated and the interval may be too narrow"
+        return [SmallSampleReason(f"{what}: {poor}", other_method_helps=normal)]
 
 
 Sampling = GivenCovariance | RowSampling

@@ -23,7 +23,6 @@ from skci.measures.functional import (
     Evaluation,
     Functional,
     FunctionOfMeans,
-    Support,
 )
 from skci.measures.functions import EDGE, divisor
 from skci.measures.registry import Measure
@@ -137,13 +136,6 @@ class Averaged(Functional):
             Boundary(float(shares[k]), self._trials(tables[k]))
             for k in np.flatnonzero(on_boundary & (shares != 0))
         ]
-
-    def support(self, counts: Array) -> Support:
-        tables = self.bits.tables(counts)
-        if self.average == "micro":
-            tables = tables.sum(axis=-2)
-        tp, fp, fn, _ = np.moveaxis(tables, -1, 0)
-        return Support(events=float(np.minimum(tp, fp + fn).min()))
 
     def _trials(self, table: Array) -> float:
         """Number of rows that the value of a class is estimated from."""

@@ -49,13 +49,11 @@ class Support:
     """Which rows the variance of a functional is estimated from, where few may be.
 
     For areas under curves the cells of each class, bool arrays of shape (m,), and the
-    number of rows in the rarer one; for averages over classes the hits or the errors,
-    whichever are fewer, of the class that has fewest.
+    number of rows in the rarer one.
     """
 
     classes: tuple[Array, ...] = ()
     rarer_class: int = 0
-    events: float = np.inf
 
 
 class Functional(ABC):

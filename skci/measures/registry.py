@@ -40,6 +40,14 @@ def _logit_slope(x: Any) -> Any:
     return _log_slope(x * (1 - x))
 
 
+def _square_slope(x: Any) -> Any:
+    return 2 * x
+
+
+def _root(x: Any) -> Any:
+    return np.sqrt(np.maximum(x, 0))
+
+
 def _dice(jaccard: Any) -> Any:
     return 2 * jaccard / (1 + jaccard)
 
@@ -55,6 +63,7 @@ def _jaccard(dice: Any) -> Any:
 IDENTITY = Link(np.positive, np.ones_like, np.positive)
 LOGIT = Link(logit, _logit_slope, expit)
 LOG = Link(np.log, _log_slope, np.exp)
+SQUARE = Link(np.square, _square_slope, _root)
 DICE = Link(_dice, _dice_slope, _jaccard)
 
 
@@ -201,7 +210,7 @@ _OTHERS = (
     Trait("brier_score", **_LOSS | {"bounds": (0.0, 1.0)}),
     Trait("log_loss", **_LOSS),
     Trait("mean_squared_error", **_LOSS),
-    Trait("root_mean_squared_error", **_LOSS),
+    Trait("root_mean_squared_error", **_LOSS | {"scale": SQUARE}),
     Trait("mean_absolute_error", **_LOSS),
     Trait("mean_absolute_percentage_error", **_LOSS),
     Trait("mean_pinball_loss", **_LOSS),

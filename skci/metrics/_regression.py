@@ -66,7 +66,7 @@ class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_erro
     Examples
     --------
     >>> RootMeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    root_mean_squared_error = 1.12 [0.89, 1.35], 95% interval (delta, n = 40)
+    root_mean_squared_error = 1.12 [0.86, 1.33], 95% interval (delta, n = 40)
     """
 
     _function = staticmethod(np.sqrt)

@@ -19,6 +19,8 @@ from skci.measures.registry import IDENTITY, LOGIT, Link, Trait
 
 Limits = tuple[float, float]
 
+_SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
+
 
 @dataclass(frozen=True)
 class Task:
@@ -36,6 +38,8 @@ class Task:
     functional: Any
     counts: Any
     design_effect: float
+    hall: tuple[float, float]
+    """Coefficients of Hall's transformation, zero for methods that use none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +57,10 @@ class IntervalMethod:
     """Whether it needs the table of counts, and not only estimate and its error."""
     needs_simple_sample: bool = False
     """Whether it needs independent rows of equal weight."""
+    studentises: bool = False
+    """Whether its quantile is that of t also in a simple random sample."""
+    corrects_skewness: bool = False
+    """Whether it needs the skewness of the estimate."""
 
     @property
     def smooths(self) -> bool:
@@ -127,9 +135,41 @@ class Wald(IntervalMethod):
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = link.forward(centre) - link.forward(null)
             root = float(np.divide(distance, error * link.slope(centre)))
-        root = root if above else -root
+        root = self._transformed(task, root) * (1 if above else -1)
         beyond = null >= task.estimate if above else null <= task.estimate
         return min(root, 0.0) if beyond else root
+
+    def _transformed(self, task: Task, error: float) -> float:
+        """Transform a studentised error to an approximately normal one."""
+        return error
+
+
+class Hall(Wald):
+    """Wald's interval with limits corrected for skewness (Hall, 1992).
+
+    The studentised error T is brought to :math:`u = T + a T^2 + a^2 T^3 / 3 + b`, which
+    is monotone and symmetric to second order; see `RowSampling.hall_coefficients`.
+    """
+
+    def _limits(self, task: Task, crit: float, z: float) -> Limits:
+        link, centre, error = self._normal(task, z)
+        error *= float(link.slope(centre))
+        middle = link.forward(centre)
+        low, high = (
+            middle - error * _untransformed(u, *task.hall) for u in (crit, -crit)
+        )
+        return link.backward(low), link.backward(high)
+
+    def _transformed(self, task: Task, error: float) -> float:
+        a, b = task.hall
+        return error + a * error**2 + a**2 * error**3 / 3 + b
+
+
+def _untransformed(u: float, a: float, b: float) -> float:
+    """Solve :math:`T + a T^2 + a^2 T^3 / 3 + b = u` for T."""
+    if abs(a) < _SYMMETRIC:
+        return u - b
+    return float(np.cbrt(1 + 3 * a * (u - b)) - 1) / a
 
 
 class PlusFour(Wald):
@@ -292,7 +332,9 @@ METHODS: dict[str, IntervalMethod] = {
         need="a measure that ranges from 0 to 1",
         variance="observed",
         needs_table=False,
+        studentises=True,
     ),
+    "hall": Hall(variance="observed", studentises=True, corrects_skewness=True),
     "blurred": Wald(
         applies=lambda trait: trait.blurs,
         need="a measure of labels",
