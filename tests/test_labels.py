@@ -539,3 +539,19 @@ def test_groups_that_are_added_have_names_of_one_type():
     assert total.design.n_groups == 2
     with pytest.raises(TypeError, match="must have names of one type"):
         listed + sample_of(y, rules, groups=numbers)
+
+
+@pytest.mark.parametrize("labels", [[2, 3], [3, 2], [1, 2], [0, 1]])
+def test_batches_of_one_label_add_up_without_a_positive_label(labels):
+    rng = np.random.default_rng(0)
+    y = np.repeat(labels, 150)
+    p = np.where((np.arange(300) < 60) | (rng.random(300) < 0.8), y, sum(labels) - y)
+    groups = rng.integers(0, 40, 300)
+    metrics = MetricSet(["accuracy", "mcc"], method="blurred")
+    parts = [slice(60), slice(60, 300), slice(300)]
+    first, second, whole = (
+        metrics.reader(y[part], groups=groups[part]).sample({"a": p[part]})
+        for part in parts
+    )
+    found, expected = metrics.estimate(first + second), metrics.estimate(whole)
+    assert_allclose(found.intervals, expected.intervals, rtol=1e-12)

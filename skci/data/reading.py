@@ -157,6 +157,9 @@ class Reader:
         result = read(columns, positive, negative)
         if result is None:
             return None
+        codes = result[0] if count else result
+        if self.any_pos_label and self.pos_label is None and not codes.any():
+            return None  # the positive label was but a guess
         vocabulary = Vocabulary((negative, columns[0].dtype.type(positive).item()))
         if not count:
             return self._sample(result, vocabulary, rules)
