@@ -92,7 +92,7 @@ def classification_report_ci(
     target_names : sequence of str, optional
         Names to show for the classes, in their order.
     method : str, optional
-        Interval method; "blurred" if not given.
+        Interval method; "auto" if not given, see :class:`skci.MetricCI`.
     zero_division : {0, 1, nan}, default=nan
         Estimate of an undefined measure and its value in averages, which omit NaN.
     confidence_level, sample_weight, groups, random_state

@@ -70,7 +70,7 @@ def threshold_report(
     ...     y, scores, metrics=["precision", "recall"], thresholds=[0.5, 0.7]
     ... )
     >>> report["0.7", "recall"]
-    recall = 0.75 [0.55, 0.95], joint 95% interval (blurred, n = 80)
+    recall = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
     """
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     metric_set.must_read_labels()

@@ -1,5 +1,6 @@
 """Joint reports of several measures of several rules on the same rows."""
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -52,7 +53,7 @@ class JointEvaluator:
     metrics: Any
     _: KW_ONLY
     confidence_level: float = 0.95
-    method: str | None = None
+    method: str | Mapping[str, str] | None = None
     pos_label: Any = None
     abstain: Any = None
     n_jobs: int | None = None
@@ -131,7 +132,7 @@ def joint_report(
     y_score: Any = None,
     metrics: Any,
     confidence_level: float = 0.95,
-    method: str | None = None,
+    method: str | Mapping[str, str] | None = None,
     pos_label: Any = None,
     abstain: Any = None,
     by: Any = None,
@@ -158,9 +159,11 @@ def joint_report(
         Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
-    method : str, optional
-        Interval method of metrics that do not set their own. If not given, "blurred"
-        for metrics of labels, "logit" for areas under curves and "delta" for others.
+    method : str or mapping of str to str, optional
+        Interval method of metrics that do not set their own, or methods by metric, with
+        "*" for all others. If not given, "auto": "score" for metrics of labels where it
+        can serve and else "blurred", "logit" for areas under curves, "hall" for losses
+        and numbers; see :class:`skci.MetricCI`.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
     abstain : label, optional
@@ -221,7 +224,7 @@ def confusion_matrix_report(
     *,
     metrics: Any,
     confidence_level: float = 0.95,
-    method: str | None = None,
+    method: str | Mapping[str, str] | None = None,
     random_state: Any = None,
 ) -> JointReport:
     """Report measures of one rule by joint intervals from its confusion matrix.
@@ -248,12 +251,12 @@ def confusion_matrix_report(
     >>> from skci import confusion_matrix_report
     >>> matrix = [[50, 10], [15, 25]]
     >>> print(confusion_matrix_report(matrix, metrics=["precision", "recall"]))
-    Joint 95% confidence intervals (blurred), n = 100, critical value 2.23...
+    Joint 95% confidence intervals (score), n = 100, critical value 2.22...
     <BLANKLINE>
     rule    metric     estimate  joint interval  individual interval
     ----------------------------------------------------------------
-    y_pred  precision  0.71      [0.51, 0.92]    [0.54, 0.89]
-    y_pred  recall     0.62      [0.43, 0.82]    [0.45, 0.80]
+    y_pred  precision  0.71      [0.53, 0.85]    [0.55, 0.84]
+    y_pred  recall     0.62      [0.45, 0.77]    [0.47, 0.76]
     """
     metric_set = MetricSet(metrics, confidence_level, method, None, random_state)
     metric_set.must_read_labels()

@@ -13,7 +13,7 @@ from skci._validation import (
     check_number,
 )
 from skci.inference.critical.exceedances import fixed_seed
-from skci.inference.intervals.methods import check_method, check_serves
+from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter
 from skci.measures.registry import Trait
@@ -147,6 +147,8 @@ def joint_intervals(
         wanted = "a number of at least 1 or None"
         degrees = check_number(df, "df", wanted, lambda x: x >= 1)
     method = check_method(method)
+    if method == AUTO:
+        method = "delta"
     ranges = _check_bounds(bounds, values, keys)
     better = _check_directions(greater_is_better, keys)
     traits = [

@@ -16,11 +16,10 @@ from skci._validation import (
 )
 from skci.data.labels import A_MATRIX, check_no_pos_label
 from skci.data.sample import Sample
-from skci.inference.intervals.methods import check_method
+from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.planning import rows_for_width
 from skci.measures.registry import CELLS, Measure
-from skci.metrics._base import DEFAULT_METHOD
 from skci.metrics._names import resolve_metric
 
 _RATES = ("prevalence", "recall", "specificity")
@@ -49,7 +48,7 @@ def sample_size(
     confidence_level : float, default=0.95
         Level of the interval, between 0 and 1; that of a metric object is ignored.
     method : str, optional
-        Interval method of a metric that does not set its own; "blurred" if not given.
+        Interval method of a metric that does not set its own; "auto" if not given.
 
     Returns
     -------
@@ -93,7 +92,7 @@ def sample_size(
     """
     metric = resolve_metric(metric)
     level = check_confidence_level(confidence_level)
-    method = check_method(DEFAULT_METHOD if method is None else method)
+    method = check_method(AUTO if method is None else method)
     check_no_pos_label(metric.pos_label, A_MATRIX)
     metric._check(method)
     tp, fp, fn, tn = _proportions(expected, metric._measure)

@@ -145,7 +145,7 @@ def test_estimate_formats(estimate):
     assert f"{estimate:>12.1%}" == f"{float(estimate):>12.1%}"
     low, high = estimate.confidence_interval()
     assert f"{estimate}" == f"{estimate:.3f} [{low:.3f}, {high:.3f}]" == str(estimate)
-    assert repr(estimate) == f"f0.5 = {estimate}, 95% interval (blurred, n = 400)"
+    assert repr(estimate) == f"f0.5 = {estimate}, 95% interval (score, n = 400)"
 
 
 def test_joint_estimate_says_so():

@@ -82,7 +82,7 @@ def test_confidence_level(level):
 
 @pytest.mark.parametrize("method", ["", "Delta", "bootstrap", 5, ["delta"], True])
 def test_unknown_method(method):
-    message = rf"^method must be one of \['delta', .*\], got {re.escape(repr(method))}$"
+    message = rf"^method must be one of \['auto', .*\], got {re.escape(repr(method))}$"
     for call in [
         *every_way(method=method),
         *every_way(F1CI(method=method)),
@@ -414,3 +414,33 @@ def test_bad_predictions_are_told_with_the_name_of_the_estimator():
             JointEvaluator({"fine": Predicts(), "odd": rule}, "f1").evaluate(
                 np.c_[P], Y
             )
+
+
+def test_methods_by_metric():
+    metrics = ["accuracy", "f1", "mcc"]
+    rows = {"metrics": metrics, "y_pred": P}
+    report = joint_report(Y, method={"f1": "delta", "*": "blurred"}, **rows)
+    assert [report["y_pred", name].method for name in metrics] == [
+        "blurred", "delta", "blurred",
+    ]  # fmt: skip
+    report = joint_report(Y, method={"f1": "delta"}, **rows)
+    assert [report["y_pred", name].method for name in metrics] == [
+        "score", "delta", "score",
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match=r"^method must be a name, or names by metric"):
+        joint_report(Y, method={"f2": "delta"}, **rows)
+    with pytest.raises(ValueError, match=r"as in method=\{'accuracy': 'wilson', "):
+        joint_report(Y, method="wilson", **rows)
+
+
+@pytest.mark.parametrize(
+    ("metric", "method"),
+    [("f1", "score"), ("overlap", "blurred"), ("roc_auc", "logit"), ("brier", "hall")],
+)
+def test_automatic_method(metric, method):
+    scores = {"A": np.where(P, 0.7, 0.2)}
+    for given in (None, "auto"):
+        report = joint_report(
+            Y, {"A": P}, y_score=scores, metrics=[metric], method=given
+        )
+        assert report["A", metric].method == method

@@ -360,7 +360,7 @@ def test_few_trials():
         ("f3x", {"expected": RATES}, "unknown metric"),
         (F1CI(pos_label=1), {"expected": RATES}, "pos_label must not be set"),
         ("precision", {"expected": [[7, 0], [3, 0]]}, "precision is undefined"),
-        ("g_mean", {"expected": [[7, 1], [3, 0]]}, "g_mean is without variance"),
+        ("g_mean", {"expected": [[7, 1], [3, 0]], "method": "delta"}, "is without var"),
     ],
 )
 def test_wrong_parameters(metric, options, message):

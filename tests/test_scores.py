@@ -55,7 +55,7 @@ def test_a_loss_is_a_mean(name):
     metric = type(CASES[name].metric)
     of_truth = np.where(Y == 1, SCORES["A"], 1 - SCORES["A"])
     losses = (1 - of_truth) ** 2 if name == "brier_score" else -np.log(of_truth)
-    found = metric()(Y, SCORES["A"])
+    found = metric(method="delta")(Y, SCORES["A"])
     assert found.standard_error == pytest.approx(np.std(losses, ddof=1) / np.sqrt(N))
     reach = norm.isf(0.025) * found.standard_error
     assert_allclose(found.confidence_interval(), [found - reach, found + reach])
@@ -220,7 +220,7 @@ def test_a_difference_from_a_perfect_order_squares_and_adds():
     z = norm.isf(0.025)
     reach = z**2 / (40 + z**2)
     other = z * RocAucCI()(y, good).standard_error
-    found = report.differences()["auc", "A", "B"]
+    found = report.differences(method="delta")["auc", "A", "B"]
     half = np.hypot(reach, other)
     assert_allclose(found.confidence_interval(), [found - half, found + half])
 
@@ -262,7 +262,7 @@ def test_a_mixed_report(groups):
     rows = {"sample_weight": WEIGHTS, "groups": groups}
     report = joint_report(Y, LABELS, y_score=SCORES, metrics=MIXED, **rows)
     assert list(report)[:4] == [("A", name) for name in MIXED]
-    assert {report[key].method for key in report} == {"blurred", "logit", "delta"}
+    assert {report[key].method for key in report} == {"score", "logit", "hall"}
     labels = joint_report(Y, LABELS, metrics=["accuracy", "f1"], **rows)
     scores = joint_report(Y, y_score=SCORES, metrics=["roc_auc", "log_loss"], **rows)
     for rule, metric in report:

@@ -415,7 +415,11 @@ def test_an_evaluator_takes_no_answer():
 def test_no_answer_at_all():
     with pytest.warns(UndefinedMetricWarning, match="accuracy of y_pred: undefined"):
         report = joint_report(
-            Y, np.full(N, -1), metrics=["accuracy", "rejection_rate"], abstain=-1
+            Y,
+            np.full(N, -1),
+            metrics=["accuracy", "rejection_rate"],
+            method="blurred",
+            abstain=-1,
         )
     with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring"):
         found = report["y_pred", "rejection_rate"].confidence_interval()
@@ -433,14 +437,14 @@ def test_wrong_answers():
         joint_report(Y, ASKED, metrics=F1CI(), abstain=-1)
 
 
-def test_a_difference_with_many_outcomes_falls_back_on_delta():
+def test_a_difference_with_many_outcomes_falls_back_on_blurred():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, N)
     rules = {name: np.where(rng.random(N) < 0.8, y, 0) for name in "AB"}
     report = joint_report(y, rules, metrics=["f1_macro", "accuracy"], method="score")
     compared = report.differences()
     assert [found.method for found in map(compared.__getitem__, compared)] == [
-        "delta",
+        "blurred",
         "score",
     ]
     with pytest.raises(ValueError, match="at most 256 possible outcomes"):

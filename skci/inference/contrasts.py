@@ -13,7 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
-from skci.inference.intervals.methods import METHODS, check_serves, refusal
+from skci.inference.intervals.methods import (
+    AUTO,
+    METHODS,
+    automatic,
+    check_serves,
+    refusal,
+)
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
@@ -29,7 +35,6 @@ from skci.measures.registry import IDENTITY, LOG, Trait
 Contrast = tuple[Key, Mapping[int, float]]
 """Name of a contrast, and the coefficients of parameters by their positions."""
 
-_FALLBACK = ("score", "delta")  # methods where parameters have none in common
 _NO_VARIANCE = 1e-12  # share of the largest possible variance that is zero
 _DIGITS = 12  # decimals of the range of a contrast, so that K times 1/K is 1
 _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes of which cells are listed
@@ -70,7 +75,7 @@ def contrast_estimate(
     Their covariance is :math:`L V L^T`, L the coefficients (for ratios, which are
     contrasts of logarithms, times the ratio over the estimate); to first order where
     the method smooths. The default method is that of the parameters if they have one in
-    common that serves contrasts, else "score", or "delta" where that does not. A method
+    common that serves contrasts, else "auto". A method
     that cannot serve a contrast is a ValueError, as is a ratio of signed measures.
     """
     sampling = joint.sampling
@@ -131,7 +136,7 @@ def _table_contrast(
     trait = _trait_of(parameters, coefficients, ratio, key)
     enumeration = _enumerate(parameters)
     if enumeration is None:
-        if method is not None:
+        if method not in (None, AUTO):
             check_serves(method, trait)
             if METHODS[method].smooths:
                 raise ValueError(
@@ -192,14 +197,14 @@ def _method_of(
     table: bool = True,
 ) -> str:
     """Interval method of a contrast."""
-    if method is not None:
+    if method not in (None, AUTO):
         check_serves(method, trait, table=table)
         return method
-    methods = {parameter.method for parameter in parameters}
+    methods = set() if method else {parameter.method for parameter in parameters}
     serving = [m for m in methods if not refusal(m, trait, table=table)]
     if len(serving) == 1:
         return serving[0]
-    return next(m for m in _FALLBACK if not refusal(m, trait, table=table))
+    return automatic(trait, table=table)
 
 
 def _extension_of(
@@ -292,5 +297,6 @@ def _trait_of(
         smooth=all(trait.smooth for trait in traits),
         scale=LOG if ratio else IDENTITY,
         blurs=all(trait.blurs for trait in traits),
+        automatic=("score", "blurred") if all(t.blurs for t in traits) else ("hall",),
         scale_free=all(trait.scale_free for trait in traits),
     )

@@ -126,7 +126,7 @@ class JointEstimate:
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors, whatever the confidence level, shape (K,)."""
-        errors = np.sqrt(self.sampling.covariance.diagonal())
+        errors = self.sampling.standard_errors.copy()
         shows = not self.is_of_rows or self.design.shows_variance
         errors[~self.sampling.has_variance] = 0 if shows else np.nan
         return self._known(errors)
@@ -346,5 +346,12 @@ class JointEstimate:
             getattr(parameter, "functional", None),
             getattr(parameter, "counts", None),
             design_effect,
-            self.sampling.hall_coefficients(k) if corrects else (0.0, 0.0),
+            self._hall_coefficients(k) if corrects else (0.0, 0.0),
         )
+
+    def _hall_coefficients(self, k: int) -> tuple[float, float]:
+        """Coefficients for the error and what is added to it, which is symmetric."""
+        a, b = self.sampling.hall_coefficients(k)
+        estimated = self.sampling.covariance[k, k]
+        share = (estimated / self._covariance[k, k]) ** 1.5 if estimated else 0.0
+        return a * share, b * share

@@ -65,6 +65,10 @@ class GivenCovariance:
         return self.is_linear
 
     @property
+    def standard_errors(self) -> Array:
+        return np.sqrt(self.covariance.diagonal())
+
+    @property
     def design_effects(self) -> Array:
         return np.ones(len(self.parameters))
 
@@ -131,6 +135,20 @@ class RowSampling:
         covariance = np.zeros((len(self.parameters),) * 2)
         covariance[np.ix_(linear, linear)] = block
         return covariance
+
+    @cached_property
+    def standard_errors(self) -> Array:
+        """Standard errors at the observed table, where it shows a variance, (K,)."""
+        errors = np.sqrt(self.covariance.diagonal())
+        smoothed = [
+            k for k, p in enumerate(self.parameters) if p.interval_method.smooths
+        ]
+        if smoothed:
+            observed = [replace(self.parameters[k], method="delta") for k in smoothed]
+            sampling = RowSampling(tuple(observed), self.design)
+            found = np.sqrt(sampling.covariance.diagonal())
+            errors[smoothed] = np.where(sampling.has_variance, found, errors[smoothed])
+        return errors
 
     def _influence(
         self, parameter: TableParameter, influence: Array, p: Array

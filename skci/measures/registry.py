@@ -87,6 +87,8 @@ class Trait:
     proportion : (str, str) or None
         For a proportion of a count: the cells that are successes and the cells that are
         trials, as in ``("tp", "tp fp")`` for the precision.
+    automatic : tuple of str
+        Interval methods that "auto" stands for: the first that can serve, or "delta".
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then taken
         from counts, which are exact.
@@ -101,6 +103,7 @@ class Trait:
     plus_four: Link | None = None
     blurs: bool = True
     proportion: tuple[str, str] | None = None
+    automatic: tuple[str, ...] = ("score", "blurred")
     scale_free: bool = True
 
     @property
@@ -199,8 +202,8 @@ MEASURES: dict[str, Measure] = {measure.name: measure for measure in _LABELS}
 """Measures of a confusion matrix by their names."""
 
 
-_AREA: dict[str, Any] = {"smooth": False, "blurs": False}
-_MEAN: dict[str, Any] = _AREA | {"scale_free": False}
+_AREA: dict[str, Any] = {"smooth": False, "blurs": False, "automatic": ("logit",)}
+_MEAN: dict[str, Any] = _AREA | {"scale_free": False, "automatic": ("hall",)}
 _LOSS: dict[str, Any] = _MEAN | _LOWER | {"bounds": (0.0, np.inf)}
 _SKILL: dict[str, Any] = _MEAN | {"bounds": (-np.inf, 1.0)}
 

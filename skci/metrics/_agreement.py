@@ -131,7 +131,7 @@ class CohenKappaCI(_AgreementCI, measure="cohen_kappa"):
     cohen_kappa = 0.47 [0.28, 0.63], 95% interval (score, n = 100)
     >>> metric = CohenKappaCI(weights="quadratic")
     >>> metric.from_confusion_matrix([[40, 9, 1], [8, 30, 7], [2, 6, 47]])
-    cohen_kappa = 0.800 [0.719, 0.881], 95% interval (blurred, n = 150)
+    cohen_kappa = 0.800 [0.694, 0.862], 95% interval (score, n = 150)
     """
 
     weights: str | None = None
@@ -165,7 +165,7 @@ class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
     Examples
     --------
     >>> RejectionRateCI(abstain=-1)([0, 1] * 50, [0, 1, 0, -1] * 25)
-    rejection_rate = 0.250 [0.160, 0.340], 95% interval (blurred, n = 100)
+    rejection_rate = 0.250 [0.175, 0.343], 95% interval (score, n = 100)
     """
 
     abstain: Any = None

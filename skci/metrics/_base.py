@@ -20,7 +20,7 @@ from skci.data.labels import (
 )
 from skci.data.reading import Reader
 from skci.data.sample import Sample
-from skci.inference.intervals.methods import check_method, check_serves
+from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_RULE, TableParameter
 from skci.measures.classes import AVERAGES
@@ -28,8 +28,6 @@ from skci.measures.registry import TRAITS, Measure, Trait
 from skci.metrics._binding import Binding
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 from skci.reports.joint import JointReport
-
-DEFAULT_METHOD = "blurred"
 
 _Metric = TypeVar("_Metric")
 
@@ -54,11 +52,13 @@ class MetricCI(BaseEstimator):
         Level of the interval, between 0 and 1. Ignored inside a report, which sets its
         own level.
     method : str, optional
-        Interval method: "delta" (the paper's Choice I), "blurred" (its Choice II),
-        "plus-four" or "score"; for proportions also "wilson", "agresti-coull",
-        "clopper-pearson" or "jeffreys"; for measures between 0 and 1 "logit". If not
-        given, that of the report; or "blurred" for metrics of labels, "logit" for
-        areas under curves and "delta" for others.
+        Interval method: "auto", "score", "delta" (Choice I of Yuan and Jiang, with a
+        normal quantile), "blurred" (their Choice II, which adds the variance of noise
+        of the size of the sampling error), "plus-four" or "hall" (corrected for
+        skewness); for proportions also "wilson", "agresti-coull", "clopper-pearson" or
+        "jeffreys"; for measures between 0 and 1 "logit". If not given, that of the
+        report, or "auto": "score" for metrics of labels where it can serve and else
+        "blurred", "logit" for areas under curves, "hall" for losses and numbers.
     pos_label : int, float, bool or str, optional
         The positive label, for measures that are not symmetric. If not given, 1, or
         that of the report. Labels that are strings need it.
@@ -91,7 +91,6 @@ class MetricCI(BaseEstimator):
 
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores" or "numbers"."""
-    _default_method: ClassVar[str] = DEFAULT_METHOD
     _needs_probabilities: ClassVar[bool] = False
 
     _measure = cast(Trait, None)
@@ -269,9 +268,9 @@ class MetricCI(BaseEstimator):
         check_zero_division(self.zero_division)
 
     def _resolve_method(self, method: str | None = None) -> str:
-        """Return the method of the metric, else the one given, else its default."""
+        """Return the method of the metric, else the one given, else "auto"."""
         given = method if self.method is None else self.method
-        method = check_method(self._default_method if given is None else given)
+        method = check_method(AUTO if given is None else given)
         check_serves(method, self._trait)
         return method
 

@@ -76,7 +76,7 @@ class NegativePredictiveValueCI(_AveragedCI, measure="negative_predictive_value"
     Examples
     --------
     >>> NegativePredictiveValueCI().from_confusion_matrix([[50, 10], [15, 25]])
-    negative_predictive_value = 0.77 [0.65, 0.89], 95% interval (blurred, n = 100)
+    negative_predictive_value = 0.77 [0.65, 0.85], 95% interval (score, n = 100)
     """
 
 
@@ -308,7 +308,7 @@ class PositiveLikelihoodRatioCI(_AveragedCI, measure="positive_likelihood_ratio"
     Examples
     --------
     >>> PositiveLikelihoodRatioCI().from_confusion_matrix([[50, 10], [15, 25]])
-    positive_likelihood_ratio = 3.75 [1.71, 8.20], 95% interval (blurred, n = 100)
+    positive_likelihood_ratio = 3.75 [2.08, 6.99], 95% interval (score, n = 100)
     """
 
 
@@ -322,7 +322,7 @@ class NegativeLikelihoodRatioCI(_AveragedCI, measure="negative_likelihood_ratio"
     Examples
     --------
     >>> NegativeLikelihoodRatioCI().from_confusion_matrix([[50, 10], [15, 25]])
-    negative_likelihood_ratio = 0.45 [0.27, 0.74], 95% interval (blurred, n = 100)
+    negative_likelihood_ratio = 0.45 [0.29, 0.65], 95% interval (score, n = 100)
     """
 
 
@@ -335,5 +335,5 @@ class DiagnosticOddsRatioCI(LabelMetricCI, measure="diagnostic_odds_ratio"):
     Examples
     --------
     >>> DiagnosticOddsRatioCI().from_confusion_matrix([[50, 10], [15, 25]])
-    diagnostic_odds_ratio = 8.33 [2.53, 27.44], 95% interval (blurred, n = 100)
+    diagnostic_odds_ratio = 8.33 [3.31, 20.98], 95% interval (score, n = 100)
     """

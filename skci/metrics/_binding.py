@@ -9,7 +9,7 @@ import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci.data.sample import Sample
-from skci.inference.intervals.methods import check_serves
+from skci.inference.intervals.methods import AUTO, automatic, check_serves
 from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
     CellMap,
@@ -205,6 +205,7 @@ class Binding:
         if too_many and cell_map:
             where = f" with more than {MAX_ENUMERATED_CELLS**0.5:.0f} classes"
         check_serves(self.method, trait, where)
+        method = automatic(trait) if self.method == AUTO else self.method
         names: tuple[tuple[str, str], ...] = ()
         if self.subgroup is not None and self.sample.subgroups is not None:
             names = self.sample.subgroups.names[self.subgroup]
@@ -212,7 +213,7 @@ class Binding:
             key=Key(metric or self.metric, self.rule, names),
             trait=trait,
             functional=functional,
-            method=self.method,
+            method=method,
             counts=counts,
             index=index,
             smoothing=2 / size if smooth else 0.0,

@@ -70,7 +70,7 @@ class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
-        return Trait(smooth=False, blurs=False, **self._properties)
+        return Trait(smooth=False, blurs=False, automatic=("hall",), **self._properties)
 
     @property
     def _function(self) -> Callable[..., Any]:  # type: ignore[override]
@@ -221,7 +221,7 @@ def make_metric_ci(
     ...     greater_is_better=False,
     ... )
     >>> wape([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    wape = 0.300 [0.234, 0.366], 95% interval (delta, n = 40)
+    wape = 0.300 [0.225, 0.362], 95% interval (hall, n = 40)
     """
     if not callable(g):
         arguments = "tp, fp, fn, tn" if features is None else "mean_1, ..., mean_k"

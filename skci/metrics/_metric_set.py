@@ -31,29 +31,30 @@ class MetricSet:
         random_state: Any = None,
     ) -> None:
         self.confidence_level = check_confidence_level(confidence_level)
-        self.method = None if method is None else check_method(method)
         self.metrics = named_metrics(metrics)
+        self.methods = _methods_by_metric(method, list(self.metrics))
         self.pos_label = pos_label
         # Fixed, for a report to be the same whatever is computed first.
         self.seed = fixed_seed(random_state)
-        for metric in self.metrics.values():
-            self._check(metric)
+        for name, metric in self.metrics.items():
+            self._check(metric, self.methods[name])
         if "numbers" in self.reads and len(self.reads) > 1:
             raise ValueError(
                 "metrics must be all of numbers or all of labels and scores, for they "
                 f"have one truth, got {self._kinds}"
             )
 
-    def _check(self, metric: MetricCI) -> None:
+    def _check(self, metric: MetricCI, method: str | None) -> None:
         """Check a metric; one of several may need a method of its own."""
         try:
-            metric._check(self.method)
+            metric._check(method)
         except ValueError as error:
-            if self.method is None or metric.method or len(self.metrics) == 1:
+            if method is None or metric.method or len(self.metrics) == 1:
                 raise
+            name = next(iter(self.metrics))
             raise ValueError(
-                f"{error}; or give a method to metric objects alone, as in "
-                "AccuracyCI(method='score')"
+                f"{error}; or give methods by metric, as in "
+                f"method={{{name!r}: {method!r}, '*': 'auto'}}"
             ) from error
 
     @property
@@ -137,8 +138,24 @@ class MetricSet:
                 for subgroup in (
                     subgroups if rule in kinds.get(metric.reads, []) else []
                 ):
-                    settings = self.method, self.pos_label, subgroup
+                    settings = self.methods[name], self.pos_label, subgroup
                     yield from metric.bind(sample, rule, name, *settings)
+
+
+def _methods_by_metric(method: Any, metrics: list[str]) -> dict[str, str | None]:
+    """Methods of some metrics: one for all, or by metric with "*" for all others."""
+    given = method if isinstance(method, Mapping) else {"*": method}
+    unknown = [name for name in given if name not in [*metrics, "*"]]
+    if unknown:
+        raise ValueError(
+            f"method must be a name, or names by metric of {metrics} or '*', got "
+            f"{unknown}"
+        )
+    checked = {
+        name: None if method is None else check_method(method)
+        for name, method in given.items()
+    }
+    return {name: checked.get(name, checked.get("*")) for name in metrics}
 
 
 def known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:

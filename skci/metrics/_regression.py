@@ -20,7 +20,6 @@ class RegressionMetricCI(MetricCI):
     """A metric of predicted numbers: a function of means over rows."""
 
     reads = "numbers"
-    _default_method = "delta"
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         sample, within = binding.sample, binding.within
@@ -50,7 +49,7 @@ class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
     Examples
     --------
     >>> MeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    mean_squared_error = 1.25 [0.74, 1.76], 95% interval (delta, n = 40)
+    mean_squared_error = 1.25 [0.77, 1.86], 95% interval (hall, n = 40)
     """
 
     def _loss(self, y: Array, values: Array) -> Array:
@@ -66,7 +65,7 @@ class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_erro
     Examples
     --------
     >>> RootMeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    root_mean_squared_error = 1.12 [0.86, 1.33], 95% interval (delta, n = 40)
+    root_mean_squared_error = 1.12 [0.88, 1.36], 95% interval (hall, n = 40)
     """
 
     _function = staticmethod(np.sqrt)
@@ -81,7 +80,7 @@ class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
     Examples
     --------
     >>> MeanAbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    mean_absolute_error = 0.75 [0.49, 1.01], 95% interval (delta, n = 40)
+    mean_absolute_error = 0.75 [0.50, 1.04], 95% interval (hall, n = 40)
     """
 
     def _loss(self, y: Array, values: Array) -> Array:
@@ -100,7 +99,7 @@ class MeanAbsolutePercentageErrorCI(
     Examples
     --------
     >>> MeanAbsolutePercentageErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    mean_absolute_percentage_error = 0.208 [0.140, 0.276], 95% interval (delta, n = 40)
+    mean_absolute_percentage_error = 0.208 [0.140, 0.280], 95% interval (hall, n = 40)
     """
 
     def _loss(self, y: Array, values: Array) -> Array:
@@ -139,7 +138,7 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
     Examples
     --------
     >>> MeanPinballLossCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
-    mean_pinball_loss = 0.075 [0.049, 0.101], 95% interval (delta, n = 40)
+    mean_pinball_loss = 0.075 [0.050, 0.104], 95% interval (hall, n = 40)
     """
 
 
@@ -152,7 +151,7 @@ class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
     Examples
     --------
     >>> ExplainedVarianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    explained_variance = 0.850 [0.805, 0.895], 95% interval (delta, n = 40)
+    explained_variance = 0.850 [0.795, 0.891], 95% interval (hall, n = 40)
     """
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
@@ -173,7 +172,7 @@ class R2CI(RegressionMetricCI, measure="r2"):
     Examples
     --------
     >>> R2CI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    r2 = 0.800 [0.710, 0.890], 95% interval (delta, n = 40)
+    r2 = 0.80 [0.67, 0.88], 95% interval (hall, n = 40)
     """
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
@@ -211,7 +210,7 @@ class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
     Examples
     --------
     >>> D2AbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    d2_absolute_error = 0.75 [0.63, 0.87], 95% interval (delta, n = 40)
+    d2_absolute_error = 0.75 [0.62, 0.87], 95% interval (hall, n = 40)
     """
 
     def _loss(self, y: Array, values: Array) -> Array:
@@ -238,7 +237,7 @@ class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
     Examples
     --------
     >>> D2PinballCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    d2_pinball = 0.83 [0.71, 0.96], 95% interval (delta, n = 40)
+    d2_pinball = 0.83 [0.33, 0.93], 95% interval (hall, n = 40)
     """
 
     def _constant(self, y: Array, weights: Array) -> float:
@@ -266,7 +265,7 @@ class D2TweedieCI(_D2CI, measure="d2_tweedie"):
     Examples
     --------
     >>> D2TweedieCI(power=1)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    d2_tweedie = 0.899 [0.845, 0.953], 95% interval (delta, n = 40)
+    d2_tweedie = 0.899 [0.836, 0.949], 95% interval (hall, n = 40)
     """
 
     power: float = 0
@@ -321,7 +320,7 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
     Examples
     --------
     >>> PearsonCorrelationCI()([1, 2, 3, 4] * 10, [1, 3, 2, 4] * 10)
-    pearson_correlation = 0.80 [0.69, 0.91], 95% interval (delta, n = 40)
+    pearson_correlation = 0.80 [0.60, 0.89], 95% interval (hall, n = 40)
     """
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:

@@ -87,7 +87,6 @@ class _AreaCI(ScoreMetricCI):
 
     average: str | None = "macro"
 
-    _default_method = "logit"
     _area: ClassVar[type[RocAuc | AveragePrecision]]
 
     @property
@@ -132,7 +131,6 @@ class _AreaCI(ScoreMetricCI):
 class _LossCI(ScoreMetricCI):
     """The mean of a loss of predicted probabilities."""
 
-    _default_method = "delta"
     _needs_probabilities = True
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
@@ -232,7 +230,7 @@ class BrierScoreCI(_LossCI, measure="brier_score"):
     Examples
     --------
     >>> BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    brier_score = 0.084 [0.059, 0.109], 95% interval (delta, n = 80)
+    brier_score = 0.084 [0.061, 0.114], 95% interval (hall, n = 80)
     """
 
     @property
@@ -254,7 +252,7 @@ class LogLossCI(_LossCI, measure="log_loss"):
     Examples
     --------
     >>> LogLossCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    log_loss = 0.302 [0.243, 0.360], 95% interval (delta, n = 80)
+    log_loss = 0.302 [0.248, 0.370], 95% interval (hall, n = 80)
     """
 
     def _losses(self, truth: Array, probabilities: Array) -> Array:

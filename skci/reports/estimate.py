@@ -14,7 +14,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from skci._validation import check_alternative, check_confidence_level
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.critical.law import Alternative
-from skci.inference.intervals.methods import GENERAL_SMOOTHING_METHODS, refusal
+from skci.inference.intervals.methods import automatic
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.pvalues import pvalue
@@ -293,17 +293,14 @@ def _warn(
 ) -> None:
     """Warn of parameters, if any, at the line of the caller outside this package.
 
-    The remedy is a method that uses no estimated variance and serves them all.
+    The remedy is a method that serves them all better.
     """
     parameters = [joint.parameters[k] for k in positions]
     if not parameters:
         return
-    if remedy and not any(p.interval_method.smooths for p in parameters):
-        for method in GENERAL_SMOOTHING_METHODS:
-            table = joint.is_of_rows
-            if not any(refusal(method, p.trait, table=table) for p in parameters):
-                message += f"; consider method={method!r}"
-                break
+    better = {automatic(p.trait, table=joint.is_of_rows) for p in parameters}
+    if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
+        message += f"; consider method={better.pop()!r}"
     package = __name__.partition(".")[0] + "."
     frame, level = sys._getframe(), 1
     while frame.f_back and str(frame.f_globals.get("__name__")).startswith(package):

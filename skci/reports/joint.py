@@ -40,7 +40,7 @@ class JointReport(ReportWithContrasts):
     >>> from skci import confusion_matrix_report
     >>> report = confusion_matrix_report([[50, 10], [15, 25]], metrics=["f1", "mcc"])
     >>> report["y_pred", "f1"]
-    f1 = 0.67 [0.50, 0.83], joint 95% interval (blurred, n = 100)
+    f1 = 0.67 [0.53, 0.78], joint 95% interval (score, n = 100)
     """
 
     @property
@@ -419,6 +419,6 @@ class JointReport(ReportWithContrasts):
         >>> matrix = [[50, 10], [15, 25]]
         >>> report = confusion_matrix_report(matrix, metrics=["accuracy", "f1"])
         >>> report.sample_size({"accuracy": 0.05})
-        408
+        343
         """
         return rows_for_width(self._joint, half_width)

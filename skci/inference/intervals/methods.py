@@ -355,12 +355,14 @@ METHODS: dict[str, IntervalMethod] = {
 }
 """Every interval method by its name."""
 
-GENERAL_SMOOTHING_METHODS = tuple(
-    name
-    for name, method in reversed(METHODS.items())
-    if method.smooths and not method.needs_simple_sample
-)
-"""Methods that rely on no estimated variance and need no simple sample."""
+AUTO = "auto"
+"""Name of the method that serves a measure best."""
+
+
+def automatic(trait: Trait, *, table: bool = True) -> str:
+    """Method that "auto" stands for: "delta" where no other can serve a measure."""
+    methods = *trait.automatic, "delta"
+    return next(m for m in methods if not refusal(m, trait, table=table))
 
 
 def refusal(
@@ -387,13 +389,14 @@ def check_serves(
     method: str, trait: Trait, where: str = "", *, table: bool = True
 ) -> None:
     """Check that a method can serve a measure; see `refusal`."""
-    reason = refusal(method, trait, where, table=table)
+    reason = method != AUTO and refusal(method, trait, where, table=table)
     if reason:
         raise ValueError(reason)
 
 
 def check_method(method: Any) -> str:
-    """Check the name of an interval method."""
-    if isinstance(method, str) and method in METHODS:
+    """Check the name of an interval method, or "auto"."""
+    known = [AUTO, *METHODS]
+    if isinstance(method, str) and method in known:
         return method
-    raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}")
+    raise ValueError(f"method must be one of {known}, got {method!r}")
