@@ -122,6 +122,13 @@ def as_name(value: Any) -> Any:
     return str(value) if isinstance(value, Real | np.bool_) else value
 
 
+def printable(text: str) -> str:
+    """Write characters that a terminal would act on, such as newlines, as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def join_names(names: Sequence[str]) -> str:
     """Join names as in a sentence."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -17,6 +17,7 @@ from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
 from skci.metrics._binding import Binding
 from skci.reports.base import Report
 from skci.reports.estimate import decimals, format_interval, warn_of_undefined
+from skci.reports.rendering import format_number
 
 _COLUMNS = {"precision": PrecisionCI, "recall": RecallCI, "f1-score": F1CI}
 
@@ -46,18 +47,23 @@ class ClassificationReport(Report):
         drawing = super()._drawing()
         return drawing | {"metrics": list(map(_column, drawing["metrics"]))}
 
-    def _columns(self) -> list[list[str]]:
+    def _name_columns(self) -> list[list[str]]:
+        return [["", *self._support]]
+
+    def _number_columns(self) -> list[list[str]]:
         limits = self._limits()
         places = decimals(limits)
         cells = {column: dict.fromkeys(self._support, "") for column in _COLUMNS}
         for (name, metric), estimate, interval in zip(
             self, self._joint.estimates, limits, strict=True
         ):
-            cell = f"{estimate:.{places}f} {format_interval(interval, places)}"
+            number = format_number(estimate, places)
+            cell = f"{number} {format_interval(interval, places)}"
             cells[_column(metric)][name] = cell
         columns = [[column, *cells[column].values()] for column in _COLUMNS]
-        support = [f"{n:g}" for n in self._support.values()]
-        return [["", *self._support], *columns, ["support", *support]]
+        rows = np.array(list(self._support.values()))
+        places = 0 if np.allclose(rows, rows.round(), rtol=0) else 1
+        return [*columns, ["support", *(format_number(n, places) for n in rows)]]
 
 
 def _column(metric: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from skci._validation import check_estimators, named_pairs
+from skci._validation import check_estimators, named_pairs, printable
 from skci.data.labels import A_MATRIX, check_confusion_matrix, check_no_pos_label
 from skci.data.reading import named_predictions
 from skci.data.responses import respond
@@ -67,7 +67,7 @@ class JointEvaluator:
         except (TypeError, ValueError):  # evaluate raises for wrong options
             return super().__repr__()
         rules = ", ".join(name for name, _ in named)
-        return f"JointEvaluator(rules: {rules}; metrics: {metrics})"
+        return printable(f"JointEvaluator(rules: {rules}; metrics: {metrics})")
 
     def evaluate(
         self,
@@ -205,9 +205,9 @@ def joint_report(
     rule  metric    estimate  joint interval  individual interval
     -------------------------------------------------------------
     A     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
-    A     mcc       0.80      [0.62, 0.90]    [0.65, 0.89]
+    A     mcc       0.800     [0.615, 0.902]  [0.651, 0.890]
     B     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
-    B     mcc       0.82      [0.67, 0.91]    [0.70, 0.89]
+    B     mcc       0.816     [0.672, 0.906]  [0.701, 0.894]
     """
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     predicted = None if y_pred is None else named_predictions(y_pred)

@@ -22,7 +22,7 @@ PERFECT = {"perfect": Y, "fair": RULES["fair"], "silent": 0 * Y}
 LONG = {
     "a rule whose name goes on and on until it needs two lines": RULES["fair"],
     "x" * 50: RULES["poor"],
-    "under_score $a$ <b> ä": RULES["fair"],
+    "under_score $a$ <b> ä \x1b[31m\n": RULES["fair"],
 }
 
 

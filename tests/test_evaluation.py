@@ -256,7 +256,7 @@ def test_all_undefined(method):
     assert np.isnan(report.estimates).all()
     assert report.critical_value == pytest.approx(norm.ppf(0.975))
     assert report.to_dict()["low"] == [0, 0]
-    assert report.to_dict()["high"] == [1, np.inf]
+    assert report.to_dict()["high"] == [1, None]
     assert "nan" in str(report)
 
 
@@ -392,7 +392,7 @@ def test_a_single_row_tells_nothing(method):
     )
     columns, _ = caught(report.to_dict)
     assert set(columns["low"]) == {-1, 0}
-    assert set(columns["high"]) == {1, np.inf}
+    assert set(columns["high"]) == {1, None}
     assert report.critical_value == pytest.approx(norm.ppf(0.975))
 
 

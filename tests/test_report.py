@@ -1,14 +1,25 @@
 """What a joint report says, and how it is written down."""
 
 import builtins
+import json
 import re
+import warnings
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from battery import quiet
 from simulated import some_rules
 
-from skci import AccuracyCI, joint_report
+from skci import (
+    AccuracyCI,
+    JointEvaluator,
+    classification_report_ci,
+    joint_intervals,
+    joint_report,
+    roc_report,
+)
+from skci.reports.rendering import shorten
 
 Y, RULES = some_rules(good=0.9, fair=0.8, poor=0.7)
 COLUMNS = {
@@ -128,12 +139,21 @@ def test_frame_without_pandas(monkeypatch):
     assert set(report.to_dict()) == COLUMNS
 
 
-AWKWARD = ["A_1|x", "B & 50%", "C <b> #{2}", "D\\alpha^~$"]
+AWKWARD = {
+    "A_1|x": "A_1|x",
+    "B & 50%": "B & 50%",
+    "C <b> #{2}&lt;": "C <b> #{2}&lt;",
+    "D\\alpha^~$": "D\\alpha^~$",
+    "[E](x:y) http://e": "[E](x:y) http://e",
+    "*F* `f` _f_ ![f][1]": "*F* `f` _f_ ![f][1]",
+    "G\nh\x1b[31m\u202ei\u2028": r"G\nh\x1b[31m\u202ei\u2028",
+}
+"""Names that mean something to a format or a terminal, and what is shown."""
 
 
 @pytest.fixture(scope="module", params=[600, 60_000])
 def awkward(request):
-    rates = dict(zip(AWKWARD, [0.9, 0.8, 0.7, 0.6], strict=True))
+    rates = dict(zip(AWKWARD, np.linspace(0.9, 0.6, len(AWKWARD)), strict=True))
     y, rules = some_rules(request.param, **rates)
     return joint_report(y, rules, metrics={"my_f|1": "f1", "lift": "lift"})
 
@@ -152,13 +172,14 @@ def rows_of_str(report):
 def rows_of_markdown(report):
     header, ruler, *lines = report.to_markdown().splitlines()
     assert re.fullmatch(r"(\| --- )+\|", ruler)
-    return [
-        [
-            cell.replace(r"\|", "|").strip()
-            for cell in re.split(r"(?<!\\)\|", line)[1:-1]
-        ]
-        for line in [header, *lines]
-    ]
+
+    def read(cell):
+        plain = re.sub(r"\\[!-/:-@[-`{-~]", "", cell)  # as CommonMark, section 2.4
+        assert not re.search(r"[\\`*~|$]|<\w|&\w|\][(\[]|://|(^| )_|_( |$)", plain)
+        return re.sub(r"\\([!-/:-@[-`{-~])", r"\1", cell).strip()
+
+    table = [re.findall(r"(?:\\.|[^\\|])+", line) for line in [header, *lines]]
+    return [[read(cell) for cell in row] for row in table]
 
 
 def rows_of_latex(report):
@@ -186,7 +207,8 @@ def rows_of_latex(report):
         return re.sub(pattern, lambda one: one[1] or plain[one[0]], cell).strip()
 
     table = [lines[2], *lines[4:-2]]
-    assert all(line.endswith(r" \\") for line in table)
+    assert all(re.search(r"^[^[*].* \\\\$", line) for line in table)
+    table = [re.sub(r"^{}", "", line) for line in table]
     return [[read(cell) for cell in re.split(r"(?<!\\)&", one[:-3])] for one in table]
 
 
@@ -194,6 +216,164 @@ def rows_of_html(report):
     page = ElementTree.fromstring(f"<div>{report._repr_html_()}</div>")
     assert page.findtext("p") == str(report).splitlines()[0]
     return [[cell.text for cell in row] for row in page.iter("tr")]
+
+
+LONG = ["a very long name of a rule: " + end for end in ("the first", "the other")]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["x" * 32, "y"], ["x" * 32, "y"]),
+        (["a" * 30 + "b" * 30, "c"], ["a" * 21 + "…" + "b" * 10, "c"]),
+        # kept apart in the middle, from a name that is short, and where it is equal
+        ([a := "x" * 30 + "1" + "x" * 30, b := a.replace("1", "2")], [a, b]),
+        ([a := "x" * 40, b := "x" * 21 + "…" + "x" * 10], [a, b]),
+        (["z" * 33] * 2, ["z" * 21 + "…" + "z" * 10] * 2),
+    ],
+)
+def test_long_names_are_shortened_and_kept_apart(names, shown):
+    assert shorten(names) == shown
+
+
+def test_only_text_has_short_names():
+    rules = dict(zip(LONG, RULES.values(), strict=False))
+    report = joint_report(Y, rules, metrics={"m" * 50: "f1"})
+    tables = (report, report.differences(), report.best("m" * 50))
+    for table in tables:
+        rows = str(table).splitlines()[2:]
+        assert any("a very long name of a" in row and "…" in row for row in rows)
+        assert not any(name in row for name in [*LONG, "m" * 50] for row in rows)
+        for other in (table.to_markdown(), table.to_latex(), table._repr_html_()):
+            assert all(name in other for name in LONG) and "…" not in other
+    assert all(name in str(report.differences().findings()) for name in LONG)
+
+
+def test_no_name_reaches_a_terminal_unescaped():
+    names = ["red\x1b[31m", "line\nbreak\r", "bidi\u202e\u2066", "\ud800 half"]
+    rules = dict(zip(names, [Y, *RULES.values()], strict=True))
+    metrics = {"f1\x07": "f1", "re\x9bcall": "recall"}
+    columns = {"si\x00te": np.where(np.arange(len(Y)) % 2, "no\x08rth", "south")}
+    report = joint_report(Y, rules, metrics=metrics, method="delta")
+    by = joint_report(Y, rules, metrics=metrics, method="delta", by=columns)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tables = [report, by, by.gaps(), report.differences()]
+        for text, table in zip(map(str, tables), tables, strict=True):
+            assert len(text.splitlines()) == 4 + len(table)
+            assert text.replace("\n", "").isprintable()
+        shown = [
+            *str(report.best("f1\x07")).splitlines(),
+            *(report.findings() + by.findings() + report.differences().findings()),
+            *(by.gaps().findings() + report.individual().findings()),
+            *(repr(each[key]) for each in (report, by, by.gaps()) for key in each),
+            repr(JointEvaluator(rules, metrics)),
+            *report.to_markdown().splitlines(),
+            *report.to_latex().splitlines(),
+            report._repr_html_(),
+        ]
+    shown += [str(warning.message) for warning in caught]
+    assert len(caught) and len(shown) > 60
+    assert all(text.isprintable() for text in shown)
+    assert r"red\x1b[31m" in shown[-len(caught) - 1]
+    assert report["red\x1b[31m", "f1\x07"] == 1
+
+
+# --------------------------------------------------------------------------------------
+# All reports
+# --------------------------------------------------------------------------------------
+
+
+def _reports():
+    """A report of each kind and the names of its rows; some numbers are infinite."""
+    rules = {"perfect": Y, "silent": 0 * Y, "good": RULES["good"]}
+    metrics = ["positive_likelihood_ratio", "precision"]
+    site, groups = np.arange(len(Y)) % 2, np.arange(len(Y)) // 2
+    columns = {"site": site, "half": 2 * np.arange(len(Y)) // len(Y)}
+    report = joint_report(Y, rules, metrics=metrics)
+    by = joint_report(Y, rules, metrics=metrics, by={"site": site})
+    compared = ["first", "second"]
+    return {
+        "joint": (report, ["rule", "metric"]),
+        "individual": (report.individual(), ["rule", "metric"]),
+        "grouped": (
+            joint_report(Y, rules, metrics=metrics, groups=groups),
+            ["rule", "metric"],
+        ),
+        "by": (by, ["rule", "metric", "site"]),
+        "by two": (
+            joint_report(Y, rules, metrics="precision", by=columns),
+            ["rule", "metric", "site", "half"],
+        ),
+        "differences": (report.differences(), ["metric", *compared]),
+        "ratios": (report.differences(scale="ratio"), ["metric", *compared]),
+        "differences by": (by.differences(), ["metric", "site", *compared]),
+        "gaps": (by.gaps(), ["rule", "metric", *compared]),
+        "contrasts": (report.contrasts([[1] * 6], ["sum"]), ["contrast"]),
+        "best": (report.best(metrics[0]), ["rule"]),
+        "classes": (classification_report_ci(Y, 0 * Y), ["class", "metric"]),
+        "curve": (roc_report(Y, Y + Y[::-1]), ["threshold", "metric"]),
+        "given": (joint_intervals([1, 2], [[0, 0], [0, 1]]), ["rule", "metric"]),
+    }
+
+
+@pytest.fixture(scope="module")
+def reports():
+    return quiet(_reports)
+
+
+KINDS = [
+    *("joint", "individual", "grouped", "by", "by two", "differences", "ratios"),
+    *("differences by", "gaps", "contrasts", "best", "classes", "curve", "given"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_names_and_numbers_of_all_reports(reports, kind):
+    report, names = reports[kind]
+    columns = report.to_dict()
+    assert json.loads(json.dumps(columns, allow_nan=False)) == columns
+    frame = report.to_frame()
+    assert frame.index.names == names
+    assert list(columns) == [*names, *frame.columns]
+    for name, column in frame.items():
+        if column.dtype.kind == "f":
+            finite = np.isfinite(column)
+            shown = column[finite].astype(object).reindex(column.index)
+            assert columns[name] == shown.where(finite, None).tolist()
+    if kind in ("joint", "by", "given", "individual"):
+        assert not np.isfinite(frame["high"]).all()
+    if kind == "best":
+        return
+    for key in report:
+        values = report[key].to_dict()
+        assert json.loads(json.dumps(values, allow_nan=False)) == values
+        row = {
+            name: column[list(report).index(key)] for name, column in columns.items()
+        }
+        shared = [*names, "estimate", "low", "high"]
+        labels = {"class": "rule", "threshold": "rule"}
+        assert [values[labels.get(name, name)] for name in shared] == [
+            row[name] for name in shared
+        ]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_decimals_are_alike_in_a_column_and_zero_has_no_sign(reports):
+    covariance = np.diag([1, 0.01, 1e-4])
+    wide = joint_intervals({"a": -1e-9, "b": 100.0, "c": 1.0}, covariance)
+    weighted = classification_report_ci(Y, RULES["good"], sample_weight=1 + Y / 3)
+    shown = [report for report, _ in reports.values()]
+    for report in [*shown, wide, wide.differences(), weighted]:
+        for cells in zip(*report._rows(), strict=True):
+            numbers = re.findall(
+                r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])", " ".join(cells[1:])
+            )
+            assert not [x for x in numbers if x.startswith("-") and float(x) == 0]
+            names = cells[0] in ("rule", "threshold", "site", "half", "first", "second")
+            assert names or len({len(x.partition(".")[2]) for x in numbers}) <= 1
+    assert "0.00" in str(wide) and "-0.000" not in repr(wide["a", "estimate"])
 
 
 every_rendering = pytest.mark.parametrize(
@@ -210,16 +390,12 @@ def test_renderings_hold_every_number(awkward, rows_of, alone):
     intervals = ["joint interval", "individual interval"]
     assert header[3:] == intervals[alone:]
     columns = report.to_dict()
-    places = [len(row[2].partition(".")[2]) for row in rows]
+    (places,) = {len(row[2].partition(".")[2]) for row in rows}
     halves = np.subtract(columns["high"], columns["low"]) / 2
-    for metric in report.metrics:  # two digits of the narrowest half width of a metric
-        own = np.array(columns["metric"]) == metric
-        assert len(set(np.array(places)[own])) == 1
-        assert 10 <= min(halves[own]) * 10 ** places[own.argmax()] < 100
+    assert 10 <= min(halves) * 10**places < 100  # two digits of the narrowest
     expected = [
-        [f"{value:.{digits}f}" for value in values]
-        for digits, *values in zip(
-            places,
+        [f"{value:.{places}f}" for value in values]
+        for values in zip(
             columns["estimate"],
             *([] if alone else [columns["low"], columns["high"]]),
             columns["individual_low"],
@@ -228,8 +404,10 @@ def test_renderings_hold_every_number(awkward, rows_of, alone):
         )
     ]
     labels = zip(columns["rule"], columns["metric"], strict=True)
-    for row, label, (estimate, *limits) in zip(rows, labels, expected, strict=True):
-        assert row[:3] == [*label, estimate]
+    for row, (rule, metric), (estimate, *limits) in zip(
+        rows, labels, expected, strict=True
+    ):
+        assert row[:3] == [AWKWARD[rule], metric, estimate]
         assert re.findall(r"[\d.]+", " ".join(row[3:])) == limits
 
 
@@ -256,4 +434,4 @@ def test_infinite_and_undefined_numbers_are_written(rows_of):
     report = joint_report(Y, rules, metrics=["positive_likelihood_ratio", "precision"])
     _, *rows = rows_of(report)
     assert [row[2] for row in rows[:4]] == ["inf", "1.000", "nan", "nan"]
-    assert [row[3] for row in rows[2:4]] == ["[0.00, inf]", "[0.000, 1.000]"]
+    assert [row[3] for row in rows[2:4]] == ["[0.000, inf]", "[0.000, 1.000]"]

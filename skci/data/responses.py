@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from skci._validation import printable
+
 
 def respond(
     estimators: Sequence[tuple[str, Any]],
@@ -56,7 +58,8 @@ def _respond(
             named = RuntimeError(f"{name}: {type(error).__name__}: {error}")
         raise named from error
     if verbose:
-        print(f"[skci] {name}: predicted in {time.perf_counter() - start:.1f} s")
+        seconds = time.perf_counter() - start
+        print(f"[skci] {printable(name)}: predicted in {seconds:.1f} s")
     return name, labels, scores
 
 

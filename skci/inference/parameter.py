@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property
+from skci._validation import printable
 from skci.inference.intervals.methods import METHODS, IntervalMethod
 from skci.measures.functional import Boundary, Evaluation, Functional, Support
 from skci.measures.functions import EDGE
@@ -91,7 +92,8 @@ class Key:
     def __str__(self) -> str:
         """Name the parameter in a message, as "f1 of Logistic - Stump"."""
         parts = [self.title, "" if self.contrast else self.name]
-        return ", ".join([" of ".join(filter(None, parts)), *self._subgroups])
+        text = ", ".join([" of ".join(filter(None, parts)), *self._subgroups])
+        return printable(text)
 
 
 @dataclass(frozen=True, eq=False)

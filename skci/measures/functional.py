@@ -277,7 +277,8 @@ class LinearCombination(Composite):
         return [np.asarray(coefficient) for coefficient in self.coefficients]
 
     def _value(self, values: list[Array]) -> Array:
-        return np.asarray(sum(c * v for c, v in self._terms(values)))
+        with np.errstate(invalid="ignore"):  # infinity less infinity is undefined
+            return np.asarray(sum(c * v for c, v in self._terms(values)))
 
     def _terms(self, values: list[Array]) -> Iterator[tuple[float, Array]]:
         return zip(self.coefficients, values, strict=True)

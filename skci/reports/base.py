@@ -13,6 +13,7 @@ from skci._validation import (
     check_known,
     check_names,
     join_names,
+    printable,
 )
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
@@ -24,7 +25,7 @@ from skci.reports.estimate import (
     sample_size_in_words,
     warn_of_intervals,
 )
-from skci.reports.rendering import TabularReport
+from skci.reports.rendering import TabularReport, format_number
 
 
 class Report(TabularReport):
@@ -163,9 +164,8 @@ class Report(TabularReport):
 
     def _qualified(self, findings: list[str]) -> list[str]:
         """Mark findings of individual intervals, which do not hold together."""
-        if self._joint.simultaneous:
-            return findings
-        return [f"Taken alone: {finding}" for finding in findings]
+        start = "" if self._joint.simultaneous else "Taken alone: "
+        return [printable(start + finding) for finding in findings]
 
     def _limits(self) -> Array:
         """Limits of the intervals, after the warnings about them."""
@@ -173,17 +173,7 @@ class Report(TabularReport):
         warn_of_intervals(self._joint, range(len(self)))
         return limits
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the report column by column.
-
-        Returns
-        -------
-        dict of str to list
-            The labels, ``estimate``, ``low``, ``high`` and ``standard_error``; for
-            contrasts ``pvalue``, for classes ``support`` and ``method``, for others
-            ``individual_low``, ``individual_high`` and ``method``; ``design_effect``
-            where rows have weights or groups.
-        """
+    def _data(self) -> dict[str, list[Any]]:
         low, high = self._limits().T
         columns = {
             **self._labels,
@@ -204,7 +194,7 @@ class Report(TabularReport):
         return self._joint.is_of_rows and not self._joint.design.is_simple
 
     def _more_columns(self) -> dict[str, list[Any]]:
-        """Columns of `to_dict` that not all reports have."""
+        """Columns of `to_frame` that not all reports have."""
         low, high = self._joint.individual().intervals.T
         return {"individual_low": low.tolist(), "individual_high": high.tolist()}
 
@@ -258,19 +248,14 @@ class Report(TabularReport):
             parts.append(f"positive label {positive.pop()}")
         return ", ".join(filter(None, parts))
 
-    def _columns(self) -> list[list[str]]:
+    def _number_columns(self) -> list[list[str]]:
         limits = self._limits()
-        metrics = np.array([p.key.title for p in self._joint.parameters])
-        by_metric = {
-            name: decimals(limits[metrics == name], self._null) for name in self.metrics
-        }
-        places = [by_metric[name] for name in metrics]
-        estimates = zip(self._joint.estimates, places, strict=True)
-        columns = [[name, *labels] for name, labels in self._labels.items()]
-        columns += [["estimate", *(f"{value:.{d}f}" for value, d in estimates)]]
+        places = decimals(limits, self._null)
+        estimates = [format_number(value, places) for value in self._joint.estimates]
+        columns = [["estimate", *estimates]]
         intervals = {"joint interval": limits} if self._joint.simultaneous else {}
         if self._null is None or not intervals:
             intervals["individual interval"] = self._joint.individual().intervals
         for header, each in intervals.items():
-            columns += [[header, *map(format_interval, each, places)]]
+            columns += [[header, *(format_interval(pair, places) for pair in each)]]
         return columns

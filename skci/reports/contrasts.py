@@ -18,7 +18,7 @@ from skci.inference.planning import power_at, rows_for_power, rows_for_width
 from skci.inference.pvalues import pvalues, step_down
 from skci.reports.base import Report
 from skci.reports.estimate import decimals, format_interval
-from skci.reports.rendering import TabularReport
+from skci.reports.rendering import TabularReport, format_number
 
 SeparatedPairs = dict[str, list[tuple[str, str]]]
 """By panel, pairs of a worse rule and a better one, sorted by the worse rule."""
@@ -276,9 +276,9 @@ class ContrastReport(ReportWithContrasts):
     def _more_columns(self) -> dict[str, list[Any]]:
         return {"pvalue": self._pvalues.tolist()}
 
-    def _columns(self) -> list[list[str]]:
+    def _number_columns(self) -> list[list[str]]:
         name = "p-value (step-down)" if self._stepwise else "p-value"
-        return [*super()._columns(), [name, *map(_format_pvalue, self._pvalues)]]
+        return [*super()._number_columns(), [name, *map(_format_pvalue, self._pvalues)]]
 
 
 def sentences(
@@ -295,9 +295,7 @@ def sentences(
 
 
 def _format_pvalue(p: float) -> str:
-    if p < 1e-3:
-        return "< 0.001"
-    return f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+    return "< 0.001" if p < 1e-3 else f"{p:.3f}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -333,7 +331,10 @@ class BestReport(TabularReport):
     intervals: Array
     confidence_level: float
     greater_is_better: bool
-    _labels = ("rule",)
+
+    @property
+    def _labels(self) -> dict[str, Sequence[str]]:
+        return {"rule": self.compared}
 
     @property
     def rules(self) -> list[str]:
@@ -341,8 +342,7 @@ class BestReport(TabularReport):
         may_be_best = self.intervals[:, 1] > 0
         return [self.compared[k] for k in np.flatnonzero(may_be_best)]
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return columns ``rule``, ``estimate``, ``low``, ``high``, ``may_be_best``."""
+    def _data(self) -> dict[str, list[Any]]:
         low, high = self.intervals.T
         return {
             "rule": list(self.compared),
@@ -355,14 +355,14 @@ class BestReport(TabularReport):
     def _title(self) -> str:
         return f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
 
-    def _columns(self) -> list[list[str]]:
+    def _number_columns(self) -> list[list[str]]:
         places = decimals(self.intervals, null=0)
         side = "above" if self.greater_is_better else "below"
         may_be_best = ["yes" if rule in self.rules else "no" for rule in self.compared]
         limits = [format_interval(interval, places) for interval in self.intervals]
+        estimates = [format_number(estimate, places) for estimate in self.estimates]
         return [
-            ["rule", *self.compared],
-            [self.metric, *(f"{estimate:.{places}f}" for estimate in self.estimates)],
+            [self.metric, *estimates],
             [f"{side} the best of the others", *limits],
             ["may be best", *may_be_best],
         ]

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from skci._arrays import Array
+from skci._validation import printable
 
 # Okabe and Ito's palette, safe for the colour blind.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -147,7 +148,7 @@ class ConfidenceIntervalDisplay:
 
 
 def _wrapped(name: str) -> str:
-    return textwrap.fill(name, _MAX_LABEL) or name
+    return textwrap.fill(printable(name), _MAX_LABEL) or name
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci._validation import check_alternative, check_confidence_level
+from skci._validation import check_alternative, check_confidence_level, printable
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.critical.law import Alternative
 from skci.inference.intervals.methods import automatic
@@ -19,6 +19,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.pvalues import pvalue
 from skci.inference.sampling import SmallSampleReason
+from skci.reports.rendering import format_number, json_value
 
 
 class ConfidenceInterval(NamedTuple):
@@ -152,6 +153,36 @@ class MetricEstimate(float):
         warn_of_intervals(joint, [self._position])
         return ConfidenceInterval(low, high)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimate as JSON has it.
+
+        Returns
+        -------
+        dict of str
+            The names of the estimate, ``estimate``, ``low``, ``high``,
+            ``standard_error``, ``confidence_level``, ``method`` and ``n_samples``. None
+            for numbers that are undefined or infinite: a limit of None is no limit.
+
+        Examples
+        --------
+        >>> from skci import AccuracyCI
+        >>> score = AccuracyCI().from_confusion_matrix([[40, 10], [15, 35]])
+        >>> score.to_dict()["estimate"]
+        0.75
+        """
+        low, high = self.confidence_interval()
+        values = {
+            **self._parameter.key.labels,
+            "estimate": float(self),
+            "low": low,
+            "high": high,
+            "standard_error": float(self._joint.standard_errors[self._position]),
+            "confidence_level": self.confidence_level,
+            "method": self.method,
+            "n_samples": self.n_samples,
+        }
+        return {name: json_value(value) for name, value in values.items()}
+
     def pvalue(self, null: float, alternative: Alternative = "two-sided") -> float:
         """Test whether the measure has some value.
 
@@ -198,13 +229,13 @@ class MetricEstimate(float):
     def __str__(self) -> str:
         limits = self.confidence_interval()
         places = decimals([limits])
-        return f"{float(self):.{places}f} {format_interval(limits, places)}"
+        return f"{format_number(self, places)} {format_interval(limits, places)}"
 
     def __repr__(self) -> str:
         joint = self._joint.simultaneous and len(self._joint.parameters) > 1
         level = f"{'joint ' * joint}{100 * self.confidence_level:g}%"
         key = self._parameter.key
-        name = key if key.is_contrast else self.metric
+        name = key if key.is_contrast else printable(self.metric)
         size = sample_size_in_words(self._joint, self.n_samples)
         details = ", ".join(filter(None, [self.method, size]))
         return f"{name} = {self}, {level} interval ({details})"
@@ -225,8 +256,8 @@ def sample_size_in_words(joint: JointEstimate, n_samples: int | None = None) -> 
 
 def format_interval(limits: Any, places: int) -> str:
     """Write an interval with some decimal places."""
-    low, high = limits
-    return f"[{low:.{places}f}, {high:.{places}f}]"
+    low, high = (format_number(limit, places) for limit in limits)
+    return f"[{low}, {high}]"
 
 
 def decimals(intervals: Any, null: float | None = None) -> int:

@@ -1,9 +1,23 @@
 """Tables of text cells as plain text, Markdown, LaTeX and HTML; data frames."""
 
+import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
+
+from skci._validation import printable
+
+_MAX_NAME = 32  # characters of a name in a text table
+
+_MARKDOWN = re.compile(
+    r"[\\`*~|$]"  # code, emphasis, cells, formulas
+    r"|_(?![^\W_])|(?<![^\W_])_"  # emphasis, not within a word
+    r"|<(?=[A-Za-z/!?])|&(?=[#\w])"  # HTML
+    r"|\](?=[(\[:])|:(?=//)"  # links
+)
+"""Characters that Markdown would interpret where they are."""
 
 _LATEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -16,27 +30,79 @@ _LATEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
 """Characters that LaTeX would interpret or print as others."""
 
 
+def format_number(value: float, places: int) -> str:
+    """Write a number with some decimal places, and zero without a sign."""
+    return f"{value:z.{places}f}"
+
+
+def json_value(value: Any) -> Any:
+    """Return what JSON has for a value: None for numbers that are not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
+    """Shorten long names in the middle, so far that those that differ still do."""
+    while True:
+        head, tail = width - width // 3 - 1, width // 3
+        short = {
+            name: name if len(name) <= width else f"{name[:head]}…{name[-tail:]}"
+            for name in names
+        }
+        if len(set(short.values())) == len(short):
+            return [short[name] for name in names]
+        width *= 2
+
+
 class TabularReport(ABC):
     """A titled table, and the formats that it is shown in."""
 
     @property
     @abstractmethod
-    def _labels(self) -> Collection[str]:
-        """Names of the columns that name each row."""
+    def _labels(self) -> Mapping[str, Sequence[str]]:
+        """Names of the rows, by column."""
 
     @abstractmethod
     def _title(self) -> str: ...
 
     @abstractmethod
-    def _columns(self) -> list[list[str]]:
-        """Columns of text cells, the header first."""
+    def _data(self) -> dict[str, list[Any]]:
+        """Columns of :meth:`to_frame`, and those that name the rows."""
+
+    def _name_columns(self) -> list[list[str]]:
+        """Columns of names, the header first."""
+        return [[header, *names] for header, names in self._labels.items()]
 
     @abstractmethod
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the report column by column."""
+    def _number_columns(self) -> list[list[str]]:
+        """Columns of numbers and intervals as text, the header first."""
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        return list(zip(*self._columns(), strict=True))
+    def _rows(self, *, short: bool = False) -> list[tuple[str, ...]]:
+        """Rows of cells, the headers first; in `short` ones long names are cut."""
+        names, numbers = (
+            [[*map(printable, column)] for column in columns]
+            for columns in (self._name_columns(), self._number_columns())
+        )
+        if short:
+            names = [shorten(column) for column in names]
+        header, *rows = zip(*names, *numbers, strict=True)
+        return [tuple(shorten(header)) if short else header, *rows]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the report column by column, as JSON has it.
+
+        Returns
+        -------
+        dict of str to list
+            Names, numbers, and None for numbers that are undefined or infinite: a limit
+            of None is no limit. :meth:`to_frame` keeps them.
+
+            The labels, ``estimate``, ``low`` and ``high``; of the best rules
+            ``may_be_best``; of others ``standard_error``; for contrasts ``pvalue``, for
+            classes ``support`` and ``method``, for others ``individual_low``,
+            ``individual_high`` and ``method``; ``design_effect`` where rows have
+            weights or groups.
+        """
+        return {name: [*map(json_value, x)] for name, x in self._data().items()}
 
     def to_frame(self) -> Any:
         """Return the report as a data frame.
@@ -44,7 +110,8 @@ class TabularReport(ABC):
         Returns
         -------
         pandas.DataFrame
-            Columns of :meth:`to_dict`, indexed by the labels; pandas is needed.
+            Columns of :meth:`to_dict`, indexed by the labels; undefined numbers are
+            NaN. pandas is needed.
         """
         try:
             import pandas as pd
@@ -52,11 +119,13 @@ class TabularReport(ABC):
             raise ImportError(
                 "to_frame needs pandas: pip install 'skci[pandas]'; to_dict does not"
             ) from error
-        return pd.DataFrame(self.to_dict()).set_index(list(self._labels))
+        return pd.DataFrame(self._data()).set_index(list(self._labels))
 
     def to_markdown(self) -> str:
         """Return the report as a Markdown table."""
-        rows = [[cell.replace("|", r"\|") for cell in row] for row in self._rows()]
+        rows = [
+            [_MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in self._rows()
+        ]
         rows.insert(1, ["---"] * len(rows[0]))
         return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
@@ -65,7 +134,9 @@ class TabularReport(ABC):
         escaped = str.maketrans(_LATEX)
         rows = [[cell.translate(escaped) for cell in row] for row in self._rows()]
         alignment = "".join("r" if name == "estimate" else "l" for name in rows[0])
-        header, *lines = [" & ".join(row) + r" \\" for row in rows]
+        # A rule or a row break would take a bracket or an asterisk for its option.
+        lines = [re.sub(r"^(?=[\[*])", "{}", " & ".join(row)) for row in rows]
+        header, *lines = [line + r" \\" for line in lines]
         begin, end = rf"\begin{{tabular}}{{{alignment}}}", r"\end{tabular}"
         lines = [begin, r"\toprule", header, r"\midrule", *lines, r"\bottomrule", end]
         return "\n".join(lines)
@@ -76,15 +147,15 @@ class TabularReport(ABC):
         cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         return (
-            f"<p>{escape(self._title())}</p>"
+            f"<p>{escape(printable(self._title()))}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 
     def __str__(self) -> str:
-        rows = self._rows()
+        rows = self._rows(short=True)
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         header, *lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
-        lines = [self._title(), "", header, "-" * len(header), *lines]
+        lines = [printable(self._title()), "", header, "-" * len(header), *lines]
         return "\n".join(line.rstrip() for line in lines)
 
     __repr__ = __str__
