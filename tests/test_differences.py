@@ -12,7 +12,7 @@ from battery import joint_limits, quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
-from skci import critical_value, joint_report
+from skci import critical_value, joint_intervals, joint_report
 from skci.exceptions import DegenerateVarianceWarning
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import pearson
@@ -668,10 +668,71 @@ def test_selection(differences):
         differences.select(first="B", second="B")
 
 
-def test_indexing(differences):
-    for key in ["f1", ("f1", "A"), ("f1", "B", "A"), ("A", "B", "f1")]:
-        with pytest.raises(KeyError):
-            differences[key]
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("f1", r"by \(metric, first, second\), as in \('accuracy', 'A', 'B'\), got 'f"),
+        (("f1", "A"), r"by \(metric, first, second\), as in"),
+        (("A", "B", "f1"), r"as in \('f1', 'A', 'B'\), got \('A', 'B', 'f1'\)"),
+        (("f1", "B", "B"), r"as in \('accuracy', 'A', 'B'\), got \('f1', 'B', 'B'\)"),
+        (("f1", "A", "D"), r"report\[metric, first, second\]: second must be one of"),
+        (("A", "D", "f1"), r"metric must be one of \['accuracy', 'f1'\], got 'A'"),
+    ],
+)
+def test_what_is_not_in_a_report(differences, key, message):
+    with pytest.raises(KeyError, match=message):
+        differences[key]
+
+
+def _given():
+    """Estimates with a given covariance, one with an unknown variance."""
+    covariance = np.diag([0.01, 0.02, 0.03, 0])
+    return joint_intervals([0.5, 0.7, 0.8, 0.6], covariance, bounds=(0, 1), df=9)
+
+
+REVERSED = {
+    "of labels": lambda: report_of(["accuracy", "f1"], "score"),
+    "of one method": lambda: report_of(["recall", "f1"], "delta"),
+    "alone": lambda: report_of(["accuracy", "f1"], "blurred").individual(),
+    "grouped": lambda: report_of(["accuracy"], groups=np.arange(len(Y)) // 5),
+    "undefined class": lambda: joint_report(
+        Y, {"A": A, "B": 0 * B}, metrics=["precision_macro", "accuracy"]
+    ),
+    "losses": lambda: joint_report(
+        Y + 1, {"A": A + 0.5, "B": B + 0.5}, metrics="mean_absolute_error"
+    ),
+    "given": _given,
+}
+
+
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+@pytest.mark.parametrize("kind", REVERSED)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_other_way_round(kind, scale):
+    """Everything is that of what is in the report, with the sign or power turned."""
+    turn = {"difference": np.negative, "ratio": lambda x: 1 / np.asarray(x)}[scale]
+    report = REVERSED[kind]().differences(scale=scale)
+    for metric, first, second in report:
+        found, again = report[metric, first, second], report[metric, second, first]
+        with np.errstate(divide="ignore"):
+            expected = turn(found.confidence_interval()[::-1])
+            assert again == pytest.approx(float(turn(found)))
+        assert_allclose(again.confidence_interval(), expected, rtol=1e-5, atol=1e-9)
+        assert (again.method, again.n_samples) == (found.method, found.n_samples)
+        sign = "-" if scale == "difference" else "/"
+        assert repr(again).startswith(f"{metric} of {second} {sign} {first} = ")
+        null = {"difference": 0.05, "ratio": 1.05}[scale]
+        turned = {"less": "greater", "greater": "less", "two-sided": "two-sided"}
+        for one, other in turned.items():
+            p = again.pvalue(float(turn(null)), one)
+            assert p == pytest.approx(found.pvalue(null, other), rel=1e-4, abs=1e-12)
+
+
+def test_a_method_of_differences_is_that_of_their_contrasts():
+    differences = report_of(["accuracy", "f1"], "blurred").differences(method="delta")
+    assert differences["f1", "B", "A"].method == "delta"
+    mean = differences.contrasts([[1 / 6] * 6], ["mean"])
+    assert mean["mean"].method == "delta"
 
 
 def test_renderings(differences):

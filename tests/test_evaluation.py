@@ -187,11 +187,11 @@ def test_select(report):
     [
         (("best", "f1"), r"rule must be one of \['good', .*, got 'best'"),
         (("good", "f3"), r"metric must be one of \['accuracy', .*, got 'f3'"),
-        (("f1", "good"), "the other way round, as"),
+        (("f1", "good"), r"as in \('good', 'f1'\), got \('f1', 'good'\)"),
         (("f1", "best"), "rule must be one of .*, got 'f1'"),
         ((["good"], "f1"), r"rule must be one of .*, got \['good'\]"),
         ((0, 0), "rule must be one of .*, got .0."),
-        ("good", r"indexed by \(rule, metric\), got 'good'"),
+        ("good", r"by \(rule, metric\), as in \('good', 'accuracy'\), got 'good'"),
         (("good", "f1", "low"), "indexed by"),
     ],
 )

@@ -187,6 +187,20 @@ def test_the_best_has_the_lowest_error_rate(report):
     ]  # fmt: skip
 
 
+def test_best_on_all_metrics_at_once(report):
+    """Each at a level whose errors add up to that of the report; or as it is alone."""
+    every, level = report.best(), 1 - 0.05 / 3
+    assert list(every) == report.metrics
+    for metric, best in every.items():
+        alone = report.at(level).best(metric)
+        assert_array_equal(best.intervals, alone.intervals)
+        assert (best.compared, best.confidence_level) == (alone.compared, 0.95)
+        assert f"Best on {metric}, 95% confidence on 3 metrics at once\n" in str(best)
+    alone = report.individual().best()["f1"]
+    assert_array_equal(alone.intervals, report.best("f1").intervals)
+    assert str(alone) == str(report.best("f1"))
+
+
 def test_one_rule_is_the_best(report):
     assert report.select(rules="fair").best("f1").rules == ["fair"]
 
@@ -281,6 +295,17 @@ def test_letters_of_a_report(report):
         names = list(letters)
         for (_, first, second), p in zip(compared, compared.pvalues, strict=True):
             assert together[names.index(first), names.index(second)] == (p >= 0.05)
+    compared = report.differences()
+    every = report.letters()
+    assert list(every) == report.metrics
+    for (metric, first, second), p in zip(compared, compared.pvalues, strict=True):
+        letters = every[metric]
+        together = set(letters[first]) & set(letters[second])
+        assert bool(together) == (p >= 0.05)
+    assert report.letters(adjust="none")["f1"] == report.letters("f1", adjust="none")
+    assert report.select(rules="fair").letters() == {
+        metric: {"fair": "a"} for metric in report.metrics
+    }
     assert report.letters("f1", adjust="none")["poor"] == "c"
     with pytest.raises(KeyError, match="metric must be one of"):
         report.letters("recall")

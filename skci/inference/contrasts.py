@@ -63,6 +63,14 @@ def pairwise_contrasts(
     return contrasts
 
 
+def reverse(joint: JointEstimate) -> JointEstimate:
+    """Take all differences or ratios of a joint estimate the other way round."""
+    keys = [parameter.key for parameter in joint.parameters]
+    contrasts = [(key.reverse, {k: -1.0}) for k, key in enumerate(keys)]
+    ratio = any(key.compared and key.compared[1] == "/" for key in keys)
+    return contrast_estimate(joint, contrasts, ratio, simultaneous=joint.simultaneous)
+
+
 def contrast_estimate(
     joint: JointEstimate,
     contrasts: Sequence[Contrast],
@@ -164,7 +172,7 @@ def _table_contrast(
         key=key,
         trait=trait,
         functional=kind(components, coefficients),
-        method=_method_of(parameters, trait, method),
+        method=_method_of([sampling.parameters[k] for k in weights], trait, method),
         counts=counts,
         index=index,
         smoothing=smoothing[:n_cells],

@@ -86,6 +86,11 @@ class Key:
         return replace(self, subgroup=())
 
     @property
+    def reverse(self) -> Key:
+        """Key of a difference or ratio the other way round; itself for others."""
+        return replace(self, compared=self.compared and self.compared[::-1])
+
+    @property
     def _subgroups(self) -> list[str]:
         return [f"{column} = {name}" for column, name in self.subgroup]
 

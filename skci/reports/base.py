@@ -1,5 +1,6 @@
 """Base of reports: labelled estimates with joint intervals."""
 
+import itertools
 from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any, Self
@@ -139,22 +140,22 @@ class Report(TabularReport):
 
     def __getitem__(self, key: Any) -> MetricEstimate:
         """Return one estimate by its labels, such as its rule and metric."""
-        labels = self._labels
         wanted = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
-        if len(wanted) != len(labels):
-            kinds = ", ".join(labels)
-            raise KeyError(f"a report is indexed by ({kinds}), got {key!r}")
-        known = list(self)
+        known, labels = list(self), self._labels
         if wanted in known:
             return MetricEstimate(self._joint, known.index(wanted))
-        reverse = (*wanted[:-2], *reversed(wanted[-2:]))
-        if reverse in known:
-            raise KeyError(
-                f"{key!r} is in the report the other way round, as {reverse}"
-            )
-        for name, (kind, column) in zip(wanted, labels.items(), strict=True):
-            check_known(name, list(dict.fromkeys(column)), kind)
-        raise KeyError(f"a report is indexed by one of {known}, got {key!r}")
+        fits = len(wanted) == len(labels)
+        others = itertools.permutations(wanted) if fits else ()
+        in_order = next((other for other in others if other in known), None)
+        kinds = ", ".join(labels)
+        if fits and in_order is None:
+            for name, (kind, column) in zip(wanted, labels.items(), strict=True):
+                names = list(dict.fromkeys(column))
+                check_known(name, names, f"report[{kinds}]: {kind}")
+        raise KeyError(
+            f"a report is indexed by ({kinds}), as in "
+            f"{in_order or known[0]}, got {key!r}"
+        )
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         return iter(zip(*self._labels.values(), strict=True))

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci._validation import check_contrasts, check_known, join_names
-from skci.inference.contrasts import contrast_estimate
+from skci._validation import as_name, check_contrasts, check_known, join_names
+from skci.inference.contrasts import contrast_estimate, reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.planning import power_at, rows_for_power, rows_for_width
 from skci.inference.pvalues import pvalues, step_down
 from skci.reports.base import Report
-from skci.reports.estimate import decimals, format_interval
+from skci.reports.estimate import MetricEstimate, decimals, format_interval
 from skci.reports.rendering import TabularReport, format_number
 
 SeparatedPairs = dict[str, list[tuple[str, str]]]
@@ -80,7 +80,8 @@ class ContrastReport(ReportWithContrasts):
     """Joint confidence intervals and p-values of differences, ratios or contrasts.
 
     Returned by :meth:`JointReport.differences`, :meth:`JointReport.gaps` and
-    :meth:`JointReport.contrasts`.
+    :meth:`JointReport.contrasts`. Indexed with ``first`` and ``second`` exchanged, a
+    difference is that of the second and the first.
     """
 
     def __init__(
@@ -107,6 +108,19 @@ class ContrastReport(ReportWithContrasts):
     @cached_property
     def _pvalues(self) -> Array:
         return (step_down if self._stepwise else pvalues)(self._joint, self._null)
+
+    def __getitem__(self, key: Any) -> MetricEstimate:
+        """Return one estimate by its labels; a difference also the other way round."""
+        wanted = tuple(map(as_name, key)) if isinstance(key, tuple) else ()
+        keys = [parameter.key for parameter in self._joint.parameters]
+        reversed_labels = [tuple(key.reverse.labels.values()) for key in keys]
+        if wanted in reversed_labels and wanted not in list(self):
+            return MetricEstimate(self._reverse, reversed_labels.index(wanted))
+        return super().__getitem__(key)
+
+    @cached_property
+    def _reverse(self) -> JointEstimate:
+        return reverse(self._joint)
 
     def select(self, **kept: Any) -> ContrastReport:
         """Report on some of the contrasts; see :meth:`JointReport.select`.
@@ -304,7 +318,8 @@ class BestReport(TabularReport):
 
     Multiple comparisons with the best [1]_, [2]_: with the confidence level, `rules`
     contains the best rule, and every interval covers the difference of its rule to the
-    best of the others. Returned by :meth:`JointReport.best`.
+    best of the others, on all of `n_metrics` metrics at once. Returned by
+    :meth:`JointReport.best`.
 
     Parameters
     ----------
@@ -318,6 +333,7 @@ class BestReport(TabularReport):
         there is no usable variance.
     confidence_level : float
     greater_is_better : bool
+    n_metrics : int, default=1
 
     References
     ----------
@@ -331,6 +347,7 @@ class BestReport(TabularReport):
     intervals: Array
     confidence_level: float
     greater_is_better: bool
+    n_metrics: int = 1
 
     @property
     def _labels(self) -> dict[str, Sequence[str]]:
@@ -353,7 +370,8 @@ class BestReport(TabularReport):
         }
 
     def _title(self) -> str:
-        return f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
+        title = f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
+        return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
 
     def _number_columns(self) -> list[list[str]]:
         places = decimals(self.intervals, null=0)

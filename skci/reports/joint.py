@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import overload
 
 import numpy as np
 
@@ -304,16 +305,25 @@ class JointReport(ReportWithContrasts):
     def _names(self, positions: Sequence[int]) -> list[str]:
         return [self._joint.parameters[k].key.name for k in positions]
 
-    def best(self, metric: str) -> BestReport:
-        """Multiple comparisons with the best rule on a metric.
+    @overload
+    def best(self, metric: str) -> BestReport: ...
+
+    @overload
+    def best(self, metric: None = None) -> dict[str, BestReport]: ...
+
+    def best(self, metric: str | None = None) -> BestReport | dict[str, BestReport]:
+        """Multiple comparisons with the best rule on a metric, or on each of all.
 
         Parameters
         ----------
-        metric : str
+        metric : str, optional
+            By default all metrics, with the confidence level for all of them at once
+            (by Bonferroni's inequality); of :meth:`individual` intervals for each.
 
         Returns
         -------
-        BestReport
+        BestReport, or dict of str to BestReport
+            By metric if none is given.
 
         Raises
         ------
@@ -329,8 +339,16 @@ class JointReport(ReportWithContrasts):
         >>> report.best("accuracy").rules
         ['A', 'C']
         """
+        if metric is not None:
+            return self._best(metric, 1)
+        n_metrics = len(self.metrics) if self._joint.simultaneous else 1
+        return {name: self._best(name, n_metrics) for name in self.metrics}
+
+    def _best(self, metric: str, n_metrics: int) -> BestReport:
+        """Compare with the best on one of some metrics, whose errors add up."""
         positions = self._positions(metric)
-        intervals, differences = intervals_to_best(self._joint, positions)
+        joint = self._joint.at(1 - (1 - self.confidence_level) / n_metrics)
+        intervals, differences = intervals_to_best(joint, positions)
         warn_of_intervals(differences, range(len(differences.parameters)))
         return BestReport(
             metric,
@@ -339,31 +357,54 @@ class JointReport(ReportWithContrasts):
             intervals,
             self.confidence_level,
             self._joint.parameters[positions[0]].trait.greater_is_better,
+            n_metrics,
         )
 
+    @overload
     def letters(
         self,
         metric: str,
         *,
+        scale: str = ...,
+        method: str | None = ...,
+        adjust: str = ...,
+    ) -> dict[str, str]: ...
+
+    @overload
+    def letters(
+        self,
+        metric: None = None,
+        *,
+        scale: str = ...,
+        method: str | None = ...,
+        adjust: str = ...,
+    ) -> dict[str, dict[str, str]]: ...
+
+    def letters(
+        self,
+        metric: str | None = None,
+        *,
         scale: str = "difference",
         method: str | None = None,
         adjust: str = "single-step",
-    ) -> dict[str, str]:
+    ) -> dict[str, str] | dict[str, dict[str, str]]:
         """Compact letter display: rules differ significantly if they share no letter.
 
         That is, if the p-value of their difference, adjusted for all pairs on this
-        metric, is below 1 - `confidence_level`.
+        metric, or on all metrics if none is given, is below 1 - `confidence_level`.
 
         Parameters
         ----------
-        metric : str
+        metric : str, optional
+            By default all metrics.
         scale, method, adjust
             See :meth:`differences`.
 
         Returns
         -------
         dict of str to str
-            Letters by rule, the best rule first.
+            Letters by rule, the best rule first; a dict of them by metric if none is
+            given.
 
         Raises
         ------
@@ -374,13 +415,20 @@ class JointReport(ReportWithContrasts):
         --------
         best : Compares each rule only with the best of the others.
         """
-        names = self._names(best_first(self._joint, self._positions(metric)))
-        separated: list[tuple[str, str]] = []
-        if len(names) > 1:
+        metrics = self.metrics if metric is None else [metric]
+        positions = [best_first(self._joint, self._positions(name)) for name in metrics]
+        separated: SeparatedPairs = {}
+        if max(map(len, positions)) > 1:
             report = self._compare("rule", None, metric, scale, method, adjust)
-            (separated,) = report._separated_pairs().values()
-        differ = np.array([[(i, j) in separated for i in names] for j in names])
-        return dict(zip(names, compact_letters(differ | differ.T), strict=True))
+            separated = report._separated_pairs()
+        letters = {}
+        for name, order in zip(metrics, positions, strict=True):
+            names = self._names(order)
+            pairs = separated.get(self._joint.parameters[order[0]].key.panel, [])
+            differ = np.array([[(i, j) in pairs for i in names] for j in names])
+            symbols = compact_letters(differ | differ.T)
+            letters[name] = dict(zip(names, symbols, strict=True))
+        return letters if metric is None else letters[metric]
 
     def _positions(self, metric: str) -> list[int]:
         """Positions of the estimates of a metric in the only subgroup."""
