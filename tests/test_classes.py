@@ -12,6 +12,7 @@ from battery import (
     each,
     estimates,
     jackknife,
+    joint_limits,
     limits,
     quiet,
     set_to,
@@ -50,6 +51,16 @@ from skci import (
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.intervals.methods import refusal
+from skci.measures.classes import (
+    Averaged,
+    Bits,
+    Hits,
+    correlation_of_classes,
+    disagreement,
+    kappa,
+)
+from skci.measures.functional import CellFunctional
+from skci.measures.registry import MEASURES
 from skci.metrics._names import resolve_metric
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -347,16 +358,59 @@ def test_a_confusion_matrix_equals_labels(name):
     assert_allclose(limits(by_matrix), limits(by_labels), rtol=1e-12)
 
 
+MEASURES_OF_CLASSES = {
+    "accuracy": lambda: Hits(MEASURES["accuracy"].function),
+    "balanced_accuracy": lambda: Averaged(
+        MEASURES["recall"], "macro", Bits.of_pairs(2, (0, 1))
+    ),
+    "matthews_corrcoef": lambda: correlation_of_classes(2),
+    "cohen_kappa": lambda: kappa(disagreement(2, [0, 1], None)),
+}
+
+
+@pytest.mark.parametrize("name", MEASURES_OF_CLASSES)
+def test_a_measure_of_classes_is_that_of_two_labels(name):
+    tn, fp, fn, tp = shares = np.array([0.5, 0.1, 0.15, 0.25])
+    two = CellFunctional(MEASURES[name].function)(np.array([tp, fp, fn, tn]))
+    several, order = MEASURES_OF_CLASSES[name](), [3, 1, 2, 0]
+    if name == "accuracy":  # cells are right and wrong
+        found, cells = several(np.array([tn + tp, fp + fn, 0, 0])), [0, 1, 1, 0]
+    else:
+        found, cells = several(shares), range(4)
+    assert found.estimate == pytest.approx(float(two.estimate), rel=1e-12)
+    assert_allclose(found.influence[list(cells)], two.influence[order], atol=1e-12)
+
+
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
-@pytest.mark.parametrize("name", AGREEMENT)
-def test_two_labels_equal_three_with_one_absent(name, method):
-    """A third label that never occurs leads the other way through the code."""
-    metric = set_to(CASES[name].metric, method=method)
-    two = metric.from_confusion_matrix([[50, 10], [15, 25]])
-    three = metric.from_confusion_matrix([[50, 10, 0], [15, 25, 0], [0, 0, 0]])
-    assert three == pytest.approx(two, rel=1e-12)
-    if method == "delta":
-        assert three.standard_error == pytest.approx(two.standard_error, rel=1e-12)
+@pytest.mark.parametrize(
+    "matrix", [[[50, 10], [15, 25]], [[30, 8, 2], [6, 25, 4], [3, 2, 9]]], ids=[2, 3]
+)
+@pytest.mark.parametrize("name", OF_LABELS)
+def test_labels_that_do_not_occur_change_nothing(name, matrix, method):
+    metric = CASES[name].metric
+    if refusal(method, metric._trait):
+        return
+    metric = set_to(metric, method=method)
+    more = np.insert(np.insert(matrix, 1, 0, axis=0), 1, 0, axis=1)
+    known, found = (quiet(metric.from_confusion_matrix, m) for m in (matrix, more))
+    assert_allclose(estimates(found), estimates(known), rtol=1e-12)
+    assert_allclose(quiet(limits, found), quiet(limits, known), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
+@pytest.mark.parametrize("rows", [TWO, THREE], ids=[2, 3])
+def test_differences_do_not_depend_on_labels_that_do_not_occur(rows, method):
+    names = ["accuracy", "balanced_accuracy", "mcc", "cohen_kappa", "f1_macro"]
+    rules = {"A": rows.p, "B": rows.y[::-1].copy()}
+    known = joint_report(rows.y, rules, metrics=names, method=method)
+    other = PrecisionCI(average="macro", labels=[0, 7, 8])
+    with pytest.warns(UndefinedMetricWarning):
+        found = joint_report(rows.y, rules, metrics=[*names, other], method=method)
+    found = found.select(metrics=names)
+    for one, again in [(known, found), (known.differences(), found.differences())]:
+        assert_allclose(again.estimates, one.estimates, rtol=1e-12)
+        assert_allclose(joint_limits(again), joint_limits(one), rtol=1e-6)
+        assert_allclose(again.covariance, one.covariance, rtol=1e-9, atol=1e-15)
 
 
 # --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, distinct_rows
+from skci._arrays import Array, cached_property, distinct_rows
 from skci.inference.design import Design
 from skci.inference.parameter import DEFAULT_RULE, CellMap
 from skci.measures.areas import Scores
@@ -119,34 +119,37 @@ class Sample:
 
     def one_vs_rest(self, rule: str, code: int = 1, target: int = 0) -> CellMap:
         """Map to the cells tp, fp, fn, tn of a label against the rest."""
-        n, n_answers = self._n_codes
-        truth = np.zeros(n, dtype=np.uint8)
-        truth[code] = 1
-        answer = np.full(n_answers, 2, dtype=np.uint8)
-        answer[:n] = truth
-        return CellMap(self.columns(rule, target), (truth, answer), _ONE_VS_REST, 4)
+        truth = np.arange(len(self.vocabulary.labels)) == code
+        symbols = self._symbols(truth[self.occurring], 2)
+        return CellMap(self.columns(rule, target), symbols, _ONE_VS_REST, 4)
 
     def correctness(self, rule: str) -> CellMap:
         """Map to the cells tp (correct) and fp (wrong)."""
-        return self._pairs(rule, 1 - np.eye(*self._n_codes, dtype=int), 4)
+        return self._pairs(rule, 1 - np.eye(len(self.occurring), dtype=int), 4)
 
     def label_pairs(self, rule: str) -> CellMap:
-        """Map to the pairs of true and predicted label."""
-        n, n_answers = self._n_codes
-        cells = np.add.outer(np.arange(n) * n, np.arange(n_answers))
-        return self._pairs(rule, cells, n * n)
+        """Map to the pairs of true and predicted label, of those that occur."""
+        n = len(self.occurring)
+        return self._pairs(rule, np.arange(n * n).reshape(n, n), n * n)
 
     def _pairs(self, rule: str, cells: Array, size: int) -> CellMap:
-        """Map each pair of codes to a cell, and to none where there is no answer."""
-        cells[:, len(cells) :] = size
-        symbols = tuple(np.arange(n) for n in self._n_codes)
+        """Map each pair of labels to a cell, and to none where there is no answer."""
+        cells = np.column_stack([cells, np.full(len(cells), size)])
+        symbols = self._symbols(np.arange(len(cells)), len(cells))
         return CellMap(self.columns(rule), symbols, cells, size)
 
     def rejection(self, rule: str) -> CellMap:
         """Map to the cells fp (answered) and tp (no answer)."""
+        symbols = self._symbols(np.zeros(len(self.occurring)), 1)
+        return CellMap(self.columns(rule), symbols, np.array([[1, 0]]), 4)
+
+    def _symbols(self, of_labels: Array, of_no_answer: int) -> tuple[Array, Array]:
+        """Symbols of the codes of the truth and of a rule."""
         n, n_answers = self._n_codes
-        symbols = np.zeros(n, dtype=int), (np.arange(n_answers) < n).astype(int)
-        return CellMap(self.columns(rule), symbols, np.array([[0, 1]]), 4)
+        symbols = np.full(n_answers, -1, dtype=np.min_scalar_type(-n_answers))
+        symbols[self.occurring] = of_labels
+        symbols[n:] = of_no_answer
+        return symbols[:n], symbols
 
     def cells(self, cell_map: CellMap) -> Array:
         """Cell of each unit."""
@@ -169,15 +172,28 @@ class Sample:
             return np.ones(len(self.design.weights), dtype=bool)
         return np.equal(self.subgroups.codes, subgroup)
 
-    def occurs(self, rule: str) -> Array:
-        """Which labels occur, in the truth or among those that a rule predicts.
+    def occurs(self, *rules: str) -> Array:
+        """Which labels occur, in the truth or among those that some rules predict.
 
         In all subgroups, so that averages are over the same classes in each.
         """
         occurs = np.zeros(sum(self._n_codes), dtype=bool)
-        for column in self.columns(rule):
+        for column in {0, *(column for rule in rules for column in self.columns(rule))}:
             occurs[_as_index(self.codes[self.design.counts > 0, column])] = True
         return occurs[: len(self.vocabulary.labels)]
+
+    @cached_property
+    def occurring(self) -> Array:
+        """Codes of the labels that occur; two at least, and both of two.
+
+        Others are known from options, or from a matrix, and change no table.
+        """
+        n = len(self.vocabulary.labels)
+        if n == 2:
+            return np.arange(2)
+        occurs = self.occurs(*self.labelled)
+        occurs[np.flatnonzero(~occurs)[: max(2 - occurs.sum(), 0)]] = True
+        return np.flatnonzero(occurs)
 
     def __add__(self, other: Sample) -> Sample:
         if not isinstance(other, Sample):

@@ -256,17 +256,22 @@ def _enumerate(parameters: Sequence[TableParameter]) -> tuple[Array, Array] | No
 
 
 def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:
-    """All combinations of codes that maps distinguish, by column, and their shares."""
+    """All combinations of codes that maps distinguish, by column, and their shares.
+
+    Of labels that occur.
+    """
     representatives: dict[int, Array] = {}
     shares = []
     for column in dict.fromkeys(column for m in maps for column in m.columns):
         symbols = [
             m.symbols[m.columns.index(column)] for m in maps if column in m.columns
         ]
+        stacked = np.stack(symbols, axis=1)
+        occurring = np.flatnonzero((stacked >= 0).all(axis=1))
         _, first, counts = np.unique(
-            np.stack(symbols, axis=1), axis=0, return_index=True, return_counts=True
+            stacked[occurring], axis=0, return_index=True, return_counts=True
         )
-        representatives[column] = first
+        representatives[column] = occurring[first]
         shares.append(counts / counts.sum())
     sizes = [len(codes) for codes in representatives.values()]
     if math.prod(sizes) > _MAX_ENUMERATED_OUTCOMES:

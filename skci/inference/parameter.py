@@ -108,7 +108,8 @@ class CellMap:
     columns: tuple[int, ...]
     """Columns of label codes that the cell depends on."""
     symbols: tuple[Array, ...]
-    """Symbol of each code by column, the same for codes that are not distinguished."""
+    """Symbol of each code by column, the same for codes that are not distinguished, and
+    -1 for labels that do not occur."""
     cells: Array
     """Cell for each combination of symbols, an axis each; `size` if there is none."""
     size: int

@@ -46,8 +46,11 @@ class Bits:
 
     @classmethod
     @lru_cache(maxsize=4)
-    def of_pairs(cls, labels: int, chosen: tuple[int, ...]) -> Bits:
-        """Bits of all pairs of a true and a predicted label, of some of the labels."""
+    def of_pairs(cls, labels: int, chosen: tuple[int | None, ...]) -> Bits:
+        """Bits of all pairs of a true and a predicted label, of some of the labels.
+
+        None is one that is in no pair.
+        """
         truth, answer = np.indices((labels, labels)).reshape(2, -1)
         right = truth == answer
         pairs = ((truth, right), (answer, ~right), (truth, ~right))
@@ -78,10 +81,12 @@ class Bits:
         return (za + a + z) @ self.tp.T + a @ self.fp.T + z @ self.fn.T
 
 
-def _one_hot(label: Array, where: Array, chosen: Sequence[int]) -> Any:
+def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
     """Indicators of the chosen labels, of shape (m, C), zero outside of `where`."""
     column = np.full(int(label.max()) + 1, -1)
-    column[list(chosen)] = np.arange(len(chosen))
+    for k, code in enumerate(chosen):
+        if code is not None:
+            column[code] = k
     columns = column[label]
     rows = np.flatnonzero(where & (columns >= 0))
     shape = (len(label), len(chosen))

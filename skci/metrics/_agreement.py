@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from skci._validation import check_choice
 from skci.data.labels import check_one_target
 from skci.inference.parameter import TableParameter
@@ -106,7 +108,7 @@ class MatthewsCorrCoefCI(_AgreementCI, measure="matthews_corrcoef"):
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
-        labels = len(binding.sample.vocabulary.labels)
+        labels = len(binding.sample.occurring)
         return binding.of_pairs(self._trait_of_classes, correlation_of_classes(labels))
 
 
@@ -142,9 +144,10 @@ class CohenKappaCI(_AgreementCI, measure="cohen_kappa"):
             check_choice(self.weights, ("linear", "quadratic"), "weights")
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
-        vocabulary = binding.sample.vocabulary
-        check_one_target(vocabulary, self.name)
-        weights = disagreement(len(vocabulary.labels), binding.present, self.weights)
+        check_one_target(binding.sample.vocabulary, self.name)
+        occurring = binding.sample.occurring
+        present = np.searchsorted(occurring, binding.present).tolist()
+        weights = disagreement(len(occurring), present, self.weights)
         return binding.of_pairs(self._trait_of_classes, kappa(weights))
 
 

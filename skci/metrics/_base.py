@@ -387,11 +387,13 @@ class LabelMetricCI(MetricCI):
 
     def _bind_one(self, binding: Binding) -> TableParameter:
         """Bind a measure of one positive label, or of all labels together."""
-        vocabulary = binding.sample.vocabulary
-        labels = vocabulary.labels
-        if vocabulary.multilabel or len(labels) > 2:
+        labels = binding.sample.vocabulary.labels
+        occurring = binding.sample.occurring.tolist()
+        several = len(occurring if self._symmetric else labels) > 2
+        if binding.sample.vocabulary.multilabel or several:
             return self._bind_classes(binding)
-        code = 1 if self._symmetric else check_pos_label(binding.pos_label, labels)
+        positive = binding.pos_label
+        code = occurring[1] if self._symmetric else check_pos_label(positive, labels)
         return binding.of_label(self._measure, code)
 
     def _bind_classes(self, binding: Binding) -> TableParameter:

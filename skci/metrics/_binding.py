@@ -129,7 +129,9 @@ class Binding:
         chosen, vocabulary = self.chosen(labels), self.sample.vocabulary
         if vocabulary.multilabel:
             return Bits.of_targets(*(bits[:, chosen] for bits in self._indicators))
-        return Bits.of_pairs(len(vocabulary.labels), tuple(chosen))
+        occurring = self.sample.occurring.tolist()
+        positions = [occurring.index(k) if k in occurring else None for k in chosen]
+        return Bits.of_pairs(len(occurring), tuple(positions))
 
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:
