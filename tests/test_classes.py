@@ -240,12 +240,21 @@ def test_undefined_targets_count_as_zero_division_says(measure, average, zero_di
 @pytest.mark.parametrize(
     ("metric", "kind", "message"),
     [
-        (PrecisionCI(average="macro"), "never predicted", "for some of the classes"),
-        (PrecisionCI(average="weighted"), "never predicted", "for some of the classes"),
+        (PrecisionCI(average="macro"), "never predicted", "class '2', .* of 0.33 in"),
+        (PrecisionCI(average="weighted"), "never predicted", "for the class '2', "),
         (PrecisionCI(average=None), "never predicted", r"precision\[2\] of y_pred"),
-        (RecallCI(average="macro"), "never true", "for some of the classes"),
+        (
+            RecallCI(average="macro"),
+            "never true",
+            "for the class '2', .* of 0.33 in",
+        ),
         (RecallCI(average=None), "never true", r"recall\[2\] of y_pred: undefined"),
-        (F1CI(average="macro", labels=[0, 9]), "never true", "for some of the classes"),
+        (F1CI(average="macro", labels=[0, 9]), "never true", "class '9', .* of 0.5 in"),
+        (
+            F1CI(average="macro", labels=[0, *range(3, 19)]),
+            "never true",
+            "the classes '3', '4', '5', '6' and 12 others, .* of 0.94 in the average",
+        ),
         (F1CI(average="micro", labels=[9]), "never true", "the whole range"),
     ],
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,8 @@ class Parameter:
     """Estimate to report where the measure is undefined."""
     extension: tuple[float, float] = (0.0, 0.0)
     """Extension of the interval below and above for undefined classes."""
+    undefined_classes: Mapping[str, float] = field(default_factory=dict)
+    """Their weights in the average, by name."""
 
     @property
     def value(self) -> float:

@@ -117,17 +117,21 @@ class Averaged(Functional):
         """Average of the classes that are defined at some counts."""
         return replace(self, undefined=np.isnan(self._classes(counts)[1]))
 
+    def undefined_shares(self, counts: Array) -> Array:
+        """Weight in the average of each class whose value is undefined, else 0."""
+        tables, values = self._classes(counts)
+        shares = self._mean(tables, np.zeros(values.shape)).shares
+        return np.where(np.isnan(values), shares, 0.0)
+
     def extension(self, counts: Array) -> tuple[float, float]:
         """Extension of the interval for classes whose value is undefined."""
-        tables, values = self._classes(counts)
-        undefined = np.isnan(values)
-        share = self._mean(tables, np.zeros(values.shape)).shares[undefined].sum()
+        share = float(self.undefined_shares(counts).sum())
         value = float(self.estimate(counts))
         if np.isnan(value) or not share:
             return 0.0, 0.0
         low, high = self.measure.bounds
         value = value if np.isnan(self.undefined_as) else self.undefined_as
-        return float(share * (value - low)), float(share * (high - value))
+        return share * (value - low), share * (high - value)
 
     def boundary(self, counts: Array) -> list[Boundary]:
         if self.measure.bounds != (0, 1):

@@ -72,9 +72,21 @@ class Binding:
         multilabel = self.sample.vocabulary.multilabel
         bind = self.of_units if multilabel else self.of_pairs
         parameter = bind(trait, functional)
-        extension = functional.extension(parameter.counts)
-        functional = functional.at(parameter.counts)
-        return replace(parameter, functional=functional, extension=extension)
+        counts, classes = parameter.counts, self.sample.vocabulary.classes
+        extension = functional.extension(counts)
+        undefined = {
+            str(classes[code]): float(share)
+            for code, share in zip(
+                self.chosen(labels), functional.undefined_shares(counts), strict=False
+            )
+            if share and any(extension)
+        }
+        return replace(
+            parameter,
+            functional=functional.at(counts),
+            extension=extension,
+            undefined_classes=undefined,
+        )
 
     def of_correctness(self, measure: Measure) -> TableParameter:
         """Bind a function of right and wrong, of all targets at once."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci._validation import check_alternative, check_confidence_level, printable
+from skci._validation import (
+    check_alternative,
+    check_confidence_level,
+    join_names,
+    printable,
+)
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.critical.law import Alternative
 from skci.inference.intervals.methods import automatic
@@ -20,6 +25,8 @@ from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.pvalues import pvalue
 from skci.inference.sampling import SmallSampleReason
 from skci.reports.rendering import format_number, json_value
+
+_MAX_CLASSES = 5  # named in a warning
 
 
 class ConfidenceInterval(NamedTuple):
@@ -281,12 +288,28 @@ def warn_of_undefined(joint: JointEstimate) -> None:
     undefined = [k for k, p in enumerate(joint.parameters) if not p.defined]
     message = "undefined, a division of zero by zero; the interval is the whole range"
     _warn(joint, undefined, message, UndefinedMetricWarning)
-    extended = [k for k, p in enumerate(joint.parameters) if any(p.extension)]
-    message = (
-        "undefined for some of the classes, a division of zero by zero; the interval "
-        "is extended for their unknown values"
+    extended: dict[str, list[int]] = {}
+    for k, parameter in enumerate(joint.parameters):
+        if parameter.undefined_classes:
+            message = _of_undefined_classes(parameter.undefined_classes)
+            extended.setdefault(message, []).append(k)
+    for message, positions in extended.items():
+        _warn(joint, positions, message, UndefinedMetricWarning)
+
+
+def _of_undefined_classes(weights: Mapping[str, float]) -> str:
+    """Say why the interval of an average is wide, and what narrows it."""
+    names = [repr(name) for name in weights]
+    if len(names) > _MAX_CLASSES:
+        names[_MAX_CLASSES - 1 :] = [f"{len(names) - _MAX_CLASSES + 1} others"]
+    kind = "class" if len(weights) == 1 else "classes"
+    weight = f"{sum(weights.values()):.2g}"
+    return (
+        f"undefined for the {kind} {join_names(names)}, a division of zero by zero; "
+        f"the interval is extended to hold any value there, at a weight of {weight} in "
+        "the average; where the metric has the options, zero_division sets the "
+        f"estimate alone and labels can omit the {kind}"
     )
-    _warn(joint, extended, message, UndefinedMetricWarning)
 
 
 def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
