@@ -19,6 +19,7 @@ from skci import (
     joint_report,
     roc_report,
 )
+from skci.exceptions import DegenerateVarianceWarning
 from skci.reports.rendering import shorten
 
 Y, RULES = some_rules(good=0.9, fair=0.8, poor=0.7)
@@ -374,6 +375,21 @@ def test_decimals_are_alike_in_a_column_and_zero_has_no_sign(reports):
             names = cells[0] in ("rule", "threshold", "site", "half", "first", "second")
             assert names or len({len(x.partition(".")[2]) for x in numbers}) <= 1
     assert "0.00" in str(wide) and "-0.000" not in repr(wide["a", "estimate"])
+
+
+@pytest.mark.parametrize("method", ["delta", "score"])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_groups_of_equal_totals_have_no_effective_n(method):
+    """One of two rows is right in each group, so that nothing varies between them."""
+    y, groups = np.tile([0, 1], 40), np.repeat(np.arange(40), 2)
+    rules = {"half": 0 * y, "some": np.r_[0, 1, 0 * y[2:]]}
+    report = joint_report(y, rules, metrics="accuracy", method=method, groups=groups)
+    with pytest.warns(DegenerateVarianceWarning, match="half: .* the whole range$"):
+        assert report["half", "accuracy"].confidence_interval() == (0, 1)
+    n = 80 / report["some", "accuracy"].design_effect
+    assert f"in 40 groups, effective n {n:.0f}, " in quiet(str, report)
+    alone = quiet(str, report.select(rules="half"))
+    assert "in 40 groups, effective n unknown, " in alone
 
 
 every_rendering = pytest.mark.parametrize(

@@ -236,10 +236,12 @@ class Report(TabularReport):
             sample_size_in_words(self._joint),
         ]
         if self._has_design_effects:
-            n = np.array([p.counts.sum() for p in parameters])  # type: ignore[attr-defined]
-            effective = np.sort(n / self._joint.design_effects)[[0, -1]]
-            ends = dict.fromkeys(f"{n:.0f}" for n in effective)
-            parts.append(f"effective n {' to '.join(ends)}")
+            sizes = [p.counts.sum() for p in parameters]  # type: ignore[attr-defined]
+            pairs = zip(sizes, self._joint.design_effects, strict=True)
+            # Where no variance is seen between groups, the effective n is not known.
+            effective = sorted(n / effect for n, effect in pairs if effect > 0)
+            ends = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
+            parts.append(f"effective n {' to '.join(ends) or 'unknown'}")
         if self._joint.simultaneous:
             error = self.critical_value.error  # no digits beyond it
             places = 4 if error < 1e-4 else int(-np.log10(error))

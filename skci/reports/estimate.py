@@ -334,7 +334,9 @@ def _warn_of_zero_variance(
     joint: JointEstimate, positions: list[int], consequence: str
 ) -> None:
     message = f"the estimated variance is zero, so that {consequence}"
-    _warn(joint, positions, message, DegenerateVarianceWarning, remedy=True)
+    # Between groups with equal totals no method sees one.
+    remedy = bool((joint.design_effects[positions] > 0).all())
+    _warn(joint, positions, message, DegenerateVarianceWarning, remedy=remedy)
 
 
 def _warn(
