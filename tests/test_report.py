@@ -237,6 +237,14 @@ def test_long_names_are_shortened_and_kept_apart(names, shown):
     assert shorten(names) == shown
 
 
+def test_columns_of_wide_and_combining_characters_are_aligned():
+    names = ["\u6a21\u578b", "e\u0301tud", "four"]  # four columns each
+    rules = dict(zip(names, RULES.values(), strict=True))
+    lines = str(joint_report(Y, rules, metrics="f1")).splitlines()[4:]
+    assert [line.partition(" ")[0] for line in lines] == names
+    assert [line.index("f1") - len(line.split()[0]) for line in lines] == [2, 2, 2]
+
+
 def test_only_text_has_short_names():
     rules = dict(zip(LONG, RULES.values(), strict=False))
     report = joint_report(Y, rules, metrics={"m" * 50: "f1"})

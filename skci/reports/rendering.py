@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
+from unicodedata import combining, east_asian_width
 
 from skci._validation import printable
 
@@ -51,6 +52,13 @@ def shorten(names: Sequence[str], width: int = _MAX_NAME) -> list[str]:
         if len(set(short.values())) == len(short):
             return [short[name] for name in names]
         width *= 2
+
+
+def _width(text: str) -> int:
+    """Columns of a terminal that a text takes."""
+    return sum(
+        0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text
+    )
 
 
 class TabularReport(ABC):
@@ -153,9 +161,16 @@ class TabularReport(ABC):
 
     def __str__(self) -> str:
         rows = self._rows(short=True)
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        header, *lines = ["  ".join(map(str.ljust, row, widths)) for row in rows]
-        lines = [printable(self._title()), "", header, "-" * len(header), *lines]
+        widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+        header, *lines = [
+            "  ".join(
+                cell + " " * (width - _width(cell))
+                for cell, width in zip(row, widths, strict=True)
+            )
+            for row in rows
+        ]
+        ruler = "-" * (sum(widths) + 2 * len(widths) - 2)
+        lines = [printable(self._title()), "", header, ruler, *lines]
         return "\n".join(line.rstrip() for line in lines)
 
     __repr__ = __str__
