@@ -62,7 +62,7 @@ class ReportWithContrasts(Report):
         <BLANKLINE>
         contrast            estimate  joint interval  p-value
         -----------------------------------------------------
-        precision - recall  0.09      [-0.09, 0.26]   0.32
+        precision - recall  0.09      [-0.09, 0.26]   0.317
         """
         rows, names = check_contrasts(matrix, labels, list(self))
         if method is not None:
