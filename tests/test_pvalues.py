@@ -8,7 +8,10 @@ from scipy.stats import beta, binom, binomtest, norm
 
 import skci.inference.intervals.methods
 from skci import (
+    F05CI,
     AccuracyCI,
+    CohenKappaCI,
+    LiftCI,
     PrecisionCI,
     RecallCI,
     confusion_matrix_report,
@@ -496,3 +499,24 @@ def test_clusters_of_any_size(method):
         for null in (0.5, 0.7, 0.9, 1.0):
             excluded = not low <= null <= high
             assert (report[key].pvalue(null) < 0.05) == excluded
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("metric", "matrix", "nulls"),
+    [
+        (CohenKappaCI(method="score"), [[0, 1], [3, 0]], np.linspace(-0.9, 0.9, 10)),
+        (LiftCI(method="score"), [[39, 0], [2, 3]], [1, 2, 3.5, 3.9, 4.1, 4.5, 6, 12]),
+        (AccuracyCI(method="delta"), [[27, 3], [0, 0]], [0.7, 0.8, 0.95, 1]),
+        (F05CI(method="delta"), [[27, 3], [0, 0]], [0, 0.5, 1]),
+    ],
+)
+def test_a_pvalue_is_below_alpha_where_the_interval_excludes(metric, matrix, nulls):
+    """Also where the statistic is not monotone, and at an end of the range."""
+    found = metric.from_confusion_matrix(matrix)
+    for null in nulls:
+        p = found.pvalue(float(null))
+        for alpha in (0.02 * p, 0.95 * p, min(1.05 * p, 0.99)):
+            if alpha > 1e-9:
+                low, high = found.confidence_interval(1 - alpha)
+                assert (low <= null <= high) == (p >= alpha)

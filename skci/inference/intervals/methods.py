@@ -19,6 +19,7 @@ from skci.measures.registry import IDENTITY, LOGIT, Link, Trait
 
 Limits = tuple[float, float]
 
+_NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
 
 
@@ -303,7 +304,26 @@ class Score(IntervalMethod):
             k = inside[rows]
             found = score_roots(functionals, counts, nulls[k], bounds)
             roots[k] = np.where(above[k], found, -found)
+            excluded = _exclude_before(functionals, counts, roots[k], bounds, nulls[k])
+            roots[k[excluded]] = np.nan
         return roots / np.sqrt(effects)
+
+
+def _exclude_before(
+    functionals: Sequence[Functional],
+    counts: Array,
+    crit: Array,
+    bounds: Array,
+    nulls: Array,
+) -> Array:
+    """Whether limits are before nulls at which the statistic has those critical values.
+
+    It is greater then at values that are nearer to the estimate.
+    """
+    crit = np.where(crit > 0, crit, np.nan)
+    low, high = score_limits(functionals, counts, crit, bounds)
+    distance = np.maximum(low - nulls, nulls - high)
+    return distance > _NEAR * (high - low)
 
 
 def _by_cells(
