@@ -3,15 +3,17 @@
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import wraps
 from html import escape
+from inspect import signature
 from numbers import Real
-from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
-from skci._validation import check_choice, check_confidence_level
+from skci._validation import check_choice, check_confidence_level, join_names
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -35,7 +37,23 @@ _Metric = TypeVar("_Metric")
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def declare_options(cls: type[_Metric]) -> type[_Metric]:
     """Add a constructor that stores the declared options, as scikit-learn demands."""
-    return dataclass(repr=False, eq=False, kw_only=True)(cls)
+    store = dataclass(repr=False, eq=False, kw_only=True)(cls).__init__
+
+    @wraps(store)
+    def __init__(self: Any, *arguments: Any, **options: Any) -> None:
+        try:
+            store(self, *arguments, **options)
+        except TypeError as error:
+            _, *known = signature(store).parameters
+            name = type(self).__name__
+            problem = str(error).partition("() ")[2] or error
+            raise TypeError(
+                f"{name} takes the options {known}, and data when it is called, as in "
+                f"{name}(...)(y_true, y_pred); it {problem}"
+            ) from error
+
+    cls.__init__ = __init__  # type: ignore[method-assign]
+    return cls
 
 
 @declare_options
@@ -129,6 +147,7 @@ class MetricCI(BaseEstimator):
         *more: Any,
         sample_weight: Any = None,
         groups: Any = None,
+        **options: Any,
     ) -> Any:
         """Estimate the measure and its interval.
 
@@ -149,6 +168,8 @@ class MetricCI(BaseEstimator):
         groups : array-like of shape (n_samples,), optional
             Clusters of rows, such as patients, that need not be independent within.
             The variance is then estimated between clusters.
+        **options
+            Options of the metric to replace in this call, such as `average`.
 
         Returns
         -------
@@ -172,12 +193,26 @@ class MetricCI(BaseEstimator):
                 f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
                 "arguments; for a scorer, use its method scorer()"
             )
+        if options:
+            metric = self._replace(options)
+            return metric(y_true, y_pred, sample_weight=sample_weight, groups=groups)
         self._check()
         reader = open_reader([self], y_true, sample_weight=sample_weight, groups=groups)
         predictions = {self._rule: y_pred}
         scored = self.reads == "scores"
         sample = reader.sample(*([None, predictions] if scored else [predictions]))
         return self._result(sample)
+
+    def _replace(self, options: dict[str, Any]) -> Self:
+        """Copy of the metric with other options."""
+        given = self.get_params(deep=False)
+        unknown = [name for name in options if name not in given]
+        if unknown:
+            raise TypeError(
+                f"{type(self).__name__} has no option {join_names(unknown)}; in a call "
+                f"it takes sample_weight, groups and its options {list(given)}"
+            )
+        return type(self)(**given | options)
 
     def _result(self, sample: Sample) -> Any:
         """Return an estimate; of a metric of each class a report."""

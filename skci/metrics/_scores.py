@@ -34,13 +34,14 @@ class ScoreMetricCI(MetricCI):
     reads = "scores"
     _symmetric = False
 
-    def __call__(
+    def __call__(  # type: ignore[override]
         self,
         y_true: Any,
         y_score: Any,
         *more: Any,
         sample_weight: Any = None,
         groups: Any = None,
+        **options: Any,
     ) -> Any:
         """Estimate the measure and its interval.
 
@@ -54,7 +55,7 @@ class ScoreMetricCI(MetricCI):
             See :meth:`MetricCI.__call__`, also for results, errors and warnings.
         """
         rows = {"sample_weight": sample_weight, "groups": groups}
-        return super().__call__(y_true, y_score, *more, **rows)
+        return super().__call__(y_true, y_score, *more, **rows, **options)
 
     def _scorer(self, bound: str | None) -> Any:
         return _Scorer(self, bound)
