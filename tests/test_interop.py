@@ -86,6 +86,7 @@ def test_options_survive_cloning():
         "confidence_level": 0.95,
         "labels": None,
         "method": "score",
+        "negate": False,
         "pos_label": "yes",
         "zero_division": 1,
     }

@@ -149,6 +149,7 @@ def test_it_clones_pickles_and_shows():
         "greater_is_better",
         "confidence_level",
         "method",
+        "negate",
     }
     assert repr(metric).startswith("CustomRegressionCI(")
     assert "confidence_level=0.8" in repr(metric)

@@ -20,6 +20,7 @@ from skci.inference.design import Design, correlation_from
 from skci.inference.intervals.methods import METHODS, IntervalMethod, Task
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.sampling import GivenCovariance, RowSampling, Sampling
+from skci.measures.functional import Negative
 
 _SAME_DF = 1e-9  # relative difference of equal degrees of freedom
 
@@ -285,6 +286,8 @@ class JointEstimate:
         for method, rows in self._rows_by_method(positions):
             tasks = [self._task(k) for k in positions[rows]]
             limits[rows] = method.limits(tasks, crit[rows], z)
+        negated = self._is_negated(positions)
+        limits[negated] = -limits[negated, ::-1]
         if any(any(parameter.extension) for parameter in parameters):
             extension = np.array([parameter.extension for parameter in parameters])
             bounds = np.array([parameter.trait.bounds for parameter in parameters])
@@ -303,6 +306,8 @@ class JointEstimate:
         nulls = np.where(above, nulls + extension, nulls - extension)
         estimates = self.estimates[positions]
         beyond = np.where(above, nulls < estimates, nulls > estimates)
+        negated = self._is_negated(positions)
+        nulls, above = np.where(negated, -nulls, nulls), above ^ negated
         roots = np.full(len(positions), -np.inf)
         reachable = (extension == 0) | beyond
         for method, rows in self._rows_by_method(positions):
@@ -325,6 +330,11 @@ class JointEstimate:
     def _deviations(self) -> list[float]:
         return np.sqrt(self._covariance.diagonal()).tolist()
 
+    def _is_negated(self, positions: Array) -> Array:
+        """Which parameters are minus what their task is of."""
+        negated = [self.parameters[k].trait.negative_of is not None for k in positions]
+        return np.array(negated, dtype=bool)
+
     def _task(self, k: int) -> Task:
         if k not in self._tasks:
             self._tasks[k] = self._make_task(k)
@@ -335,18 +345,25 @@ class JointEstimate:
         return {}
 
     def _make_task(self, k: int) -> Task:
+        """Interval to compute for a parameter, or for what it is minus."""
         parameter = self.parameters[k]
-        design_effect = float(self.design_effects[k])
+        trait, estimate = parameter.trait, parameter.estimate
+        functional = getattr(parameter, "functional", None)
         corrects = parameter.interval_method.corrects_skewness
+        hall = self._hall_coefficients(k) if corrects else (0.0, 0.0)
+        if isinstance(functional, Negative):
+            functional, estimate = functional.functional, -estimate
+            hall = -hall[0], -hall[1]
+        design_effect = float(self.design_effects[k])
         return Task(
-            parameter.trait,
-            parameter.estimate,
+            trait.negative_of or trait,
+            estimate,
             self._deviations[k],
             parameter.support.rarer_class / design_effect,
-            getattr(parameter, "functional", None),
+            functional,
             getattr(parameter, "counts", None),
             design_effect,
-            self._hall_coefficients(k) if corrects else (0.0, 0.0),
+            hall,
         )
 
     def _hall_coefficients(self, k: int) -> tuple[float, float]:

@@ -12,7 +12,13 @@ import numpy as np
 from skci._arrays import Array, cached_property
 from skci._validation import printable
 from skci.inference.intervals.methods import METHODS, IntervalMethod
-from skci.measures.functional import Boundary, Evaluation, Functional, Support
+from skci.measures.functional import (
+    Boundary,
+    Evaluation,
+    Functional,
+    Negative,
+    Support,
+)
 from skci.measures.functions import EDGE
 from skci.measures.registry import Trait
 
@@ -200,6 +206,16 @@ class TableParameter(Parameter):
     components: tuple[TableParameter, ...] = ()
     """The parameters that a contrast is made of."""
 
+    def negated(self) -> TableParameter:
+        """Return the parameter times -1."""
+        return replace(
+            self,
+            trait=self.trait.negated(),
+            functional=Negative(self.functional),
+            undefined_as=-self.undefined_as,
+            extension=self.extension[::-1],
+        )
+
     @property
     def size(self) -> int:
         """Number of cells of its table."""
@@ -278,5 +294,6 @@ class TableParameter(Parameter):
     def is_on_boundary(self) -> bool:
         if self.components:
             return all(component.is_on_boundary for component in self.components)
-        at_end = min(self.value, 1 - self.value) <= EDGE
+        low, high = self.trait.bounds
+        at_end = min(self.value - low, high - self.value) <= EDGE
         return bool(self.boundary) and self.support.rarer_class > 0 and at_end

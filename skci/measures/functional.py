@@ -80,6 +80,25 @@ class Functional(ABC):
         return Support()
 
 
+@dataclass(frozen=True, eq=False)
+class Negative(Functional):
+    """A functional times -1."""
+
+    functional: Functional
+
+    def estimate(self, p: Array) -> Array:
+        return -self.functional.estimate(p)
+
+    def __call__(self, p: Array) -> Evaluation:
+        return Evaluation(*(-part for part in self.functional(p)))
+
+    def boundary(self, counts: Array) -> list[Boundary]:
+        return [Boundary(-b.slope, b.n) for b in self.functional.boundary(counts)]
+
+    def support(self, counts: Array) -> Support:
+        return self.functional.support(counts)
+
+
 # Cells are (tp, fp, fn, tn); the moments of the paper are za = E[ZA] = tp,
 # a = E[A] = tp + fp and z = E[Z] = tp + fn. A unit of a moment moves the cells by a
 # row of _DIRECTIONS; the columns of _VALUES are the moments of a row in each cell.

@@ -7,7 +7,7 @@ it in ``MEASURES``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,9 @@ CELLS = ("tp", "fp", "fn", "tn")
 """The order of the cells everywhere. Read backwards it is the order of the
 table with positive and negative exchanged."""
 
+NEGATED = "neg_"
+"""What names of negated measures begin with, as those of scikit-learn's scorers."""
+
 
 @dataclass(frozen=True)
 class Link:
@@ -29,6 +32,22 @@ class Link:
     forward: Callable[[Any], Any]
     slope: Callable[[Any], Any]
     backward: Callable[[Any], Any]
+
+    def negated(self) -> Link:
+        """Return the same scale for values times -1, itself times -1."""
+        return Link(
+            partial(_odd, self.forward),
+            partial(_even, self.slope),
+            partial(_odd, self.backward),
+        )
+
+
+def _odd(function: Callable[[Any], Any], x: Any) -> Any:
+    return -function(-x)
+
+
+def _even(function: Callable[[Any], Any], x: Any) -> Any:
+    return function(-x)
 
 
 def _log_slope(x: Any) -> Any:
@@ -92,6 +111,9 @@ class Trait:
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then taken
         from counts, which are exact.
+    negative_of : Trait or None
+        For a measure times -1, properties of the measure itself, whose intervals are
+        negated.
     """
 
     name: str
@@ -105,6 +127,7 @@ class Trait:
     proportion: tuple[str, str] | None = None
     automatic: tuple[str, ...] = ("score", "blurred")
     scale_free: bool = True
+    negative_of: Trait | None = None
 
     @property
     def sign(self) -> int:
@@ -116,6 +139,18 @@ class Trait:
         properties = {item.name: getattr(self, item.name) for item in fields(Trait)}
         changed = {"name": name, "plus_four": None, "proportion": None}
         return Trait(**properties | changed)
+
+    def negated(self) -> Trait:
+        """Properties of the measure times -1."""
+        low, high = self.bounds
+        return replace(
+            self,
+            name=f"{NEGATED}{self.name}",
+            bounds=(-high, -low),
+            greater_is_better=not self.greater_is_better,
+            scale=self.scale.negated(),
+            negative_of=self,
+        )
 
     def successes_and_trials(self, cells: Array) -> tuple[float, float]:
         """Count the successes and the trials of a proportion."""

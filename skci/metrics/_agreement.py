@@ -21,7 +21,7 @@ class _AgreementCI(LabelMetricCI):
     @property
     def _trait_of_classes(self) -> Trait:
         """Properties where there are more than two labels."""
-        return self._measure.of_classes(self.name)
+        return self._measure.of_classes(self._name)
 
     def _bind_classes(self, binding: Binding) -> TableParameter:
         return binding.of_correctness(self._measure)
@@ -124,7 +124,7 @@ class CohenKappaCI(_AgreementCI, measure="cohen_kappa"):
     weights : {"linear", "quadratic"}, optional
         Disagreement: the distance of two labels in the order of the labels that occur,
         or its square; the same for all that differ if not given.
-    confidence_level, method
+    confidence_level, method, negate
         See :class:`MetricCI`.
 
     Examples
@@ -162,7 +162,7 @@ class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
     ----------
     abstain : label
         Prediction that stands for no answer; inside a report, that of the report.
-    confidence_level, method
+    confidence_level, method, negate
         See :class:`MetricCI`.
 
     Examples

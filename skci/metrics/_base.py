@@ -26,7 +26,7 @@ from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_RULE, TableParameter
 from skci.measures.classes import AVERAGES
-from skci.measures.registry import TRAITS, Measure, Trait
+from skci.measures.registry import NEGATED, TRAITS, Measure, Trait
 from skci.metrics._binding import Binding
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 from skci.reports.joint import JointReport
@@ -95,10 +95,14 @@ class MetricCI(BaseEstimator):
         function has this option, and the value of an undefined class in an average;
         NaN leaves it out. The interval is the whole range in any case, and that of an
         average is extended for undefined classes.
+    negate : bool, default=False
+        Whether the measure is taken times -1, as by scikit-learn's scorers of a loss:
+        its name then begins with ``neg_``.
     """
 
     confidence_level: float = 0.95
     method: str | None = None
+    negate: bool = False
 
     # Defaults of the options that only some metrics have.
     pos_label = cast(Any, None)
@@ -124,6 +128,11 @@ class MetricCI(BaseEstimator):
     @property
     def name(self) -> str:
         """String name of the metric."""
+        return f"{NEGATED * self.negate}{self._name}"
+
+    @property
+    def _name(self) -> str:
+        """Name of the metric that is not negated."""
         return self._measure.name
 
     @property
@@ -133,12 +142,16 @@ class MetricCI(BaseEstimator):
     @property
     def greater_is_better(self) -> bool:
         """Whether a greater value is a better one."""
-        return self._measure.greater_is_better
+        return self._signed.greater_is_better
 
     @property
     def bounds(self) -> tuple[float, float]:
         """Range of the measure."""
-        return self._measure.bounds
+        return self._signed.bounds
+
+    @property
+    def _signed(self) -> Trait:
+        return self._measure.negated() if self.negate else self._measure
 
     def __call__(
         self,
@@ -246,7 +259,8 @@ class MetricCI(BaseEstimator):
             check_zero_division(self.zero_division),
             subgroup,
         )
-        return self._bind(binding)
+        parameters = self._bind(binding)
+        return [p.negated() for p in parameters] if self.negate else parameters
 
     def _positive(self, pos_label: Any) -> Any:
         """Return the positive label of the metric, else the one given."""
@@ -301,6 +315,8 @@ class MetricCI(BaseEstimator):
         check_confidence_level(self.confidence_level)
         self._resolve_method(method)
         check_zero_division(self.zero_division)
+        if not isinstance(self.negate, bool):
+            raise ValueError(f"negate must be True or False, got {self.negate!r}")
 
     def _resolve_method(self, method: str | None = None) -> str:
         """Return the method of the metric, else the one given, else "auto"."""
@@ -359,8 +375,7 @@ class LabelMetricCI(MetricCI):
     _measure = cast(Measure, None)
 
     @property
-    def name(self) -> str:
-        """String name of the metric."""
+    def _name(self) -> str:
         return self._measure.name + (f"_{self.average}" if self._averages else "")
 
     @property
@@ -378,7 +393,7 @@ class LabelMetricCI(MetricCI):
     @property
     def _trait(self) -> Trait:
         measure = self._measure
-        return measure.of_classes(self.name) if self._averages else measure
+        return measure.of_classes(self._name) if self._averages else measure
 
     def from_confusion_matrix(self, matrix: Any) -> Any:
         """Estimate the measure from a confusion matrix.

@@ -116,7 +116,7 @@ class FBetaCI(_ZeroDivisionCI):
     ----------
     beta : float
         Weight of recall relative to precision; above 0.
-    confidence_level, method, pos_label, average, labels, zero_division
+    confidence_level, method, negate, pos_label, average, labels, zero_division
         See :class:`MetricCI`.
 
     Examples
@@ -198,7 +198,7 @@ class TverskyCI(_AveragedCI):
         Weight of a false positive; above 0.
     beta : float, default=0.5
         Weight of a false negative; above 0.
-    confidence_level, method, pos_label, average, labels
+    confidence_level, method, negate, pos_label, average, labels
         See :class:`MetricCI`.
 
     Examples

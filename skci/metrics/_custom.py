@@ -34,6 +34,14 @@ class _CustomMetric(_Declared):
     bounds: tuple[float, float] = field()
     greater_is_better: bool = True
 
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)  # type: ignore[misc]
+        if self.negate:  # type: ignore[attr-defined]
+            raise ValueError(
+                f"negate must not be set for {self.name!r}, which is of a user's "
+                "function; negate that, got True"
+            )
+
     @property
     def _properties(self) -> dict[str, Any]:
         low, high = self.bounds

@@ -132,7 +132,7 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
     ----------
     alpha : float, default=0.5
         Level of the quantile, between 0 and 1.
-    confidence_level, method
+    confidence_level, method, negate
         See :class:`MetricCI`.
 
     Examples
@@ -231,7 +231,7 @@ class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
     ----------
     alpha : float, default=0.5
         Level of the quantile, between 0 and 1.
-    confidence_level, method
+    confidence_level, method, negate
         See :class:`MetricCI`.
 
     Examples

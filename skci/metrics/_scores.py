@@ -91,8 +91,7 @@ class _AreaCI(ScoreMetricCI):
     _area: ClassVar[type[RocAuc | AveragePrecision]]
 
     @property
-    def name(self) -> str:
-        """String name of the metric."""
+    def _name(self) -> str:
         suffix = "_weighted" if self.average == "weighted" else ""
         return f"{self._measure.name}{suffix}"
 
