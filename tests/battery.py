@@ -31,6 +31,8 @@ class Case:
     """Whether the metric is invariant to the names and order of the labels."""
     empirical_influence: Callable | None = None
     """``empirical_influence(rows, weights)`` where it is not ``slopes``."""
+    smooth: bool = True
+    """Whether the values are a smooth function of the weights."""
     bounds: tuple[float, float] | None = None
     """Range of the values where it is not that of the metric for two classes."""
 

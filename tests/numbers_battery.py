@@ -61,6 +61,39 @@ def d2_tweedie(power, weights, y, p):
     return (1 - weights @ tweedie_deviance(power, y, p) / null)[..., np.newaxis]
 
 
+def root_mean_squared_log_error(weights, y, p):
+    return root_mean_squared_error(weights, np.log1p(y), np.log1p(p))
+
+
+def middle(values, weights):
+    """Value in the middle: half of the weight is at most on either side of it."""
+    order = np.argsort(values)
+    share = np.cumsum(weights[order]) / weights.sum()
+    return values[order[np.searchsorted(share, 0.5)]]
+
+
+def median_absolute_error(weights, y, p):
+    return np.array([middle(np.abs(y - p), weights)])
+
+
+def woodruff(rows, weights):
+    """Influence on the distribution of the errors at their median, over its slope.
+
+    The slope is that of the distribution, interpolated between the middles of its
+    steps, from 1.96 deviations of the share below the median to as many above.
+    """
+    errors, share = np.abs(rows.y - rows.p), weights / weights.sum()
+    median = middle(errors, weights)
+    at = np.argsort(errors)
+    steps = np.cumsum(share[at]) - share[at] / 2
+    steps[errors[at] == median] = 0.5
+    reach = 1.96 * np.sqrt(0.25 / len(rows))
+    low, high = np.interp([0.5 - reach, 0.5 + reach], steps, errors[at])
+    side = np.sign(errors - median) / 2
+    influence = share * (side - share @ side) * (high - low) / (2 * reach)
+    return influence[:, np.newaxis]
+
+
 def explained_variance(weights, y, p):
     error = y - p
     share = covariance(weights, error, error) / covariance(weights, y, y)
@@ -99,6 +132,43 @@ CASES = {
         skci.MeanAbsolutePercentageErrorCI(),
         of_losses(lambda y, p: np.abs((y - p) / y)),
         sk.mean_absolute_percentage_error,
+    ),
+    "median_absolute_error": Case(
+        skci.MedianAbsoluteErrorCI(),
+        median_absolute_error,
+        sk.median_absolute_error,
+        empirical_influence=woodruff,
+        smooth=False,
+    ),
+    "mean_squared_log_error": Case(
+        skci.MeanSquaredLogErrorCI(),
+        of_losses(lambda y, p: (np.log1p(y) - np.log1p(p)) ** 2),
+        sk.mean_squared_log_error,
+    ),
+    "root_mean_squared_log_error": Case(
+        skci.RootMeanSquaredLogErrorCI(),
+        root_mean_squared_log_error,
+        sk.root_mean_squared_log_error,
+    ),
+    "mean_poisson_deviance": Case(
+        skci.MeanPoissonDevianceCI(),
+        of_losses(lambda y, p: tweedie_deviance(1, y, p)),
+        sk.mean_poisson_deviance,
+    ),
+    "mean_gamma_deviance": Case(
+        skci.MeanGammaDevianceCI(),
+        of_losses(lambda y, p: tweedie_deviance(2, y, p)),
+        sk.mean_gamma_deviance,
+    ),
+    "mean_tweedie_deviance": Case(
+        skci.MeanTweedieDevianceCI(),
+        of_losses(lambda y, p: (y - p) ** 2),
+        sk.mean_tweedie_deviance,
+    ),
+    "mean_tweedie_deviance(1.5)": Case(
+        skci.MeanTweedieDevianceCI(power=1.5),
+        of_losses(lambda y, p: tweedie_deviance(1.5, y, p)),
+        partial(sk.mean_tweedie_deviance, power=1.5),
     ),
     "mean_pinball_loss": Case(
         skci.MeanPinballLossCI(),

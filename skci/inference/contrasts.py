@@ -308,6 +308,7 @@ def _trait_of(
         bounds=(low, high),
         greater_is_better=traits[0].greater_is_better,
         smooth=all(trait.smooth for trait in traits),
+        has_curvature=all(trait.has_curvature for trait in traits),
         scale=LOG if ratio else IDENTITY,
         blurs=all(trait.blurs for trait in traits),
         automatic=("score", "blurred") if all(t.blurs for t in traits) else ("hall",),

@@ -128,3 +128,8 @@ def identity(mean: Any) -> Any:
 def divisor(value: Any, least: float = 0.0) -> Any:
     """Return a divisor; NaN where it is zero but for rounding."""
     return np.where(np.real(value) > least, value, np.nan)
+
+
+def skill(loss: Any, constant_loss: Any, least: float = 0.0) -> Any:
+    """Share of the loss of the best constant prediction that is saved."""
+    return 1 - loss / divisor(constant_loss, least)

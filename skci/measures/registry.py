@@ -97,6 +97,8 @@ class Trait:
     smooth : bool
         Whether it has a derivative everywhere in the range, and a table of possible
         outcomes.
+    has_curvature : bool
+        Whether second differences in the weights of rows estimate a derivative.
     scale : Link
         Scale of the delta and blurred intervals.
     plus_four : Link or None
@@ -121,6 +123,7 @@ class Trait:
     bounds: tuple[float, float] = (0.0, 1.0)
     greater_is_better: bool = True
     smooth: bool = True
+    has_curvature: bool = True
     scale: Link = IDENTITY
     plus_four: Link | None = None
     blurs: bool = True
@@ -250,8 +253,14 @@ _OTHERS = (
     Trait("mean_squared_error", **_LOSS),
     Trait("root_mean_squared_error", **_LOSS | {"scale": SQUARE}),
     Trait("mean_absolute_error", **_LOSS),
+    Trait("median_absolute_error", **_LOSS, has_curvature=False),
     Trait("mean_absolute_percentage_error", **_LOSS),
+    Trait("mean_squared_log_error", **_LOSS),
+    Trait("root_mean_squared_log_error", **_LOSS | {"scale": SQUARE}),
     Trait("mean_pinball_loss", **_LOSS),
+    Trait("mean_tweedie_deviance", **_LOSS),
+    Trait("mean_poisson_deviance", **_LOSS),
+    Trait("mean_gamma_deviance", **_LOSS),
     Trait("r2", **_SKILL),
     Trait("explained_variance", **_SKILL),
     Trait("d2_absolute_error", **_SKILL),

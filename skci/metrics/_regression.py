@@ -1,8 +1,9 @@
 """Metrics of regression: functions of means over rows."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import xlogy
@@ -11,7 +12,8 @@ from skci._arrays import Array
 from skci._validation import check_share
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import FunctionOfMeans
-from skci.measures.functions import divisor, identity
+from skci.measures.functions import divisor, identity, skill
+from skci.measures.quantiles import Median, quantile
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -22,12 +24,16 @@ class RegressionMetricCI(MetricCI):
     reads = "numbers"
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
-        sample, within = binding.sample, binding.within
-        weights = sample.design.counts[within]
-        y, values = sample.truth[within], sample.numbers[binding.rule][within]
-        features = np.stack(self._features(y, values, weights), axis=1)
+        features = np.stack(self._features(*self._rows(binding)), axis=1)
         functional = FunctionOfMeans(self._function, features)
         return [binding.of_units(self._measure, functional)]
+
+    def _rows(self, binding: Binding) -> tuple[Array, Array, Array]:
+        """Truths, predictions and weights of the rows."""
+        sample, within = binding.sample, binding.within
+        numbers = sample.truth, sample.numbers[binding.rule], sample.design.counts
+        y, values, weights = (column[within] for column in numbers)
+        return y, values, weights
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
     """Function of the means of the features."""
@@ -87,6 +93,27 @@ class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
         return np.abs(y - values)
 
 
+class MedianAbsoluteErrorCI(MeanAbsoluteErrorCI, measure="median_absolute_error"):
+    r"""Median absolute error, the median of :math:`|y - \hat y|`. Lower is better.
+
+    The estimate equals :func:`sklearn.metrics.median_absolute_error`. The interval is
+    that of Woodruff (1952): quantiles of the absolute errors, at the limits of an
+    interval for the proportion of errors below their median. Differences use the
+    standard error, and need errors of a continuous distribution. See
+    :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> MedianAbsoluteErrorCI()(range(1, 41), [y + y % 7 / 4 for y in range(1, 41)])
+    median_absolute_error = 0.75 [0.51, 0.99], 95% interval (delta, n = 40)
+    """
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        y, values, weights = self._rows(binding)
+        median = Median(self._loss(y, values), weights)
+        return [binding.of_units(replace(self._measure, scale=median.link), median)]
+
+
 class MeanAbsolutePercentageErrorCI(
     RegressionMetricCI, measure="mean_absolute_percentage_error"
 ):
@@ -104,6 +131,46 @@ class MeanAbsolutePercentageErrorCI(
 
     def _loss(self, y: Array, values: Array) -> Array:
         return np.abs(y - values) / np.maximum(np.abs(y), np.finfo(float).eps)
+
+
+class MeanSquaredLogErrorCI(RegressionMetricCI, measure="mean_squared_log_error"):
+    r"""Mean squared log error: :math:`E(\log(1 + y) - \log(1 + \hat y))^2`.
+
+    Lower is better. Truths and predictions must be above -1. The estimate equals
+    :func:`sklearn.metrics.mean_squared_log_error`. See :class:`MetricCI` for the
+    options.
+
+    Examples
+    --------
+    >>> MeanSquaredLogErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    mean_squared_log_error = 0.041 [0.027, 0.057], 95% interval (hall, n = 40)
+    """
+
+    def _loss(self, y: Array, values: Array) -> Array:
+        for name, numbers in (("y_true", y), ("y_pred", values)):
+            if numbers.min() <= -1:
+                raise ValueError(
+                    f"{name} must hold numbers above -1 for {self.name!r}, got "
+                    f"{numbers.min():g}"
+                )
+        return (np.log1p(y) - np.log1p(values)) ** 2
+
+
+class RootMeanSquaredLogErrorCI(
+    MeanSquaredLogErrorCI, measure="root_mean_squared_log_error"
+):
+    r"""Root of the mean squared log error. Lower is better.
+
+    The estimate equals :func:`sklearn.metrics.root_mean_squared_log_error`. See
+    :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> RootMeanSquaredLogErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    root_mean_squared_log_error = 0.202 [0.163, 0.239], 95% interval (hall, n = 40)
+    """
+
+    _function = staticmethod(np.sqrt)
 
 
 @declare_options
@@ -187,6 +254,8 @@ class R2CI(RegressionMetricCI, measure="r2"):
 class _D2CI(RegressionMetricCI):
     """Share of the loss of the best constant prediction that predictions save."""
 
+    _function = staticmethod(skill)
+
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         constant = np.full(len(y), self._constant(y, weights))
         return [self._loss(y, values), self._loss(y, constant)]
@@ -194,10 +263,6 @@ class _D2CI(RegressionMetricCI):
     def _constant(self, y: Array, weights: Array) -> float:
         """Find the constant with the least loss."""
         raise NotImplementedError
-
-    @staticmethod
-    def _function(error: Any, constant_error: Any) -> Any:
-        return 1 - error / divisor(constant_error)
 
 
 class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
@@ -217,7 +282,7 @@ class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
         return np.abs(y - values)
 
     def _constant(self, y: Array, weights: Array) -> float:
-        return _quantile(y, weights, 0.5)
+        return quantile(y, weights, 0.5)
 
 
 class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
@@ -241,34 +306,17 @@ class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
     """
 
     def _constant(self, y: Array, weights: Array) -> float:
-        return _quantile(y, weights, self.alpha)
+        return quantile(y, weights, self.alpha)
 
 
 @declare_options
-class D2TweedieCI(_D2CI, measure="d2_tweedie"):
-    r"""Share of the Tweedie deviance of the mean that predictions save.
+class _DevianceCI(RegressionMetricCI):
+    """A metric of Tweedie deviances, of a variance proportional to a power of the mean.
 
-    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
-    estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty of the
-    mean, at which the deviance is least, does not matter to first order.
-
-    Parameters
-    ----------
-    power : float, default=0
-        Power of the mean to which the variance is proportional: 0 for squared errors,
-        which gives R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for
-        the inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it
-        is 0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
-    confidence_level, method
-        See :class:`MetricCI`.
-
-    Examples
-    --------
-    >>> D2TweedieCI(power=1)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    d2_tweedie = 0.899 [0.836, 0.949], 95% interval (hall, n = 40)
+    The power is an option, or fixed by a subclass.
     """
 
-    power: float = 0
+    power = cast(float, 0)
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
@@ -306,6 +354,88 @@ class D2TweedieCI(_D2CI, measure="d2_tweedie"):
         deviance = 2 * (saturated - across + values**rest / rest)
         return np.where(values == y, 0.0, deviance)
 
+
+@declare_options
+class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
+    r"""Mean Tweedie deviance. Lower is better.
+
+    .. math:: 2 E \int_{\hat y}^y (y - m) \, m^{-p} \, dm
+
+    p is the power. The estimate equals :func:`sklearn.metrics.mean_tweedie_deviance`.
+
+    Parameters
+    ----------
+    power : float, default=0
+        See :class:`D2TweedieCI`.
+    confidence_level, method, negate
+        See :class:`MetricCI`.
+
+    Examples
+    --------
+    >>> MeanTweedieDevianceCI(power=1.5)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    mean_tweedie_deviance = 0.025 [0.013, 0.041], 95% interval (hall, n = 40)
+    """
+
+    power: float = 0
+
+
+class MeanPoissonDevianceCI(_DevianceCI, measure="mean_poisson_deviance"):
+    r"""Mean Poisson deviance: :math:`2 E(y \log(y / \hat y) - y + \hat y)`.
+
+    Lower is better. Truths must be from 0 on, predictions above 0. The estimate equals
+    :func:`sklearn.metrics.mean_poisson_deviance`. See :class:`MetricCI` for the
+    options.
+
+    Examples
+    --------
+    >>> MeanPoissonDevianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    mean_poisson_deviance = 0.054 [0.027, 0.089], 95% interval (hall, n = 40)
+    """
+
+    power = 1
+
+
+class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
+    r"""Mean gamma deviance: :math:`2 E(\log(\hat y / y) + y / \hat y - 1)`.
+
+    Lower is better. Truths and predictions must be above 0. The estimate equals
+    :func:`sklearn.metrics.mean_gamma_deviance`. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> MeanGammaDevianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    mean_gamma_deviance = 0.0116 [0.0058, 0.0192], 95% interval (hall, n = 40)
+    """
+
+    power = 2
+
+
+@declare_options
+class D2TweedieCI(_DevianceCI, _D2CI, measure="d2_tweedie"):
+    r"""Share of the Tweedie deviance of the mean that predictions save.
+
+    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
+    estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty of the
+    mean, at which the deviance is least, does not matter to first order.
+
+    Parameters
+    ----------
+    power : float, default=0
+        Power of the mean to which the variance is proportional: 0 for squared errors,
+        which gives R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for
+        the inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it
+        is 0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
+    confidence_level, method, negate
+        See :class:`MetricCI`.
+
+    Examples
+    --------
+    >>> D2TweedieCI(power=1)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
+    d2_tweedie = 0.899 [0.836, 0.949], 95% interval (hall, n = 40)
+    """
+
+    power: float = 0
+
     def _constant(self, y: Array, weights: Array) -> float:
         # Clipped, for the mean of equal truths must be one of them to the last bit.
         return float(np.clip(np.average(y, weights=weights), y.min(), y.max()))
@@ -335,12 +465,3 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
 def _centred(values: Array, weights: Array) -> Array:
     """Subtract the mean, for precision."""
     return values - np.average(values, weights=weights)
-
-
-def _quantile(y: Array, weights: Array, level: float) -> float:
-    """Weighted quantile: the midpoint of all that satisfy its definition."""
-    order = np.argsort(y, kind="stable")
-    share = np.cumsum(weights[order]) / weights.sum()
-    ends = np.searchsorted(share, [level - 1e-12, level + 1e-12])
-    lowest, highest = y[order[np.minimum(ends, len(y) - 1)]]
-    return float(lowest + highest) / 2

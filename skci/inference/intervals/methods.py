@@ -354,7 +354,13 @@ METHODS: dict[str, IntervalMethod] = {
         needs_table=False,
         studentises=True,
     ),
-    "hall": Hall(variance="observed", studentises=True, corrects_skewness=True),
+    "hall": Hall(
+        applies=lambda trait: trait.has_curvature,
+        need="a measure with second derivatives",
+        variance="observed",
+        studentises=True,
+        corrects_skewness=True,
+    ),
     "blurred": Wald(
         applies=lambda trait: trait.blurs,
         need="a measure of labels",
