@@ -113,6 +113,8 @@ class JointEvaluator:
             if len(known) > 2 and known >= set(reader.vocabulary.labels) - {None}:
                 reader.know(known)
             scored = metric_set.scored_labels(reader.vocabulary)
+            if len(scored) == 1:
+                reader.pos_label = scored[0]
         predicted, scores = respond(
             estimators,
             X,

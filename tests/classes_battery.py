@@ -289,6 +289,61 @@ def delong(average, rows, weights):
     return influence
 
 
+def pairs_of(truth):
+    """Each ordered pair of classes, and the rows of both."""
+    classes = range(truth.shape[1])
+    return [
+        (first, truth[:, first] | truth[:, second])
+        for first in classes
+        for second in classes
+        if first != second
+    ]
+
+
+def areas_of_pairs(weights, truth, scores):
+    """Area of each class against each other class, by the scores of the former."""
+    values = [
+        roc_area(weights[..., own], truth[own, k], scores[own, k])
+        for k, own in pairs_of(truth)
+    ]
+    return np.stack(values, axis=-1)
+
+
+def mean_of_pairs(average, weights, truth, scores):
+    """Average the areas of pairs, equally or by the rows of both classes."""
+    rows = np.stack([weights @ own for _, own in pairs_of(truth)], axis=-1)
+    shares = rows if average == "weighted" else np.ones(rows.shape)
+    return mean_of_known(areas_of_pairs(weights, truth, scores), shares)
+
+
+def delong_of_pairs(average, rows, weights):
+    """Influence on the mean of pairs, each area with the variance of DeLong et al."""
+    n, sizes = len(rows), rows.truth @ rows.truth.sum(axis=0)
+    influence = slopes(areas_of_pairs, rows, weights)
+    influence *= np.sqrt(sizes / (sizes - 1) * (n - 1) / n)[:, np.newaxis]
+    if average == "macro":
+        return influence.mean(axis=1, keepdims=True)
+    both = np.stack([own for _, own in pairs_of(rows.truth)], axis=-1)
+    shares = weights @ both / (weights @ both).sum()
+    values = areas_of_pairs(weights, rows.truth, rows.answer)
+    moved = weights / weights.sum() * (both @ values / both[0].sum() - shares @ values)
+    return (influence @ shares + moved)[:, np.newaxis]
+
+
+def _pair_cases():
+    for average in ("macro", "weighted"):
+        yield (
+            f"roc_auc_ovo_{average}",
+            Case(  # scikit-learn's takes no weights
+                skci.RocAucCI(multi_class="ovo", average=average),
+                partial(mean_of_pairs, average),
+                None,
+                ("scores",),
+                empirical_influence=partial(delong_of_pairs, average),
+            ),
+        )
+
+
 def _area_cases():
     areas = {
         "roc_auc": (
@@ -318,7 +373,44 @@ def _area_cases():
             )
 
 
+def top_2(weights, truth, scores):
+    """Share of rows where at most one other score is greater, or equal and later."""
+    own = np.argmax(truth, axis=1)
+    later = np.arange(truth.shape[1]) > own[:, np.newaxis]
+    true_score = scores[truth][:, np.newaxis]
+    ahead = (scores > true_score) | (scores == true_score) & later
+    return mean(weights, ahead.sum(axis=1) < 2)
+
+
+def brier_skill(weights, truth, scores):
+    shares = weights @ truth / weights.sum(axis=-1)[..., np.newaxis]
+    constant = 1 - (shares**2).sum(axis=-1, keepdims=True)
+    return 1 - mean(weights, ((scores - truth) ** 2).sum(axis=1)) / constant
+
+
+def log_skill(weights, truth, scores):
+    shares = weights @ truth / weights.sum(axis=-1)[..., np.newaxis]
+    entropy = -(shares * np.log(shares)).sum(axis=-1, keepdims=True)
+    return 1 + mean(weights, np.log(scores[truth])) / entropy
+
+
 LOSSES = {
+    "d2_brier_score": Case(
+        skci.D2BrierScoreCI(),
+        brier_skill,
+        getattr(sk, "d2_brier_score", None),
+        ("scores",),
+    ),
+    "d2_log_loss": Case(
+        skci.D2LogLossCI(), log_skill, sk.d2_log_loss_score, ("scores",)
+    ),
+    "top_k_accuracy": Case(
+        skci.TopKAccuracyCI(),
+        top_2,
+        sk.top_k_accuracy_score,
+        ("scores",),
+        symmetric=False,  # the later one of tied scores counts as greater
+    ),
     "log_loss": Case(
         skci.LogLossCI(),
         lambda weights, truth, scores: mean(weights, -np.log(scores[truth])),
@@ -335,7 +427,13 @@ LOSSES = {
     ),
 }
 
-CASES = {**dict(_one_vs_rest_cases()), **AGREEMENT, **dict(_area_cases()), **LOSSES}
+CASES = {
+    **dict(_one_vs_rest_cases()),
+    **AGREEMENT,
+    **dict(_area_cases()),
+    **dict(_pair_cases()),
+    **LOSSES,
+}
 
 
 # --------------------------------------------------------------------------------------

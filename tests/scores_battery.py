@@ -19,6 +19,21 @@ def brier_score(weights, truth, scores):
     return mean(weights, ((scores - truth) ** 2)[:, 0])
 
 
+def top_1(weights, truth, scores):
+    return mean(weights, ((scores > 0.5) == truth)[:, 0])
+
+
+def brier_skill(weights, truth, scores):
+    share = mean(weights, truth[:, 0])
+    return 1 - brier_score(weights, truth, scores) / (share * (1 - share))
+
+
+def log_skill(weights, truth, scores):
+    share = mean(weights, truth[:, 0])
+    entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    return 1 - log_loss(weights, truth, scores) / entropy
+
+
 CASES = {
     "roc_auc": Case(
         skci.RocAucCI(),
@@ -33,6 +48,13 @@ CASES = {
     ),
     "brier_score": Case(skci.BrierScoreCI(), brier_score, sk.brier_score_loss),
     "log_loss": Case(skci.LogLossCI(), log_loss, sk.log_loss),
+    "d2_brier_score": Case(
+        skci.D2BrierScoreCI(), brier_skill, getattr(sk, "d2_brier_score", None)
+    ),
+    "d2_log_loss": Case(skci.D2LogLossCI(), log_skill, sk.d2_log_loss_score),
+    "top_k_accuracy": Case(
+        skci.TopKAccuracyCI(k=1), top_1, partial(sk.top_k_accuracy_score, k=1)
+    ),
 }
 
 

@@ -130,14 +130,14 @@ def test_published_example_of_proc():
 
 @pytest.mark.parametrize("name", CASES)
 def test_monotone_scores_and_names_of_labels(name):
-    metric = type(CASES[name].metric)
-    expected = metric()(Y, SCORES["A"], sample_weight=WEIGHTS, groups=GROUPS)
+    metric = CASES[name].metric
+    expected = metric(Y, SCORES["A"], sample_weight=WEIGHTS, groups=GROUPS)
     if name in AREAS:
-        again = metric()(Y, SCORES["A"] ** 3 - 7, sample_weight=WEIGHTS, groups=GROUPS)
+        again = metric(Y, SCORES["A"] ** 3 - 7, sample_weight=WEIGHTS, groups=GROUPS)
         assert again.confidence_interval() == expected.confidence_interval()
     words = np.where(Y == 1, "yes", "no")
-    named = metric(pos_label="yes")(words, SCORES["A"])
-    assert named.confidence_interval() == metric()(Y, SCORES["A"]).confidence_interval()
+    named = metric(words, SCORES["A"], pos_label="yes")
+    assert named.confidence_interval() == metric(Y, SCORES["A"]).confidence_interval()
 
 
 def test_the_other_label_mirrors_the_area():
@@ -467,7 +467,7 @@ def test_intervals_of_the_area_cover(gain, positives):
         (
             np.stack([SCORES["A"]] * 2, axis=1),
             ValueError,
-            "must be one column, such as",
+            "must hold probabilities of all labels for two columns, got a row",
         ),
     ],
 )

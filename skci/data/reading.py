@@ -11,6 +11,7 @@ from skci._validation import join_names, named_columns
 from skci.data.counting import count_two_labels, encode_two_labels
 from skci.data.labels import (
     check_indicators,
+    check_pos_label,
     distinct_labels,
     encode,
     guess_two_labels,
@@ -53,6 +54,8 @@ class Reader:
     several: bool = True  # whether there may be several targets or over two labels
     pos_label: Any = None  # the positive one of two labels; 1 if None
     any_pos_label: bool = False  # whether either label may be positive if it is None
+    # Whether one column of scores of strings needs the positive label all the same.
+    column_needs_pos_label: bool = False
     labels: Iterable[Any] = ()  # labels that need not occur
     abstain: Any = None  # stands for no answer among predicted labels
     sample_weight: InitVar[Any] = None
@@ -152,14 +155,17 @@ class Reader:
         if guess is None:
             return None
         negative, positive = guess
+        either = self.any_pos_label and self.pos_label is None
+        if either and negative is not None:
+            negative, positive = sorted(guess)
         count = self._is_plain and set(self.kinds) == {"labels"}
         read: Callable[..., Any] = count_two_labels if count else encode_two_labels
         result = read(columns, positive, negative)
         if result is None:
             return None
         codes = result[0] if count else result
-        if self.any_pos_label and self.pos_label is None and not codes.any():
-            return None  # the positive label was but a guess
+        if either and (codes.all() or not codes.any()):
+            return None  # the other label was but a guess
         vocabulary = Vocabulary((negative, columns[0].dtype.type(positive).item()))
         if not count:
             return self._sample(result, vocabulary, rules)
@@ -175,7 +181,11 @@ class Reader:
         labels = [set(column) - {self.abstain} for column in found]
         known = merge_labels(names, [*labels, set(self.labels)])
         if len(known) <= 2:
-            known = order_labels(known, self.pos_label, self.any_pos_label)
+            # Scores are of one label, which may be the one that does not occur.
+            either = self.any_pos_label and not (
+                "scores" in self.kinds and len(known) < 2
+            )
+            known = order_labels(known, self.pos_label, either)
         elif not self.several:
             shown = [*map(repr, known[:10]), "..."][: len(known)]
             raise ValueError(
@@ -210,12 +220,23 @@ class Reader:
 
     def _with_scores(self, sample: Sample, y_score: Mapping[str, Any]) -> Sample:
         """Read scores beside labels."""
-        labels, n = sample.vocabulary.labels, len(self._y)
+        labels = sample.vocabulary.labels
         scores = {
-            rule: Scores(check_scores(values, rule, n, labels)[self._kept])
+            rule: Scores(self._check_scores(values, rule, labels)[self._kept])
             for rule, values in y_score.items()
         }
         return replace(sample, scores=scores)
+
+    def _check_scores(self, values: Any, rule: str, labels: tuple[Any, ...]) -> Array:
+        """Check scores of a rule: of two labels those of the positive one."""
+        scores = check_scores(values, rule, len(self._y), labels)
+        if len(labels) > 2:
+            return scores
+        if scores.ndim == 2:
+            return scores[:, sorted(labels).index(labels[1])]
+        if self.column_needs_pos_label and isinstance(labels[1], str):
+            check_pos_label(self.pos_label, labels)
+        return scores
 
     def _read_numbers(self, y_pred: Mapping[str, Any]) -> Sample:
         """Read true and predicted numbers."""

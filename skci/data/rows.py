@@ -101,35 +101,39 @@ def check_numbers(
 
 
 def check_scores(values: Any, rule: str, n: int, labels: Sequence[Any]) -> Array:
-    """Check scores of a rule: one column, or one for each of more than two labels."""
+    """Check scores of a rule: a column for each label, or of two labels one column.
+
+    Two columns must be probabilities, so that they cannot be the scores of two rules.
+    """
     name = parameter_name(rule, "y_score")
-    if len(labels) <= 2:
-        return check_numbers(values, name, n)
     numbers = as_numbers(values, name)
-    if numbers.shape != (n, len(labels)):
+    if len(labels) <= 2 and numbers.shape != (n, 2):
+        return check_numbers(values, name, n)
+    if numbers.shape != (n, len(labels)) or None in labels:
+        known = [label for label in labels if label is not None]
         raise ValueError(
             f"{name} must have a row for each of the {n} rows and a column for each of "
-            f"the labels {list(labels)}, got shape {numbers.shape}; labels= of a "
-            "metric names those that do not occur"
+            f"the labels {known}, got shape {numbers.shape}; labels= of a metric "
+            "names those that do not occur"
         )
+    if len(labels) == 2:
+        check_probabilities(numbers, rule, "two columns")
     return numbers
 
 
-def check_probabilities(scores: Array, rule: str, metric: str) -> None:
+def check_probabilities(scores: Array, rule: str, what: str) -> None:
     """Check that scores are probabilities, which add up to 1 over all labels."""
     must = f"{parameter_name(rule, 'y_score')} must hold probabilities"
     if scores.min() < 0 or scores.max() > 1:
         raise ValueError(
-            f"{must} for {metric!r}, got values from {scores.min():g} to "
-            f"{scores.max():g}"
+            f"{must} for {what}, got values from {scores.min():g} to {scores.max():g}"
         )
     if scores.ndim == 2:
         totals = scores.sum(axis=1)
         worst = totals[np.abs(totals - 1).argmax()]
         if abs(worst - 1) > _PROBABILITY_ERROR:
             raise ValueError(
-                f"{must} of all labels for {metric!r}, got a row that adds up to "
-                f"{worst:g}"
+                f"{must} of all labels for {what}, got a row that adds up to {worst:g}"
             )
 
 

@@ -57,6 +57,8 @@ class _Area(Functional):
     """Number of distinct scores."""
     sizes: tuple[int, int]
     """Number of negative rows and of positive ones."""
+    n_rows: int
+    """Number of all rows, those of other labels included."""
 
     @property
     @abstractmethod
@@ -100,7 +102,7 @@ class RocAuc(_Area):
         below = _below(negative)
         with np.errstate(all="ignore"):
             value = positive @ below / (positives * negatives)
-            rows, sizes = sum(self.sizes), np.array(self.sizes)
+            rows, sizes = self.n_rows, np.array(self.sizes)
             # From a variance over all rows to one within each class.
             factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
             of_negative = 1 - value - _below(positive) / positives

@@ -216,15 +216,18 @@ def mean_of_classes(values: Array, rows: Array | None) -> Mean:
 
 
 @dataclass(frozen=True, eq=False)
-class OneVsRest(Composite):
-    """Mean over labels of an area under the curve of each against the rest.
+class MeanArea(Composite):
+    """Mean of areas under curves, each of a label against the rest or another label.
 
-    Labels may be weighted by their number of rows, which is estimated as well.
+    They may be weighted by the number of rows of their labels, which is estimated as
+    well.
     """
 
     truth: Array
     """Code of the true label of each row."""
     weighted: bool
+    members: Array
+    """Whether an area is weighted by the rows of a label, of shape (areas, labels)."""
 
     def estimate(self, p: Array) -> Array:
         values = np.array([component.estimate(p) for component in self.components])
@@ -233,8 +236,8 @@ class OneVsRest(Composite):
     def __call__(self, p: Array) -> Evaluation:
         areas = [component(p) for component in self.components]
         values = np.array([area.estimate for area in areas])
-        _, shares, row_slopes = mean_of_classes(values, self._prevalences(p))
-        influence = row_slopes[self.truth]
+        _, shares, row_slopes = mean_of_classes(values, self._rows(p))
+        influence = (row_slopes @ self.members)[self.truth]
         for area, share in zip(areas, shares.tolist(), strict=True):
             influence += share * area.influence
         gradient = np.concatenate([area.gradient for area in areas])
@@ -242,13 +245,14 @@ class OneVsRest(Composite):
 
     def slopes(self, p: Array) -> Array:
         values = np.zeros(len(self.components))
-        return mean_of_classes(values, self._prevalences(p)).shares
+        return mean_of_classes(values, self._rows(p)).shares
 
-    def _prevalences(self, p: Array) -> Array | None:
-        """Shares of the labels; None where they are equally weighted."""
+    def _rows(self, p: Array) -> Array | None:
+        """Share of the rows of the labels of an area; None if equally weighted."""
         if not self.weighted:
             return None
-        return np.bincount(self.truth, p, minlength=len(self.components)) / p.sum()
+        rows: Array = np.bincount(self.truth, p, minlength=self.members.shape[1])
+        return self.members @ rows / p.sum()
 
 
 class Hits(CellFunctional):

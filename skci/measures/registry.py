@@ -248,8 +248,11 @@ _SKILL: dict[str, Any] = _MEAN | {"bounds": (-np.inf, 1.0)}
 _OTHERS = (
     Trait("roc_auc", **_AREA),
     Trait("average_precision", **_AREA),
+    _measure(g.accuracy, "tp tn", name="top_k_accuracy", symmetric=True),
     Trait("brier_score", **_LOSS | {"bounds": (0.0, 1.0)}),
     Trait("log_loss", **_LOSS),
+    Trait("d2_brier_score", **_SKILL),
+    Trait("d2_log_loss", **_SKILL),
     Trait("mean_squared_error", **_LOSS),
     Trait("root_mean_squared_error", **_LOSS | {"scale": SQUARE}),
     Trait("mean_absolute_error", **_LOSS),

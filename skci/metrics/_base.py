@@ -117,7 +117,9 @@ class MetricCI(BaseEstimator):
 
     _measure = cast(Trait, None)
     _several = True  # Whether there may be more than two labels.
-    _symmetric = True  # Whether there is no positive label.
+    _symmetric = True  # Whether there need be no positive label.
+    # Whether there must be one all the same for one column of scores.
+    _column_needs_pos_label = False
 
     def __init_subclass__(cls, measure: str = "", **options: Any) -> None:
         """Look the measure of a metric up in the registry."""
@@ -351,8 +353,11 @@ def open_reader(
             f"abstain must be one label, got {sorted(map(repr, abstains))} of the "
             "report and its metrics"
         )
+    # Of two labels the positive one is that of the scores, if there are any.
     positive = [
-        metric._positive(pos_label) for metric in metrics if not metric._symmetric
+        metric._positive(pos_label)
+        for metric in sorted(metrics, key=lambda metric: metric.reads != "scores")
+        if not metric._symmetric or metric._positive(pos_label) is not None
     ]
     given = [label for m in metrics if m.labels is not None for label in list(m.labels)]
     return Reader(
@@ -361,6 +366,7 @@ def open_reader(
         several=all(metric._several for metric in metrics),
         pos_label=positive[0] if positive else pos_label,
         any_pos_label=not positive,
+        column_needs_pos_label=any(m._column_needs_pos_label for m in metrics),
         labels=dict.fromkeys(given),
         abstain=abstains.pop() if abstains else None,
         **rows,

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from skci._validation import check_confidence_level, join_names, named_pairs
-from skci.data.labels import check_pos_label
 from skci.data.reading import Reader
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.exceedances import fixed_seed
@@ -15,6 +14,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.metrics._base import MetricCI, open_reader
 from skci.metrics._names import resolve_metric
+from skci.metrics._scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 
@@ -99,9 +99,9 @@ class MetricSet:
         if len(labels) > 2:
             return labels
         positive = {
-            name: labels[check_pos_label(metric._positive(self.pos_label), labels)]
+            name: labels[metric._code(metric._positive(self.pos_label), labels)]
             for name, metric in self.metrics.items()
-            if metric.reads == "scores"
+            if isinstance(metric, ScoreMetricCI)
         }
         if len(set(positive.values())) > 1:
             raise ValueError(

@@ -1,22 +1,29 @@
 """Metrics of scores: areas under curves, and losses of probabilities."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import partial
+from itertools import permutations
+from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import clone
 
 from skci._arrays import Array
-from skci._validation import check_choice
-from skci.data.labels import check_all_labels, check_no_pos_label, check_pos_label
+from skci._validation import check_choice, check_number
+from skci.data.labels import (
+    check_all_labels,
+    check_no_pos_label,
+    check_pos_label,
+    label_or_1,
+)
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
 from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
-from skci.measures.classes import OneVsRest
+from skci.measures.classes import Hits, MeanArea
 from skci.measures.functional import Component, FunctionOfMeans
-from skci.measures.functions import identity
-from skci.measures.registry import Trait
+from skci.measures.functions import EDGE, identity, skill
+from skci.measures.registry import Measure, Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -49,29 +56,35 @@ class ScoreMetricCI(MetricCI):
         ----------
         y_score : array-like of shape (n_samples,) or (n_samples, n_labels)
             Scores, such as the probability of the positive of two labels; that is
-            `pos_label`, or 1. Of more than two labels a column for each, in their
-            order.
-        y_true, *more, sample_weight, groups
+            `pos_label`, or 1. Or a column for each label, in sorted order, such as
+            ``predict_proba(X)``; of two labels they must be probabilities.
+        y_true, *more, sample_weight, groups, **options
             See :meth:`MetricCI.__call__`, also for results, errors and warnings.
         """
         rows = {"sample_weight": sample_weight, "groups": groups}
         return super().__call__(y_true, y_score, *more, **rows, **options)
 
     def _scorer(self, bound: str | None) -> Any:
-        return _Scorer(self, bound)
+        return MetricScorer(self, bound)
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         labels = binding.sample.vocabulary.labels
         scores = binding.sample.scores[binding.rule]
         if self._needs_probabilities:
-            check_probabilities(scores.values, binding.rule, binding.metric)
+            check_probabilities(scores.values, binding.rule, repr(binding.metric))
         check_all_labels(self.labels, labels)
         if len(labels) > 2:
             check_no_pos_label(self.pos_label, "more than two labels")
             return self._bind_classes(binding, scores)
-        code = check_pos_label(binding.pos_label, labels)
+        code = self._code(binding.pos_label, labels)
         parameter = self._bind_one(binding, scores, code)
         return [replace(parameter, pos_label=labels[code])]
+
+    def _code(self, pos_label: Any, labels: Sequence[Any]) -> int:
+        """Code of the one of two labels that a column of scores is of."""
+        if self._symmetric and pos_label is None:
+            return 1
+        return check_pos_label(pos_label, labels)
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         """Bind it to scores for one label."""
@@ -115,42 +128,73 @@ class _AreaCI(ScoreMetricCI):
             return [
                 self._bind_one(binding, s, code, names[code]) for code, s in columns
             ]
-        areas = [self._one_vs_rest(binding, column, code) for code, column in columns]
-        functional = OneVsRest(areas, binding.truth, self.average == "weighted")
+        areas, members = self._areas(binding, scores)
+        functional = MeanArea(
+            areas, binding.truth, self.average == "weighted", np.asarray(members)
+        )
         return [binding.of_units(self._measure, functional)]
 
-    def _one_vs_rest(self, binding: Binding, scores: Scores, code: int) -> Component:
-        """Area of one label against the rest, as a functional of the units."""
-        positive = binding.truth == code
+    def _areas(
+        self, binding: Binding, scores: Scores
+    ) -> tuple[list[Component], list[Array]]:
+        """Areas of each label against the rest, and which labels each area is of."""
+        columns = enumerate(scores.columns)
+        areas = [self._one_vs_rest(binding, column, code) for code, column in columns]
+        return areas, list(np.eye(len(areas)))
+
+    def _one_vs_rest(
+        self, binding: Binding, scores: Scores, code: int, other: int | None = None
+    ) -> Component:
+        """Area of one label against the rest, or another, as a functional of units."""
+        truth = binding.truth
+        positive = truth == code
+        negative = ~positive if other is None else truth == other
         levels, ranks = scores.among(binding.within).ranked
-        sizes = int(np.sum(~positive)), int(np.sum(positive))
-        area = self._area(levels, sizes)
-        return Component(area, ranks + levels * positive, 2 * levels)
+        area = self._area(
+            levels, (int(np.sum(negative)), int(np.sum(positive))), len(truth)
+        )
+        cells = np.where(positive | negative, ranks + levels * positive, 2 * levels)
+        return Component(area, cells, 2 * levels)
 
 
-class _LossCI(ScoreMetricCI):
-    """The mean of a loss of predicted probabilities."""
+class _ProbabilityMetricCI(ScoreMetricCI):
+    """A function of means of predicted probabilities."""
 
     _needs_probabilities = True
+    _symmetric = True
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        return self._mean(self._measure, binding, binding.truth == code, scores)
+        truth = binding.truth == code
+        return self._bind_truth(self._measure, binding, truth, scores)
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         codes = np.arange(len(binding.sample.vocabulary.labels))
         truth = binding.truth[:, np.newaxis] == codes
-        return [self._mean(self._trait_of_classes, binding, truth, scores)]
+        return [self._bind_truth(self._trait_of_classes, binding, truth, scores)]
 
-    def _mean(
+    def _bind_truth(
         self, trait: Trait, binding: Binding, truth: Array, scores: Scores
     ) -> TableParameter:
-        losses = self._losses(truth, scores.values[binding.within])
-        return binding.of_units(trait, FunctionOfMeans(identity, losses[:, np.newaxis]))
+        """Bind it to indicators of the positive label, (n,), or of all, (n, labels)."""
+        within = binding.within
+        weights = binding.sample.design.counts[within]
+        features = self._features(truth, scores.values[within], weights)
+        functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
+        return binding.of_units(trait, functional)
 
     @property
     def _trait_of_classes(self) -> Trait:
         """Properties where there are more than two labels."""
         return self._measure
+
+    _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
+    """Function of the means of the features."""
+
+    def _features(
+        self, truth: Array, probabilities: Array, weights: Array
+    ) -> list[Array]:
+        """Return the columns that the metric takes the means of, by default a loss."""
+        return [self._losses(truth, probabilities)]
 
     def _losses(self, truth: Array, probabilities: Array) -> Array:
         """Losses from indicators and probabilities, (n,) of two labels or (n, labels).
@@ -160,8 +204,21 @@ class _LossCI(ScoreMetricCI):
         raise NotImplementedError
 
 
+class _D2CI(_ProbabilityMetricCI):
+    """Share of the loss of the best constant probabilities that predictions save."""
+
+    _function = staticmethod(partial(skill, least=EDGE))
+
+    def _features(
+        self, truth: Array, probabilities: Array, weights: Array
+    ) -> list[Array]:
+        shares = np.average(truth, axis=0, weights=weights)
+        constant = np.broadcast_to(shares, truth.shape)
+        return [self._losses(truth, own) for own in (probabilities, constant)]
+
+
 @dataclass(eq=False)
-class _Scorer:
+class MetricScorer:
     """Scorer of estimators by a metric of scores."""
 
     metric: ScoreMetricCI
@@ -169,13 +226,15 @@ class _Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, **rows: Any) -> float:
         metric = self.metric
-        positive = 1 if metric.pos_label is None else metric.pos_label
-        known = tuple(getattr(estimator, "classes_", ()))
-        labels = known if len(known) > 2 else (positive,)
+        labels = tuple(getattr(estimator, "classes_", ()))
+        options: dict[str, Any] = {"labels": labels}
+        if len(labels) <= 2:
+            positive = label_or_1(metric.pos_label)
+            if metric.pos_label is None and metric._symmetric and labels:
+                positive = labels[-1]
+            labels, options = (positive,), {"pos_label": positive}
         scores = scores_of(estimator, X, labels, metric._needs_probabilities)
-        if len(known) > 2:
-            metric = clone(metric).set_params(labels=known)
-        estimate = metric(y, scores, **rows)
+        estimate = metric(y, scores, **rows, **options)
         value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
         return float(value if metric.greater_is_better else -value)
 
@@ -184,16 +243,25 @@ class _Scorer:
         return f"{self.metric!r}.scorer({bound})"
 
 
+@declare_options
 class RocAucCI(_AreaCI, measure="roc_auc"):
     r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
     :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row. Of
-    more than two labels it is the mean over each against the rest. The estimate equals
+    more than two labels it is the mean over each against the rest, or over each against
+    each other (Hand and Till, 2001). The estimate equals
     :func:`sklearn.metrics.roc_auc_score`, the standard error is that of DeLong, DeLong
     and Clarke-Pearson (1988). Intervals are formed on the logit scale, or by "delta" if
     asked for. Where all positive rows are above all negative ones, the interval is
-    :math:`[k / (k + z^2), 1]`, k the number of rows of the rarer label. See
-    :class:`MetricCI` for the options.
+    :math:`[k / (k + z^2), 1]`, k the number of rows of the rarer label.
+
+    Parameters
+    ----------
+    multi_class : {"ovr", "ovo"}, default="ovr"
+        Whether more than two labels are each compared with the rest, or in pairs. The
+        latter has no ``average=None``, and "weighted" is by the rows of both labels.
+    confidence_level, method, negate, pos_label, average, labels
+        See :class:`MetricCI`.
 
     Examples
     --------
@@ -201,7 +269,37 @@ class RocAucCI(_AreaCI, measure="roc_auc"):
     roc_auc = 0.875 [0.815, 0.918], 95% interval (logit, n = 160)
     """
 
+    multi_class: str = "ovr"
+
     _area = RocAuc
+
+    @property
+    def _name(self) -> str:
+        return super()._name.replace("roc_auc", f"roc_auc{self._pairs * '_ovo'}")
+
+    @property
+    def _pairs(self) -> bool:
+        """Whether labels are compared in pairs."""
+        return self.multi_class == "ovo"
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_choice(self.multi_class, ("ovr", "ovo"), "multi_class")
+        if self._pairs and self.average is None:
+            raise ValueError(
+                "average must be one of ['macro', 'weighted'] with multi_class='ovo', "
+                "got None"
+            )
+
+    def _areas(
+        self, binding: Binding, scores: Scores
+    ) -> tuple[list[Component], list[Array]]:
+        if not self._pairs:
+            return super()._areas(binding, scores)
+        columns = scores.columns
+        pairs = list(permutations(range(len(columns)), 2))
+        areas = [self._one_vs_rest(binding, columns[a], a, b) for a, b in pairs]
+        return areas, [np.isin(range(len(columns)), pair) for pair in pairs]
 
 
 class AveragePrecisionCI(_AreaCI, measure="average_precision"):
@@ -220,18 +318,77 @@ class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     _area = AveragePrecision
 
 
-class BrierScoreCI(_LossCI, measure="brier_score"):
+@declare_options
+class TopKAccuracyCI(ScoreMetricCI, measure="top_k_accuracy"):
+    r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ greatest scores})`.
+
+    Of tied scores, that of the last label is greatest. Of two labels, k is 1, and the
+    positive one is predicted above a threshold: 1/2 if all scores are from 0 to 1,
+    else 0. The estimate equals :func:`sklearn.metrics.top_k_accuracy_score`.
+
+    Parameters
+    ----------
+    k : int, default=2
+        Number of labels predicted for a row; less than there are.
+    confidence_level, method, negate, pos_label, labels
+        See :class:`MetricCI`.
+
+    Examples
+    --------
+    >>> scores = [[0.5, 0.3, 0.2], [0.3, 0.4, 0.3], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6]]
+    >>> TopKAccuracyCI()([0, 0, 2, 1] * 10, scores * 10)
+    top_k_accuracy = 0.75 [0.60, 0.86], 95% interval (score, n = 40)
+    """
+
+    k: int = 2
+
+    _symmetric = True
+    _measure = cast(Measure, None)
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        wanted = "a whole number from 1 on"
+        check_number(self.k, "k", wanted, lambda k: k >= 1 and k == int(k))
+
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+        values = scores.values[binding.within]
+        are_shares = values.min() >= 0 and values.max() <= 1
+        predicted = values > (0.5 if are_shares else 0)
+        return self._of_hits(binding, predicted == (binding.truth == code))
+
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        order = np.argsort(scores.values[binding.within], axis=1, kind="stable")
+        top = order[:, : -1 - int(self.k) : -1]
+        hits = (top == binding.truth[:, np.newaxis]).any(axis=1)
+        return [self._of_hits(binding, hits)]
+
+    def _of_hits(self, binding: Binding, hits: Array) -> TableParameter:
+        labels = binding.sample.vocabulary.labels
+        if self.k >= len(labels):
+            raise ValueError(
+                f"k must be less than the number of labels for {binding.metric!r}, "
+                f"which is 1 otherwise, got {self.k} and the labels {list(labels)}"
+            )
+        functional = Hits(self._measure.function)
+        cells = np.where(hits, 0, 1)
+        return binding.of_cells(self._measure, functional, cells, 4)
+
+
+class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
     r"""Brier score, the mean squared error of a probability. Lower is better.
 
     Of more than two labels it is the sum over them, between 0 and 2. The estimate
-    equals :func:`sklearn.metrics.brier_score_loss`. See :class:`MetricCI` for the
-    options.
+    equals :func:`sklearn.metrics.brier_score_loss`. Only a single column of
+    probabilities of labels that are strings needs `pos_label`. See :class:`MetricCI`
+    for the options.
 
     Examples
     --------
     >>> BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
     brier_score = 0.084 [0.061, 0.114], 95% interval (hall, n = 80)
     """
+
+    _column_needs_pos_label = True
 
     @property
     def _trait_of_classes(self) -> Trait:
@@ -242,12 +399,13 @@ class BrierScoreCI(_LossCI, measure="brier_score"):
         return squares if squares.ndim == 1 else squares.sum(axis=1)
 
 
-class LogLossCI(_LossCI, measure="log_loss"):
+class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
     r"""Log loss: :math:`-E \log p_Y`, p the predicted probabilities. Lower is better.
 
     The estimate equals :func:`sklearn.metrics.log_loss`; as there, probabilities are
-    clipped to the rounding error of their type away from 0 and 1. See :class:`MetricCI`
-    for the options.
+    clipped to the rounding error of their type away from 0 and 1, and a single column
+    of them is of the last of two labels if `pos_label` is not given. See
+    :class:`MetricCI` for the options.
 
     Examples
     --------
@@ -262,3 +420,35 @@ class LogLossCI(_LossCI, measure="log_loss"):
             likelihood = probabilities[truth] / probabilities.sum(axis=1)
         least = np.finfo(float).eps
         return -np.log(np.clip(likelihood, least, 1 - least))
+
+
+class D2BrierScoreCI(_D2CI, BrierScoreCI, measure="d2_brier_score"):
+    r"""Share of the Brier score of the class proportions that probabilities save.
+
+    The estimate equals :func:`sklearn.metrics.d2_brier_score`. The uncertainty of the
+    proportions, at which the score is least, does not matter to first order. See
+    :class:`BrierScoreCI`.
+
+    Examples
+    --------
+    >>> D2BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    d2_brier_score = 0.67 [0.54, 0.76], 95% interval (hall, n = 80)
+    """
+
+    @property
+    def _trait_of_classes(self) -> Trait:
+        return self._measure
+
+
+class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
+    r"""Share of the log loss of the class proportions that probabilities save.
+
+    The estimate equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of
+    the proportions, at which the loss is least, does not matter to first order. See
+    :class:`LogLossCI`.
+
+    Examples
+    --------
+    >>> D2LogLossCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    d2_log_loss = 0.565 [0.466, 0.642], 95% interval (hall, n = 80)
+    """
