@@ -277,6 +277,7 @@ TRAITS: dict[str, Trait] = {trait.name: trait for trait in (*_LABELS, *_OTHERS)}
 """All measures by their names."""
 
 _ALIASES = {
+    "error_rate": "zero_one_loss",
     "f1": "dice",
     "recall": "sensitivity tpr true_positive_rate",
     "specificity": "tnr true_negative_rate",
@@ -289,7 +290,7 @@ _ALIASES = {
     "informedness": "youden",
     "roc_auc": "auc auroc roc_auc_ovr",
     "average_precision": "ap",
-    "brier_score": "brier",
+    "brier_score": "brier brier_score_loss",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms."""

@@ -1,10 +1,18 @@
-"""Metrics by their string names."""
+"""Metrics by their string names, and by scikit-learn's functions and scorers."""
 
+import ast
 import difflib
+import pickle
 import re
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from skci.measures.registry import ALIASES
+import numpy as np
+import sklearn.metrics
+from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+
+from skci.measures.registry import ALIASES, NEGATED
 from skci.metrics import _agreement, _binary, _regression, _scores
 from skci.metrics._base import MetricCI
 
@@ -14,12 +22,42 @@ _CLASSES = [
     for cls in vars(module).values()
     if getattr(cls, "_measure", None) is not None  # not a base
 ]
-_BY_NAME = {cls().name: cls for cls in _CLASSES if cls is not _binary.FBetaCI}
+_METRICS = [cls() for cls in _CLASSES if cls is not _binary.FBetaCI]
+_BY_NAME = {
+    metric.name: metric for metric in (*_METRICS, _scores.RocAucCI(multi_class="ovo"))
+}
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
-# scikit-learn's fowlkes_mallows_score compares clusterings.
-_NOT_OF_LABELS = {"fowlkes_mallows_score": "cosine"}
+
+_PARTITIONS = (
+    "compares partitions of the rows, whatever the names of their parts, and is no "
+    "measure of how well labels are predicted; use one, such as 'accuracy'"
+)
+_REFUSED = {
+    "max_error": (
+        "is an extreme of the errors, which has no normal distribution in large "
+        "samples and so no interval from a standard error; use "
+        "'median_absolute_error', or the quantile of errors that matters"
+    ),
+    "fowlkes_mallows_score": f"{_PARTITIONS} or, of two labels, 'cosine'",
+    **dict.fromkeys(
+        [
+            *("adjusted_mutual_info_score", "adjusted_rand_score"),
+            *("completeness_score", "homogeneity_score", "mutual_info_score"),
+            *("normalized_mutual_info_score", "rand_score", "v_measure_score"),
+        ],
+        _PARTITIONS,
+    ),
+}
+"""Names of scikit-learn's scorers without an interval, and why there is none."""
+
+# The call that makes a scorer, as its repr shows it.
+_SCORER = re.compile(
+    r"make_scorer\((?P<function>\w+)(?P<negated>, greater_is_better=False)?, "
+    r"response_method=(?P<response>'\w+'|\([^)]*\))(?P<options>.*)\)"
+)
+_OPTION = re.compile(r", (\w+)=(.*?)(?=, \w+=|$)")
 
 
 def available_metrics() -> list[str]:
@@ -28,9 +66,9 @@ def available_metrics() -> list[str]:
     Returns
     -------
     list of str
-        In alphabetical order. Besides, "f<beta>" is F-beta at any beta, and a suffix
+        In alphabetical order. Besides, "f<beta>" is F-beta at any beta; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
-        average over classes.
+        average over classes; and ``neg_`` before a name for the measure times -1.
 
     Examples
     --------
@@ -42,56 +80,141 @@ def available_metrics() -> list[str]:
 
 
 def resolve_metric(metric: Any) -> MetricCI:
-    """Return the metric of a name; a metric object is returned as it is."""
+    """Return the metric of a name, or of a function or scorer of scikit-learn.
+
+    A metric object is returned as it is.
+    """
     if isinstance(metric, MetricCI):
         return metric
-    if not isinstance(metric, str):
+    if isinstance(metric, str):
+        return _of_name(metric)
+    is_own_scorer = isinstance(metric, _scores.MetricScorer)
+    if is_own_scorer or repr(metric).startswith("make_scorer("):
+        return _of_scorer(metric)
+    options: Mapping[str, Any] = {}
+    function = metric
+    if isinstance(metric, partial) and not metric.args:
+        function, options = metric.func, metric.keywords
+    name = getattr(function, "__name__", "")
+    if isinstance(function, type) or not _is_scikit_learn_s(function, name):
         raise TypeError(
-            f"metrics must be names or metric objects such as F1CI(), got {metric!r}"
+            "metrics must be names or metric objects such as F1CI(), or functions or "
+            f"scorers of sklearn.metrics, got {metric!r}; make_metric_ci makes a "
+            "metric object of a function"
         )
-    named = _named(metric)
-    if named is not None:
-        return named
-    suffixed = _AVERAGE.fullmatch(metric)
-    named = _named(suffixed.group(1)) if suffixed else None
-    if suffixed is None or named is None:
-        raise ValueError(_unknown(metric))
-    if "average" not in named.get_params():
-        raise ValueError(
-            f"{metric!r} must be of a metric with an average over classes, which "
-            f"{named.name!r} has not"
-        )
-    return named.set_params(average=suffixed.group(2))
+    return _of_function(name, options)
+
+
+def _of_name(name: str) -> MetricCI:
+    """Make the metric of a name."""
+    positive = name.removeprefix(NEGATED)
+    metric = _named(positive)
+    if metric is None and (suffixed := _AVERAGE.fullmatch(positive)):
+        metric = _named(suffixed.group(1))
+        if metric is not None and "average" not in metric.get_params():
+            raise ValueError(
+                f"{name!r} must be of a metric with an average over classes, which "
+                f"{metric.name!r} has not"
+            )
+        if metric is not None:
+            metric = metric._replace({"average": suffixed.group(2)})
+    if metric is None:
+        raise ValueError(_unknown(name))
+    return metric._replace({"negate": True}) if name != positive else metric
 
 
 def _named(name: str) -> MetricCI | None:
-    """Make the metric of a name without average; None if there is none."""
-    name = ALIASES.get(name, name)
-    if name in _BY_NAME:
-        metric: MetricCI = _BY_NAME[name]()
-        return metric
-    if f_beta := _F_BETA.fullmatch(name):
-        return _binary.FBetaCI(float(f_beta.group(1)))
+    """Make the metric of a name without average; None if there is none.
+
+    It may also be the name of scikit-learn's function of the metric.
+    """
+    for known in (name, name.removesuffix("_score")):
+        known = ALIASES.get(known, known)
+        if known in _BY_NAME:
+            return _BY_NAME[known]._replace({})
+        if f_beta := _F_BETA.fullmatch(known):
+            return _binary.FBetaCI(float(f_beta.group(1)))
     return None
 
 
-def _unknown(metric: str) -> str:
-    if metric in _NOT_OF_LABELS:
-        return (
-            f"{metric!r} compares clusterings; the measure of labels is "
-            f"{_NOT_OF_LABELS[metric]!r}"
-        )
-    if metric.startswith("neg_"):
-        positive = metric.removeprefix("neg_")
-        known = ALIASES.get(positive, positive)
-        if known in _BY_NAME:
-            return (
-                f"metric names are of measures as they are, not negated: use "
-                f"{known!r} instead of {metric!r}"
+def _is_scikit_learn_s(function: Any, name: str) -> bool:
+    return callable(function) and getattr(sklearn.metrics, name, None) is function
+
+
+def _of_function(name: str, options: Mapping[str, Any]) -> MetricCI:
+    """Make the metric of the name of a function and options of a call of it."""
+    options = {key: value for key, value in options.items() if value is not None}
+    if name == "fbeta_score":
+        if "beta" not in options:
+            raise ValueError(
+                "fbeta_score needs a beta; use a name such as 'f0.5' or a metric "
+                "object such as FBetaCI(0.5)"
             )
-        return f"unknown metric {metric!r}; available are {available_metrics()}"
+        return _binary.FBetaCI(options.pop("beta"))._replace(options)
+    return _of_name(name)._replace(options)
+
+
+def _of_scorer(scorer: Any) -> MetricCI:
+    """Make the metric that a scorer of scikit-learn scores by.
+
+    A scorer is recognised if it is pickled like one of a name, or like the one that
+    the call which its repr shows makes of a function of scikit-learn.
+    """
+    pickled = _pickled(scorer)
+    for name in get_scorer_names():
+        if _pickled(get_scorer(name)) == pickled:
+            return _of_name(name)
+    parts = _SCORER.fullmatch(repr(scorer))
+    name = parts["function"] if parts else ""
+    function = getattr(sklearn.metrics, name, None)
+    if parts and function is not None:
+        negated = parts["negated"] is not None
+        response = ast.literal_eval(parts["response"])
+        options = {key: _value(text) for key, text in _OPTION.findall(parts["options"])}
+        same: Callable[..., Any] = partial(make_scorer, response_method=response)
+        if (
+            _pickled(same(function, greater_is_better=not negated, **options))
+            == pickled
+        ):
+            metric = _of_function(name, options)
+            if (metric.reads == "scores") == (response == "predict"):
+                kind = "labels" if response == "predict" else "scores"
+                raise ValueError(
+                    f"metrics must be of the {metric.reads} that they read, got the "
+                    f"scorer {scorer!r} that passes {kind}; use {metric.name!r}"
+                )
+            return metric._replace({"negate": negated})
+    raise TypeError(
+        "metrics must be names or metric objects such as F1CI(), or scorers that "
+        "make_scorer makes of functions of sklearn.metrics, got the scorer "
+        f"{scorer!r}; pass the name or the metric object itself, or make one by "
+        "make_metric_ci"
+    )
+
+
+def _pickled(scorer: Any) -> bytes | None:
+    """Pickle a scorer, which tells its function and options; None if that fails."""
+    try:
+        return pickle.dumps(scorer)
+    except Exception:  # of a function that cannot be pickled
+        return None
+
+
+def _value(text: str) -> Any:
+    """Value of an option that a scorer shows, strings without quotes."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return np.nan if text == "nan" else text
+
+
+def _unknown(metric: str) -> str:
+    positive = metric.removeprefix(NEGATED)
+    for known in (positive, f"{positive}_score"):
+        if known in _REFUSED:
+            return f"{metric!r} {_REFUSED[known]}"
     # Short names differ by a letter and mean the opposite: tpr and fpr.
-    name = metric.lower().removesuffix("_score").removesuffix("_loss")
+    name = positive.lower().removesuffix("_score").removesuffix("_loss")
     known_names = [known for known in (*_BY_NAME, *ALIASES) if len(known) > 4]
     near = [name] if name in {*_BY_NAME, *ALIASES} else None
     near = near or difflib.get_close_matches(name, known_names, n=1, cutoff=0.7)

@@ -1,0 +1,525 @@
+"""Names, functions and scorers of scikit-learn as metrics, and negated metrics."""
+
+import pickle
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+import sklearn.metrics as sk
+from battery import quiet
+from classes_battery import some_targets
+from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import UndefinedMetricWarning
+
+import skci
+from skci import F1CI, JointEvaluator, LogLossCI, RocAucCI, joint_report, sample_size
+from skci.metrics._names import resolve_metric
+
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+RNG = np.random.default_rng(0)
+NUMBERS = RNG.gamma(3, size=151) + 1
+DATA = {
+    "numbers": (NUMBERS, np.abs(NUMBERS + RNG.normal(size=151)) + 0.1),
+    "binary": (RNG.integers(0, 2, 120), RNG.dirichlet([1, 2], 120)),
+    "classes": (RNG.integers(0, 3, 120), RNG.dirichlet([1, 2, 2], 120)),
+    "targets": (some_targets().y, some_targets().p),
+}
+"""Truths, and what the rules below predict: numbers, probabilities or targets."""
+
+
+class Predicts(BaseEstimator):
+    """An estimator whose rows are its predictions."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    def fit(self, X, y):
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        is_regressor = self.kind in ("numbers", "targets")
+        tags.estimator_type = "regressor" if is_regressor else "classifier"
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict(self, X):
+        if self.kind in ("numbers", "targets"):
+            return X[:, 0] if self.kind == "numbers" else X.astype(int)
+        return X.argmax(axis=1)
+
+
+class Scores(Predicts):
+    """The same with probabilities."""
+
+    @property
+    def classes_(self):
+        return np.arange({"binary": 2, "classes": 3}[self.kind])
+
+    def predict_proba(self, X):
+        return X
+
+
+def kind_of(name):
+    """Kind of the data that a scorer is compared on."""
+    metric = resolve_metric(name)
+    if metric.reads == "numbers":
+        return "numbers"
+    if name.endswith("_samples"):
+        return "targets"
+    is_of_several = re.search("_(macro|micro|weighted|ov[ro])(_|$)|^top_k", name)
+    return "classes" if is_of_several else "binary"
+
+
+REFUSED = [
+    *("adjusted_mutual_info_score", "adjusted_rand_score", "completeness_score"),
+    *("fowlkes_mallows_score", "homogeneity_score", "mutual_info_score"),
+    *("normalized_mutual_info_score", "rand_score", "v_measure_score", "max_error"),
+]
+
+
+@pytest.mark.parametrize("name", sk.get_scorer_names())
+def test_every_scorer_of_scikit_learn_is_a_metric_or_refused(name):
+    positive = name.removeprefix("neg_")
+    if positive in REFUSED:
+        for refused in (positive, f"neg_{positive}", sk.get_scorer(name)):
+            with pytest.raises(ValueError, match=r"(partitions|an extreme) of the"):
+                resolve_metric(refused)
+        return
+    kind = kind_of(positive)
+    y, answer = DATA[kind]
+    estimator = Predicts if kind in ("numbers", "targets") else Scores
+    X = answer[:, np.newaxis] if answer.ndim == 1 else answer
+    scorer = sk.get_scorer(name)
+    expected = quiet(scorer, estimator(kind), X, y)
+    for metrics in (name, scorer, {"mine": scorer}):
+        evaluator = JointEvaluator({"A": estimator(kind)}, metrics)
+        report = quiet(evaluator.evaluate, X, y)
+        assert_allclose(report.estimates, [expected], rtol=1e-10)
+    assert resolve_metric(name).greater_is_better
+    found = quiet(resolve_metric(positive).scorer(), estimator(kind), X, y)
+    assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_the_refused_are_the_others():
+    """A new scorer of scikit-learn shows here."""
+    known = {name.removeprefix("neg_") for name in sk.get_scorer_names()}
+    assert set(REFUSED) <= known
+
+
+# --------------------------------------------------------------------------------------
+# Negated metrics
+# --------------------------------------------------------------------------------------
+
+LABELS = DATA["binary"][0], (DATA["binary"][1][:, 1] > 0.6).astype(int)
+NEGATED = [
+    *(("accuracy", method) for method in skci.inference.intervals.methods.METHODS),
+    *[("negative_likelihood_ratio", "delta"), ("f1", "score"), ("recall", "logit")],
+    *[("balanced_accuracy", "plus-four"), ("f1_macro", "blurred"), ("roc_auc", None)],
+    *[("log_loss", None), ("median_absolute_error", None), ("r2", None)],
+]
+
+
+def read(name):
+    """Data of a metric, as arguments of a report."""
+    kind = resolve_metric(name).reads
+    y, answer = DATA["numbers"] if kind == "numbers" else DATA["binary"]
+    if kind == "scores":
+        return y, {"y_score": {"A": answer[:, 1], "B": np.roll(answer[:, 1], 1)}}
+    column = LABELS[1] if kind == "labels" else answer
+    return y, {"y_pred": {"A": column, "B": np.roll(column, 1)}}
+
+
+@pytest.mark.parametrize(("name", "method"), NEGATED)
+def test_a_negated_metric_is_minus_the_metric(name, method):
+    y, rules = read(name)
+    options = {"method": method, **rules}
+    plain = joint_report(y, metrics=name, **options)
+    negated = joint_report(y, metrics=f"neg_{name}", **options)
+    metric = resolve_metric(f"neg_{name}")
+    assert metric.name == negated.metrics[0] == f"neg_{resolve_metric(name).name}"
+    assert metric.greater_is_better != resolve_metric(name).greater_is_better
+    assert metric.bounds == tuple(-np.array(resolve_metric(name).bounds)[::-1])
+    assert_allclose(negated.covariance, plain.covariance, rtol=1e-12)
+    for rule in ("A", "B"):
+        minus, value = negated[rule, f"neg_{name}"], plain[rule, name]
+        assert minus == -value
+        assert minus.standard_error == pytest.approx(value.standard_error, rel=1e-12)
+        for level in (0.5, 0.95):
+            low, high = value.confidence_interval(level)
+            expected = (-high, -low)
+            assert_allclose(minus.confidence_interval(level), expected, rtol=1e-9)
+        null = float(value.low + value) / 2
+        for way, other in [("two-sided",) * 2, ("less", "greater")]:
+            found = minus.pvalue(-null, alternative=way)
+            assert_allclose(found, value.pvalue(null, alternative=other), rtol=1e-6)
+    difference, minus = plain.differences(), negated.differences()
+    assert_allclose(minus.estimates, -difference.estimates, rtol=1e-12)
+    (found,), ((low, high),) = (
+        [own[key].confidence_interval() for key in own] for own in (minus, difference)
+    )
+    assert_allclose(found, [-high, -low], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["neg_median_absolute_error", "neg_f1"])
+def test_negated_estimates_are_pickled(name):
+    y, rules = read(name.removeprefix("neg_"))
+    found = resolve_metric(name)(y, rules["y_pred"]["A"])
+    again = pickle.loads(pickle.dumps(found))
+    assert again.confidence_interval(0.9) == found.confidence_interval(0.9)
+
+
+def test_a_negated_undefined_metric_keeps_its_range():
+    metric = F1CI(negate=True, zero_division=1)
+    found = quiet(metric, [0, 0, 0], [0, 0, 0])
+    assert (float(found), quiet(found.confidence_interval)) == (-1, (-1, 0))
+
+
+def test_an_area_on_the_boundary_is_negated():
+    y, score = np.repeat([0, 1], [50, 40]), np.arange(90)
+    found, minus = RocAucCI()(y, score), RocAucCI(negate=True)(y, score)
+    assert minus == -1
+    low, high = quiet(found.confidence_interval)
+    assert quiet(minus.confidence_interval) == (-high, -low)
+
+
+def test_a_negated_average_extends_to_the_other_side():
+    y, p = [0, 1, 0, 1] * 10, [0, 1, 1, 1] * 10
+    options = {"average": "macro", "labels": [0, 1, 2]}
+    matrix = np.pad(sk.confusion_matrix(y, p), (0, 1))
+    metric = skci.PrecisionCI(**options)
+    low, high = quiet(quiet(metric.from_confusion_matrix, matrix).confidence_interval)
+    minus = quiet(
+        skci.PrecisionCI(**options, negate=True).from_confusion_matrix, matrix
+    )
+    assert_allclose(quiet(minus.confidence_interval), (-high, -low), rtol=1e-12)
+
+
+def test_samples_sizes_of_negated_metrics():
+    rates = {"prevalence": 0.3, "recall": 0.8, "specificity": 0.9}
+    for method in ("delta", "score"):
+        plan = partial(sample_size, half_width=0.05, expected=rates, method=method)
+        assert plan("neg_f1") == plan("f1")
+
+
+@pytest.mark.parametrize("negate", [1, None, "yes"])
+def test_negate_is_true_or_false(negate):
+    with pytest.raises(ValueError, match=r"^negate must be True or False, got "):
+        F1CI(negate=negate)(*LABELS)
+
+
+def test_a_user_s_metric_is_not_negated():
+    metric = skci.make_metric_ci(
+        lambda tp, fp, fn, tn: tp - fp, name="gain", bounds=(-1, 1)
+    )
+    with pytest.raises(ValueError, match="negate must not be set for 'gain'"):
+        metric.set_params(negate=True)(*LABELS)
+
+
+# --------------------------------------------------------------------------------------
+# Functions and scorers of scikit-learn
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "metric"),
+    [
+        (sk.f1_score, F1CI()),
+        (sk.zero_one_loss, skci.ErrorRateCI()),
+        (sk.roc_auc_score, RocAucCI()),
+        (sk.brier_score_loss, skci.BrierScoreCI()),
+        (sk.r2_score, skci.R2CI()),
+        (partial(sk.fbeta_score, beta=0.5), skci.FBetaCI(0.5)),
+        (partial(sk.recall_score, average="macro"), skci.RecallCI(average="macro")),
+        (partial(sk.roc_auc_score, multi_class="ovo"), RocAucCI(multi_class="ovo")),
+        ("f1_score", F1CI()),
+        ("neg_brier_score_loss", skci.BrierScoreCI(negate=True)),
+        (sk.make_scorer(sk.fbeta_score, beta=0.5), skci.FBetaCI(0.5)),
+        (
+            sk.make_scorer(
+                sk.precision_score, average="macro", labels=[0, 1], zero_division=np.nan
+            ),
+            skci.PrecisionCI(average="macro", labels=[0, 1]),
+        ),
+        (
+            sk.make_scorer(sk.f1_score, pos_label="yes"),
+            F1CI(pos_label="yes"),
+        ),
+        (
+            sk.make_scorer(sk.mean_pinball_loss, alpha=0.9, greater_is_better=False),
+            skci.MeanPinballLossCI(alpha=0.9, negate=True),
+        ),
+        (
+            sk.make_scorer(
+                sk.roc_auc_score,
+                response_method=("decision_function", "predict_proba"),
+                average="weighted",
+            ),
+            RocAucCI(average="weighted"),
+        ),
+        (
+            sk.make_scorer(sk.log_loss, response_method="predict_proba"),
+            LogLossCI(),
+        ),
+    ],
+)
+def test_functions_and_scorers_of_scikit_learn(given, metric):
+    found = resolve_metric(given)
+    assert repr(found) == repr(metric)
+    assert repr(pickle.loads(pickle.dumps(found))) == repr(metric)
+
+
+def f1_score(y_true, y_pred):
+    """A function of the name of scikit-learn's."""
+    return 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (f1_score, TypeError, "got <function f1_score .*; make_metric_ci makes"),
+        (sk.make_scorer(f1_score), TypeError, "got the scorer make_scorer.f1_score"),
+        (sk.make_scorer(lambda y, p: 1), TypeError, "got the scorer .*; pass the name"),
+        (sk.make_scorer(F1CI()), TypeError, "the scorer .*; pass .* the metric object"),
+        (
+            RocAucCI().scorer(),
+            TypeError,
+            r"got the scorer RocAucCI\(\)\.scorer\(\); pass",
+        ),
+        (sk.make_scorer(sk.precision_score, pos_label="1"), TypeError, "the scorer"),
+        (sk.fbeta_score, ValueError, r"needs a beta; use .* 'f0.5' .* FBetaCI\(0.5\)"),
+        (sk.ndcg_score, ValueError, "unknown metric 'ndcg_score'; "),
+        (sk.max_error, ValueError, "'max_error' is an extreme"),
+        (
+            sk.make_scorer(sk.roc_auc_score),
+            ValueError,
+            "metrics must be of the scores that they read, got .* passes labels",
+        ),
+        (
+            partial(sk.roc_auc_score, max_fpr=0.1),
+            TypeError,
+            r"RocAucCI has no option max_fpr; .* \['average', ",
+        ),
+    ],
+)
+def test_what_is_no_metric_says_what_to_do(given, error, message):
+    with pytest.raises(error, match=message):
+        joint_report(*LABELS, metrics=[given])
+
+
+# --------------------------------------------------------------------------------------
+# Options in a call
+# --------------------------------------------------------------------------------------
+
+
+def test_options_in_a_call_replace_those_of_the_metric():
+    y, p = DATA["classes"][0], DATA["classes"][1].argmax(axis=1)
+    for options in [
+        {"average": "macro"},
+        {"average": "weighted", "labels": [0, 1]},
+        {"average": "macro", "labels": [0, 1, 2], "zero_division": 1},
+    ]:
+        metric = F1CI(zero_division=0)
+        found = metric(y, p, **options)
+        assert found == pytest.approx(sk.f1_score(y, p, **options), rel=1e-12)
+        expected = F1CI(**options)(y, p)
+        assert found.confidence_interval() == expected.confidence_interval()
+        assert metric.average == "binary"
+        scorer = sk.make_scorer(metric, **options)
+        assert scorer(Scores("classes"), DATA["classes"][1], y) == found
+    words = np.where(LABELS[0] == 1, "b", "a"), np.where(LABELS[1] == 1, "b", "a")
+    for label in "ab":
+        expected = sk.f1_score(*words, pos_label=label)
+        assert F1CI()(*words, pos_label=label) == pytest.approx(expected, rel=1e-12)
+    assert F1CI(average="macro")(y, p, average=None).metrics == [
+        *("f1[0]", "f1[1]", "f1[2]")
+    ]
+    scores = DATA["classes"]
+    expected = sk.roc_auc_score(*scores, multi_class="ovo", average="weighted")
+    options = {"multi_class": "ovo", "average": "weighted"}
+    assert RocAucCI()(*scores, **options) == pytest.approx(expected, rel=1e-12)
+    alone = F1CI()(*LABELS, confidence_level=0.5, sample_weight=np.ones(120))
+    assert alone.confidence_level == 0.5
+
+
+@pytest.mark.parametrize("cls", [F1CI, skci.AccuracyCI, RocAucCI, skci.R2CI])
+def test_a_mistaken_option_names_the_class_and_its_options(cls):
+    known = re.escape(repr([*cls().get_params()]))
+    message = f"^{cls.__name__} has no option foo and bar; .* its options {known}$"
+    with pytest.raises(TypeError, match=message):
+        cls()(*LABELS, foo=1, bar=2)
+    names = "', '".join(sorted(cls().get_params()))
+    for call in [lambda: cls(*LABELS), lambda: cls(foo=1)]:
+        with pytest.raises(TypeError, match=f"^{cls.__name__} takes the options ") as e:
+            call()
+        assert all(name in str(e.value) for name in names.split("', '"))
+        assert f"{cls.__name__}(...)(y_true, y_pred)" in str(e.value)
+    with pytest.raises(
+        TypeError, match=r"^FBetaCI takes .*missing .* argument: 'beta'"
+    ):
+        skci.FBetaCI()
+
+
+# --------------------------------------------------------------------------------------
+# The positive label of scores
+# --------------------------------------------------------------------------------------
+
+Y, PROBABILITIES = DATA["binary"]
+WORDS = np.where(Y == 1, "b", "a")
+OF_SCORES = [
+    *(RocAucCI(), skci.AveragePrecisionCI(), skci.BrierScoreCI(), LogLossCI()),
+    *(skci.D2BrierScoreCI(), skci.D2LogLossCI(), skci.TopKAccuracyCI(k=1)),
+]
+
+
+@pytest.mark.parametrize("metric", OF_SCORES, ids=lambda metric: metric.name)
+def test_two_columns_are_those_of_the_sorted_labels(metric):
+    for label, column in (("a", 0), ("b", 1)):
+        found = metric(WORDS, PROBABILITIES, pos_label=label)
+        expected = metric(WORDS, PROBABILITIES[:, column], pos_label=label)
+        assert found == expected
+        assert found.confidence_interval() == expected.confidence_interval()
+        report = joint_report(
+            WORDS, y_score=PROBABILITIES, metrics=metric, pos_label=label
+        )
+        assert report.estimates == [expected]
+
+
+def test_curves_take_two_columns():
+    found = skci.roc_report(WORDS, PROBABILITIES, pos_label="a", thresholds=[0.3])
+    expected = skci.roc_report(
+        WORDS, PROBABILITIES[:, 0], pos_label="a", thresholds=[0.3]
+    )
+    assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (np.stack([PROBABILITIES[:, 1]] * 2, axis=1), "of all labels for two columns"),
+        (PROBABILITIES * [3, -1], "must hold probabilities for two columns, got val"),
+        (DATA["classes"][1], "must be one column, such as"),
+    ],
+)
+def test_two_columns_are_probabilities(columns, message):
+    """And not the scores of two rules."""
+    with pytest.raises(ValueError, match=message):
+        RocAucCI()(Y, columns)
+
+
+def test_the_columns_of_one_report_are_of_the_label_of_its_scores():
+    """Whatever the positive label of its labels is."""
+    metrics = {"f1": F1CI(pos_label="a"), "ap": skci.AveragePrecisionCI(pos_label="b")}
+    report = joint_report(WORDS, WORDS, y_score=PROBABILITIES, metrics=metrics)
+    expected = sk.average_precision_score(Y, PROBABILITIES[:, 1])
+    assert report["y_pred", "ap"] == pytest.approx(expected, rel=1e-12)
+    metrics["loss"] = LogLossCI()
+    report = joint_report(WORDS, WORDS, y_score=PROBABILITIES[:, 1], metrics=metrics)
+    expected = sk.log_loss(WORDS, PROBABILITIES[:, 1])
+    assert report["y_pred", "loss"] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "y", [WORDS, Y, 2 * Y - 1, Y + 1], ids=["words", "01", "-11", "12"]
+)
+def test_losses_need_no_positive_label_where_it_does_not_matter(y):
+    for loss, function in [
+        (LogLossCI(), sk.log_loss),
+        (skci.D2LogLossCI(), sk.d2_log_loss_score),
+        (skci.BrierScoreCI(), sk.brier_score_loss),
+    ]:
+        columns = [PROBABILITIES, PROBABILITIES[:, 1]]
+        if loss.name == "brier_score" and y is WORDS:
+            with pytest.raises(ValueError, match=r"^pos_label must .*pos_label='b'$"):
+                loss(y, columns.pop())
+            with pytest.raises(ValueError, match="pos_label"):
+                function(y, PROBABILITIES[:, 1])
+        for column in columns:
+            expected = sk.brier_score_loss(Y, PROBABILITIES[:, 1])
+            if loss.name != "brier_score":
+                expected = function(y, column)
+            assert loss(y, column) == pytest.approx(expected, rel=1e-12)
+        rule = Scores("binary")
+        if y is Y:
+            report = JointEvaluator({"A": rule}, loss).evaluate(PROBABILITIES, y)
+            assert report.estimates == [loss(y, PROBABILITIES)]
+
+
+class Words(Scores):
+    classes_ = np.array(["a", "b"])
+
+
+@pytest.mark.parametrize("name", ["log_loss", "brier_score", "d2_log_loss"])
+def test_losses_of_strings_need_no_positive_label_of_an_estimator(name):
+    rule = Words("binary")
+    expected = resolve_metric(name)(WORDS, PROBABILITIES)
+    report = JointEvaluator({"A": rule}, name).evaluate(PROBABILITIES, WORDS)
+    assert report.estimates == [expected]
+    sign = 1 if resolve_metric(name).greater_is_better else -1
+    found = resolve_metric(name).scorer()(rule, PROBABILITIES, WORDS)
+    assert sign * found == expected
+
+
+@pytest.mark.parametrize("metric", [LogLossCI(), skci.BrierScoreCI()])
+def test_losses_of_one_true_label(metric):
+    """The positive label is 1, occurring or not, and strings must be named."""
+    zeros, ones, p = np.zeros(40, int), np.ones(40, int), PROBABILITIES[:40, 1]
+    assert metric(zeros, p) == pytest.approx(metric(ones, 1 - p), rel=1e-12)
+    assert metric(zeros, p) == metric(zeros, PROBABILITIES[:40])
+    with pytest.raises(
+        ValueError, match=r"^pos_label must be one of the labels \['a'\]"
+    ):
+        metric(["a"] * 40, p)
+    named = metric(["a"] * 40, PROBABILITIES[:40], labels=["a", "b"])
+    assert named == metric(zeros, p)
+
+
+@pytest.mark.parametrize("metric", [F1CI(), RocAucCI(), skci.AveragePrecisionCI()])
+def test_strings_need_a_positive_label_elsewhere(metric):
+    column = PROBABILITIES[:, 1] if metric.reads == "scores" else WORDS
+    with pytest.raises(ValueError, match=r"^pos_label must .*pos_label='b'$"):
+        metric(WORDS, column)
+
+
+@pytest.mark.parametrize("k", [0, 1.5, "2", None, True])
+def test_k(k):
+    with pytest.raises(ValueError, match=r"^k must be a whole number from 1 on, got"):
+        skci.TopKAccuracyCI(k=k)(*DATA["classes"])
+
+
+@pytest.mark.parametrize("kind", ["binary", "classes"])
+def test_k_is_less_than_the_number_of_labels(kind):
+    k = DATA[kind][1].shape[1]
+    with pytest.raises(ValueError, match=f"^k must be less than .* got {k} and the la"):
+        skci.TopKAccuracyCI(k=k)(*DATA[kind])
+
+
+def test_top_1_of_decision_values_and_top_k_with_ties():
+    y, decision = Y, RNG.normal(size=len(Y))
+    found = skci.TopKAccuracyCI(k=1)(y, decision)
+    assert found == sk.top_k_accuracy_score(y, decision, k=1)
+    y, scores = DATA["classes"][0], RNG.integers(0, 3, (120, 3))
+    for k in (1, 2):
+        found = skci.TopKAccuracyCI(k=k, method="wilson")(y, scores)
+        expected = sk.top_k_accuracy_score(y, scores, k=k)
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_pairs_of_classes_need_an_average():
+    with pytest.raises(ValueError, match=r"^average must be one of .*'ovo', got None"):
+        RocAucCI(multi_class="ovo", average=None)(*DATA["classes"])
+    with pytest.raises(ValueError, match=r"^multi_class must be one of"):
+        RocAucCI(multi_class="raise")(*DATA["classes"])
+
+
+def test_skills_of_one_true_label_are_undefined():
+    for metric in (skci.D2BrierScoreCI(), skci.D2LogLossCI()):
+        with pytest.warns(UndefinedMetricWarning):
+            found = metric(np.zeros(40, int), PROBABILITIES[:40, 1])
+        assert np.isnan(found)
+        assert quiet(found.confidence_interval) == (-np.inf, 1)
