@@ -38,13 +38,15 @@ def sample_size(
     Parameters
     ----------
     metric : str or metric object
-        Such as "accuracy", "f0.5" or ``F05CI()``.
+        A metric of labels, such as "accuracy", "f0.5" or ``F05CI()``. Those of scores
+        and of numbers are planned from a pilot, by :meth:`JointReport.sample_size`.
     half_width : float
         Largest half width of the interval, such as 0.03.
     expected : float, array-like of shape (2, 2) or mapping of str to float
         Assumed performance: the value, for accuracy and error rate; a confusion matrix
         of counts or proportions, rows truth and columns prediction, the negative label
-        first; or ``{"prevalence": ..., "recall": ..., "specificity": ...}``.
+        first; or ``{"prevalence": ..., "recall": ..., "specificity": ...}``, without
+        what the metric does not depend on: recall needs no specificity.
     confidence_level : float, default=0.95
         Level of the interval, between 0 and 1; that of a metric object is ignored.
     method : str, optional
@@ -91,29 +93,48 @@ def sample_size(
     1792
     """
     metric = resolve_metric(metric)
+    if metric.reads != "labels" or not isinstance(metric._measure, Measure):
+        raise ValueError(
+            "metric must be of labels, to be planned from an expected table, got "
+            f"{metric.name!r}, which is of {metric.reads}; plan it from a pilot, as in "
+            f"joint_report(..., metrics={metric.name!r}).sample_size({half_width!r})"
+        )
     level = check_confidence_level(confidence_level)
     method = check_method(AUTO if method is None else method)
     check_no_pos_label(metric.pos_label, A_MATRIX)
     metric._check(method)
-    tp, fp, fn, tn = _proportions(expected, metric._measure)
+    rates = _rates_of(metric._measure) if metric.average == "binary" else [*_RATES]
+    tp, fp, fn, tn = _proportions(expected, metric._measure, rates)
     sample = Sample.from_matrix(np.array([[tn, fp], [fn, tp]]), "")
     parameters = metric.bind(sample, "", method=method)
     joint = JointEstimate.from_rows(parameters, sample.design, confidence_level=level)
     return rows_for_width(joint, half_width)
 
 
-def _proportions(expected: Any, measure: Measure) -> Array:
+def _rates_of(measure: Measure) -> list[str]:
+    """Return the prevalence, and the rates that a measure depends on."""
+    rates = dict.fromkeys(_RATES, 0.4)
+    value = measure.function(*_cells(**rates))
+    return [
+        name
+        for name in _RATES
+        if name == "prevalence"
+        or not np.isclose(measure.function(*_cells(**rates | {name: 0.7})), value)
+    ]
+
+
+def _proportions(expected: Any, measure: Measure, rates: list[str]) -> Array:
     """Expected proportions of the cells tp, fp, fn, tn."""
     if isinstance(expected, Mapping):
-        cells = _cells_of_rates(expected)
+        cells = _cells_of_rates(expected, rates)
     elif isinstance(expected, Real):
-        cells = _cells_of_value(expected, measure)
+        cells = _cells_of_value(expected, measure, rates)
     else:
         table = np.asarray(expected)
         if table.shape != (2, 2) or table.dtype.kind not in "iuf":
             raise ValueError(
                 "expected must be a number, a table of shape (2, 2) or a mapping with "
-                f"the keys {list(_RATES)}, got {expected!r}"
+                f"the keys {rates}, got {expected!r}"
             )
         check_nonnegative(as_numbers(table, "expected"), "expected")
         (tn, fp), (fn, tp) = table.tolist()
@@ -121,32 +142,35 @@ def _proportions(expected: Any, measure: Measure) -> Array:
     return cells / cells.sum()
 
 
-def _cells_of_rates(rates: Mapping[str, Any]) -> Array:
-    if set(rates) != set(_RATES):
+def _cells_of_rates(given: Mapping[str, Any], needed: list[str]) -> Array:
+    """Cells at some rates; those that are not needed have any value."""
+    if not set(needed) <= set(given) <= set(_RATES):
         raise ValueError(
-            f"expected must be a mapping with the keys {list(_RATES)}, got the keys "
-            f"{list(rates)}"
+            f"expected must be a mapping with the keys {needed}, got the keys "
+            f"{list(given)}"
         )
-    positive, recall, specificity = (
-        check_share(rates[name], f"expected[{name!r}]") for name in _RATES
-    )
-    if positive in (0, 1):
+    rates = {name: check_share(given[name], f"expected[{name!r}]") for name in given}
+    if rates["prevalence"] in (0, 1):
         raise ValueError(
             "expected['prevalence'] must leave rows of both labels, got "
-            f"{rates['prevalence']!r}"
+            f"{given['prevalence']!r}"
         )
-    tp, tn = positive * recall, (1 - positive) * specificity
-    fp, fn = (1 - positive) * (1 - specificity), positive * (1 - recall)
+    return _cells(**dict.fromkeys(_RATES, 0.5) | rates)
+
+
+def _cells(prevalence: float, recall: float, specificity: float) -> Array:
+    tp, tn = prevalence * recall, (1 - prevalence) * specificity
+    fp, fn = (1 - prevalence) * (1 - specificity), prevalence * (1 - recall)
     return np.array([tp, fp, fn, tn])
 
 
-def _cells_of_value(value: Any, measure: Measure) -> Array:
+def _cells_of_value(value: Any, measure: Measure, rates: list[str]) -> Array:
     """Cells at which a proportion of all rows has some value."""
     successes, trials = measure.proportion or ("", "")
     if set(trials.split()) != set(CELLS):
         raise ValueError(
             f"expected must be a table of shape (2, 2) or a mapping with the keys "
-            f"{list(_RATES)} for {measure.name!r}, got {value!r}"
+            f"{rates} for {measure.name!r}, got {value!r}"
         )
     check_probability(value, "expected")
     is_success = np.array([cell in successes.split() for cell in CELLS])

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -102,6 +103,21 @@ def test_forms_of_what_is_expected():
     for name, value in (("accuracy", right), ("error_rate", 1 - right)):
         of_table = sample_size(name, 0.05, expected=TABLE, method="score")
         assert sample_size(name, 0.05, expected=value, method="score") == of_table
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "score", "plus-four", "wilson"])
+@pytest.mark.parametrize(
+    ("name", "free"),
+    [
+        *[("recall", "specificity"), ("fnr", "specificity")],
+        *[("specificity", "recall"), ("fpr", "recall")],
+    ],
+)
+def test_what_a_metric_does_not_depend_on_is_not_asked_for(name, free, method):
+    needed = {key: value for key, value in RATES.items() if key != free}
+    plan = partial(sample_size, name, 0.05, method=method)
+    expected = {plan(expected=needed | {free: value}) for value in (0.1, 0.5, 0.8)}
+    assert {plan(expected=needed)} == expected
 
 
 def test_options_of_a_metric():
@@ -358,6 +374,20 @@ def test_few_trials():
         ("f1", {"expected": RATES, "method": "exact"}, "method must be one of"),
         ("f1", {"expected": RATES, "method": "wilson"}, "needs a proportion"),
         ("f3x", {"expected": RATES}, "unknown metric"),
+        ("recall", {"expected": {"recall": 0.8}}, r"keys \['prevalence', 'recall'\], "),
+        ("npv", {"expected": 0.8}, r"keys \['prevalence', 'recall', 'specificity'\] "),
+        ("fpr", {"expected": 0.8}, r"the keys \['prevalence', 'specificity'\] for"),
+        (
+            "recall_macro",
+            {"expected": {"prevalence": 0.3, "recall": 0.8}},
+            r"keys \['prevalence', 'recall', 'specificity'\], got",
+        ),
+        (
+            "roc_auc",
+            {"expected": RATES},
+            r"'roc_auc', which is of scores; .* joint_report\(.*\.sample_size\(0\.1\)",
+        ),
+        ("r2", {"expected": 0.8}, "metric must be of labels, .*'r2', .* of numbers"),
         (F1CI(pos_label=1), {"expected": RATES}, "pos_label must not be set"),
         ("precision", {"expected": [[7, 0], [3, 0]]}, "precision is undefined"),
         ("g_mean", {"expected": [[7, 1], [3, 0]], "method": "delta"}, "is without var"),
@@ -416,6 +446,28 @@ def test_no_difference_seen():
     with pytest.raises(ValueError, match=r"difference must be given .* accuracy of A"):
         compared.sample_size(power=0.8)
     assert compared.sample_size(power=0.8, difference=0.1) > 100
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision", "neg_roc_auc"])
+def test_perfect_areas_in_the_pilot(metric):
+    y = np.repeat([0, 1], 70)
+    report = joint_report(y, y_score={"A": np.arange(140.0)}, metrics=metric)
+    message = f"{metric} of A is on the boundary of its range, where no variance is obs"
+    with pytest.raises(ValueError, match=message):
+        report.sample_size(0.02)
+
+
+def test_areas_and_numbers_are_planned_from_a_pilot():
+    """Half widths decrease as one over the root of the number of rows."""
+    rng = np.random.default_rng(0)
+    y, z = np.repeat([0, 1], 70), rng.normal(size=140)
+    for report in (
+        joint_report(y, y_score=y + z, metrics="roc_auc", method="delta"),
+        joint_report(y + z, y * 1.0, metrics="r2", method="delta"),
+    ):
+        (own,) = (report[key] for key in report)
+        half = (own.high - own.low) / 2
+        assert report.sample_size(half / 4) == pytest.approx(140 * 16, rel=0.02)
 
 
 def test_undefined_in_the_pilot():

@@ -42,6 +42,9 @@ def rows_for_width(
     positions = list(wanted)
     widths = np.array(list(wanted.values()), dtype=float)
     _refuse(joint, wanted, joint.is_undefined, "undefined")
+    on_boundary = np.array([p.is_on_boundary for p in joint.parameters], dtype=bool)
+    fault = "on the boundary of its range, where no variance is observed"
+    _refuse(joint, wanted, on_boundary, fault)
     crit, deviations = _per_row(joint)
     formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
     # Intervals cut off at the end of a range are not planned for.
