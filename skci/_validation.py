@@ -12,6 +12,8 @@ import numpy as np
 
 from skci._arrays import Array
 
+_LOWEST_LEVEL = 1e-6  # of confidence
+
 
 def check_number(
     value: Any, name: str, wanted: str, accepts: Callable[[float], bool]
@@ -36,8 +38,10 @@ def check_probability(value: Any, name: str) -> float:
 
 
 def check_confidence_level(confidence_level: Any) -> float:
-    """Check a confidence level."""
-    return check_probability(confidence_level, "confidence_level")
+    """Check a confidence level; intervals of lower ones have no width in floats."""
+    level = check_probability(confidence_level, "confidence_level")
+    wanted = f"at least {_LOWEST_LEVEL:g}"
+    return check_number(level, "confidence_level", wanted, lambda x: x >= _LOWEST_LEVEL)
 
 
 def check_positive_number(value: Any, name: str) -> float:

@@ -118,7 +118,13 @@ def _given_contrasts(
             slope[~np.isfinite(slope)] = 0
         slopes[row, list(weights)] = slope
         parameters.append(
-            Parameter(key=key, trait=trait, method=serving, given=float(estimate))
+            Parameter(
+                key=key,
+                trait=trait,
+                method=serving,
+                given=float(estimate),
+                components=tuple(combined),
+            )
         )
     covariance = slopes @ sampling.covariance @ slopes.T
     # Of what does not vary there is rounding left, of either sign.

@@ -167,7 +167,7 @@ class JointEstimate:
     @property
     def z(self) -> float:
         """Two-sided normal quantile of the level."""
-        return float(ndtri((1 + self.confidence_level) / 2))
+        return -float(ndtri((1 - self.confidence_level) / 2))
 
     @cached_property
     def degrees_of_freedom(self) -> Array:

@@ -150,6 +150,8 @@ class Parameter:
     """The positive label, where there is one."""
     undefined_as: float = np.nan
     """Estimate to report where the measure is undefined."""
+    components: tuple[Parameter, ...] = ()
+    """The parameters that a contrast is made of."""
     extension: tuple[float, float] = (0.0, 0.0)
     """Extension of the interval below and above for undefined classes."""
     undefined_classes: Mapping[str, float] = field(default_factory=dict)
@@ -204,7 +206,6 @@ class TableParameter(Parameter):
     cell_map: CellMap | None = None
     """Map from labels to cells, where the possible outcomes can be enumerated."""
     components: tuple[TableParameter, ...] = ()
-    """The parameters that a contrast is made of."""
 
     def negated(self) -> TableParameter:
         """Return the parameter times -1."""

@@ -259,8 +259,8 @@ class RowSampling:
             if parameter.interval_method.blurs:
                 gradient = parameter.linearised.gradient
                 gradient = gradient * self._inverse_sampling_fraction(parameter)
-                n = self.design.n_samples / effect
-                variances[k] = np.sum(gradient**2) * z**2 / (2 * n**2)
+                per_row = effect / self.design.n_samples
+                variances[k] = np.sum(gradient**2) * (z * per_row) ** 2 / 2
             else:
                 for slope, n in parameter.boundary:
                     variances[k] += (slope * z / (n / effect + z**2)) ** 2

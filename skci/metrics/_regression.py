@@ -17,6 +17,8 @@ from skci.measures.quantiles import Median, quantile
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
+_ROUNDING = 8 * np.finfo(float).eps  # relative range of numbers that are equal
+
 
 class RegressionMetricCI(MetricCI):
     """A metric of predicted numbers: a function of means over rows."""
@@ -463,5 +465,7 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
 
 
 def _centred(values: Array, weights: Array) -> Array:
-    """Subtract the mean, for precision."""
-    return values - np.average(values, weights=weights)
+    """Subtract the mean, for precision; zeros where values differ by rounding only."""
+    centred = values - np.average(values, weights=weights)
+    rounding = _ROUNDING * np.abs(values).max(initial=0)
+    return centred if np.ptp(values) > rounding else np.zeros(len(values))

@@ -17,7 +17,12 @@ from skci.inference.parameter import Key
 from skci.inference.planning import power_at, rows_for_power, rows_for_width
 from skci.inference.pvalues import pvalues, step_down
 from skci.reports.base import Report
-from skci.reports.estimate import MetricEstimate, decimals, format_interval
+from skci.reports.estimate import (
+    MetricEstimate,
+    decimals,
+    format_interval,
+    warn_of_undefined,
+)
 from skci.reports.rendering import TabularReport, format_number
 
 SeparatedPairs = dict[str, list[tuple[str, str]]]
@@ -72,6 +77,7 @@ class ReportWithContrasts(Report):
             for row, name in zip(rows, names, strict=True)
         ]
         joint = contrast_estimate(self._joint, contrasts, method=method)
+        warn_of_undefined(joint)
         subject = "confidence intervals of contrasts"
         return ContrastReport(joint, null=0.0, subject=subject)
 

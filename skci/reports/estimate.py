@@ -284,10 +284,18 @@ def decimals(intervals: Any, null: float | None = None) -> int:
 
 
 def warn_of_undefined(joint: JointEstimate) -> None:
-    """Warn of measures that are undefined on the data."""
-    undefined = [k for k, p in enumerate(joint.parameters) if not p.defined]
-    message = "undefined, a division of zero by zero; the interval is the whole range"
-    _warn(joint, undefined, message, UndefinedMetricWarning)
+    """Warn of measures, and of contrasts of defined ones, that are undefined."""
+    undefined: dict[str, list[int]] = {}
+    for k, parameter in enumerate(joint.parameters):
+        if parameter.defined or not all(c.defined for c in parameter.components):
+            continue
+        cause = "a division of zero by zero"
+        if parameter.key.is_contrast:
+            cause = "of infinite estimates, or a ratio to zero"
+        undefined.setdefault(cause, []).append(k)
+    for cause, positions in undefined.items():
+        message = f"undefined, {cause}; the interval is the whole range"
+        _warn(joint, positions, message, UndefinedMetricWarning)
     extended: dict[str, list[int]] = {}
     for k, parameter in enumerate(joint.parameters):
         if parameter.undefined_classes:

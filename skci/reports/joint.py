@@ -21,7 +21,7 @@ from skci.reports.contrasts import (
     SeparatedPairs,
     sentences,
 )
-from skci.reports.estimate import warn_of_intervals
+from skci.reports.estimate import warn_of_intervals, warn_of_undefined
 
 
 class JointReport(ReportWithContrasts):
@@ -281,8 +281,10 @@ class JointReport(ReportWithContrasts):
                 f"{list(self)}"
             )
         simultaneous = joint.simultaneous and adjust != "none"
+        compared = contrast_estimate(joint, contrasts, ratio, method, simultaneous)
+        warn_of_undefined(compared)
         return ContrastReport(
-            contrast_estimate(joint, contrasts, ratio, method, simultaneous),
+            compared,
             null=1.0 if ratio else 0.0,
             stepwise=simultaneous and adjust == "step-down",
             subject=f"confidence intervals of {scale}s",

@@ -1,0 +1,108 @@
+"""Degenerate data: an honest interval, and no warning or error of other packages."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import UndefinedMetricWarning
+
+from skci import (
+    F1CI,
+    R2CI,
+    AccuracyCI,
+    ExplainedVarianceCI,
+    LiftCI,
+    MatthewsCorrCoefCI,
+    RocAucCI,
+    RootMeanSquaredErrorCI,
+    joint_report,
+)
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+
+OWN = (DegenerateVarianceWarning, SmallSampleWarning, UndefinedMetricWarning)
+METHODS = (None, "delta", "blurred", "score")
+N = 36
+Y, P = np.tile([0, 1, 1, 0], 9), np.tile([0, 1, 0, 0], 9)
+SCORES = np.random.default_rng(0).random(N)
+
+
+def honest(call):
+    """Low, estimate and high of an estimate that is computed with own warnings only."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimate = call()
+        low, high = estimate.confidence_interval()
+    assert all(issubclass(warning.category, OWN) for warning in caught)
+    assert low < high
+    assert np.isnan(estimate) or low <= estimate <= high
+    return low, float(estimate), high
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("metric", "matrix"),
+    [(LiftCI, [[0, 0], [2, 1]]), (MatthewsCorrCoefCI, [[0, 1], [2, 0]])],
+)
+def test_a_variance_that_rounds_below_zero(metric, matrix, method):
+    honest(lambda: metric(method=method).from_confusion_matrix(matrix))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_report_with_a_variance_that_rounds_below_zero(method):
+    report = joint_report(
+        [0, 1, 1], {"a": [1, 0, 0]}, metrics=["accuracy", "mcc"], method=method
+    )
+    for key in report:
+        honest(lambda key=key: report[key])
+
+
+@pytest.mark.parametrize("method", [None, "delta", "hall"])
+def test_equal_errors(method):
+    found = honest(
+        lambda: RootMeanSquaredErrorCI(method=method)([3.0] * 10, [0.0] * 10)
+    )
+    assert found == (0, pytest.approx(3), np.inf)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_groups_of_equal_totals(method):
+    """A design effect of zero: the groups show no variance."""
+    groups = np.repeat(np.arange(6), 2)
+    y, p = np.tile([0, 1], 6), np.tile([0, 0], 6)
+    found = honest(lambda: AccuracyCI(method=method)(y, p, groups=groups))
+    assert found == (0, 0.5, 1)
+
+
+@pytest.mark.parametrize("metric", [R2CI, ExplainedVarianceCI])
+def test_truths_that_differ_by_rounding(metric):
+    y = np.full(30, 1e5)
+    y[::3] = np.nextafter(1e5, 0)
+    with pytest.warns(UndefinedMetricWarning):
+        assert np.isnan(metric()(y, SCORES[:30]))
+
+
+@pytest.mark.parametrize("level", [1e-6, 1 - 1e-16])
+@pytest.mark.parametrize("method", METHODS)
+def test_extreme_levels(level, method):
+    honest(lambda: F1CI(confidence_level=level, method=method)(Y, P))
+    report = joint_report(
+        Y, {"a": P, "b": Y}, metrics=["accuracy", "f1"], confidence_level=level,
+        method=method,
+    )  # fmt: skip
+    for key in report:
+        honest(lambda key=key: report[key])
+        honest(lambda key=key: report.individual()[key])
+    honest(lambda: RocAucCI(confidence_level=level)(Y, SCORES))
+
+
+def test_levels_that_are_too_low():
+    with pytest.raises(ValueError, match=r"^confidence_level must be .*got 1e-300"):
+        F1CI(confidence_level=1e-300)(Y, P)
+
+
+def test_a_difference_of_infinite_estimates():
+    report = joint_report(Y, {"a": Y, "b": Y}, metrics="diagnostic_odds_ratio")
+    for scale in ("difference", "ratio"):
+        with pytest.warns(UndefinedMetricWarning, match="a [-/] b: undefined, of inf"):
+            compared = report.differences(scale=scale)
+        assert np.isnan(compared.estimates).all()
