@@ -94,7 +94,7 @@ def test_a_report_has_the_estimates_of_its_metrics(method):
         assert found.design_effect == pytest.approx(alone.design_effect)
     assert report.n_groups == 60 and report.n_samples == N
     assert "in 60 groups, effective n " in str(report)
-    assert report.to_dict()["design_effect"] == report.design_effects.tolist()
+    assert report.to_dict()["design_effect"] == [*report.design_effects.values()]
     assert report["A", "f1"].low < report.individual()["A", "f1"].low
 
 

@@ -112,13 +112,13 @@ class Report(TabularReport):
         return self._joint.design.n_groups if self._joint.is_of_rows else None
 
     @property
-    def design_effects(self) -> Array:
-        """Design effect of each estimate, shape (K,).
+    def design_effects(self) -> dict[tuple[str, ...], float]:
+        """Design effect of each estimate, by its names.
 
         The variance over that of a simple random sample of the same size, 1 without
         weights and groups; the effective sample size is `n_samples` over it.
         """
-        return self._joint.design_effects.copy()
+        return dict(zip(self, self._joint.design_effects.tolist(), strict=True))
 
     @property
     def metrics(self) -> list[str]:
