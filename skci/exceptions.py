@@ -18,10 +18,9 @@ class DegenerateVarianceWarning(UserWarning):
 class SmallSampleWarning(UserWarning):
     """The sample is too small for the approximation behind an interval.
 
-    A proportion has fewer than 10 successes or failures; there are fewer than 30
-    effective clusters, or rows behind an observed variance; fewer than 60 rows of one
-    class for an area under a curve; or an effective sample size below 60 by unequal
-    weights.
+    The variance has fewer than 10 degrees of freedom, or fewer than 19 where the
+    quantile is normal and not that of t. A proportion of many rows with few successes
+    or failures has about two for each.
     """
 
 

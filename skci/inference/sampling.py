@@ -19,7 +19,7 @@ _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 _ENOUGH_FOR_T = 10  # degrees of freedom from which on a t quantile serves
-# The same of a normal quantile; a proportion has 2 (x - 1) with few successes x.
+# The same of a normal quantile; a proportion has about 2 x with few successes x.
 _ENOUGH_FOR_NORMAL = 19
 
 

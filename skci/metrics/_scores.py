@@ -251,8 +251,8 @@ class RocAucCI(_AreaCI, measure="roc_auc"):
     more than two labels it is the mean over each against the rest, or over each against
     each other (Hand and Till, 2001). The estimate equals
     :func:`sklearn.metrics.roc_auc_score`, the standard error is that of DeLong, DeLong
-    and Clarke-Pearson (1988). Intervals are formed on the logit scale, or by "delta" if
-    asked for. Where all positive rows are above all negative ones, the interval is
+    and Clarke-Pearson (1988). Intervals are by default on the logit scale. Where all
+    positive rows are above all negative ones, the interval is
     :math:`[k / (k + z^2), 1]`, k the number of rows of the rarer label.
 
     Parameters
@@ -306,8 +306,8 @@ class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
     Of more than two labels it is the mean over each against the rest. The estimate
-    equals :func:`sklearn.metrics.average_precision_score`. Intervals are formed on the
-    logit scale, or by "delta" if asked for. See :class:`MetricCI` for the options.
+    equals :func:`sklearn.metrics.average_precision_score`. Intervals are by default on
+    the logit scale. See :class:`MetricCI` for the options.
 
     Examples
     --------

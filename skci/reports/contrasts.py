@@ -44,7 +44,7 @@ class ReportWithContrasts(Report):
             ``list(report)``. The columns of a data frame must be those labels.
         labels : sequence of C str
             Names of the combinations, all different.
-        method : {"delta", "blurred", "score"}, optional
+        method : {"auto", "score", "blurred", "hall", "delta"}, optional
             See :meth:`JointReport.differences`.
 
         Returns

@@ -154,9 +154,10 @@ class JointReport(ReportWithContrasts):
         scale : {"difference", "ratio"}, default="difference"
             Whether to subtract the second from the first or divide by it. A ratio is of
             nonnegative measures; its interval is symmetric on the logarithmic scale.
-        method : {"delta", "blurred", "score"}, optional
-            Interval method of the differences. By default that of the report, or
-            "score" where that does not serve differences.
+        method : {"auto", "score", "blurred", "hall", "delta"}, optional
+            Interval method of the differences. By default that of the estimates where
+            it serves their difference, or "auto": "hall" for areas, else as for the
+            metrics.
         adjust : {"single-step", "step-down", "none"}, default="single-step"
             Adjustment for multiplicity. "single-step": all intervals cover at once, and
             a p-value is below alpha exactly if its interval excludes zero (one, for
