@@ -5,6 +5,7 @@ Every error names the parameter, says what it must be and what it was.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from skci._arrays import Array
 
 _LOWEST_LEVEL = 1e-6  # of confidence
+_NUMBERS = (Real, Decimal, np.bool_)
 
 
 def check_number(
@@ -62,24 +64,95 @@ def check_alternative(alternative: Any) -> str:
     return check_choice(alternative, ("two-sided", "less", "greater"), "alternative")
 
 
+def as_array(values: Any, name: str, wanted: str) -> Array:
+    """Make an array of whatever numpy or Arrow reads; `wanted` says what it must be.
+
+    Nothing is converted: numbers and None among strings stay what they are.
+    """
+    must = f"{name} must be {wanted}, got"
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"{name} must have no masked entries, got {np.sum(values.mask)}; "
+            "leave out the rows where one is masked"
+        )
+    try:
+        array = np.asarray(_readable(values))
+        if array.dtype.kind == "U" and not isinstance(values, np.ndarray):
+            array = np.asarray(_readable(values), dtype=object)
+    except ValueError as error:  # rows of different lengths
+        raise ValueError(f"{must} nested sequences: {error}") from error
+    except TypeError as error:
+        raise TypeError(f"{must} {type(values).__name__}: {error}") from error
+    if not array.ndim and not isinstance(values, np.ndarray):
+        raise TypeError(f"{must} {type(values).__name__}")
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def _readable(values: Any) -> Any:
+    """Return what numpy reads in place of what it does not, or not faithfully."""
+    kind = type(values)
+    if hasattr(kind, "column_names") and hasattr(kind, "columns"):  # an Arrow table
+        return np.stack([np.asarray(_readable(c)) for c in values.columns], axis=1)
+    if hasattr(kind, "to_pylist") and values.null_count:
+        return values.to_pylist()  # pyarrow gives nulls in a dictionary other values
+    if hasattr(kind, "to_numpy") and not hasattr(kind, "__array__"):
+        return values.to_numpy()
+    return values
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is missing or infinite."""
+    if isinstance(value, Real | np.bool_):
+        return not -math.inf < value < math.inf  # type: ignore[operator]
+    same = value == value  # as NaT is not, and pandas' NA perhaps
+    return value is None or not (isinstance(same, bool | np.bool_) and same)
+
+
 def as_numbers(values: Any, name: str) -> Array:
     """Make an array of finite floats."""
-    try:
-        if np.iscomplexobj(values):
-            raise TypeError("they are complex")
-        numbers = np.asarray(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} must hold numbers: {error}") from error
-    if not np.isfinite(numbers).all():
+    array = as_array(values, name, "an array of numbers")
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}")
+    if array.dtype.kind == "O":
+        array = _as_floats(array, name)
+    with np.errstate(over="ignore"):
+        numbers = array.astype(float, copy=False)
+    finite = np.atleast_1d(np.isfinite(numbers))
+    if not finite.all():
+        position = np.argwhere(~finite)[0].tolist()
+        value = np.atleast_1d(numbers)[tuple(position)]
         raise ValueError(
-            f"{name} must hold finite numbers, got missing or infinite ones"
+            f"{name} must hold finite numbers, got {value} in row {position[0]}"
         )
     return numbers
 
 
+def _as_floats(array: Array, name: str) -> Array:
+    """Make an array of floats of an array of objects; NaN of missing ones."""
+    values = array.ravel().tolist()
+    kinds = {kind for kind in set(map(type, values)) if issubclass(kind, _NUMBERS)}
+    strange = [value for value in values if type(value) not in kinds]
+    for value in strange:
+        if not is_missing(value):
+            raise TypeError(f"{name} must hold numbers, got {value!r}")
+    if strange:
+        values = [value if type(value) in kinds else math.nan for value in values]
+    try:
+        return np.array(values, dtype=float).reshape(array.shape)
+    except OverflowError as error:
+        raise ValueError(f"{name} must hold finite numbers: {error}") from error
+
+
+def column_names(values: Any) -> list[Any] | None:
+    """Names of the columns of a data frame or an Arrow table; None if it is neither."""
+    if hasattr(type(values), "column_names"):
+        return list(values.column_names)
+    return list(values.columns) if hasattr(values, "columns") else None
+
+
 def as_matrix(values: Any, name: str, columns: Sequence[Any]) -> Array:
     """Make an array of floats; a data frame must have the columns, if any are named."""
-    found = [*map(str, getattr(values, "columns", ()))]
+    found = [*map(str, column_names(values) or ())]
     numbered = [*map(str, range(len(columns)))]
     if found and columns and found not in (numbered, [*map(str, columns)]):
         raise ValueError(
@@ -180,8 +253,8 @@ def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
 
 def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
     """Columns of a data frame, a mapping or pairs; or one column and its name."""
-    if hasattr(values, "columns"):
-        pairs = [(column, values[column]) for column in values.columns]
+    if (columns := column_names(values)) is not None:
+        pairs = [(column, values[column]) for column in columns]
         return dict(named_pairs(pairs, parameter))
     are_pairs = isinstance(values, list | tuple) and any(
         isinstance(entry, tuple) for entry in values[:1]

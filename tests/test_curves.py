@@ -191,7 +191,7 @@ def test_grouped_duplicates_do_not_narrow_the_band(curve):
     ],
 )
 def test_wrong_input(curve, changed, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         CURVES[curve](**{"y_true": Y, "y_score": SCORES} | changed)
 
 

@@ -511,7 +511,7 @@ def test_one_rule_cannot_be_compared():
         (np.zeros((0, 3)), [], ValueError, "matrix must have"),
         ([[0, 0, 0]], ["a"], ValueError, "without rows of zeros"),
         ([[1, np.nan, 0]], ["a"], ValueError, "matrix must hold finite"),
-        ([["x", "y", "z"]], ["a"], ValueError, "matrix must hold numbers"),
+        ([["x", "y", "z"]], ["a"], TypeError, "matrix must hold numbers"),
         ([[1, -1, 0]], ["a", "b"], ValueError, "labels must be 1 different"),
         (
             [[1, -1, 0], [1, 0, -1]],

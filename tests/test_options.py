@@ -161,8 +161,8 @@ def test_bound_of_a_scorer(bound):
     ("matrix", "got"),
     [
         ([[1, 2]], r"shape \(1, 2\)"),
-        (5, r"shape \(\)"),
-        (None, r"shape \(\)"),
+        (np.array(5), r"shape \(\)"),
+        (np.ma.masked_equal([[1, 2], [3, 4]], 4), "no masked entries, got 1"),
         (np.ones((3, 2)), r"shape \(3, 2\)"),
         ([["1", "2"], ["3", "4"]], "'1'"),
         ([[1, np.nan], [3, 4]], "nan"),

@@ -461,9 +461,9 @@ def test_intervals_of_the_area_cover(gain, positives):
             ValueError,
             "y_score must have an entry for each of the 300",
         ),
-        (["a"] * N, ValueError, "y_score must hold numbers"),
-        (SCORES["A"] * 1j, TypeError, "y_score must hold numbers: they are complex"),
-        (SCORES["A"] * np.nan, ValueError, "y_score must hold finite numbers"),
+        (["a"] * N, TypeError, "y_score must hold numbers, got 'a'"),
+        (SCORES["A"] * 1j, TypeError, "y_score must hold numbers, got dtype complex"),
+        (SCORES["A"] * np.nan, ValueError, "y_score must hold finite numbers, got nan"),
         (
             np.stack([SCORES["A"]] * 2, axis=1),
             ValueError,

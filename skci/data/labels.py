@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._validation import join_names
+from skci._validation import as_array, join_names
 from skci.data.rows import check_present
 from skci.data.sample import Vocabulary
 
@@ -163,7 +163,8 @@ def check_one_target(vocabulary: Vocabulary, name: str) -> None:
 
 def check_indicators(values: Any, name: str) -> Array:
     """Check indicators of targets, 0 or 1, and make them booleans."""
-    matrix = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+    dense = values.toarray() if hasattr(values, "toarray") else values
+    matrix = as_array(dense, name, "an array with a column for each target")
     if matrix.ndim != 2 or not matrix.size:
         raise ValueError(
             f"{name} must have a row for each sample and a column for each target, got "
@@ -180,7 +181,7 @@ def check_indicators(values: Any, name: str) -> Array:
 
 def check_confusion_matrix(matrix: Any) -> Array:
     """Check a square confusion matrix of counts."""
-    counts = np.asarray(matrix)
+    counts = as_array(matrix, "matrix", "a confusion matrix")
     if counts.ndim != 2 or len(set(counts.shape)) > 1 or len(counts) < 2:
         raise ValueError(
             "matrix must be a confusion matrix with a row for each true label and a "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci._validation import join_names, named_columns
+from skci._validation import column_names, join_names, named_columns
 from skci.data.counting import count_two_labels, encode_two_labels
 from skci.data.labels import (
     check_indicators,
@@ -80,7 +80,7 @@ class Reader:
                     "several"
                 )
             self._y = check_indicators(y_true, self.truth)
-            self._targets = tuple(getattr(y_true, "columns", range(self._y.shape[1])))
+            self._targets = tuple(column_names(y_true) or range(self._y.shape[1]))
         else:
             self._y = as_column(y_true, self.truth)
             if not len(self._y):

@@ -1,18 +1,22 @@
 """Checking what is given row by row: columns, numbers, weights, groups, subgroups."""
 
-import math
 from collections.abc import Iterable, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, distinct_rows, factorise
-from skci._validation import as_numbers, check_nonnegative, named_columns
+from skci._validation import (
+    as_array,
+    as_numbers,
+    check_nonnegative,
+    is_missing,
+    named_columns,
+)
 from skci.data.sample import Subgroups
 from skci.inference.parameter import DEFAULT_RULE
 
-_LABEL_KINDS = "biufOUT"  # dtypes of labels: numbers, objects, text of either kind
+_LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _MAX_SUBGROUPS = 100
 _REPORT_COLUMNS = {
@@ -27,36 +31,28 @@ def parameter_name(rule: str, parameter: str = "y_pred") -> str:
     return parameter if rule in ("", DEFAULT_RULE) else f"{parameter}[{rule!r}]"
 
 
-def as_column(values: Any, name: str) -> Array:
-    """Make a one-dimensional array of labels of a list, an array or a series."""
-    must = f"{name} must be a one-dimensional array of labels, got"
-    if not isinstance(values, np.ndarray):
-        if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-            raise TypeError(f"{must} {type(values).__name__}")
-        try:
-            values = _as_array(values)
-        except ValueError as error:  # rows of different lengths
-            raise ValueError(f"{must} nested sequences: {error}") from error
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        more = "; several targets need averages, as f1_macro"
-        more = more if values.ndim == 2 else ""
-        raise ValueError(f"{must} an array of shape {values.shape}{more}")
-    if values.dtype.kind not in _LABEL_KINDS:
+def as_column(
+    values: Any, name: str, several: str = "several targets need averages, as f1_macro"
+) -> Array:
+    """Make a one-dimensional array of labels; `several` says what to do with more."""
+    wanted = "a one-dimensional array of labels"
+    column = _flat(as_array(values, name, wanted))
+    if column.ndim != 1:
+        more = f"; {several}" if column.ndim == 2 else ""
+        raise ValueError(
+            f"{name} must be {wanted}, got an array of shape {column.shape}{more}"
+        )
+    if column.dtype.kind not in _LABEL_KINDS:
         raise TypeError(
             f"{name} must hold labels that are numbers, booleans or strings, "
-            f"got dtype {values.dtype}"
+            f"got dtype {column.dtype}"
         )
-    return values.astype(object) if values.dtype.kind == "T" else values
+    return column
 
 
-def _as_array(values: Any) -> Array:
-    if isinstance(values, np.ndarray):
-        return values
-    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-    # Numbers and NaN among strings would become strings.
-    return np.asarray(values, dtype=object) if array.dtype.kind == "U" else array
+def _flat(array: Array) -> Array:
+    """Make one dimension of a single column."""
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def check_length(values: Array, n: int, name: str, truth: str) -> None:
@@ -71,11 +67,7 @@ def check_length(values: Array, n: int, name: str, truth: str) -> None:
 def check_present(values: Iterable[Any], must: str) -> None:
     """Check that no value is missing or infinite, else raise what they must be."""
     for value in values:
-        if isinstance(value, Real | np.bool_):
-            missing = not math.isfinite(value)
-        else:  # NaT and pandas' NA are not surely equal to themselves
-            missing = value is None or (value == value) is not True
-        if missing:
+        if is_missing(value):
             raise ValueError(f"{must}, got a missing or infinite value: {value}")
 
 
@@ -83,9 +75,7 @@ def check_numbers(
     values: Any, name: str, n: int | None = None, truth: str = "y_true"
 ) -> Array:
     """Check finite numbers, one for each of n rows, or any number of them."""
-    numbers = as_numbers(values, name)
-    if numbers.ndim == 2 and numbers.shape[1] == 1:
-        numbers = numbers[:, 0]
+    numbers = _flat(as_numbers(values, name))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
         raise ValueError(
             f"{name} must hold at least one number and have one dimension, got shape "
@@ -155,7 +145,7 @@ def check_rows(
             kept = weights > 0
             weights = weights[kept]
     if groups is not None:
-        column = _as_array(groups)
+        column = _flat(as_array(groups, "groups", "an array of names"))
         check_length(column, n, "groups", truth)
         names, positions = _distinct_names(column, "groups", "group")
         clusters = names, positions[kept]
@@ -191,7 +181,8 @@ def _check_subgroups(by: Any, n: int, truth: str, kept: Any) -> Subgroups:
         )
     names, positions = [], []
     for name, values in columns.items():
-        column = as_column(values, f"by[{name!r}]" if len(columns) > 1 else "by")
+        parameter = f"by[{name!r}]" if len(columns) > 1 else "by"
+        column = as_column(values, parameter, "several columns need names")
         check_length(column, n, "by", truth)
         levels, position = _distinct_names(column, "by", "subgroup")
         names.append([(name, str(level)) for level in levels.tolist()])

@@ -1,0 +1,409 @@
+"""What is given row by row, in every parameter: containers, kinds, order, scale."""
+
+from array import array
+from collections import deque
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from skci import (
+    F1CI,
+    AccuracyCI,
+    HammingLossCI,
+    JointEvaluator,
+    LogLossCI,
+    MeanAbsoluteErrorCI,
+    RocAucCI,
+    classification_report_ci,
+    joint_intervals,
+    joint_report,
+    precision_recall_report,
+    roc_report,
+    threshold_report,
+)
+
+N = 300
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, N)
+P = np.where(RNG.random(N) < 0.8, Y, 1 - Y)
+NUMBERS = RNG.normal(5, 1, N)
+GROUPS = np.arange(N) // 2
+WEIGHTS = RNG.uniform(0.5, 2, N)
+X = np.c_[P, NUMBERS]
+
+
+class Rule:
+    """Predicts the first column."""
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+def evaluate(X, y, metric="accuracy", **rows):
+    return JointEvaluator({"rule": Rule()}, metric).evaluate(X, y, **rows)
+
+
+def report(parameter, metric="accuracy"):
+    """Call of joint_report in which a parameter is replaced."""
+    rows = {"y_true": Y, "y_pred": P}
+    return lambda values: joint_report(metrics=metric, **rows | {parameter: values})
+
+
+def rows(parameter):
+    """Calls in which a parameter of all rows is replaced."""
+    return [
+        report(parameter),
+        lambda values: F1CI(average="macro")(Y, P, **{parameter: values}),
+        lambda values: RocAucCI()(Y, NUMBERS, **{parameter: values}),
+        lambda values: MeanAbsoluteErrorCI()(NUMBERS, P, **{parameter: values}),
+        lambda values: roc_report(Y, NUMBERS, **{parameter: values}),
+        lambda values: evaluate(X, Y, **{parameter: values}),
+    ]
+
+
+LABELS = {
+    "y_true": [
+        report("y_true"),
+        lambda y: AccuracyCI()(y, P),
+        lambda y: classification_report_ci(y, P),
+        lambda y: roc_report(y, NUMBERS),
+        lambda y: LogLossCI()(y, NUMBERS / 10),
+    ],
+    "y": [lambda y: evaluate(X, y)],
+    "y_pred": [
+        report("y_pred"),
+        lambda p: AccuracyCI()(Y, p),
+        lambda p: classification_report_ci(Y, p),
+    ],
+    "y_pred['a']": [lambda p: joint_report(Y, {"a": p}, metrics="f1")],
+}
+SCORES = {
+    "y_score": [
+        lambda s: RocAucCI()(Y, s),
+        lambda s: joint_report(Y, y_score=s, metrics="roc_auc"),
+        lambda s: roc_report(Y, s),
+        lambda s: precision_recall_report(Y, s),
+        lambda s: threshold_report(Y, s, metrics="f1", thresholds=[0.5]),
+    ],
+    "y_score['a']": [lambda s: joint_report(Y, y_score={"a": s}, metrics="roc_auc")],
+}
+NUMERIC = {
+    "y_true": [
+        lambda y: MeanAbsoluteErrorCI()(y, NUMBERS),
+        lambda y: joint_report(y, NUMBERS, metrics="r2"),
+    ],
+    "y": [lambda y: evaluate(X, y, "mean_absolute_error")],
+    "y_pred": [lambda p: MeanAbsoluteErrorCI()(NUMBERS, p)],
+    "y_pred['a']": [lambda p: joint_report(NUMBERS, {"a": p}, metrics="r2")],
+    **SCORES,
+    "sample_weight": rows("sample_weight"),
+}
+ESTIMATES = {"estimates": [lambda values: joint_intervals(values, np.eye(N))]}
+NAMES = {
+    "groups": rows("groups"),
+    "by": [report("by"), lambda values: evaluate(X, Y, by=values)],
+}
+
+
+def calls(*kinds):
+    return [
+        pytest.param(name, call, id=f"{name}-{k}")
+        for kind in kinds
+        for name, several in kind.items()
+        for k, call in enumerate(several)
+    ]
+
+
+every_parameter = pytest.mark.parametrize(
+    ("name", "call"), calls(LABELS, NUMERIC, NAMES)
+)
+every_number = pytest.mark.parametrize(("name", "call"), calls(NUMERIC, ESTIMATES))
+
+
+def message_of(call, values, error):
+    with pytest.raises(error) as caught:
+        call(values)
+    return str(caught.value)
+
+
+# --------------------------------------------------------------------------------------
+# Containers
+# --------------------------------------------------------------------------------------
+
+NO_ARRAYS = {
+    "generator": lambda: (value for value in Y),
+    "iterator": lambda: iter(Y.tolist()),
+    "map": lambda: map(int, Y),
+    "int": lambda: 1,
+    "float64": lambda: np.float64(0.5),
+    "set": lambda: set(range(N)),
+    "dict_values": lambda: dict(enumerate(Y)).values(),
+    "csr_array": lambda: sparse.csr_array(Y[:, np.newaxis]),
+    "csc_matrix": lambda: sparse.csc_matrix(Y[:, np.newaxis]),
+    "str": lambda: "010",
+    "Rule": Rule,
+}
+
+
+@every_parameter
+@pytest.mark.parametrize("kind", NO_ARRAYS)
+def test_what_is_no_array_is_named(name, call, kind):
+    values = NO_ARRAYS[kind]()
+    message = message_of(call, values, TypeError)
+    assert message.startswith(f"{name} must be a")
+    found = "list_iterator" if kind == "iterator" else kind
+    assert message.endswith(f", got {found}")
+    if kind in ("generator", "iterator", "map"):
+        assert len(list(values)) == N  # untouched
+
+
+@every_parameter
+def test_mappings_are_no_columns(name, call):
+    message = message_of(call, dict(enumerate([Y[:1]] * N)), (TypeError, ValueError))
+    assert message.startswith(name)
+
+
+@every_parameter
+def test_rows_of_several_lengths(name, call):
+    message = message_of(call, [[1], [1, 2]] * (N // 2), ValueError)
+    assert message.startswith(f"{name} must be a")
+    assert "got nested sequences" in message
+
+
+class Arrow:
+    """A column as of pyarrow: no array, and one that reads as other values."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __array__(self, dtype=None, copy=None):
+        filled = [self.values[-1] if v is None else v for v in self.values]
+        return np.asarray(filled, dtype=dtype)
+
+    def to_numpy(self, zero_copy_only=True):
+        raise ValueError("needs a copy")
+
+    def to_pylist(self):
+        return list(self.values)
+
+    @property
+    def null_count(self):
+        return sum(value is None for value in self.values)
+
+
+class ArrowTable:
+    """A table as of pyarrow, whose columns are no names."""
+
+    def __init__(self, columns):
+        self._columns = columns
+
+    @property
+    def column_names(self):
+        return list(self._columns)
+
+    @property
+    def columns(self):
+        return list(self._columns.values())
+
+    @property
+    def shape(self):
+        return len(self.columns[0]), len(self.columns)
+
+    def __getitem__(self, name):
+        return self._columns[name]
+
+
+class OnlyToNumpy:
+    def __init__(self, values):
+        self.values = values
+
+    def to_numpy(self):
+        return np.asarray(self.values)
+
+
+def pyarrow_kinds():
+    pa = pytest.importorskip("pyarrow")
+    return {
+        "array": pa.array,
+        "chunked": lambda values: pa.chunked_array([values[:9], values[9:]]),
+        "dictionary": lambda values: pa.array(values).dictionary_encode(),
+        "table": lambda values: pa.table({"column": values}),
+    }
+
+
+COLUMNS = {
+    "list": list,
+    "tuple": tuple,
+    "array": lambda values: array("d", values),
+    "deque": deque,
+    "column": lambda values: np.array(values)[:, np.newaxis],
+    "objects": lambda values: np.array(values, dtype=object),
+    "unmasked": lambda values: np.ma.masked_array(values, mask=False),
+    "Index": pd.Index,
+    "Series": pd.Series,
+    "sparse Series": lambda values: pd.Series(pd.arrays.SparseArray(values)),
+    "DataFrame": lambda values: pd.DataFrame({"column": values}),
+    "polars": pl.Series,
+    "polars frame": lambda values: pl.DataFrame({"column": values}),
+    "arrow": Arrow,
+    "arrow table": lambda values: ArrowTable({"column": Arrow(values)}),
+    "to_numpy": OnlyToNumpy,
+    **{
+        f"pyarrow {kind}": lambda values, kind=kind: pyarrow_kinds()[kind](values)
+        for kind in ("array", "chunked", "dictionary", "table")
+    },
+}
+
+
+@pytest.mark.parametrize("container", COLUMNS)
+def test_columns_of_every_container(container):
+    wrap = COLUMNS[container]
+    y, p, scores, groups = (v.tolist() for v in (Y, P, NUMBERS, GROUPS))
+    options, same = {"groups": wrap(groups)}, {"groups": GROUPS}
+    weights = wrap(WEIGHTS.tolist())
+    if len(getattr(weights, "shape", [N])) == 2:
+        with pytest.raises(ValueError, match=r"^sample_weight must .* \(300, 1\)$"):
+            AccuracyCI()(Y, P, sample_weight=weights)  # as in scikit-learn
+    else:
+        options, same = [
+            {**each, "sample_weight": column}
+            for each, column in ((options, weights), (same, WEIGHTS))
+        ]
+    for metric, truth, answer in [
+        (AccuracyCI(), y, p),
+        (RocAucCI(), y, scores),
+        (MeanAbsoluteErrorCI(), scores, p),
+    ]:
+        found = metric(wrap(truth), wrap(answer), **options)
+        assert repr(found) == repr(metric(np.array(truth), np.array(answer), **same))
+    if container not in ("array", "sparse Series"):  # of numbers only
+        by = np.where(P, "yes", "no").tolist()
+        options = {"metrics": "accuracy", "method": "score"}
+        found = joint_report(y, p, by=wrap(by), **options)
+        same = joint_report(y, p, by=by, **options)
+        assert found.estimates.tolist() == same.estimates.tolist()
+
+
+TABLES = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "arrow": lambda columns: ArrowTable({k: Arrow(v) for k, v in columns.items()}),
+    "pyarrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_columns_of_tables(kind):
+    table = TABLES[kind]
+    rules = {"a": P.tolist(), "b": Y.tolist()}
+    options = {"metrics": "accuracy", "method": "score"}
+    by = {"sex": ["f", "m"] * (N // 2), "hard": (NUMBERS > 5).tolist()}
+    found = joint_report(Y, table(rules), by=table(by), **options)
+    assert found.to_dict() == joint_report(Y, rules, by=by, **options).to_dict()
+    targets = {"cat": Y.tolist(), "dog": P.tolist()}
+    found = F1CI(average=None)(table(targets), table(targets))
+    assert [metric for _, metric in found] == ["f1[cat]", "f1[dog]"]
+
+
+@every_parameter
+def test_nulls_of_arrow_are_missing(name, call):
+    """pyarrow reads nulls in a dictionary as its last value."""
+    values = [1, None, *[0, 1] * (N // 2 - 1)]
+    message = message_of(call, Arrow(values), ValueError)
+    assert message.startswith(name)
+    assert "missing" in message or "nan in row 1" in message
+
+
+# --------------------------------------------------------------------------------------
+# Kinds of numbers
+# --------------------------------------------------------------------------------------
+
+DAYS = np.arange(N).astype("M8[D]")
+NO_NUMBERS = {
+    "dates": (DAYS, r"dtype datetime64\[D\]"),
+    "NaT": (np.array(["NaT", *DAYS[1:]], dtype="M8[s]"), "dtype datetime64"),
+    "Timestamps": (pd.Series(DAYS), "(dtype datetime64|Timestamp)"),
+    "durations": (DAYS - DAYS[0], "dtype timedelta64"),
+    "complex": (NUMBERS + 0j, "dtype complex128"),
+    "complex list": ([1j, *NUMBERS[1:]], "dtype complex128"),
+    "complex objects": (np.array([2j, *NUMBERS[1:]], dtype=object), "2j"),
+    "complex scalars": (np.array([*(NUMBERS + 0j), None])[:-1], r"(np\.complex128)?\("),
+    "strings": (NUMBERS.astype(str), "dtype <U"),
+    "list of strings": (NUMBERS.astype(str).tolist(), "'"),
+    "bytes": (NUMBERS.astype("S"), r"dtype \|S"),
+    "date objects": ([date(2020, 1, 1)] * N, "datetime.date"),
+    "records": (np.zeros(N, dtype="i4,i4"), "dtype "),
+}
+
+
+@every_number
+@pytest.mark.parametrize("case", NO_NUMBERS)
+def test_what_is_no_number_is_refused(name, call, case):
+    values, got = NO_NUMBERS[case]
+    with pytest.raises(TypeError, match=f" must hold numbers, got {got}") as caught:
+        call(values)
+    assert str(caught.value).startswith(name)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *["?", "u1", "i8", "f2", "f4", "g", "Int64", "Float64"],
+        *[Fraction, Decimal, np.float32],
+    ],
+)
+def test_numbers_of_every_kind(kind):
+    values = np.arange(N) % 2
+    if isinstance(kind, type):
+        given = [kind(value) for value in values.tolist()]
+    elif kind in ("Int64", "Float64"):
+        given = pd.array(values, dtype=kind)
+    else:
+        given = values.astype(kind)
+    found = MeanAbsoluteErrorCI()(given, NUMBERS)
+    assert repr(found) == repr(MeanAbsoluteErrorCI()(values, NUMBERS))
+
+
+MISSING = {
+    "NaN": [np.nan],
+    "infinite": [np.inf],
+    "None": [None],
+    "NaT": [pd.NaT],
+    "NA": pd.array([None], dtype="Float64"),
+    "Decimal": [Decimal("NaN")],
+    "too large": [10**400],
+}
+
+
+@every_number
+@pytest.mark.parametrize("case", MISSING)
+def test_missing_numbers_are_told_with_their_row(name, call, case):
+    values = [*NUMBERS[:7], *MISSING[case], *NUMBERS[8:]]
+    message = message_of(call, values, ValueError)
+    assert message.startswith(f"{name} must hold finite numbers")
+    assert message.endswith(
+        (" nan in row 7", " inf in row 7", " too large to convert to float")
+    )
+
+
+@every_parameter
+def test_masked_entries_are_refused(name, call):
+    values = np.ma.masked_array(Y, mask=np.arange(N) < 5)
+    message = message_of(call, values, ValueError)
+    assert message.startswith(f"{name} must have no masked entries, got 5;")
+
+
+def test_masked_targets_are_refused():
+    targets = np.ma.masked_array(np.c_[Y, P], mask=np.c_[Y, P] == 1)
+    for pair in [(targets, targets.data), (targets.data, targets)]:
+        with pytest.raises(ValueError, match="must have no masked entries"):
+            HammingLossCI()(*pair)
