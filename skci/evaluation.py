@@ -178,7 +178,7 @@ def joint_report(
         Weights of the rows, up to a common factor: sampling weights, not frequencies.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent, and clusters
-        are the independent units.
+        are the independent units. 1 and "1" are two of them, and none may be missing.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 

@@ -520,9 +520,16 @@ def test_booleans_of_any_byte_count():
 @pytest.mark.parametrize(
     ("groups", "error", "message"),
     [
-        (["a", np.nan, "b"], ValueError, "name a group in every row, got .*: nan$"),
-        (np.array(["NaT"] * 3, dtype="M8[D]"), ValueError, "got .*: None$"),
-        (["a", 1, "b"], TypeError, "names of one type"),
+        (["a", np.nan, "b"], ValueError, "name a group in .*, got .* in row 1: nan$"),
+        (("a", "b", None), ValueError, "got .* in row 2: None$"),
+        ([1, 2.5, np.inf], ValueError, "got .* in row 2: inf$"),
+        (pd.Series(["a", "b", pd.NA]), ValueError, "got .* in row 2: (<NA>|nan)$"),
+        (pd.Series([1, None, 2], dtype="Int64"), ValueError, "got .* in row 1: "),
+        (pd.Categorical([None, "a", "a"]), ValueError, "got .* in row 0: nan$"),
+        (pl.Series(["a", None, "b"]), ValueError, "got .* in row 1: None$"),
+        (np.array(["NaT"] * 3, dtype="M8[D]"), ValueError, "got .* in row 0: None$"),
+        ([pd.Timestamp(0), pd.NaT, pd.NaT], ValueError, "got .* in row 1: NaT$"),
+        (pd.Series([{}, {}, {}]), TypeError, "names, such as .*: unhashable type"),
     ],
 )
 def test_names_of_groups(groups, error, message):
@@ -531,14 +538,18 @@ def test_names_of_groups(groups, error, message):
         AccuracyCI()([0, 1, 1], [0, 1, 0], groups=groups)
 
 
-def test_groups_that_are_added_have_names_of_one_type():
+def test_groups_of_one_name_and_kind_are_the_same():
     y, rules = [0, 1, 1, 0], {"a": [0, 1, 0, 1]}
     numbers, words = [1, 1, 2, 2], ["1", "1", "2", "2"]
     listed = sample_of(y, rules, groups=words)
     total = listed + sample_of(y, rules, groups=np.array(words))
     assert total.design.n_groups == 2
-    with pytest.raises(TypeError, match="must have names of one type"):
-        listed + sample_of(y, rules, groups=numbers)
+    total += sample_of(y, rules, groups=numbers)
+    assert total.design.n_groups == 4
+    total += sample_of(y, rules, groups=np.array(numbers, dtype=float))
+    assert total.design.n_groups == 4
+    total += sample_of(y, rules, groups=np.array([1, "1", 2, "3"], dtype=object))
+    assert total.design.n_groups == 5
 
 
 @pytest.mark.parametrize("labels", [[2, 3], [3, 2], [1, 2], [0, 1]])

@@ -208,6 +208,14 @@ def test_a_subgroup_that_tells_nothing():
         ({"rule": SEX}, ValueError, "^by must have a column or more, of other names"),
         ({}, ValueError, "^by must hold at least one entry"),
         (np.where(SEX == "f", 1.0, np.nan), ValueError, "^by must name a subgroup"),
+        ([*SEX[1:], None], ValueError, "^by must name .* in row 599: None$"),
+        (
+            {"age": AGE, "sex": [*SEX[1:], np.nan]},
+            ValueError,
+            r"^by\['sex'\] must name .* in row 599: nan$",
+        ),
+        ([1, "1"] * (N // 2), ValueError, r"differ as text, got \[1, '1'\]$"),
+        (np.c_[AGE, AGE], ValueError, "shape .*; several columns need names$"),
     ],
 )
 def test_wrong_subgroups(by, error, message):
@@ -456,6 +464,13 @@ def test_numbers_name_subgroups():
     assert report["A", "accuracy", 2] == report["A", "accuracy", "2"]
     assert len(report.select(age=[1, 3])) == len(report.select(age=1)) * 2
     assert len(report.gaps(control=1)) == 4
+
+
+def test_names_of_several_kinds():
+    by = np.where(SEX == "f", "many", AGE.astype(object))
+    report = joint_report(Y, RULES, metrics="accuracy", by=by.tolist(), method="score")
+    names = list(dict.fromkeys(report.to_dict()["subgroup"]))
+    assert names == ["1", "2", "3", "many"]
 
 
 def test_numbers_that_make_too_many_subgroups():

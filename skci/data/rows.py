@@ -1,6 +1,7 @@
 """Checking what is given row by row: columns, numbers, weights, groups, subgroups."""
 
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -64,11 +65,18 @@ def check_length(values: Array, n: int, name: str, truth: str) -> None:
         )
 
 
-def check_present(values: Iterable[Any], must: str) -> None:
-    """Check that no value is missing or infinite, else raise what they must be."""
-    for value in values:
+def check_present(
+    values: Iterable[Any], must: str, positions: Array | None = None
+) -> None:
+    """Check that no value is missing or infinite, else raise what they must be.
+
+    The error tells the first row of the value, if the value of each row is known by
+    its position.
+    """
+    for k, value in enumerate(values):
         if is_missing(value):
-            raise ValueError(f"{must}, got a missing or infinite value: {value}")
+            row = "" if positions is None else f" in row {np.argmax(positions == k)}"
+            raise ValueError(f"{must}, got a missing or infinite value{row}: {value}")
 
 
 def check_numbers(
@@ -158,17 +166,24 @@ def _distinct_names(column: Array, parameter: str, kind: str) -> tuple[Array, Ar
     """Distinct names of groups in ascending order, and the position of each row's."""
     try:
         names, positions = factorise(column)
-        if column.dtype.kind not in "biuU":
-            suspects = names[~np.isfinite(names)] if column.dtype.kind == "f" else names
-            check_present(
-                suspects.tolist(), f"{parameter} must name a {kind} in every row"
-            )
+        dtype_kind = column.dtype.kind
+        if dtype_kind == "O" or (dtype_kind in "fcmM" and not np.isfinite(names).all()):
+            must = f"{parameter} must name a {kind} in every row"
+            check_present(names.tolist(), must, positions)
         if column.dtype.kind == "O":
-            names, ranks = np.unique(names, return_inverse=True)
-            positions = ranks[positions]
+            order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))
+            names, positions = names[order], np.argsort(order)[positions]
     except TypeError as error:
-        raise TypeError(f"{parameter} must hold names of one type: {error}") from error
+        raise TypeError(
+            f"{parameter} must hold names, such as numbers or strings: {error}"
+        ) from error
     return names, positions
+
+
+def _sort_key(name: Any) -> tuple[str, Any]:
+    """Key to sort names of several kinds by."""
+    kinds = (kind.__name__ for kind in (Real, str) if isinstance(name, kind))
+    return next(kinds, type(name).__name__), name
 
 
 def _check_subgroups(by: Any, n: int, truth: str, kept: Any) -> Subgroups:
@@ -183,9 +198,14 @@ def _check_subgroups(by: Any, n: int, truth: str, kept: Any) -> Subgroups:
     for name, values in columns.items():
         parameter = f"by[{name!r}]" if len(columns) > 1 else "by"
         column = as_column(values, parameter, "several columns need names")
-        check_length(column, n, "by", truth)
-        levels, position = _distinct_names(column, "by", "subgroup")
+        check_length(column, n, parameter, truth)
+        levels, position = _distinct_names(column, parameter, "subgroup")
         names.append([(name, str(level)) for level in levels.tolist()])
+        if len(set(names[-1])) < len(levels):
+            raise ValueError(
+                f"{parameter} must name subgroups that differ as text, got "
+                f"{levels.tolist()}"
+            )
         positions.append(position)
     found, codes = distinct_rows(np.stack(positions, axis=1))
     if len(found) > _MAX_SUBGROUPS:

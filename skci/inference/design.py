@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, cached_property, factorise
 
 # Blocks of so many units stay in cache; of few parameters they hold so many numbers,
 # since each product of matrices has a fixed cost, and of many at most so many.
@@ -533,14 +532,8 @@ def _joined_clusters(
         return None
     keys = number = np.arange(sum(len(clusters.keys) for clusters in parts))
     if by_name:
-        names = [clusters.keys.tolist() for clusters in parts]
-        if len({isinstance(name, str) for name in itertools.chain(*names)}) > 1:
-            raise TypeError(
-                "groups of samples that are added must have names of one type, got "
-                f"{names[0][0]!r} and {names[1][0]!r}"
-            )
-        keys = np.concatenate([clusters.keys for clusters in parts])
-        keys, number = np.unique(keys, return_inverse=True)
+        names = [name for clusters in parts for name in clusters.keys.tolist()]
+        keys, number = factorise(np.fromiter(names, dtype=object, count=len(names)))
     entries, first, start = [], 0, 0
     for design, clusters in zip(designs, parts, strict=True):
         renumbered = number.ravel()[first + clusters.number]
