@@ -168,7 +168,7 @@ def classification_report_ci(
         parameters, design, confidence_level=level, random_state=seed
     )
     warn_of_undefined(joint)
-    scale = float(design.weights.sum()) / design.n_samples
+    scale = design.total_weight / design.n_samples
     n_true = [n * scale for n in binding.n_true(codes)]
     totals = dict.fromkeys(averages, sum(n_true))
     return ClassificationReport(joint, dict(zip(names, n_true, strict=True)) | totals)

@@ -1,5 +1,6 @@
 """What is given row by row, in every parameter: containers, kinds, order, scale."""
 
+import warnings
 from array import array
 from collections import deque
 from datetime import date
@@ -407,3 +408,56 @@ def test_masked_targets_are_refused():
     for pair in [(targets, targets.data), (targets.data, targets)]:
         with pytest.raises(ValueError, match="must have no masked entries"):
             HammingLossCI()(*pair)
+
+
+# --------------------------------------------------------------------------------------
+# Weights of any scale
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exponent", [-1060, -600, 600, 1020])
+@pytest.mark.parametrize("groups", [None, GROUPS])
+def test_only_ratios_of_weights_matter(exponent, groups):
+    weights = np.round(WEIGHTS * 64) / 64  # few digits, as even the least floats have
+    weights[:3] = 0
+    for metric, columns in [
+        (F1CI(), (Y, P)),
+        (AccuracyCI(method="score"), (Y, P)),
+        (RocAucCI(), (Y, NUMBERS)),
+        (MeanAbsoluteErrorCI(), (NUMBERS, P)),
+    ]:
+        expected, found = (
+            metric(*columns, sample_weight=scaled, groups=groups)
+            for scaled in (weights, np.ldexp(weights, exponent))
+        )
+        assert found == expected
+        assert found.standard_error == expected.standard_error
+        assert found.confidence_interval() == expected.confidence_interval()
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-320, 1e-170, 1e170, 1e308])
+def test_equal_weights_of_any_size(weight):
+    found = F1CI(method="score")(Y, P, sample_weight=np.full(N, weight))
+    assert repr(found) == repr(F1CI(method="score")(Y, P))
+
+
+def test_negligible_weights_are_none():
+    weights = np.where(np.arange(N) < 10, 1e-150, WEIGHTS)
+    found = F1CI()(Y, P, sample_weight=weights)
+    assert repr(found) == repr(F1CI()(Y[10:], P[10:], sample_weight=WEIGHTS[10:]))
+
+
+def test_one_row_may_have_any_weight():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = repr(AccuracyCI()([1], [1]))
+        assert repr(AccuracyCI()([1], [1], sample_weight=[1e-310])) == expected
+        assert repr(AccuracyCI()([1, 0], [1, 1], sample_weight=[1e300, 0])) == expected
+
+
+def test_support_is_in_the_weights_as_given():
+    for scale in (1, 1e-200, 1e200):
+        found = classification_report_ci(Y, P, sample_weight=WEIGHTS * scale)
+        expected = {str(label): sum(WEIGHTS[label == Y]) * scale for label in (0, 1)}
+        for label, total in expected.items():
+            assert found.support[label] == pytest.approx(total)

@@ -401,7 +401,8 @@ def test_samples_add_up_with_weights_groups_and_scores(labels, rows, scored):
     rules = {name: np.where(y == y[0], y, p) for name, p in rules.items()}
     options = {}
     if rows in ("weights", "both"):
-        options["sample_weight"] = rng.integers(0, 4, 300)
+        sizes = np.repeat([1, 0.125, 32], [60, 90, 150])  # of the batches
+        options["sample_weight"] = rng.integers(0, 4, 300) * sizes
     if rows in ("groups", "both"):
         options["groups"] = rng.choice(list("uvwxyz"), 300)
     if rows == "subgroups":

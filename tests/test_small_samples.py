@@ -37,7 +37,7 @@ def test_moments_of_distinct_outcomes_are_those_of_rows(weights, groups):
     names = None if groups is None else (np.unique(groups), groups)
     design = Design.of_units(outcome, 3, weights, names)
     found = design.moments(influence, np.arange(3), np.ones(3, dtype=bool))
-    w = np.ones(N) if weights is None else weights
+    w = np.ones(N) if weights is None else weights / design.scale
     values = w * (influence[outcome] - np.average(influence[outcome], weights=w))
     units = np.arange(N) if groups is None else groups
     totals = np.bincount(units, values)

@@ -464,6 +464,12 @@ def test_the_test_of_two_proportions_is_of_equal_rows():
         ({"sample_weight": ["a"] * N}, TypeError, "must hold numbers, got 'a'"),
         ({"sample_weight": 1.0}, TypeError, "must be an array of numbers, got float"),
         ({"sample_weight": WEIGHTS[:, np.newaxis]}, ValueError, r"got shape .*, 1\)"),
+        (
+            {"sample_weight": np.where(np.arange(N) > 0, 1e-200, 1e200)},
+            ValueError,
+            "sample_weight must leave more than one row that counts, got values from "
+            r"1e-200 to 1e\+200",
+        ),
         ({"groups": GROUPS[:-1]}, ValueError, "groups must have an entry for each"),
         ({"groups": GROUPS * np.nan}, ValueError, "groups must name a group .* nan"),
         ({"groups": [None, *GROUPS[1:]]}, ValueError, "groups must name a .* None"),

@@ -19,6 +19,7 @@ from skci.inference.parameter import DEFAULT_RULE
 
 _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
+_NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
 _MAX_SUBGROUPS = 100
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
@@ -146,9 +147,7 @@ def check_rows(
     kept: Any = slice(None)
     weights = clusters = subgroups = None
     if sample_weight is not None:
-        weights = as_numbers(sample_weight, "sample_weight")
-        check_length(weights, n, "sample_weight", truth)
-        check_nonnegative(weights, "sample_weight")
+        weights = _check_weights(sample_weight, n, truth)
         if not weights.all():
             kept = weights > 0
             weights = weights[kept]
@@ -160,6 +159,23 @@ def check_rows(
     if by is not None:
         subgroups = _check_subgroups(by, n, truth, kept)
     return kept, weights, clusters, subgroups
+
+
+def _check_weights(sample_weight: Any, n: int, truth: str) -> Array:
+    """Check weights of n rows; negligible ones become 0."""
+    weights = as_numbers(sample_weight, "sample_weight")
+    check_length(weights, n, "sample_weight", truth)
+    check_nonnegative(weights, "sample_weight")
+    largest = weights.max()
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total == largest and np.count_nonzero(weights) > 1:
+        raise ValueError(
+            "sample_weight must leave more than one row that counts, got values from "
+            f"{weights.min():g} to {largest:g}, beside which all others vanish"
+        )
+    negligible = weights < _NEGLIGIBLE * largest
+    return np.where(negligible, 0, weights) if negligible.any() else weights
 
 
 def _distinct_names(column: Array, parameter: str, kind: str) -> tuple[Array, Array]:

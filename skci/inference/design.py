@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -118,8 +119,8 @@ class Moments(NamedTuple):
 class Design:
     """How the rows of a sample were drawn: their weights, clusters and strata.
 
-    Units are distinct outcomes, or rows. Weights are kept as they were given, so that
-    designs of several chunks of data can be united; only their ratios matter.
+    Units are distinct outcomes, or rows. Only ratios of weights matter, but with their
+    scale designs of several chunks of data can be united.
     """
 
     weights: Array
@@ -135,6 +136,8 @@ class Design:
     """Which of several independent samples each unit is of."""
     ddof: int = 1
     """1 where the rows were observed, 0 where the weights are those of a population."""
+    scale: float = 1.0
+    """Power of two that the weights were divided by, lest their powers overflow."""
 
     @classmethod
     def of_units(
@@ -149,13 +152,22 @@ class Design:
         `groups` are the names of the clusters, and the number of that of each row.
         """
         counts = np.bincount(unit, minlength=n_units)
+        scale = 1.0
+        if weights is not None:
+            scale = math.ldexp(1.0, math.frexp(weights.max())[1] - 1)
+            weights = weights / scale
         clusters = None if groups is None else Clusters.of(*groups, unit, weights)
         if weights is None:
             return cls(counts, clusters=clusters)
         squares = weights * weights
         terms = weights, squares, squares * weights, squares * squares
         total, *powers = (np.bincount(unit, term, n_units) for term in terms)
-        return cls(total, np.array(powers), counts, clusters)
+        return cls(total, np.array(powers), counts, clusters, scale=scale)
+
+    @property
+    def total_weight(self) -> float:
+        """Total of the weights as they were given."""
+        return float(self.weights.sum()) * self.scale
 
     @cached_property
     def n_samples(self) -> int:
@@ -422,8 +434,10 @@ class Design:
         """
         if (self.clusters is None) != (other.clusters is None):
             raise ValueError("samples must all have groups or none, got some of either")
-        designs = [self, other]
+        scale = max(self.scale, other.scale)
+        designs = [design._scaled_to(scale) for design in (self, other)]
         together = _side_by_side(designs, _joined_clusters(designs, by_name=True))
+        together = replace(together, scale=scale)
         return together.regrouped(unit, int(unit.max()) + 1)
 
     @classmethod
@@ -449,13 +463,23 @@ class Design:
 
     def _per_row(self) -> Design:
         """Scale the weights to add up to the number of rows."""
-        scale = self.n_samples / float(self.weights.sum())
-        clusters, powers = self.clusters, self.powers
+        scaled = self._times(self.n_samples / float(self.weights.sum()))
+        return replace(scaled, weights=self.counts, scale=1.0)
+
+    def _scaled_to(self, scale: float) -> Design:
+        """Divide the weights as they were given by another power of two."""
+        if scale == self.scale:
+            return self
+        return replace(self._times(self.scale / scale), rows=self._rows, scale=scale)
+
+    def _times(self, factor: float) -> Design:
+        """Multiply the weights."""
+        clusters = self.clusters
         if clusters is not None:
-            clusters = replace(clusters, weights=clusters.weights * scale)
-        if powers is not None:
-            powers = powers * scale ** np.array([[2], [3], [4]])
-        return replace(self, weights=self.counts, powers=powers, clusters=clusters)
+            clusters = replace(clusters, weights=clusters.weights * factor)
+        powers = np.array(self._powers) * factor ** np.array([[2], [3], [4]])
+        weights = self.weights * factor
+        return replace(self, weights=weights, powers=powers, clusters=clusters)
 
     def _columns(self, change: Callable[[Array], Array]) -> dict[str, Any]:
         """Weights, their powers and rows, each of them changed."""
