@@ -105,6 +105,7 @@ class JointEvaluator:
         metrics = metric_set.metrics.values()
         rows = {"by": by, "sample_weight": sample_weight, "groups": groups}
         reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
+        reader.check_aligned("X", X)
         scored: tuple[Any, ...] = ()
         if "numbers" not in metric_set.reads:
             # The vocabulary checks the labels before anything is predicted.
@@ -153,7 +154,8 @@ def joint_report(
         classes; 0 or 1 for each of several targets; or numbers.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels, or numbers, of each rule, by name; or of one rule. Rows are
-        matched by position, not by an index.
+        matched by position; columns of pandas whose indexes hold the same labels in
+        another order are an error, here and in all parameters.
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each rule, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order.

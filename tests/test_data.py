@@ -6,6 +6,7 @@ from collections import deque
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -461,3 +462,102 @@ def test_support_is_in_the_weights_as_given():
         expected = {str(label): sum(WEIGHTS[label == Y]) * scale for label in (0, 1)}
         for label, total in expected.items():
             assert found.support[label] == pytest.approx(total)
+
+
+# --------------------------------------------------------------------------------------
+# The order of rows
+# --------------------------------------------------------------------------------------
+
+ORDER = RNG.permutation(N)
+INDEXES = {
+    "range": pd.RangeIndex(N),
+    "words": pd.Index([f"row {k}" for k in range(N)]),
+    "repeated": pd.Index(np.arange(N) % 5),
+    "mixed": pd.Index([k if k % 2 else str(k) for k in range(N)]),
+    "dates": pd.date_range("2020-01-01", periods=N),
+    "several": pd.MultiIndex.from_arrays([np.arange(N) // 9, np.arange(N) % 9]),
+}
+ALL_ROWS = {
+    "y_true": Y,
+    "y_pred": P,
+    "y_score": NUMBERS,
+    "sample_weight": WEIGHTS,
+    "groups": GROUPS,
+    "by": np.array(["f", "m"])[np.arange(N) % 2],
+}
+
+
+@pytest.mark.parametrize(("first", "second"), [*permutations(ALL_ROWS, 2)])
+@pytest.mark.parametrize("index", INDEXES)
+def test_rows_in_another_order_are_refused(index, first, second):
+    index = INDEXES[index]
+    columns = ALL_ROWS | {
+        first: pd.Series(ALL_ROWS[first], index),
+        second: pd.Series(ALL_ROWS[second], index).iloc[ORDER],
+    }
+    message = f"({first}|{second}) must have the index of ({first}|{second}), got the "
+    with pytest.raises(ValueError, match=message + "same labels in another order"):
+        joint_report(**columns, metrics=["accuracy", "roc_auc"])
+    columns[second] = columns[second].to_numpy()
+    joint_report(**columns, metrics=["accuracy", "roc_auc"])
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda y, p: F1CI()(y, p),
+        lambda y, p: F1CI()(y.to_frame(), p.to_frame()),
+        lambda y, p: HammingLossCI()(*(pd.concat([c, c], axis=1) for c in (y, p))),
+        lambda y, p: MeanAbsoluteErrorCI()(y, p),
+        lambda y, p: RocAucCI()(y, p + 0.5),
+        lambda y, p: classification_report_ci(y, p),
+        lambda y, p: threshold_report(y, p + 0.5, metrics="f1", thresholds=[1]),
+        lambda y, p: joint_report(y, {"a": Y, "b": p}, metrics="f1"),
+        lambda y, p: joint_report(Y, {"a": y, "b": p}, metrics="f1"),
+        lambda y, p: joint_report(y, pd.DataFrame({"a": p, "b": p}), metrics="f1"),
+        lambda y, p: joint_report(Y, P, metrics="f1", by={"a": y, "b": p}),
+        lambda y, p: evaluate(pd.DataFrame({"a": p}), y),
+    ],
+)
+def test_order_is_checked_wherever_rows_are_read(read):
+    y = pd.Series(Y, name="y")
+    p = pd.Series(P, name="y").iloc[ORDER]
+    with pytest.raises(ValueError, match="got the same labels in another order; reord"):
+        read(y, p)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        read(y, p.loc[y.index])
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        np.arange(N)[::-1] + 1,  # one label that the other has not
+        np.arange(N) % 5,  # the same labels in other numbers
+        [str(k) for k in range(N)][::-1],
+        pd.date_range("2020-01-01", periods=N),
+        pd.MultiIndex.from_arrays([np.arange(N)[::-1], np.arange(N)]),
+    ],
+)
+def test_other_indexes_are_taken_by_position(index):
+    """As scikit-learn does, such as a part of a split beside new predictions."""
+    y, p = pd.Series(Y, index), pd.Series(P)
+    assert repr(AccuracyCI()(y, p)) == repr(AccuracyCI()(Y, P))
+    assert repr(AccuracyCI()(p, y)) == repr(AccuracyCI()(P, Y))
+
+
+def test_targets_in_another_order_are_refused():
+    y = pd.DataFrame({"cat": Y, "dog": P})
+    with pytest.raises(ValueError, match="y_pred must have the columns of y_true"):
+        HammingLossCI()(y, y[["dog", "cat"]])
+
+
+def test_what_estimators_predict_is_taken_by_position():
+    class Fresh(Rule):
+        def predict(self, X):
+            return pd.Series(super().predict(X))
+
+    table = pd.DataFrame(X).iloc[ORDER]
+    y = pd.Series(Y).iloc[ORDER]
+    found = JointEvaluator({"rule": Fresh()}, "accuracy").evaluate(table, y)
+    assert found["rule", "accuracy"] == AccuracyCI()(Y, P)

@@ -21,6 +21,7 @@ from skci.data.labels import (
     order_labels,
 )
 from skci.data.rows import (
+    Alignment,
     as_column,
     check_length,
     check_numbers,
@@ -67,6 +68,8 @@ class Reader:
         self, y_true: Any, sample_weight: Any, groups: Any, by: Any
     ) -> None:
         self.labels = [label_or_1(label) for label in self.labels]
+        self.check_aligned = Alignment().check
+        self.check_aligned(self.truth, y_true)
         self._targets: tuple[Any, ...] = ()
         no_abstention = ""
         if "numbers" in self.kinds:
@@ -93,7 +96,7 @@ class Reader:
                 )
         self._is_plain = sample_weight is None and groups is None and by is None
         self._kept, self._weights, self._clusters, self._subgroups = check_rows(
-            sample_weight, groups, by, len(self._y), self.truth
+            sample_weight, groups, by, len(self._y), self.truth, self.check_aligned
         )
 
     @property
@@ -118,6 +121,9 @@ class Reader:
     ) -> Sample:
         """Read the predicted labels or numbers, and the scores, of each rule."""
         y_pred = y_pred or {}
+        for parameter, columns in (("y_pred", y_pred), ("y_score", y_score or {})):
+            for rule, values in columns.items():
+                self.check_aligned(parameter_name(rule, parameter), values)
         if "numbers" in self.kinds:
             return self._read_numbers(y_pred)
         if self._targets:

@@ -48,6 +48,8 @@ def _respond(
     try:
         if set(reads) != {"scores"}:
             labels = estimator.predict(X)
+            # The rows are those of X, whatever their index is now.
+            labels = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
         if "scores" in reads:
             scores = scores_of(estimator, X, scored, probabilities)
     except Exception as error:

@@ -1,6 +1,7 @@
 """Checking what is given row by row: columns, numbers, weights, groups, subgroups."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -136,8 +137,41 @@ def check_probabilities(scores: Array, rule: str, what: str) -> None:
             )
 
 
+class Alignment:
+    """Row and column labels of pandas objects, which are read by position."""
+
+    def __init__(self) -> None:
+        self._known: list[tuple[str, str, Any]] = []
+
+    def check(self, name: str, values: Any) -> None:
+        """Check that no labels are those of an earlier object in another order."""
+        for axis in ("index", "columns"):
+            labels = getattr(values, axis, None)
+            if hasattr(labels, "equals"):
+                self._check(name, axis, labels)
+
+    def _check(self, name: str, axis: str, labels: Any) -> None:
+        for other, its_axis, known in self._known:
+            if axis != its_axis or len(labels) != len(known):
+                continue
+            if labels.equals(known):
+                return
+            if all(x in known for x in labels) and Counter(labels) == Counter(known):
+                raise ValueError(
+                    f"{name} must have the {axis} of {other}, got the same labels in "
+                    "another order; reorder it by .loc, or give .to_numpy() to go by "
+                    "position"
+                )
+        self._known.append((name, axis, labels))
+
+
 def check_rows(
-    sample_weight: Any, groups: Any, by: Any, n: int, truth: str
+    sample_weight: Any,
+    groups: Any,
+    by: Any,
+    n: int,
+    truth: str,
+    check_aligned: Callable[[str, Any], None],
 ) -> tuple[Any, Array | None, tuple[Array, Array] | None, Subgroups | None]:
     """Check the weights, clusters and subgroups of n rows.
 
@@ -147,17 +181,19 @@ def check_rows(
     kept: Any = slice(None)
     weights = clusters = subgroups = None
     if sample_weight is not None:
+        check_aligned("sample_weight", sample_weight)
         weights = _check_weights(sample_weight, n, truth)
         if not weights.all():
             kept = weights > 0
             weights = weights[kept]
     if groups is not None:
+        check_aligned("groups", groups)
         column = _flat(as_array(groups, "groups", "an array of names"))
         check_length(column, n, "groups", truth)
         names, positions = _distinct_names(column, "groups", "group")
         clusters = names, positions[kept]
     if by is not None:
-        subgroups = _check_subgroups(by, n, truth, kept)
+        subgroups = _check_subgroups(by, n, truth, kept, check_aligned)
     return kept, weights, clusters, subgroups
 
 
@@ -202,7 +238,13 @@ def _sort_key(name: Any) -> tuple[str, Any]:
     return next(kinds, type(name).__name__), name
 
 
-def _check_subgroups(by: Any, n: int, truth: str, kept: Any) -> Subgroups:
+def _check_subgroups(
+    by: Any,
+    n: int,
+    truth: str,
+    kept: Any,
+    check_aligned: Callable[[str, Any], None],
+) -> Subgroups:
     """Subgroups of rows by a column, or by several with their names."""
     columns = named_columns(by, "by", str(getattr(by, "name", None) or "subgroup"))
     if not _REPORT_COLUMNS.isdisjoint(columns):
@@ -213,6 +255,7 @@ def _check_subgroups(by: Any, n: int, truth: str, kept: Any) -> Subgroups:
     names, positions = [], []
     for name, values in columns.items():
         parameter = f"by[{name!r}]" if len(columns) > 1 else "by"
+        check_aligned(parameter, values)
         column = as_column(values, parameter, "several columns need names")
         check_length(column, n, parameter, truth)
         levels, position = _distinct_names(column, parameter, "subgroup")
