@@ -264,13 +264,29 @@ def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
     return {name: values}
 
 
+def named_estimators(estimators: Any) -> list[tuple[str, Any]]:
+    """Named estimators; those without names have, as in pipelines, those of classes."""
+    if _predicts(estimators):
+        estimators = [estimators]
+    if isinstance(estimators, list | tuple) and all(map(_predicts, estimators)):
+        names = [type(estimator).__name__.lower() for estimator in estimators]
+        numbers = [names[: k + 1].count(name) for k, name in enumerate(names)]
+        estimators = [
+            (f"{name}-{number}" if names.count(name) > 1 else name, estimator)
+            for name, number, estimator in zip(names, numbers, estimators, strict=True)
+        ]
+    return named_pairs(estimators, "estimators")
+
+
+def _predicts(estimator: Any) -> bool:
+    return callable(getattr(estimator, "predict", None))
+
+
 def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
-    """Check named objects that can predict."""
-    named = named_pairs(estimators, "estimators")
+    """Check objects that can predict, and name those without a name."""
+    named = named_estimators(estimators)
     for name, estimator in named:
-        if isinstance(estimator, type) or not callable(
-            getattr(estimator, "predict", None)
-        ):
+        if isinstance(estimator, type) or not _predicts(estimator):
             raise TypeError(
                 f"estimators must be fitted and have a predict method, got {name!r}: "
                 f"{estimator!r}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from skci._validation import check_estimators, named_pairs, printable
+from skci._validation import check_estimators, named_estimators, printable
 from skci.data.labels import A_MATRIX, check_confusion_matrix, check_no_pos_label
 from skci.data.reading import named_predictions
 from skci.data.responses import respond
@@ -19,8 +19,10 @@ class JointEvaluator:
 
     Parameters
     ----------
-    estimators : mapping or list of (str, estimator)
-        Fitted classifiers, or anything with ``predict``, by name: the rules.
+    estimators : mapping, list of (str, estimator), list of estimators or estimator
+        Fitted classifiers, or anything with ``predict``, by name: the rules. Without
+        names they have those of their classes, as in
+        :func:`sklearn.pipeline.make_pipeline`.
     metrics, confidence_level, method, pos_label, random_state
         See :func:`joint_report`.
     abstain : label, optional
@@ -62,7 +64,7 @@ class JointEvaluator:
 
     def __repr__(self) -> str:
         try:
-            named = named_pairs(self.estimators, "estimators")
+            named = named_estimators(self.estimators)
             metrics = ", ".join(named_metrics(self.metrics))
         except (TypeError, ValueError):  # evaluate raises for wrong options
             return super().__repr__()

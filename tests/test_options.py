@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from metrics_battery import labels
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -312,9 +313,10 @@ def test_predictions(y_pred, error, message):
 @pytest.mark.parametrize(
     ("estimators", "error", "message"),
     [
-        (LogisticRegression(), TypeError, "a mapping .*, got LogisticRegression"),
+        (LogisticRegression, TypeError, "a predict method, got 'type': <class"),
         (make_pipeline(StandardScaler()), TypeError, "a mapping .*, got Pipeline"),
-        ([LogisticRegression()], TypeError, "a mapping .*, got an entry Logistic"),
+        ([Predicts(), P], TypeError, "a mapping .*, got an entry <.*Predicts"),
+        ([Predicts(), ("a", Predicts())], TypeError, "a mapping .*, got an entry <"),
         (None, TypeError, "a mapping .*, got None"),
         ("ab", TypeError, "a mapping .*, got an entry 'a'"),
         ({}, ValueError, "at least one entry, got none"),
@@ -329,6 +331,24 @@ def test_estimators(estimators, error, message):
     repr(evaluator)  # tells nothing wrong, but works
     with pytest.raises(error, match=f"^estimators must (be|hold|have) .*{message}"):
         evaluator.evaluate(np.c_[P], Y)
+
+
+def test_estimators_are_named_by_their_class():
+    """As in make_pipeline, and numbered where there are several of one class."""
+    logit, tree = LogisticRegression().fit(np.c_[P], Y), Predicts()
+    X = np.c_[P]
+    steps = [logit, tree, logit]
+    names = [name for name, _ in make_pipeline(*steps).steps]
+    assert names == ["logisticregression-1", "predicts", "logisticregression-2"]
+    evaluator = JointEvaluator(steps, "accuracy")
+    assert evaluator.evaluate(X, Y).rules == names
+    assert ", ".join(names) in repr(evaluator)
+    forest = RandomForestClassifier(2, random_state=0).fit(X, Y)  # iterates over trees
+    for one in (logit, make_pipeline(StandardScaler(), logit).fit(X, Y), forest):
+        report = JointEvaluator(one, "accuracy").evaluate(X, Y)
+        assert report.rules == [type(one).__name__.lower()]
+        named = JointEvaluator({"a": one}, "accuracy").evaluate(X, Y)
+        assert report.estimates.tolist() == named.estimates.tolist()
 
 
 @pytest.mark.parametrize(
