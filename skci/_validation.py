@@ -18,14 +18,18 @@ _NUMBERS = (Real, Decimal, np.bool_)
 
 
 def check_number(
-    value: Any, name: str, wanted: str, accepts: Callable[[float], bool]
+    value: Any,
+    name: str,
+    wanted: str,
+    accepts: Callable[[float], bool],
+    hint: str = "",
 ) -> float:
     """Check a number that some condition accepts; `wanted` says which ones."""
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
         if accepts(number):
             return number
-    raise ValueError(f"{name} must be {wanted}, got {value!r}")
+    raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
 
 
 def check_share(value: Any, name: str) -> float:
@@ -36,7 +40,9 @@ def check_share(value: Any, name: str) -> float:
 def check_probability(value: Any, name: str) -> float:
     """Check a number between 0 and 1, both excluded."""
     wanted = "a number between 0 and 1, both excluded"
-    return check_number(value, name, wanted, lambda x: 0 < x < 1)
+    percent = float(value) if isinstance(value, Real) else math.nan
+    hint = f"; did you mean {percent / 100:g}?" if 50 <= percent < 100 else ""
+    return check_number(value, name, wanted, lambda x: 0 < x < 1, hint)
 
 
 def check_confidence_level(confidence_level: Any) -> float:

@@ -5,7 +5,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from skci._validation import check_estimators, named_estimators, printable
-from skci.data.labels import A_MATRIX, check_confusion_matrix, check_no_pos_label
+from skci.data.labels import (
+    A_MATRIX,
+    check_confusion_matrix,
+    check_no_pos_label,
+    shape_of,
+)
 from skci.data.reading import named_predictions
 from skci.data.responses import respond
 from skci.data.sample import Sample
@@ -106,7 +111,14 @@ class JointEvaluator:
         metric_set = MetricSet(self.metrics, *options)
         metrics = metric_set.metrics.values()
         rows = {"by": by, "sample_weight": sample_weight, "groups": groups}
-        reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
+        try:
+            reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
+        except (TypeError, ValueError) as error:
+            if len(shape_of(X)) == 1 and len(shape_of(y)) == 2:
+                raise type(error)(
+                    f"{error}; are X and y swapped? It is evaluate(X, y)"
+                ) from error
+            raise
         reader.check_aligned("X", X)
         scored: tuple[Any, ...] = ()
         if "numbers" not in metric_set.reads:
@@ -199,6 +211,8 @@ def joint_report(
     -----
     UndefinedMetricWarning
         If a measure is undefined for a rule. The other intervals stay jointly valid.
+    UserWarning
+        If scores are integers and labels only, as if predicted.
 
     Examples
     --------

@@ -4,6 +4,9 @@ An undefined measure warns with scikit-learn's own
 :class:`sklearn.exceptions.UndefinedMetricWarning`.
 """
 
+import sys
+import warnings
+
 __all__ = ["CriticalValueWarning", "DegenerateVarianceWarning", "SmallSampleWarning"]
 
 
@@ -26,3 +29,12 @@ class SmallSampleWarning(UserWarning):
 
 class CriticalValueWarning(UserWarning):
     """A joint critical value is less accurate than requested."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the caller outside this package."""
+    package = __name__.partition(".")[0] + "."
+    frame, level = sys._getframe(), 1
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -84,7 +84,7 @@ def test_few_scores():
     report = roc_report(y, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
     assert report.thresholds.tolist() == [0.6, 0.9]
     assert_allclose(points_of(report), [[0.25, 1], [0, 0.75]])
-    assert roc_report(y, y).thresholds.tolist() == [1]
+    assert roc_report(y, np.array(y, dtype=float)).thresholds.tolist() == [1]
     near = np.linspace(1, 1 + 1e-4, 80)  # eleven of them in six digits
     assert 1 < len(roc_report(y, near).thresholds) <= 11
 

@@ -561,3 +561,58 @@ def test_what_estimators_predict_is_taken_by_position():
     y = pd.Series(Y).iloc[ORDER]
     found = JointEvaluator({"rule": Fresh()}, "accuracy").evaluate(table, y)
     assert found["rule", "accuracy"] == AccuracyCI()(Y, P)
+
+
+# --------------------------------------------------------------------------------------
+# Likely mistakes
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["f1", "accuracy", "mean_squared_error", "roc_auc"])
+@pytest.mark.parametrize("wrap", [np.asarray, pd.DataFrame, np.ndarray.tolist])
+def test_x_and_y_swapped(metric, wrap):
+    with pytest.raises(ValueError, match=r"swapped\? It is evaluate\(X, y\)$"):
+        evaluate(Y, wrap(X), metric)
+    with pytest.raises(ValueError) as caught:  # wrong otherwise
+        evaluate(X, wrap(X), metric)
+    assert "swapped" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("y", "scores", "looks_like_labels"),
+    [
+        (Y, P, True),
+        (Y, P.tolist(), True),
+        (Y, P == 1, True),
+        (Y, pd.Series(P), True),
+        (Y, P[:, np.newaxis], True),
+        (2 * Y - 1, 2 * P - 1, True),
+        (np.where(Y, "b", "a"), P, True),
+        (Y, 0 * P, True),
+        (Y, P.astype(float), False),  # as probabilities of a tree are
+        (Y, P + 1, False),
+        (Y, 2 * P - 1, False),
+        (2 * Y - 1, P + Y - 1, False),  # three values
+        (Y, np.arange(N), False),
+        (Y[:9], P[:9], False),  # few rows tell little
+    ],
+)
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_labels_in_place_of_scores(y, scores, looks_like_labels):
+    pos_label = "b" if y.dtype.kind == "U" else 1
+    for read in [
+        lambda: RocAucCI(pos_label=pos_label)(y, scores),
+        lambda: joint_report(y, y_score=scores, metrics="ap", pos_label=pos_label),
+        lambda: threshold_report(
+            y, scores, metrics="accuracy", thresholds=[0.5], pos_label=pos_label
+        ),
+    ]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            read()
+        found = [w for w in caught if w.category is UserWarning]
+        assert len(found) == looks_like_labels
+        for warning in found:
+            assert warning.filename == __file__
+            assert "as predicted labels do; give scores" in str(warning.message)

@@ -25,8 +25,13 @@ from skci import (
     PrecisionCI,
     TverskyCI,
     available_metrics,
+    classification_report_ci,
     confusion_matrix_report,
+    critical_value,
+    joint_intervals,
     joint_report,
+    roc_report,
+    sample_size,
 )
 
 Y, P = labels()
@@ -61,11 +66,18 @@ def every_way(metric="f1", **options):
 # --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("level", [0, 1, -0.1, 1.5, 95, np.nan, "0.95", None, True, []])
-def test_confidence_level(level):
+@pytest.mark.parametrize(
+    ("level", "hint"),
+    [
+        *[(level, "") for level in [0, 1, -0.1, 1.5, 100, np.nan]],
+        *[(level, "") for level in ["0.95", None, True, []]],
+        *[(95, "; did you mean 0.95?"), (99.9, "; did you mean 0.999?")],
+    ],
+)
+def test_confidence_level(level, hint):
     message = re.escape(
         "confidence_level must be a number between 0 and 1, both excluded, "
-        f"got {level!r}"
+        f"got {level!r}{hint}"
     )
     calls = [
         *every_way(confidence_level=level),
@@ -73,6 +85,11 @@ def test_confidence_level(level):
         lambda: F1CI(confidence_level=level)(Y, P),
         lambda: F1CI(confidence_level=level).from_confusion_matrix(MATRIX),
         lambda: joint_report(Y, P, metrics="f1").at(level),
+        lambda: classification_report_ci(Y, P, confidence_level=level),
+        lambda: roc_report(Y, 0.5 * P, confidence_level=level),
+        lambda: joint_intervals([0.5], [[0.1]], confidence_level=level),
+        lambda: critical_value(np.eye(2), level),
+        lambda: sample_size("accuracy", 0.1, expected=0.8, confidence_level=level),
     ]
     if level is not None:  # which stands for the level of the estimate
         calls.append(lambda: F1CI()(Y, P).confidence_interval(level))
@@ -397,6 +414,11 @@ def test_estimator_that_raises(error, kind, message):
         (Y, {"metrics": "f1x"}, "^unknown metric"),
         (Y, {"method": "x"}, "^method must be"),
         (Y, {"confidence_level": 2}, "^confidence_level must be"),
+        (
+            np.where(Y, 0.4, 0.2),
+            {},
+            "; numbers have metrics of their own, such as 'mean_squared_error'",
+        ),
     ],
 )
 def test_told_before_anything_is_predicted(y, options, message):

@@ -18,7 +18,16 @@ A_MATRIX = "a confusion matrix, whose second row and column are the positive lab
 _LABEL_TYPES = (str, Real, np.bool_)
 
 
-def distinct_labels(column: Array, name: str) -> tuple[list[Any], Array]:
+_OF_TRUTH = (
+    "numbers have metrics of their own, such as 'mean_squared_error', "
+    "'mean_absolute_error' and 'r2'"
+)
+_OF_PREDICTIONS = "turn scores into labels with a threshold"
+
+
+def distinct_labels(
+    column: Array, name: str, is_truth: bool = False
+) -> tuple[list[Any], Array]:
     """Distinct labels of a column, checked, and the position of each row's."""
     try:
         distinct, positions = factorise(column)
@@ -35,7 +44,7 @@ def distinct_labels(column: Array, name: str) -> tuple[list[Any], Array]:
         if isinstance(label, Real) and label % 1 != 0:
             raise ValueError(
                 f"{name} must hold class labels, got continuous values such as "
-                f"{label}; turn scores into labels with a threshold"
+                f"{label}; {_OF_TRUTH if is_truth else _OF_PREDICTIONS}"
             )
     return labels, positions
 
@@ -147,10 +156,15 @@ def check_all_labels(labels: Any, known: Sequence[Any]) -> None:
 
 def is_multilabel(y_true: Any) -> bool:
     """Whether labels are of several targets, a column each."""
-    shape = getattr(y_true, "shape", None)
-    if shape is None and isinstance(y_true, list | tuple) and y_true:
-        shape = (len(y_true), *np.shape(y_true[0]))
-    return shape is not None and len(shape) == 2 and shape[1] > 1
+    shape = shape_of(y_true)
+    return len(shape) == 2 and shape[1] > 1
+
+
+def shape_of(values: Any) -> tuple[int, ...]:
+    """Shape of rows by the first one; none of what is no array, list or tuple."""
+    if isinstance(values, list | tuple) and values:
+        return (len(values), *np.shape(values[0]))
+    return tuple(getattr(values, "shape", None) or ())
 
 
 def check_one_target(vocabulary: Vocabulary, name: str) -> None:

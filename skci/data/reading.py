@@ -108,7 +108,7 @@ class Reader:
 
     @cached_property
     def _true_labels(self) -> tuple[Any, Array]:
-        return distinct_labels(self._y[self._kept], self.truth)
+        return distinct_labels(self._y[self._kept], self.truth, is_truth=True)
 
     def know(self, labels: Iterable[Any]) -> None:
         """Add labels that there are, whether they occur or not."""

@@ -16,11 +16,13 @@ from skci._validation import (
     named_columns,
 )
 from skci.data.sample import Subgroups
+from skci.exceptions import warn_caller
 from skci.inference.parameter import DEFAULT_RULE
 
 _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
+_MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
 _MAX_SUBGROUPS = 100
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
@@ -108,7 +110,9 @@ def check_scores(values: Any, rule: str, n: int, labels: Sequence[Any]) -> Array
     name = parameter_name(rule, "y_score")
     numbers = as_numbers(values, name)
     if len(labels) <= 2 and numbers.shape != (n, 2):
-        return check_numbers(values, name, n)
+        numbers = check_numbers(numbers, name, n)
+        _warn_of_labels(values, name, labels)
+        return numbers
     if numbers.shape != (n, len(labels)) or None in labels:
         known = [label for label in labels if label is not None]
         raise ValueError(
@@ -119,6 +123,24 @@ def check_scores(values: Any, rule: str, n: int, labels: Sequence[Any]) -> Array
     if len(labels) == 2:
         check_probabilities(numbers, rule, "two columns")
     return numbers
+
+
+def _warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
+    """Warn of scores that look like predicted labels.
+
+    Floats do not: trees and nearest neighbours may give probabilities of 0 and 1 alone.
+    """
+    column = as_array(values, name, "an array of numbers")
+    if column.dtype.kind not in "biu" or len(column) < _MANY_ROWS:
+        return
+    found = set(factorise(column.ravel())[0].tolist())
+    if found <= {0, 1} or found <= set(labels):
+        warn_caller(
+            f"{name} holds {' and '.join(map(str, sorted(found)))} only, as predicted "
+            "labels do; give scores, such as predict_proba(X)[:, 1] or "
+            "decision_function(X), or floats if these are scores",
+            UserWarning,
+        )
 
 
 def check_probabilities(scores: Array, rule: str, what: str) -> None:

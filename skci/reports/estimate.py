@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -17,7 +15,11 @@ from skci._validation import (
     join_names,
     printable,
 )
-from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.exceptions import (
+    DegenerateVarianceWarning,
+    SmallSampleWarning,
+    warn_caller,
+)
 from skci.inference.critical.law import Alternative
 from skci.inference.intervals.methods import automatic
 from skci.inference.joint import JointEstimate
@@ -355,7 +357,7 @@ def _warn(
     *,
     remedy: bool = False,
 ) -> None:
-    """Warn of parameters, if any, at the line of the caller outside this package.
+    """Warn of parameters, if any.
 
     The remedy is a method that serves them all better.
     """
@@ -365,9 +367,4 @@ def _warn(
     better = {automatic(p.trait, table=joint.is_of_rows) for p in parameters}
     if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
         message += f"; consider method={better.pop()!r}"
-    package = __name__.partition(".")[0] + "."
-    frame, level = sys._getframe(), 1
-    while frame.f_back and str(frame.f_globals.get("__name__")).startswith(package):
-        frame, level = frame.f_back, level + 1
-    names = ", ".join(map(str, parameters))
-    warnings.warn(f"{names}: {message}", category, stacklevel=level)
+    warn_caller(f"{', '.join(map(str, parameters))}: {message}", category)
