@@ -237,6 +237,25 @@ def test_undefined_targets_count_as_zero_division_says(measure, average, zero_di
         assert_allclose(found, expected, rtol=1e-12)
 
 
+@each_zero_division
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted", "samples"])
+@pytest.mark.parametrize("measure", ["precision", "recall", "f1", "jaccard"])
+@pytest.mark.parametrize("answers", [0, 1])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_averages_without_any_true_target(answers, measure, average, zero_division):
+    """The weights of classes are then 0/0, and scikit-learn's mean is unweighted."""
+    answer = answers * with_targets_that_are_not_there().p
+    truth = np.zeros_like(answer)
+    name = f"{measure}_{average}"
+    metric = set_to(CASES[name].metric, zero_division=zero_division)
+    found = metric(truth, answer)
+    expected = scikit(name, Rows(truth, answer, truth, answer), zero_division)
+    if expected is not None:
+        assert_allclose([found], expected, rtol=1e-12)
+    if average == "weighted":
+        assert found.confidence_interval() == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("metric", "kind", "message"),
     [

@@ -133,6 +133,13 @@ class Averaged(Functional):
         value = value if np.isnan(self.undefined_as) else self.undefined_as
         return share * (value - low), share * (high - value)
 
+    def without_true_rows(self, counts: Array) -> float:
+        """Mean that is reported where no class has true rows, as in scikit-learn."""
+        tp, _, fn, _ = np.moveaxis(self.bits.tables(counts), -1, 0)
+        if (tp + fn).any():
+            return np.nan
+        return float(replace(self, average="macro").estimate(counts))
+
     def boundary(self, counts: Array) -> list[Boundary]:
         if self.measure.bounds != (0, 1):
             return []

@@ -86,6 +86,7 @@ class Binding:
             functional=functional.at(counts),
             extension=extension,
             undefined_classes=undefined,
+            undefined_as=functional.without_true_rows(counts),
         )
 
     def of_correctness(self, measure: Measure) -> TableParameter:
