@@ -124,6 +124,7 @@ class JointEvaluator:
         if "numbers" not in metric_set.reads:
             # The vocabulary checks the labels before anything is predicted.
             several = all(metric._several for metric in metrics)
+            several &= not reader.vocabulary.multilabel
             known = known_labels(estimators) if several else set()
             if len(known) > 2 and known >= set(reader.vocabulary.labels) - {None}:
                 reader.know(known)
@@ -165,14 +166,15 @@ def joint_report(
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
         True labels: two, or more where all metrics average over classes or are of all
-        classes; 0 or 1 for each of several targets; or numbers.
+        classes; 0 or 1 for each of several targets; or numbers, of a target or several.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels, or numbers, of each rule, by name; or of one rule. Rows are
         matched by position; columns of pandas whose indexes hold the same labels in
         another order are an error, here and in all parameters.
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each rule, by the same names: such as probabilities of the positive
-        label, or of more than two labels a column for each in sorted order.
+        label, or of more than two labels a column for each in sorted order, or of
+        several targets a column for each.
     metrics : str, metric object, list of them, or mapping of str to them
         Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
     confidence_level : float, default=0.95

@@ -73,7 +73,7 @@ class Family:
     populations: list[Rows]
     """Large sets of few distinct rows, to draw samples from."""
     reads: str = "labels"
-    """"scores" where joint_report takes y_score, else any other word."""
+    """Ends in "scores" where joint_report takes y_score."""
     exact: bool = False
     """Whether estimates are functions of counts, so that equal means identical."""
     degenerate: dict[str, Callable] = field(default_factory=dict)

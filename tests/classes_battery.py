@@ -8,7 +8,7 @@ targets, or scores. Its values have shape (..., 1), or (..., classes) with
 from functools import partial
 
 import numpy as np
-from battery import Case, Family, Rows, on_rows, on_tables, slopes
+from battery import Case, Family, Rows, on_rows, on_tables, quiet, slopes
 from sklearn import metrics as sk
 
 import skci
@@ -259,7 +259,14 @@ def precision_area(weights, positive, scores):
 
 
 def mean_area(area, average, weights, truth, scores):
-    """Average an area of each label against the rest."""
+    """Average an area of each label against the rest, or of each row over labels."""
+    if average == "micro":
+        pairs = np.repeat(weights, truth.shape[1], axis=-1)
+        return area(pairs, truth.ravel(), scores.ravel())[..., np.newaxis]
+    if average == "samples":
+        alone = np.ones(truth.shape[1])
+        values = [quiet(area, alone, *row) for row in zip(truth, scores, strict=True)]
+        return mean_of_known(np.array(values), weights)
     classes = range(truth.shape[1])
     each = [area(weights, truth[:, k], scores[:, k]) for k in classes]
     values = np.stack(each, axis=-1)
@@ -272,21 +279,37 @@ def mean_area(area, average, weights, truth, scores):
 def delong(average, rows, weights):
     """Influence on ROC areas whose jackknife is the variance of DeLong et al.
 
-    They divide the variance within a class of m rows by m - 1.
+    They divide the variance within a class of m rows by m - 1. Of all pairs of a row
+    and a label those are the rows that are in a pair of the class.
     """
-    n, rows_of = len(rows), rows.truth.sum(axis=0)
-    sizes = np.where(rows.truth, rows_of, n - rows_of)
-    each_area = partial(mean_area, roc_area, None)
-    influence = slopes(each_area, rows, weights)
-    influence = influence * np.sqrt(sizes / (sizes - 1) * (n - 1) / n)
+    (n, labels), truth = rows.truth.shape, rows.truth
+    if average == "samples":
+        return slopes(partial(mean_area, roc_area, "samples"), rows, weights)
+    if average == "micro":
+        answer = rows.answer.reshape(-1, 1)
+        pairs = Rows(answer, answer, truth.reshape(-1, 1), answer)
+        sizes = [each.any(axis=1).sum() for each in (~truth, truth)]
+        influence = _delong(n, pairs, np.repeat(weights, labels), *sizes)
+        return influence.reshape(n, labels).sum(axis=1, keepdims=True)
+    influence = _delong(n, rows, weights, (~truth).sum(axis=0), truth.sum(axis=0))
     if average == "macro":
         return influence.mean(axis=1, keepdims=True)
     if average == "weighted":
-        shares = weights @ rows.truth / weights.sum()
-        values = each_area(weights, rows.truth, rows.answer)
-        moved = weights / weights.sum() * (rows.truth @ values - values @ shares)
+        true, values = (
+            weights @ truth,
+            mean_area(roc_area, None, weights, truth, rows.answer),
+        )
+        shares = true / true.sum()
+        moved = weights / true.sum() * (truth @ (values - values @ shares))
         return (influence @ shares + moved)[:, np.newaxis]
     return influence
+
+
+def _delong(n, rows, weights, negatives, positives):
+    """Influence on the area of each label, of so many negative and positive rows."""
+    sizes = np.where(rows.truth, positives, negatives)
+    influence = slopes(partial(mean_area, roc_area, None), rows, weights)
+    return influence * np.sqrt(sizes / (sizes - 1) * (n - 1) / n)
 
 
 def pairs_of(truth):
@@ -358,14 +381,15 @@ def _area_cases():
         ),
     }
     for name, (metric, area, scikit) in areas.items():
-        for average in ("macro", "weighted", None):
+        for average in [*AVERAGES, "samples"]:
+            of_targets = ("target scores",)
             yield (
                 f"{name}_{average}",
                 Case(
                     metric(average=average),
                     partial(mean_area, area, average),
                     partial(scikit, average=average),
-                    ("scores",),
+                    of_targets if average == "samples" else ("scores", *of_targets),
                     empirical_influence=(
                         partial(delong, average) if name == "roc_auc" else None
                     ),
@@ -384,14 +408,18 @@ def top_2(weights, truth, scores):
 
 def brier_skill(weights, truth, scores):
     shares = weights @ truth / weights.sum(axis=-1)[..., np.newaxis]
-    constant = 1 - (shares**2).sum(axis=-1, keepdims=True)
+    constant = (shares * (1 - shares)).sum(axis=-1, keepdims=True)
     return 1 - mean(weights, ((scores - truth) ** 2).sum(axis=1)) / constant
 
 
 def log_skill(weights, truth, scores):
     shares = weights @ truth / weights.sum(axis=-1)[..., np.newaxis]
     entropy = -(shares * np.log(shares)).sum(axis=-1, keepdims=True)
-    return 1 + mean(weights, np.log(scores[truth])) / entropy
+    return 1 - log_loss(weights, truth, scores) / entropy
+
+
+def log_loss(weights, truth, scores):
+    return mean(weights, -(truth * np.log(scores)).sum(axis=1))
 
 
 LOSSES = {
@@ -399,10 +427,13 @@ LOSSES = {
         skci.D2BrierScoreCI(),
         brier_skill,
         getattr(sk, "d2_brier_score", None),
-        ("scores",),
+        ("scores", "target scores"),
     ),
     "d2_log_loss": Case(
-        skci.D2LogLossCI(), log_skill, sk.d2_log_loss_score, ("scores",)
+        skci.D2LogLossCI(),
+        log_skill,
+        sk.d2_log_loss_score,
+        ("scores", "target scores"),
     ),
     "top_k_accuracy": Case(
         skci.TopKAccuracyCI(),
@@ -413,17 +444,17 @@ LOSSES = {
     ),
     "log_loss": Case(
         skci.LogLossCI(),
-        lambda weights, truth, scores: mean(weights, -np.log(scores[truth])),
+        log_loss,
         sk.log_loss,
-        ("scores",),
+        ("scores", "target scores"),
     ),
     "brier_score": Case(
         skci.BrierScoreCI(),
         lambda weights, truth, scores: mean(
             weights, ((scores - truth) ** 2).sum(axis=1)
         ),
-        reads=("scores",),
-        bounds=(0, 2),
+        reads=("scores", "target scores"),
+        bounds=(0, 3),
     ),
 }
 
@@ -475,7 +506,22 @@ def some_scores(n=150, seed=0, labels=3):
     return Rows(y, scores, y[:, np.newaxis] == np.arange(labels), scores)
 
 
-SOME = {"labels": some_labels, "targets": some_targets, "scores": some_scores}
+def some_target_scores(n=150, seed=0):
+    """Draw targets, one or two in each row, and shares of them, many of them tied."""
+    rng = np.random.default_rng(seed)
+    patterns = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1], [0, 1, 1]]
+    truth = np.array(patterns)[rng.integers(0, 6, n)]
+    tenths = rng.multinomial(5, np.full(3, 1 / 3), n) + 1 + truth
+    scores = tenths / tenths.sum(axis=1, keepdims=True)
+    return Rows(truth, scores, truth == 1, scores)
+
+
+SOME = {
+    "labels": some_labels,
+    "targets": some_targets,
+    "scores": some_scores,
+    "target scores": some_target_scores,
+}
 """What draws rows to read."""
 
 PAIRS = [(name, reads) for name, case in CASES.items() for reads in case.reads]
@@ -498,6 +544,7 @@ POPULATIONS = {
         some_scores(2000, seed=2, labels=4),
         some_scores(1000, seed=3),
     ],
+    "target scores": [some_target_scores(n, n) for n in (4000, 2000, 1000)],
 }
 
 DEGENERATE_TABLES = {
@@ -537,6 +584,19 @@ def degenerate_scores():
     }
 
 
+def degenerate_target_scores():
+    rows, alike = some_target_scores(30), np.full((30, 3), 1 / 3)
+    y, share = rows.y, lambda y: y / y.sum(axis=1, keepdims=True)
+    return {
+        "perfect": (y, share(y)),
+        "all wrong": (y, share(1 - y)),
+        "all alike": (y, alike),
+        "never there": (0 * y, alike),
+        "always there": (1 + 0 * y, alike),
+        "one row": (y[:1], rows.p[:1]),
+    }
+
+
 FAMILIES = {
     kind: Family(
         {name: case for name, case in CASES.items() if reads in case.reads},
@@ -549,5 +609,6 @@ FAMILIES = {
         ("classes", "labels", on_tables(DEGENERATE_TABLES)),
         ("targets", "targets", on_rows(degenerate_targets())),
         ("class scores", "scores", on_rows(degenerate_scores())),
+        ("target scores", "target scores", on_rows(degenerate_target_scores())),
     ]
 }

@@ -1,9 +1,11 @@
 """The battery of numbers: all metrics of predicted numbers."""
 
+import inspect
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from battery import Case, Family, Rows, on_rows
+from battery import Case, Family, Rows, on_rows, set_to
 from scipy.stats import pearsonr
 from sklearn import metrics as sk
 
@@ -209,12 +211,84 @@ CASES = {
 }
 
 
+# --------------------------------------------------------------------------------------
+# Several targets
+# --------------------------------------------------------------------------------------
+
+SHARES = np.array([0.5, 0.3, 0.2])
+
+
+def of_targets(textbook, multioutput, weights, y, p):
+    """Average a metric of several targets."""
+    columns = zip(y.T, p.T, strict=True)
+    values = np.concatenate([textbook(weights, *own) for own in columns], axis=-1)
+    if not isinstance(multioutput, str):
+        shares = multioutput
+    elif multioutput == "raw_values":
+        return values
+    elif multioutput == "uniform_average":
+        shares = np.ones(y.shape[1])
+    else:
+        variances = [covariance(weights, column, column) for column in y.T]
+        shares = np.stack(variances, axis=-1)
+    return (values * shares).sum(-1, keepdims=True) / shares.sum(-1, keepdims=True)
+
+
+def target_cases():
+    options = {
+        "raw": ("raw_values", CASES),
+        "uniform": ("uniform_average", CASES),
+        "shares": (SHARES, ["mean_squared_error", "r2"]),
+        "variance": ("variance_weighted", ["explained_variance", "r2"]),
+    }
+    for option, (multioutput, names) in options.items():
+        for name in names:
+            if "(" in name:
+                continue  # other parameters
+            case = CASES[name]
+            alone = case.scikit is None or "multioutput" not in signature(case.scikit)
+            influence = partial(influence_on_targets, case, option)
+            yield (
+                f"{name}_{option}",
+                replace(
+                    case,
+                    metric=set_to(case.metric, multioutput=multioutput),
+                    textbook=partial(of_targets, case.textbook, multioutput),
+                    scikit=None
+                    if alone
+                    else partial(case.scikit, multioutput=multioutput),
+                    empirical_influence=case.empirical_influence and influence,
+                ),
+            )
+
+
+def influence_on_targets(case, option, rows, weights):
+    """Influence on each target, or on their mean."""
+    pairs = [Rows(y, p, y, p) for y, p in zip(rows.y.T, rows.p.T, strict=True)]
+    each = np.hstack([case.influence(pair, weights) for pair in pairs])
+    return each if option == "raw" else each.mean(axis=1, keepdims=True)
+
+
+def signature(function):
+    return inspect.signature(function).parameters
+
+
 def some_numbers(n=151, seed=0, shape=3.0, scale=0.8, repeats=1):
     """Draw positive numbers, for which every deviance is defined, and predictions."""
     rng = np.random.default_rng(seed)
     y = rng.gamma(shape, size=n) + 1
     p = np.abs(y + rng.normal(scale=scale, size=n)) + 0.1
     y, p = np.repeat(y, repeats), np.repeat(p, repeats)
+    return Rows(y, p, y, p)
+
+
+def some_targets(n=151, seed=0, repeats=1):
+    """Draw three columns of numbers, whose errors depend on each other."""
+    rng = np.random.default_rng(seed)
+    y = rng.gamma(3, size=(n, 3)) * [1, 2, 3] + 1
+    errors = rng.multivariate_normal(np.zeros(3), 0.4 * np.eye(3) + 0.6, n)
+    p = np.abs(y + errors * [0.5, 1, 2]) + 0.1
+    y, p = np.repeat(y, repeats, axis=0), np.repeat(p, repeats, axis=0)
     return Rows(y, p, y, p)
 
 
@@ -238,4 +312,23 @@ FAMILY = Family(
     ],
     reads="values",
     degenerate=on_rows(DEGENERATE),
+)
+
+OTHERS = np.stack([Y, Y**2], axis=1)
+ANSWERS = OTHERS + np.resize([1, -0.5, 2], (30, 1))
+DEGENERATE_TARGETS = {
+    data: [
+        np.column_stack([column, others[: len(column)]])
+        for column, others in zip(columns, (OTHERS, ANSWERS), strict=True)
+    ]
+    for data, columns in DEGENERATE.items()
+}
+"""A degenerate target beside two that are not."""
+
+FAMILY_OF_TARGETS = Family(
+    dict(target_cases()),
+    some_targets,
+    [some_targets(201, seed=seed, repeats=20) for seed in (11, 12, 13)],
+    reads="values",
+    degenerate=on_rows(DEGENERATE_TARGETS),
 )

@@ -40,6 +40,7 @@ FAMILIES = {
     **classes_battery.FAMILIES,
     "scores": scores_battery.FAMILY,
     "numbers": numbers_battery.FAMILY,
+    "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
 }
 every_case = pytest.mark.parametrize(
     ("family", "name"),
@@ -277,7 +278,8 @@ def two_rules(family, metrics, **options):
     rows, *_ = FAMILIES[family].sample
     p, answer = (np.roll(own, 1, axis=0) for own in (rows.p, rows.answer))
     shifted = Rows(rows.y, p, rows.truth, answer)
-    key = "y_score" if FAMILIES[family].reads == "scores" else "y_pred"
+    scored = FAMILIES[family].reads.endswith("scores")
+    key = "y_score" if scored else "y_pred"
     options[key] = {"A": rows.p, "B": p}
     report = joint_report(rows.y, metrics=metrics, method="delta", **options)
     return report, (rows, shifted)
@@ -324,7 +326,7 @@ def test_differences_have_the_standard_error_of_the_jackknife(family, name):
 def serves(family, name, method):
     """Whether a method serves, and is fast enough to be tested with, a metric."""
     metric = FAMILIES[family].cases[name].metric
-    if family in ("scores", "class scores", "numbers"):
+    if metric.reads != "labels":
         return method == automatic(metric._trait)
     if family == "targets":
         return method in ("delta", "blurred", "logit") and not refusal(

@@ -35,12 +35,20 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.stats import binomtest, norm
 from sklearn import metrics as sk
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.neighbors import KNeighborsClassifier
 
 from skci import (
     F1CI,
     AccuracyCI,
+    BrierScoreCI,
     CohenKappaCI,
+    JointEvaluator,
     LogLossCI,
     MatthewsCorrCoefCI,
     PositiveLikelihoodRatioCI,
@@ -69,7 +77,7 @@ OF_LABELS = [name for name, reads in PAIRS if reads == "labels"]
 AVERAGED = [
     (name, reads)
     for name, reads in PAIRS
-    if reads != "scores" and not name.endswith("_samples")
+    if "scores" not in reads and not name.endswith("_samples")
     if "average" in CASES[name].metric.get_params()
 ]
 SAMPLE = {family.reads: family.sample[:2] for family in FAMILIES.values()}
@@ -346,7 +354,7 @@ def renamed(rows, reads):
     """The same rows with other labels, in another order; or targets in another."""
     if reads == "labels":
         return NAMES[rows.y], NAMES[rows.p]
-    if reads == "targets":
+    if reads.startswith("target"):
         return rows.y[:, ORDER], rows.p[:, ORDER]
     return NAMES[rows.y], rows.p[:, ORDER]
 
@@ -723,7 +731,7 @@ def test_a_matrix_of_three_labels_needs_an_average():
         (RocAucCI(), np.ones(150), r"a column for each of the labels \[0, 1, 2\], got"),
         (RocAucCI(), np.ones((150, 2)), r"got shape \(150, 2\)"),
         (RocAucCI(), np.full((150, 3), np.nan), "must hold finite numbers"),
-        (RocAucCI(average="micro"), np.ones((150, 3)), "average must be one of"),
+        (RocAucCI(average="binary"), np.ones((150, 3)), "average must be one of"),
         (LogLossCI(), np.full((150, 3), 0.3), "a row that adds up to 0.9"),
         (LogLossCI(), np.full((150, 3), 2), "probabilities for 'log_loss', got"),
     ],
@@ -731,6 +739,25 @@ def test_a_matrix_of_three_labels_needs_an_average():
 def test_wrong_scores(metric, score, message):
     with pytest.raises(ValueError, match=message):
         metric(THREE.y, score)
+
+
+@pytest.mark.parametrize(
+    ("metric", "score", "message"),
+    [
+        (
+            RocAucCI(),
+            np.ones(150),
+            r"a column for each of the targets \[0, 1, 2\], got",
+        ),
+        (RocAucCI(), np.ones((150, 2)), r"targets .*, got shape \(150, 2\)$"),
+        (RocAucCI(pos_label=1), np.ones((150, 3)), "pos_label must not be set"),
+        (RocAucCI(labels=[0, 1]), np.ones((150, 3)), "must be all targets in their"),
+        (LogLossCI(), np.full((150, 3), 0.3), "a row that adds up to 0.9"),
+    ],
+)
+def test_wrong_scores_of_targets(metric, score, message):
+    with pytest.raises(ValueError, match=message):
+        metric(TARGETS.y, score)
 
 
 # --------------------------------------------------------------------------------------
@@ -789,3 +816,90 @@ def test_interval_with_a_class_never_found():
     halves = [found - found.confidence_interval(c).low for c in (0.05, 0.5, 0.95)]
     assert halves[0] < halves[1] / 4 < halves[2] / 8
     assert found.pvalue(found.low - 1e-6) == pytest.approx(0.05, abs=1e-3)
+
+
+# --------------------------------------------------------------------------------------
+# Scores of several targets
+# --------------------------------------------------------------------------------------
+
+X, MANY = make_multilabel_classification(n_samples=300, n_classes=3, random_state=0)
+MANY_NAMED = pd.DataFrame(MANY, columns=["ant", "bee", "cat"])
+TRAIN, TEST = slice(150), slice(150, None)
+
+
+def scores_of_targets(estimator):
+    """Scores of the test rows as scikit-learn's documentation computes them."""
+    if not hasattr(estimator, "predict_proba"):
+        return estimator.decision_function(X[TEST])
+    probabilities = estimator.predict_proba(X[TEST])
+    if isinstance(probabilities, list):
+        return np.transpose([target[:, 1] for target in probabilities])
+    return probabilities
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KNeighborsClassifier(),
+        MultiOutputClassifier(LogisticRegression()),
+        OneVsRestClassifier(LogisticRegression()),
+        RandomForestClassifier(10, random_state=0),
+        RidgeClassifier(),
+    ],
+)
+def test_estimators_of_several_targets(estimator):
+    estimator.fit(X[TRAIN], MANY[TRAIN])
+    metrics = ["roc_auc", "average_precision_micro", "f1_macro"]
+    metrics = {name: name for name in metrics} | {"each": RocAucCI(average=None)}
+    evaluator = JointEvaluator({"rule": estimator}, metrics)
+    report = evaluator.evaluate(X[TEST], MANY_NAMED[TEST])
+    y, scores = MANY[TEST], scores_of_targets(estimator)
+    expected = [
+        sk.roc_auc_score(y, scores),
+        sk.average_precision_score(y, scores, average="micro"),
+        sk.f1_score(y, estimator.predict(X[TEST]), average="macro"),
+        *sk.roc_auc_score(y, scores, average=None),
+    ]
+    assert_allclose(report.estimates, expected, rtol=1e-12)
+    assert report.metrics[3:] == ["each[ant]", "each[bee]", "each[cat]"]
+    scorer = RocAucCI().scorer()
+    assert scorer(estimator, X[TEST], y) == pytest.approx(expected[0], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "estimator", [KNeighborsClassifier(), RandomForestClassifier(5)]
+)
+def test_a_target_that_an_estimator_has_not_seen(estimator):
+    """Its probability is 0, of every row."""
+    y = MANY * [1, 1, 0]
+    estimator.fit(X[TRAIN], y[TRAIN])
+    evaluator = JointEvaluator({"rule": estimator}, {"": RocAucCI(average=None)})
+    assert evaluator.evaluate(X[TEST], MANY[TEST]).estimates[2] == 0.5
+
+
+def test_rows_without_a_target_have_no_area():
+    y = np.array([[0, 0], [1, 1], [0, 1], [1, 0], [0, 1]] * 20)
+    scores = np.tile(
+        [[0.2, 0.7], [0.3, 0.4], [0.1, 0.9], [0.2, 0.8], [0.3, 0.3]], (20, 1)
+    )
+    found = RocAucCI(average="samples")(y, scores)
+    assert found == pytest.approx(np.mean([1, 0, 0.5]))
+    defined = y.sum(axis=1) == 1
+    expected = RocAucCI(average="samples")(y[defined], scores[defined])
+    assert found.standard_error == pytest.approx(expected.standard_error, rel=0.02)
+
+
+def test_pooled_areas_on_the_boundary_count_rows_not_pairs():
+    """Of 60 rows with five targets each there are 60 independent ones, not 300."""
+    y = np.tile([[1, 0, 0, 0, 0], [0, 1, 1, 1, 1]], (30, 1))
+    found = RocAucCI(average="micro")(y, y.astype(float))
+    low, high = found.confidence_interval()
+    assert (low, high) == (pytest.approx(60 / (60 + norm.isf(0.025) ** 2)), 1)
+
+
+def test_the_brier_score_of_two_targets_is_half_of_the_sum():
+    y, scores = MANY[:, :2], np.tile([[0.3, 0.7], [0.6, 0.4]], (150, 1))
+    found = BrierScoreCI()(y, scores)
+    assert found == pytest.approx(((y - scores) ** 2).sum(axis=1).mean() / 2)
+    wrong = BrierScoreCI()(np.eye(2)[[0, 1] * 20], np.eye(2)[[1, 0] * 20])
+    assert wrong == 1 and quiet(wrong.confidence_interval)[1] == 1

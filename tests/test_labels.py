@@ -437,10 +437,11 @@ ROW_ATTRIBUTES = [
 
 
 @pytest.mark.parametrize("rows", ROW_ATTRIBUTES)
-def test_samples_of_numbers_add_up(rows):
+@pytest.mark.parametrize("shape", [(300,), (300, 2)])
+def test_samples_of_numbers_add_up(rows, shape):
     rng = np.random.default_rng(1)
-    y = rng.normal(size=300)
-    rules = {"a": y + rng.normal(size=300), "b": y / 2}
+    y = rng.normal(size=shape)
+    rules = {"a": y + rng.normal(size=shape), "b": y / 2}
     columns = attributes(rng, rows)
 
     def read(part):
@@ -464,6 +465,21 @@ def test_samples_of_several_targets_add_up(rows):
         return reader.sample({rule: values[part] for rule, values in rules.items()})
 
     assert_sum_equals_whole(read, ["accuracy", "f1_macro", "f1_samples", "f1_micro"])
+
+
+@pytest.mark.parametrize("rows", ROW_ATTRIBUTES)
+def test_samples_of_scores_of_several_targets_add_up(rows):
+    rng = np.random.default_rng(2)
+    y = rng.random((300, 3)) < [0.3, 0.5, 0.7]
+    scores = {rule: y + rng.normal(size=y.shape) for rule in "ab"}
+    columns = attributes(rng, rows)
+
+    def read(part):
+        options = {name: column[part] for name, column in columns.items()}
+        reader = Reader(y[part], kinds=["scores"], **options)
+        return reader.sample(y_score={rule: s[part] for rule, s in scores.items()})
+
+    assert_sum_equals_whole(read, ["roc_auc", "roc_auc_micro", "average_precision"])
 
 
 def test_samples_of_scores_of_other_labels_do_not_add():

@@ -150,6 +150,7 @@ def test_it_clones_pickles_and_shows():
         "confidence_level",
         "method",
         "negate",
+        "multioutput",
     }
     assert repr(metric).startswith("CustomRegressionCI(")
     assert "confidence_level=0.8" in repr(metric)

@@ -5,11 +5,14 @@ import warnings
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
-from numbers_battery import CASES
+from battery import each
+from numbers_battery import CASES, some_targets
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 from sklearn import metrics as sk
+from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LinearRegression
 
@@ -23,6 +26,7 @@ from skci import (
     MeanSquaredLogErrorCI,
     MedianAbsoluteErrorCI,
     joint_report,
+    make_metric_ci,
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
@@ -315,8 +319,10 @@ def test_deviance_of_zero_truths():
     [
         (Y, P[:-1], "y_pred must have an entry for each of the 250 rows"),
         (Y, P * np.nan, "y_pred must hold finite numbers"),
-        ([], [], "y_true must hold at least one number"),
-        (np.stack([Y, Y], axis=1), P, r"one dimension, got shape \(250, 2\)"),
+        ([], [], r"y_true must have a row for each sample .*, got shape \(0,\)"),
+        (np.stack([Y, Y], axis=1), P, r"shape of y_true, \(250, 2\), got \(250, 1\)"),
+        (Y, np.stack([P, P], axis=1), r"shape of y_true, \(250, 1\), got \(250, 2\)"),
+        (np.ones((N, 2, 2)), P, r"a column for each target, got shape \(250, 2, 2\)"),
     ],
 )
 def test_wrong_numbers(y, p, message):
@@ -341,3 +347,107 @@ def test_metrics_of_different_targets():
             ValueError, match=rf"'{method}' needs .* \['delta', 'hall'\]"
         ):
             joint_report(Y, PREDICTED, metrics=["r2"], method=method)
+
+
+# --------------------------------------------------------------------------------------
+# Several targets
+# --------------------------------------------------------------------------------------
+
+MANY = some_targets()
+MANY_NAMED = pd.DataFrame(MANY.y, columns=["height", "width", "depth"])
+
+
+def test_raw_values_are_those_of_each_target():
+    metric = MeanSquaredErrorCI(multioutput="raw_values")
+    report = metric(MANY_NAMED, MANY.p)
+    assert report.metrics == [f"mean_squared_error[{name}]" for name in MANY_NAMED]
+    for k, found in enumerate(each(report)):
+        alone = MeanSquaredErrorCI()(MANY.y[:, k], MANY.p[:, k])
+        assert_allclose(found.confidence_interval(), alone.confidence_interval())
+    assert [*metric(MANY.y, MANY.p).metrics][2] == "mean_squared_error[2]"
+    assert metric(Y, P).metrics == ["mean_squared_error[0]"]
+
+
+def test_errors_of_targets_depend_on_each_other():
+    """The variance of the mean is the mean of all covariances."""
+    covariance = MeanAbsoluteErrorCI(multioutput="raw_values")(
+        MANY.y, MANY.p
+    ).covariance
+    found = MeanAbsoluteErrorCI()(MANY.y, MANY.p)
+    assert found.standard_error**2 == pytest.approx(covariance.mean(), rel=1e-12)
+    assert found.standard_error**2 > 1.3 * np.trace(covariance) / 9
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("multioutput", ["uniform_average", "variance_weighted", [2]])
+def test_any_average_of_one_target_is_its_metric(multioutput):
+    found = R2CI(multioutput=multioutput)(Y, P)
+    assert found.confidence_interval() == R2CI()(Y, P).confidence_interval()
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_target_without_weight_need_not_be_defined():
+    y = np.stack([Y, np.ones(N)], axis=1)
+    p = np.stack([P, P], axis=1)
+    alone = R2CI()(Y, P).confidence_interval()
+    for weights in ([1, 0], "variance_weighted"):
+        found = R2CI(multioutput=weights)(y, p)
+        assert_allclose(found.confidence_interval(), alone, rtol=1e-12)
+    with pytest.warns(UndefinedMetricWarning, match="^r2: undefined"):
+        assert np.isnan(R2CI()(y, p))
+    with pytest.warns(UndefinedMetricWarning, match=r"^r2\[1\] of y_pred: undef"):
+        R2CI(multioutput="raw_values")(y, p)
+
+
+def test_a_report_on_several_targets():
+    """Of estimators, within subgroups, and of a metric made by hand."""
+    X = np.abs(MANY.p) ** 0.5
+    rules = {"linear": LinearRegression().fit(X, MANY.y)}
+    by = np.arange(len(X)) % 2
+    bias = make_metric_ci(
+        lambda bias: bias,
+        features=lambda y, p: (p - y)[:, np.newaxis],
+        name="bias",
+        bounds=(-np.inf, np.inf),
+    )
+    r2 = R2CI(multioutput=[0.5, 0.25, 0.25])
+    report = JointEvaluator(rules, [r2, bias]).evaluate(X, MANY_NAMED, by=by)
+    p = rules["linear"].predict(X)
+    for k in (0, 1):
+        y, own = MANY.y[by == k], p[by == k]
+        expected = sk.r2_score(y, own, multioutput=[0.5, 0.25, 0.25])
+        assert report["linear", "r2", str(k)] == pytest.approx(expected)
+        assert report["linear", "bias", str(k)] == pytest.approx((own - y).mean())
+
+
+@pytest.mark.parametrize(
+    ("metric", "multioutput", "message"),
+    [
+        (
+            R2CI,
+            "mean",
+            r"one of \['uniform_average', 'variance_weighted', 'raw_values'",
+        ),
+        (
+            MeanSquaredErrorCI,
+            "variance_weighted",
+            r"one of \['uniform_average', 'raw_v",
+        ),
+        (R2CI, [1, 2], r"a weight for each of the 3 targets, got shape \(2,\)"),
+        (R2CI, [1, -1, 1], "none negative and not all zero"),
+        (R2CI, [0, 0, 0], "none negative and not all zero"),
+        (R2CI, [1, np.nan, 1], "hold finite numbers"),
+    ],
+)
+def test_wrong_averages_of_targets(metric, multioutput, message):
+    with pytest.raises(ValueError, match=f"^multioutput must.*{message}"):
+        metric(multioutput=multioutput)(MANY.y, MANY.p)
+
+
+def test_metrics_with_weights_of_targets_are_estimators():
+    metric = R2CI(multioutput=np.array([1, 2, 3]))
+    assert "multioutput=array([1, 2, 3])" in repr(metric)
+    assert clone(metric)(MANY.y, MANY.p) == metric(MANY.y, MANY.p)
+    metric.scorer()
+    with pytest.raises(ValueError, match="multioutput must give one number for a sco"):
+        R2CI(multioutput="raw_values").scorer()

@@ -141,15 +141,17 @@ def check_no_pos_label(pos_label: Any, where: str) -> None:
         raise ValueError(f"pos_label must not be set for {where}, got {pos_label!r}")
 
 
-def check_all_labels(labels: Any, known: Sequence[Any]) -> None:
-    """Check that labels are all labels in order, as the columns of scores are."""
+def check_all_labels(labels: Any, vocabulary: Vocabulary) -> None:
+    """Check that labels are all classes in order, as the columns of scores are."""
     if labels is None:
         return
     given = np.asarray(labels).tolist()
-    every = sorted(label for label in known if label is not None)
+    kind, every = "targets", [*vocabulary.classes]
+    if not vocabulary.multilabel:
+        kind, every = "labels", sorted(label for label in every if label is not None)
     if given != every:
         raise ValueError(
-            f"labels must be all labels in their order, {every}, as the columns of "
+            f"labels must be all {kind} in their order, {every}, as the columns of "
             f"scores are, got {given}"
         )
 

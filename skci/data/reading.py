@@ -23,10 +23,11 @@ from skci.data.labels import (
 from skci.data.rows import (
     Alignment,
     as_column,
+    check_columns,
     check_length,
-    check_numbers,
     check_present,
     check_rows,
+    check_same_shape,
     check_scores,
     parameter_name,
 )
@@ -74,20 +75,16 @@ class Reader:
         no_abstention = ""
         if "numbers" in self.kinds:
             no_abstention = "metrics of numbers"
-            self._y = check_numbers(y_true, self.truth)
+            self._y = check_columns(y_true, self.truth)
         elif self.several and is_multilabel(y_true):
             no_abstention = f"{self.truth} of several targets"
-            if "scores" in self.kinds:
-                raise ValueError(
-                    f"{self.truth} must be of one target for metrics of scores, got "
-                    "several"
-                )
             self._y = check_indicators(y_true, self.truth)
-            self._targets = tuple(column_names(y_true) or range(self._y.shape[1]))
         else:
             self._y = as_column(y_true, self.truth)
             if not len(self._y):
                 raise ValueError(f"{self.truth} must hold at least one row, got none")
+        if no_abstention:
+            self._targets = tuple(column_names(y_true) or range(self._y.shape[1]))
         if self.abstain is not None:
             check_present([self.abstain], "abstain must be a label")
             if no_abstention:
@@ -126,9 +123,8 @@ class Reader:
                 self.check_aligned(parameter_name(rule, parameter), values)
         if "numbers" in self.kinds:
             return self._read_numbers(y_pred)
-        if self._targets:
-            return self._read_indicators(y_pred)
-        sample = self._read_labels(y_pred)
+        read = self._read_indicators if self._targets else self._read_labels
+        sample = read(y_pred)
         return self._with_scores(sample, y_score) if y_score else sample
 
     def _read_labels(self, y_pred: Mapping[str, Any]) -> Sample:
@@ -206,12 +202,8 @@ class Reader:
         matrices = [self._y]
         for rule, values in y_pred.items():
             name = parameter_name(rule)
-            matrices.append(check_indicators(values, name))
-            if matrices[-1].shape != self._y.shape:
-                raise ValueError(
-                    f"{name} must have the shape of {self.truth}, "
-                    f"{self._y.shape}, got {matrices[-1].shape}"
-                )
+            matrix = check_indicators(values, name)
+            matrices.append(check_same_shape(matrix, name, self._y, self.truth))
         codes = np.concatenate(matrices, axis=1)[self._kept]
         return self._sample(codes, Vocabulary(targets=self._targets), y_pred)
 
@@ -226,18 +218,19 @@ class Reader:
 
     def _with_scores(self, sample: Sample, y_score: Mapping[str, Any]) -> Sample:
         """Read scores beside labels."""
-        labels = sample.vocabulary.labels
+        vocabulary = sample.vocabulary
         scores = {
-            rule: Scores(self._check_scores(values, rule, labels)[self._kept])
+            rule: Scores(self._check_scores(values, rule, vocabulary)[self._kept])
             for rule, values in y_score.items()
         }
         return replace(sample, scores=scores)
 
-    def _check_scores(self, values: Any, rule: str, labels: tuple[Any, ...]) -> Array:
+    def _check_scores(self, values: Any, rule: str, vocabulary: Vocabulary) -> Array:
         """Check scores of a rule: of two labels those of the positive one."""
-        scores = check_scores(values, rule, len(self._y), labels)
-        if len(labels) > 2:
+        scores = check_scores(values, rule, len(self._y), vocabulary)
+        if not vocabulary.binary:
             return scores
+        labels = vocabulary.labels
         if scores.ndim == 2:
             return scores[:, sorted(labels).index(labels[1])]
         if self.column_needs_pos_label and isinstance(labels[1], str):
@@ -246,11 +239,13 @@ class Reader:
 
     def _read_numbers(self, y_pred: Mapping[str, Any]) -> Sample:
         """Read true and predicted numbers."""
-        kept, n = self._kept, len(self._y)
-        truth = self._y[kept]
-        numbers = {
-            rule: check_numbers(values, parameter_name(rule), n, self.truth)[kept]
-            for rule, values in y_pred.items()
-        }
-        sample = self._sample(np.zeros((len(truth), 0), dtype=bool), Vocabulary(), ())
+        truth, numbers = self._y[self._kept], {}
+        for rule, values in y_pred.items():
+            name = parameter_name(rule)
+            columns = check_columns(values, name)
+            check_length(columns[:, 0], len(self._y), name, self.truth)
+            check_same_shape(columns, name, self._y, self.truth)
+            numbers[rule] = columns[self._kept]
+        codes = np.zeros((len(truth), 0), dtype=bool)
+        sample = self._sample(codes, Vocabulary(targets=self._targets), ())
         return replace(sample, truth=truth, numbers=numbers)

@@ -71,10 +71,15 @@ def scores_of(
     """Score rows for a label, or for each of several, a column each.
 
     Scores are probabilities, or a decision function where there are none. A label that
-    the estimator does not know has the probability 0.
+    the estimator does not know has the probability 0. Several targets are as labels,
+    their positions; estimators may have probabilities of 0 and 1 for each.
     """
     if hasattr(estimator, "predict_proba"):
-        response, unknown = np.asarray(estimator.predict_proba(X)), 0.0
+        response, unknown = estimator.predict_proba(X), 0.0
+        if isinstance(response, list):
+            pairs = zip(response, estimator.classes_, strict=True)
+            return np.stack([each @ (known == 1) for each, known in pairs], axis=1)
+        response = np.asarray(response)
     elif hasattr(estimator, "decision_function") and not probabilities:
         response, unknown = np.asarray(estimator.decision_function(X)), -np.inf
     else:

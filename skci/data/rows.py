@@ -15,7 +15,7 @@ from skci._validation import (
     is_missing,
     named_columns,
 )
-from skci.data.sample import Subgroups
+from skci.data.sample import Subgroups, Vocabulary
 from skci.exceptions import warn_caller
 from skci.inference.parameter import DEFAULT_RULE
 
@@ -102,25 +102,49 @@ def check_numbers(
     return numbers
 
 
-def check_scores(values: Any, rule: str, n: int, labels: Sequence[Any]) -> Array:
-    """Check scores of a rule: a column for each label, or of two labels one column.
+def check_columns(values: Any, name: str) -> Array:
+    """Check finite numbers, a column or several, as an array of shape (n, columns)."""
+    numbers = as_numbers(values, name)
+    columns = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+    if columns.ndim != 2 or not columns.size:
+        raise ValueError(
+            f"{name} must have a row for each sample and a column for each target, got "
+            f"shape {numbers.shape}"
+        )
+    return columns
+
+
+def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) -> Array:
+    """Check that there is an entry for each row and target of the truth."""
+    if values.shape != truth.shape:
+        raise ValueError(
+            f"{name} must have the shape of {truth_name}, {truth.shape}, got "
+            f"{values.shape}"
+        )
+    return values
+
+
+def check_scores(values: Any, rule: str, n: int, vocabulary: Vocabulary) -> Array:
+    """Check scores of a rule: a column for each class, or of two labels one column.
 
     Two columns must be probabilities, so that they cannot be the scores of two rules.
     """
     name = parameter_name(rule, "y_score")
-    numbers = as_numbers(values, name)
-    if len(labels) <= 2 and numbers.shape != (n, 2):
+    numbers, classes = as_numbers(values, name), vocabulary.classes
+    if vocabulary.binary and numbers.shape != (n, 2):
         numbers = check_numbers(numbers, name, n)
-        _warn_of_labels(values, name, labels)
+        _warn_of_labels(values, name, classes)
         return numbers
-    if numbers.shape != (n, len(labels)) or None in labels:
-        known = [label for label in labels if label is not None]
+    if numbers.shape != (n, len(classes)) or None in classes:
+        kind, hint = "labels", "; labels= of a metric names those that do not occur"
+        if vocabulary.multilabel:
+            kind, hint = "targets", ""
+        known = [each for each in classes if each is not None]
         raise ValueError(
             f"{name} must have a row for each of the {n} rows and a column for each of "
-            f"the labels {known}, got shape {numbers.shape}; labels= of a metric "
-            "names those that do not occur"
+            f"the {kind} {known}, got shape {numbers.shape}{hint}"
         )
-    if len(labels) == 2:
+    if vocabulary.binary:
         check_probabilities(numbers, rule, "two columns")
     return numbers
 

@@ -33,6 +33,11 @@ class Vocabulary:
         return len(self.targets) > 1
 
     @property
+    def binary(self) -> bool:
+        """Whether there is one target of two labels."""
+        return not self.multilabel and len(self.labels) == 2
+
+    @property
     def classes(self) -> tuple[Any, ...]:
         """What can be averaged over: targets, or labels of the one."""
         return self.targets if self.multilabel else self.labels
@@ -90,8 +95,9 @@ class Sample:
     codes: Array
     labelled: tuple[str, ...] = ()
     scores: Mapping[str, Scores] = field(default_factory=dict)  # by rule
-    truth: Array = field(default_factory=lambda: np.zeros(0))  # true numbers, (m,)
-    numbers: Mapping[str, Array] = field(default_factory=dict)  # predicted, by rule
+    # True numbers, (m, targets), and those that are predicted, by rule.
+    truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
+    numbers: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
 
     @classmethod

@@ -34,6 +34,11 @@ class Scores:
         """Scores for each of several labels."""
         return [Scores(column) for column in self.values.T]
 
+    @cached_property
+    def pooled(self) -> Scores:
+        """Scores for several labels in one column, those of a row side by side."""
+        return Scores(self.values.ravel())
+
     def among(self, rows: Array) -> Scores:
         """Scores of some of the rows."""
         return self if rows.all() else Scores(self.values[rows])

@@ -19,10 +19,12 @@ from skci._arrays import Array
 from skci.measures.functional import (
     Boundary,
     CellFunctional,
+    Component,
     Composite,
     Evaluation,
     Functional,
     FunctionOfMeans,
+    Support,
 )
 from skci.measures.functions import EDGE, divisor
 from skci.measures.registry import Measure
@@ -223,43 +225,55 @@ def mean_of_classes(values: Array, rows: Array | None) -> Mean:
 
 
 @dataclass(frozen=True, eq=False)
-class MeanArea(Composite):
-    """Mean of areas under curves, each of a label against the rest or another label.
+class WeightedMean(Composite):
+    """Mean of functionals of the rows, one a column, whose weights are estimated too.
 
-    They may be weighted by the number of rows of their labels, which is estimated as
-    well.
+    They are means over the rows, as the shares of labels or the variances of targets.
     """
 
-    truth: Array
-    """Code of the true label of each row."""
-    weighted: bool
-    members: Array
-    """Whether an area is weighted by the rows of a label, of shape (areas, labels)."""
+    sizes: Array
+    """What the weights are means of, (m, components)."""
 
     def estimate(self, p: Array) -> Array:
         values = np.array([component.estimate(p) for component in self.components])
-        return np.asarray(self.slopes(p) @ values)
+        return self._value(values, self.slopes(p))
 
     def __call__(self, p: Array) -> Evaluation:
-        areas = [component(p) for component in self.components]
-        values = np.array([area.estimate for area in areas])
-        _, shares, row_slopes = mean_of_classes(values, self._rows(p))
-        influence = (row_slopes @ self.members)[self.truth]
-        for area, share in zip(areas, shares.tolist(), strict=True):
-            influence += share * area.influence
-        gradient = np.concatenate([area.gradient for area in areas])
-        return Evaluation(shares @ values, influence, shares * gradient)
+        evaluations = [component(p) for component in self.components]
+        values = np.array([evaluation.estimate for evaluation in evaluations])
+        _, shares, row_slopes = mean_of_classes(values, p @ self.sizes)
+        influence = self.sizes @ row_slopes
+        gradients = []
+        for share, evaluation in zip(shares.tolist(), evaluations, strict=True):
+            if share != 0:  # without a weight it may be undefined
+                influence += share * evaluation.influence
+                gradients.append(share * evaluation.gradient)
+        value = self._value(values, self.slopes(p))
+        return Evaluation(value, influence, np.concatenate(gradients))
 
     def slopes(self, p: Array) -> Array:
-        values = np.zeros(len(self.components))
-        return mean_of_classes(values, self._rows(p)).shares
+        return mean_of_classes(np.zeros(len(self.components)), p @ self.sizes).shares
 
-    def _rows(self, p: Array) -> Array | None:
-        """Share of the rows of the labels of an area; None if equally weighted."""
-        if not self.weighted:
-            return None
-        rows: Array = np.bincount(self.truth, p, minlength=self.members.shape[1])
-        return self.members @ rows / p.sum()
+    @staticmethod
+    def _value(values: Array, shares: Array) -> Array:
+        return np.asarray(np.where(shares == 0, 0, shares * values).sum())
+
+
+class Pooled(Component):
+    """A functional of all pairs of a row and a column, whose cells are (m, columns)."""
+
+    def table(self, p: Array) -> Array:
+        weights = np.repeat(p, self.cells.shape[1])
+        return np.bincount(self.cells.ravel(), weights, minlength=self.size)
+
+    def __call__(self, p: Array) -> Evaluation:
+        estimate, influence, gradient = self.functional(self.table(p))
+        return Evaluation(estimate, influence[self.cells].sum(axis=1), gradient)
+
+    def support(self, counts: Array) -> Support:
+        support = self.functional.support(self.table(counts))
+        classes = tuple(np.any(cells[self.cells], axis=1) for cells in support.classes)
+        return replace(support, classes=classes)
 
 
 class Hits(CellFunctional):

@@ -236,7 +236,7 @@ class Component(Functional):
 class Composite(Functional):
     """A function of the values of several components."""
 
-    components: Sequence[Component]
+    components: Sequence[Functional]
 
     @abstractmethod
     def slopes(self, p: Array) -> Any:

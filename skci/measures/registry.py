@@ -241,7 +241,7 @@ MEASURES: dict[str, Measure] = {measure.name: measure for measure in _LABELS}
 
 
 _AREA: dict[str, Any] = {"smooth": False, "blurs": False, "automatic": ("logit",)}
-_MEAN: dict[str, Any] = _AREA | {"scale_free": False, "automatic": ("hall",)}
+_MEAN: dict[str, Any] = _AREA | {"automatic": ("hall",)}
 _LOSS: dict[str, Any] = _MEAN | _LOWER | {"bounds": (0.0, np.inf)}
 _SKILL: dict[str, Any] = _MEAN | {"bounds": (-np.inf, 1.0)}
 

@@ -86,7 +86,7 @@ class MetricCI(BaseEstimator):
         "weighted" for their mean weighted by the number of true rows, which is
         estimated as well; "micro" for the measure of the sum of all tables; None for a
         report on each class; "samples", of several targets, for the mean over rows.
-        Areas under curves have "macro" (the default), "weighted" and None.
+        Areas under curves have all but "binary", by default "macro".
     labels : array-like, optional
         Classes to average over, in the order of a report on each; those that occur if
         not given. For metrics of scores all labels, in the order of their columns.
@@ -95,6 +95,10 @@ class MetricCI(BaseEstimator):
         function has this option, and the value of an undefined class in an average;
         NaN leaves it out. The interval is the whole range in any case, and that of an
         average is extended for undefined classes.
+    multioutput : {"uniform_average", "variance_weighted", "raw_values"} or array-like
+        Average over several targets, for metrics of numbers: the mean; for R2 and
+        explained variance also the mean weighted by the variances of the targets, which
+        are estimated as well; "raw_values" for a report on each target; or weights.
     negate : bool, default=False
         Whether the measure is taken times -1, as by scikit-learn's scorers of a loss:
         its name then begins with ``neg_``.
@@ -142,6 +146,11 @@ class MetricCI(BaseEstimator):
         return self.name
 
     @property
+    def _each(self) -> str:
+        """The option by which there is a report on each class or target, if any."""
+        return "average" if self.average is None else ""
+
+    @property
     def greater_is_better(self) -> bool:
         """Whether a greater value is a better one."""
         return self._signed.greater_is_better
@@ -171,7 +180,8 @@ class MetricCI(BaseEstimator):
         y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
             True labels: two at most for a metric of a positive label, any number if it
             averages over classes or is symmetric in them. Or whether each of several
-            targets is present, 0 or 1. Or true numbers, for metrics of regression.
+            targets is present, 0 or 1. Or true numbers, of a target or several, for
+            metrics of regression.
         y_pred : array-like of the same shape
             Predicted labels or numbers.
         *more
@@ -190,8 +200,9 @@ class MetricCI(BaseEstimator):
         -------
         MetricEstimate or JointReport
             A float with ``low``, ``high``, ``standard_error`` and
-            ``confidence_interval()``; of ``average=None`` a report on all classes, as
-            of :func:`skci.joint_report`.
+            ``confidence_interval()``; of ``average=None`` or
+            ``multioutput="raw_values"`` a report on all classes or targets, as of
+            :func:`skci.joint_report`.
 
         Raises
         ------
@@ -237,7 +248,7 @@ class MetricCI(BaseEstimator):
             confidence_level=float(self.confidence_level),
         )
         warn_of_undefined(joint)
-        return JointReport(joint) if self.average is None else MetricEstimate(joint)
+        return JointReport(joint) if self._each else MetricEstimate(joint)
 
     def bind(
         self,
@@ -290,14 +301,14 @@ class MetricCI(BaseEstimator):
         Raises
         ------
         ValueError
-            If `bound` is not one of these, or `average` is None.
+            If `bound` is not one of these, or the metric is of each class or target.
         """
         if bound not in (None, "low", "high"):
             raise ValueError(f"bound must be 'low', 'high' or None, got {bound!r}")
-        if self.average is None:
+        if option := self._each:
             raise ValueError(
-                "average must give one number for a scorer, got None, which gives one "
-                "for each class"
+                f"{option} must give one number for a scorer, got "
+                f"{getattr(self, option)!r}, which gives one for each class or target"
             )
         return self._scorer(bound)
 
@@ -335,7 +346,7 @@ class MetricCI(BaseEstimator):
     @property
     def _rule(self) -> str:
         """Name of the rule in the result of a call."""
-        return DEFAULT_RULE if self.average is None else ""
+        return DEFAULT_RULE if self._each else ""
 
 
 def open_reader(

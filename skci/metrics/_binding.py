@@ -60,8 +60,8 @@ class Binding:
         vocabulary = self.sample.vocabulary
         for k in self.chosen(labels):
             code, target = (1, k) if vocabulary.multilabel else (k, 0)
-            metric = f"{self.metric}[{vocabulary.classes[k]}]"
-            parameter = self.of_label(measure, code, target, metric)
+            name = self.name_of(vocabulary.classes[k])
+            parameter = self.of_label(measure, code, target, name)
             yield replace(parameter, pos_label=None)
 
     def averaged(
@@ -103,10 +103,12 @@ class Binding:
         """Bind a function of the shares of all pairs of labels."""
         return self.of_labels(trait, functional, self.sample.label_pairs(self.rule))
 
-    def of_units(self, trait: Trait, functional: Functional) -> TableParameter:
+    def of_units(
+        self, trait: Trait, functional: Functional, metric: str = ""
+    ) -> TableParameter:
         """Bind a functional whose cells are the units."""
         n = int(np.count_nonzero(self.within))
-        return self.of_cells(trait, functional, np.arange(n), n, smooth=False)
+        return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def of_samples(
         self, trait: Trait, measure: Measure, labels: Any = None
@@ -121,6 +123,10 @@ class Binding:
         tp, fp, fn = (column.sum(axis=1) for column in (bits.tp, bits.fp, bits.fn))
         tables = np.stack([tp, fp, fn, bits.n_classes - tp - fp - fn], axis=1)
         values = CellFunctional(measure.function).estimate(tables)
+        return self.of_unit_values(trait, values)
+
+    def of_unit_values(self, trait: Trait, values: Array) -> TableParameter:
+        """Bind the mean of a value of each unit, of those where it is defined."""
         values = np.where(np.isnan(values), self.undefined_as, values)
         known = ~np.isnan(values)
         features = np.stack([np.where(known, values, 0), known], axis=1)
@@ -136,6 +142,18 @@ class Binding:
         """Code of the true label of each unit in the subgroup."""
         codes: Array = self.sample.codes[self.within, 0]
         return codes.view(np.uint8) if codes.dtype == bool else codes
+
+    @cached_property
+    def positives(self) -> Array:
+        """Whether each unit in the subgroup truly is of each class, (m, classes)."""
+        vocabulary = self.sample.vocabulary
+        if vocabulary.multilabel:
+            return self.sample.codes[self.within, : len(vocabulary.targets)]
+        return self.truth[:, np.newaxis] == np.arange(len(vocabulary.labels))
+
+    def name_of(self, column: Any) -> str:
+        """Name of the metric of a class or target."""
+        return f"{self.metric}[{column}]"
 
     def _bits(self, labels: Any) -> Bits:
         """Bits of the chosen classes."""

@@ -94,8 +94,10 @@ class MetricSet:
         return open_reader(metrics, y_true, pos_label=self.pos_label, **rows)
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
-        """Labels that scores are of: all, or the positive one of two."""
+        """Labels that scores are of: all, or the positive one of two; or targets."""
         labels = vocabulary.labels
+        if vocabulary.multilabel:
+            return tuple(range(len(vocabulary.targets)))
         if len(labels) > 2:
             return labels
         positive = {

@@ -9,33 +9,88 @@ import numpy as np
 from scipy.special import xlogy
 
 from skci._arrays import Array
-from skci._validation import check_share
+from skci._validation import (
+    as_numbers,
+    check_choice,
+    check_nonnegative,
+    check_share,
+)
 from skci.inference.parameter import TableParameter
-from skci.measures.functional import FunctionOfMeans
+from skci.measures.classes import WeightedMean
+from skci.measures.functional import Functional, FunctionOfMeans
 from skci.measures.functions import divisor, identity, skill
 from skci.measures.quantiles import Median, quantile
+from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
 _ROUNDING = 8 * np.finfo(float).eps  # relative range of numbers that are equal
 
 
+@declare_options
 class RegressionMetricCI(MetricCI):
-    """A metric of predicted numbers: a function of means over rows."""
+    """A metric of predicted numbers: a function of means over rows.
+
+    Of several targets it is averaged, or there is a report on each.
+    """
+
+    multioutput: Any = "uniform_average"
 
     reads = "numbers"
+    _multioutputs: ClassVar[tuple[str, ...]] = ("uniform_average", "raw_values")
+
+    @property
+    def _each(self) -> str:
+        return "multioutput" if self._is("raw_values") else ""
+
+    def _is(self, multioutput: str) -> bool:
+        """Whether that is the option; arrays compare entry by entry."""
+        return isinstance(self.multioutput, str) and self.multioutput == multioutput
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        if isinstance(self.multioutput, str):
+            check_choice(self.multioutput, self._multioutputs, "multioutput")
+        else:
+            weights = as_numbers(self.multioutput, "multioutput")
+            check_nonnegative(weights, "multioutput")
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
-        features = np.stack(self._features(*self._rows(binding)), axis=1)
-        functional = FunctionOfMeans(self._function, features)
-        return [binding.of_units(self._measure, functional)]
-
-    def _rows(self, binding: Binding) -> tuple[Array, Array, Array]:
-        """Truths, predictions and weights of the rows."""
         sample, within = binding.sample, binding.within
         numbers = sample.truth, sample.numbers[binding.rule], sample.design.counts
-        y, values, weights = (column[within] for column in numbers)
-        return y, values, weights
+        truth, values, weights = (column[within] for column in numbers)
+        targets = zip(truth.T, values.T, strict=True)
+        functionals = [self._functional(*pair, weights) for pair in targets]
+        traits = list(map(self._trait_of, functionals))
+        if self._each:
+            names = map(binding.name_of, sample.vocabulary.targets)
+            columns = zip(traits, functionals, names, strict=True)
+            return [binding.of_units(*column) for column in columns]
+        functional = WeightedMean(functionals, self._sizes(truth, weights))
+        trait = traits[0] if len(traits) == 1 else self._measure
+        return [binding.of_units(trait, functional)]
+
+    def _sizes(self, truth: Array, weights: Array) -> Array:
+        """Return what the weights of the targets are means of, (n, targets)."""
+        if self._is("variance_weighted"):
+            return _centred(truth, weights) ** 2
+        n_targets = truth.shape[1]
+        given = np.ones(n_targets) if self._is("uniform_average") else self.multioutput
+        shares = np.asarray(given, dtype=float)
+        if shares.shape != (n_targets,):
+            raise ValueError(
+                f"multioutput must hold a weight for each of the {n_targets} targets, "
+                f"got shape {shares.shape}"
+            )
+        return np.broadcast_to(shares, truth.shape)
+
+    def _trait_of(self, functional: Functional) -> Trait:
+        """Properties of the metric of a target."""
+        return self._measure
+
+    def _functional(self, y: Array, values: Array, weights: Array) -> Functional:
+        features = np.stack(self._features(y, values, weights), axis=1)
+        return FunctionOfMeans(self._function, features)
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
     """Function of the means of the features."""
@@ -110,10 +165,11 @@ class MedianAbsoluteErrorCI(MeanAbsoluteErrorCI, measure="median_absolute_error"
     median_absolute_error = 0.75 [0.51, 0.99], 95% interval (delta, n = 40)
     """
 
-    def _bind(self, binding: Binding) -> list[TableParameter]:
-        y, values, weights = self._rows(binding)
-        median = Median(self._loss(y, values), weights)
-        return [binding.of_units(replace(self._measure, scale=median.link), median)]
+    def _trait_of(self, functional: Functional) -> Trait:
+        return replace(self._measure, scale=cast(Median, functional).link)
+
+    def _functional(self, y: Array, values: Array, weights: Array) -> Functional:
+        return Median(self._loss(y, values), weights)
 
 
 class MeanAbsolutePercentageErrorCI(
@@ -201,7 +257,7 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
     ----------
     alpha : float, default=0.5
         Level of the quantile, between 0 and 1.
-    confidence_level, method, negate
+    confidence_level, method, multioutput, negate
         See :class:`MetricCI`.
 
     Examples
@@ -209,6 +265,9 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
     >>> MeanPinballLossCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_pinball_loss = 0.075 [0.050, 0.104], 95% interval (hall, n = 40)
     """
+
+
+_BY_VARIANCE = ("uniform_average", "variance_weighted", "raw_values")
 
 
 class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
@@ -222,6 +281,8 @@ class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
     >>> ExplainedVarianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     explained_variance = 0.850 [0.795, 0.891], 95% interval (hall, n = 40)
     """
+
+    _multioutputs = _BY_VARIANCE
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         y, errors = (_centred(column, weights) for column in (y, y - values))
@@ -243,6 +304,8 @@ class R2CI(RegressionMetricCI, measure="r2"):
     >>> R2CI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     r2 = 0.80 [0.67, 0.88], 95% interval (hall, n = 40)
     """
+
+    _multioutputs = _BY_VARIANCE
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         centred = _centred(y, weights)
@@ -298,7 +361,7 @@ class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
     ----------
     alpha : float, default=0.5
         Level of the quantile, between 0 and 1.
-    confidence_level, method, negate
+    confidence_level, method, multioutput, negate
         See :class:`MetricCI`.
 
     Examples
@@ -369,7 +432,7 @@ class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
     ----------
     power : float, default=0
         See :class:`D2TweedieCI`.
-    confidence_level, method, negate
+    confidence_level, method, multioutput, negate
         See :class:`MetricCI`.
 
     Examples
@@ -427,7 +490,7 @@ class D2TweedieCI(_DevianceCI, _D2CI, measure="d2_tweedie"):
         which gives R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for
         the inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it
         is 0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
-    confidence_level, method, negate
+    confidence_level, method, multioutput, negate
         See :class:`MetricCI`.
 
     Examples
@@ -466,6 +529,6 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
 
 def _centred(values: Array, weights: Array) -> Array:
     """Subtract the mean, for precision; zeros where values differ by rounding only."""
-    centred = values - np.average(values, weights=weights)
-    rounding = _ROUNDING * np.abs(values).max(initial=0)
-    return centred if np.ptp(values) > rounding else np.zeros(len(values))
+    centred = values - np.average(values, axis=0, weights=weights)
+    rounding = _ROUNDING * np.abs(values).max(axis=0, initial=0)
+    return np.where(np.ptp(values, axis=0) > rounding, centred, 0.0)

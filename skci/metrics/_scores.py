@@ -13,14 +13,17 @@ from skci._validation import check_choice, check_number
 from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
+    check_one_target,
     check_pos_label,
+    is_multilabel,
     label_or_1,
 )
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
+from skci.data.sample import Vocabulary
 from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
-from skci.measures.classes import Hits, MeanArea
+from skci.measures.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.measures.functional import Component, FunctionOfMeans
 from skci.measures.functions import EDGE, identity, skill
 from skci.measures.registry import Measure, Trait
@@ -32,7 +35,7 @@ from skci.metrics._binding import Binding
 class ScoreMetricCI(MetricCI):
     """A metric of scores, which increase with the evidence for the positive class.
 
-    Of more than two labels there is a score for each.
+    Of more than two labels, or several targets, there is a score for each.
     """
 
     pos_label: Any = None
@@ -57,7 +60,8 @@ class ScoreMetricCI(MetricCI):
         y_score : array-like of shape (n_samples,) or (n_samples, n_labels)
             Scores, such as the probability of the positive of two labels; that is
             `pos_label`, or 1. Or a column for each label, in sorted order, such as
-            ``predict_proba(X)``; of two labels they must be probabilities.
+            ``predict_proba(X)``; of two labels they must be probabilities. Or a column
+            for each of several targets.
         y_true, *more, sample_weight, groups, **options
             See :meth:`MetricCI.__call__`, also for results, errors and warnings.
         """
@@ -68,14 +72,15 @@ class ScoreMetricCI(MetricCI):
         return MetricScorer(self, bound)
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
-        labels = binding.sample.vocabulary.labels
+        vocabulary = binding.sample.vocabulary
         scores = binding.sample.scores[binding.rule]
         if self._needs_probabilities:
             check_probabilities(scores.values, binding.rule, repr(binding.metric))
-        check_all_labels(self.labels, labels)
-        if len(labels) > 2:
-            check_no_pos_label(self.pos_label, "more than two labels")
+        check_all_labels(self.labels, vocabulary)
+        if not vocabulary.binary:
+            check_no_pos_label(self.pos_label, "several targets or over two labels")
             return self._bind_classes(binding, scores)
+        labels = vocabulary.labels
         code = self._code(binding.pos_label, labels)
         parameter = self._bind_one(binding, scores, code)
         return [replace(parameter, pos_label=labels[code])]
@@ -91,7 +96,7 @@ class ScoreMetricCI(MetricCI):
         raise NotImplementedError
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
-        """Bind it to scores for each of several labels."""
+        """Bind it to scores for each of several labels or targets."""
         raise NotImplementedError
 
 
@@ -105,56 +110,74 @@ class _AreaCI(ScoreMetricCI):
 
     @property
     def _name(self) -> str:
-        suffix = "_weighted" if self.average == "weighted" else ""
+        suffix = "" if self.average in ("macro", None) else f"_{self.average}"
         return f"{self._measure.name}{suffix}"
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         if self.average is not None:
-            check_choice(self.average, ("macro", "weighted"), "average")
+            check_choice(self.average, (*AVERAGES, "samples"), "average")
 
-    def _bind_one(
-        self, binding: Binding, scores: Scores, code: int, metric: str = ""
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+        positive = binding.truth == code
+        area = self._area_of(positive, ~positive, scores.among(binding.within))
+        return self._of_cells(binding, area)
+
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        truth, measure = binding.positives, self._measure
+        if self.average == "micro":
+            pooled = scores.among(binding.within).pooled
+            return [binding.of_units(measure, self._area_of(truth, ~truth, pooled))]
+        if self.average == "samples":
+            rows = zip(truth, ~truth, scores.values[binding.within], strict=True)
+            values = np.array([self._value(*row) for row in rows])
+            return [binding.of_unit_values(measure, values)]
+        columns = [column.among(binding.within) for column in scores.columns]
+        classes = self._classes(binding)
+        areas = [
+            self._area_of(positive, negative, columns[k])
+            for k, positive, negative, _ in classes
+        ]
+        if self.average is None:
+            names = map(binding.name_of, binding.sample.vocabulary.classes)
+            named = zip(areas, names, strict=True)
+            return [self._of_cells(binding, *each) for each in named]
+        sizes = np.ones((len(truth), len(areas)))
+        if self.average == "weighted":
+            sizes *= np.stack([counted for *_, counted in classes], axis=1)
+        return [binding.of_units(measure, WeightedMean(areas, sizes))]
+
+    def _of_cells(
+        self, binding: Binding, area: Component, metric: str = ""
     ) -> TableParameter:
-        area = self._one_vs_rest(binding, scores, code)
         table = area.functional, area.cells, area.size
         return binding.of_cells(self._measure, *table, metric, smooth=False)
 
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
-        labels = binding.sample.vocabulary.labels
-        columns = enumerate(scores.columns)
-        if self.average is None:
-            names = [f"{binding.metric}[{label}]" for label in labels]
-            return [
-                self._bind_one(binding, s, code, names[code]) for code, s in columns
-            ]
-        areas, members = self._areas(binding, scores)
-        functional = MeanArea(
-            areas, binding.truth, self.average == "weighted", np.asarray(members)
-        )
-        return [binding.of_units(self._measure, functional)]
+    def _classes(self, binding: Binding) -> list[tuple[int, Array, Array, Array]]:
+        """Column of scores of each area, its positive, negative, weighing rows."""
+        truth = binding.positives.T
+        return [(k, rows, ~rows, rows) for k, rows in enumerate(truth)]
 
-    def _areas(
-        self, binding: Binding, scores: Scores
-    ) -> tuple[list[Component], list[Array]]:
-        """Areas of each label against the rest, and which labels each area is of."""
-        columns = enumerate(scores.columns)
-        areas = [self._one_vs_rest(binding, column, code) for code, column in columns]
-        return areas, list(np.eye(len(areas)))
+    def _area_of(self, positive: Array, negative: Array, scores: Scores) -> Component:
+        """Area of a column of scores, or of all of them, as a functional of the units.
 
-    def _one_vs_rest(
-        self, binding: Binding, scores: Scores, code: int, other: int | None = None
-    ) -> Component:
-        """Area of one label against the rest, or another, as a functional of units."""
-        truth = binding.truth
-        positive = truth == code
-        negative = ~positive if other is None else truth == other
-        levels, ranks = scores.among(binding.within).ranked
-        area = self._area(
-            levels, (int(np.sum(negative)), int(np.sum(positive))), len(truth)
+        Whether units are positive and negative are arrays of shape (n,) or (n, labels).
+        """
+        n = len(positive)
+        n_negative, n_positive = (
+            int(np.count_nonzero(each.reshape(n, -1).any(axis=1)))
+            for each in (negative, positive)
         )
-        cells = np.where(positive | negative, ranks + levels * positive, 2 * levels)
-        return Component(area, cells, 2 * levels)
+        levels, ranks = scores.ranked
+        cells = ranks.reshape(positive.shape) + levels * positive
+        cells = np.where(positive | negative, cells, 2 * levels)
+        kind = Component if positive.ndim == 1 else Pooled
+        return kind(self._area(levels, (n_negative, n_positive), n), cells, 2 * levels)
+
+    def _value(self, positive: Array, negative: Array, scores: Array) -> float:
+        """Area of one row, over its classes."""
+        area = self._area_of(positive, negative, Scores(scores))
+        return float(area.estimate(np.ones(len(positive))))
 
 
 class _ProbabilityMetricCI(ScoreMetricCI):
@@ -168,9 +191,8 @@ class _ProbabilityMetricCI(ScoreMetricCI):
         return self._bind_truth(self._measure, binding, truth, scores)
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
-        codes = np.arange(len(binding.sample.vocabulary.labels))
-        truth = binding.truth[:, np.newaxis] == codes
-        return [self._bind_truth(self._trait_of_classes, binding, truth, scores)]
+        trait = self._trait_of(binding.sample.vocabulary)
+        return [self._bind_truth(trait, binding, binding.positives, scores)]
 
     def _bind_truth(
         self, trait: Trait, binding: Binding, truth: Array, scores: Scores
@@ -182,9 +204,8 @@ class _ProbabilityMetricCI(ScoreMetricCI):
         functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
         return binding.of_units(trait, functional)
 
-    @property
-    def _trait_of_classes(self) -> Trait:
-        """Properties where there are more than two labels."""
+    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
+        """Properties where there are several targets or more than two labels."""
         return self._measure
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
@@ -228,7 +249,9 @@ class MetricScorer:
         metric = self.metric
         labels = tuple(getattr(estimator, "classes_", ()))
         options: dict[str, Any] = {"labels": labels}
-        if len(labels) <= 2:
+        if is_multilabel(y):
+            labels, options = tuple(range(np.shape(y)[1])), {}
+        elif len(labels) <= 2:
             positive = label_or_1(metric.pos_label)
             if metric.pos_label is None and metric._symmetric and labels:
                 positive = labels[-1]
@@ -249,7 +272,8 @@ class RocAucCI(_AreaCI, measure="roc_auc"):
 
     :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row. Of
     more than two labels it is the mean over each against the rest, or over each against
-    each other (Hand and Till, 2001). The estimate equals
+    each other (Hand and Till, 2001), and of several targets that over the targets. The
+    estimate equals
     :func:`sklearn.metrics.roc_auc_score`, the standard error is that of DeLong, DeLong
     and Clarke-Pearson (1988). Intervals are by default on the logit scale. Where all
     positive rows are above all negative ones, the interval is
@@ -259,7 +283,7 @@ class RocAucCI(_AreaCI, measure="roc_auc"):
     ----------
     multi_class : {"ovr", "ovo"}, default="ovr"
         Whether more than two labels are each compared with the rest, or in pairs. The
-        latter has no ``average=None``, and "weighted" is by the rows of both labels.
+        latter has the averages "macro" and "weighted", by the rows of both labels.
     confidence_level, method, negate, pos_label, average, labels
         See :class:`MetricCI`.
 
@@ -285,29 +309,26 @@ class RocAucCI(_AreaCI, measure="roc_auc"):
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         check_choice(self.multi_class, ("ovr", "ovo"), "multi_class")
-        if self._pairs and self.average is None:
+        if self._pairs and self.average not in ("macro", "weighted"):
             raise ValueError(
                 "average must be one of ['macro', 'weighted'] with multi_class='ovo', "
-                "got None"
+                f"got {self.average!r}"
             )
 
-    def _areas(
-        self, binding: Binding, scores: Scores
-    ) -> tuple[list[Component], list[Array]]:
-        if not self._pairs:
-            return super()._areas(binding, scores)
-        columns = scores.columns
-        pairs = list(permutations(range(len(columns)), 2))
-        areas = [self._one_vs_rest(binding, columns[a], a, b) for a, b in pairs]
-        return areas, [np.isin(range(len(columns)), pair) for pair in pairs]
+    def _classes(self, binding: Binding) -> list[tuple[int, Array, Array, Array]]:
+        if not self._pairs or binding.sample.vocabulary.multilabel:
+            return super()._classes(binding)
+        pairs = permutations(enumerate(binding.positives.T), 2)
+        return [(k, rows, rest, rows | rest) for (k, rows), (_, rest) in pairs]
 
 
 class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
-    Of more than two labels it is the mean over each against the rest. The estimate
-    equals :func:`sklearn.metrics.average_precision_score`. Intervals are by default on
-    the logit scale. See :class:`MetricCI` for the options.
+    Of more than two labels it is the mean over each against the rest, and of several
+    targets that over the targets. The estimate equals
+    :func:`sklearn.metrics.average_precision_score`. Intervals are by default on the
+    logit scale. See :class:`MetricCI` for the options.
 
     Examples
     --------
@@ -357,6 +378,7 @@ class TopKAccuracyCI(ScoreMetricCI, measure="top_k_accuracy"):
         return self._of_hits(binding, predicted == (binding.truth == code))
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        check_one_target(binding.sample.vocabulary, binding.metric)
         order = np.argsort(scores.values[binding.within], axis=1, kind="stable")
         top = order[:, : -1 - int(self.k) : -1]
         hits = (top == binding.truth[:, np.newaxis]).any(axis=1)
@@ -377,8 +399,10 @@ class TopKAccuracyCI(ScoreMetricCI, measure="top_k_accuracy"):
 class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
     r"""Brier score, the mean squared error of a probability. Lower is better.
 
-    Of more than two labels it is the sum over them, between 0 and 2. The estimate
-    equals :func:`sklearn.metrics.brier_score_loss`. Only a single column of
+    Of more than two labels it is the sum over them, between 0 and 2. Of several targets
+    it is the sum over the targets, half of it if they are two, and the probabilities
+    are shares of all targets, which add up to 1. The estimate equals
+    :func:`sklearn.metrics.brier_score_loss`. Only a single column of
     probabilities of labels that are strings needs `pos_label`. See :class:`MetricCI`
     for the options.
 
@@ -390,19 +414,29 @@ class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
 
     _column_needs_pos_label = True
 
-    @property
-    def _trait_of_classes(self) -> Trait:
-        return replace(self._measure, bounds=(0.0, 2.0))
+    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
+        columns = len(vocabulary.classes)
+        most = columns if vocabulary.multilabel else 2
+        return replace(self._measure, bounds=(0.0, most * _brier_scale(columns)))
 
     def _losses(self, truth: Array, probabilities: Array) -> Array:
         squares = np.square(probabilities - truth)
-        return squares if squares.ndim == 1 else squares.sum(axis=1)
+        if squares.ndim == 1:
+            return squares
+        return squares.sum(axis=1) * _brier_scale(squares.shape[1])
+
+
+def _brier_scale(columns: int) -> float:
+    """Half the sum of squares is taken of two columns, as in scikit-learn."""
+    return 0.5 if columns == 2 else 1.0
 
 
 class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
     r"""Log loss: :math:`-E \log p_Y`, p the predicted probabilities. Lower is better.
 
-    The estimate equals :func:`sklearn.metrics.log_loss`; as there, probabilities are
+    Of several targets it is the sum over those that are present, and p are shares of
+    all targets, which add up to 1. The estimate equals
+    :func:`sklearn.metrics.log_loss`; as there, probabilities are
     clipped to the rounding error of their type away from 0 and 1, and a single column
     of them is of the last of two labels if `pos_label` is not given. See
     :class:`MetricCI` for the options.
@@ -414,12 +448,15 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
     """
 
     def _losses(self, truth: Array, probabilities: Array) -> Array:
+        rows = np.arange(len(truth))
         if truth.ndim == 1:
             likelihood = np.where(truth, probabilities, 1 - probabilities)
         else:
-            likelihood = probabilities[truth] / probabilities.sum(axis=1)
+            rows, columns = np.nonzero(truth)
+            likelihood = probabilities[rows, columns]
         least = np.finfo(float).eps
-        return -np.log(np.clip(likelihood, least, 1 - least))
+        losses = -np.log(np.clip(likelihood, least, 1 - least))
+        return np.bincount(rows, losses, minlength=len(truth))
 
 
 class D2BrierScoreCI(_D2CI, BrierScoreCI, measure="d2_brier_score"):
@@ -435,8 +472,7 @@ class D2BrierScoreCI(_D2CI, BrierScoreCI, measure="d2_brier_score"):
     d2_brier_score = 0.67 [0.54, 0.76], 95% interval (hall, n = 80)
     """
 
-    @property
-    def _trait_of_classes(self) -> Trait:
+    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
         return self._measure
 
 
@@ -444,7 +480,8 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
     r"""Share of the log loss of the class proportions that probabilities save.
 
     The estimate equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of
-    the proportions, at which the loss is least, does not matter to first order. See
+    the proportions, at which the loss is least, does not matter to first order; of
+    several targets, whose proportions do not add up to 1, it is taken into account. See
     :class:`LogLossCI`.
 
     Examples
@@ -452,3 +489,14 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
     >>> D2LogLossCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
     d2_log_loss = 0.565 [0.466, 0.642], 95% interval (hall, n = 80)
     """
+
+    def _features(
+        self, truth: Array, probabilities: Array, weights: Array
+    ) -> list[Array]:
+        loss, constant_loss = super()._features(truth, probabilities, weights)
+        if truth.ndim == 2:
+            present = truth.sum(axis=1)
+            constant_loss = (
+                constant_loss - present + np.average(present, weights=weights)
+            )
+        return [loss, constant_loss]
