@@ -897,6 +897,16 @@ def test_pooled_areas_on_the_boundary_count_rows_not_pairs():
     assert (low, high) == (pytest.approx(60 / (60 + norm.isf(0.025) ** 2)), 1)
 
 
+@pytest.mark.parametrize("average", ["micro", "macro", "weighted", "samples"])
+def test_many_targets_do_not_use_up_the_degrees_of_freedom(average):
+    """Of ten targets next to no two rows have the same."""
+    rng = np.random.default_rng(0)
+    y = (rng.random((200, 10)) < 0.3).astype(int)
+    found = RocAucCI(average=average)(y, y + rng.normal(size=y.shape))
+    low, high = found.confidence_interval()
+    assert high - low == pytest.approx(2 * 1.97 * found.standard_error, rel=0.01)
+
+
 def test_the_brier_score_of_two_targets_is_half_of_the_sum():
     y, scores = MANY[:, :2], np.tile([[0.3, 0.7], [0.6, 0.4]], (150, 1))
     found = BrierScoreCI()(y, scores)

@@ -267,7 +267,8 @@ class Design:
 
         Influence values of the cells, and the cell of each unit, are centred in each
         stratum. Only `units`, a bool array, count as units; independent rows are also
-        divided by classes, bool arrays within which influence values have mean zero.
+        divided by classes, bool arrays within which influence values have mean zero,
+        unless that leaves a row of larger classes alone, as those of many targets do.
         """
         sums = self._totals(influence, index)
         strata = np.zeros(len(units), int) if self.strata is None else self.strata
@@ -276,13 +277,17 @@ class Design:
             sizes = np.bincount(strata[entries], self.clusters.totals(units * 1.0) > 0)
             powers = [sums**k for k in (2, 3, 4)]
             return Moments(sizes, *(np.bincount(strata[entries], s) for s in powers))
+        rows, parts = self._rows * units, strata
         for members in classes:
-            strata = 2 * strata + members
-            if strata.max() > _MOST_STRATA:
-                strata = np.unique(strata, return_inverse=True)[1].ravel()
+            parts = 2 * parts + members
+            if parts.max() > _MOST_STRATA:
+                parts = np.unique(parts, return_inverse=True)[1].ravel()
+        alone = (np.bincount(parts, rows) == 1).any()
+        if not alone or any(rows @ members <= 1 for members in classes):
+            strata = parts
         terms = zip(self._powers, (2, 3, 4), strict=True)
         powers = [np.bincount(strata, total * sums**k) for total, k in terms]
-        return Moments(np.bincount(strata, self._rows * units), *powers)
+        return Moments(np.bincount(strata, rows), *powers)
 
     def _totals(self, influence: Array, index: Array) -> Array:
         """Totals of centred influence values of clusters; of rows, those of each."""
