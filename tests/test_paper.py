@@ -9,6 +9,7 @@ the correlation's with the factors (2 E[A] - 1) and (2 E[Z] - 1).
 import numpy as np
 import pytest
 from metrics_battery import METRICS, labels
+from scipy.linalg import block_diag
 from scipy.stats import norm
 
 from skci import TverskyCI, critical_value, joint_report
@@ -111,11 +112,11 @@ RULES = {
 TRUTH = labels(seed=0)[0]
 
 
-def rows_of(name, a):
-    """Estimate and d_1 g ZA + d_2 g A + d_3 g Z in each row, and the derivatives."""
-    z = TRUTH
-    value, slopes = TABLE_III[name](np.mean(z * a), np.mean(a), np.mean(z))
-    return value, slopes[0] * (z & a) + slopes[1] * a + slopes[2] * z, slopes
+def moments_of(name, a):
+    """Estimate, the rows of ZA, A and Z, and the derivatives in their means."""
+    moments = np.array([TRUTH & a, a, TRUTH], dtype=float)
+    value, slopes = TABLE_III[name](*moments.mean(axis=1))
+    return value, moments, np.array(slopes)
 
 
 @pytest.mark.parametrize("name", TABLE_III)
@@ -125,8 +126,8 @@ def rows_of(name, a):
 def test_individual_interval(name, level, choice):
     a = RULES["good"]
     n, z = len(a), norm.ppf((1 + level) / 2)
-    value, rows, slopes = rows_of(name, a)
-    variance = np.var(rows, ddof=1)
+    value, moments, slopes = moments_of(name, a)
+    variance = np.var(slopes @ moments, ddof=1)
     if choice == "blurred":
         variance += z**2 / (2 * n) * np.sum(np.square(slopes))
     half = z * np.sqrt(variance / n)
@@ -139,36 +140,40 @@ def test_individual_interval(name, level, choice):
     )
 
 
+@pytest.mark.parametrize("names", [["f0.5", "accuracy", "lift"], list(TABLE_III)])
+@pytest.mark.parametrize("level", [0.9, 0.95])
 @pytest.mark.parametrize("choice", ["delta", "blurred"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-def test_joint_intervals(choice):
-    level, n = 0.95, len(TRUTH)
-    names = ["f0.5", "accuracy", "lift", "jaccard"]
-    values, rows, slopes = zip(
-        *(rows_of(name, a) for a in RULES.values() for name in names), strict=True
+def test_joint_intervals(choice, level, names):
+    n, z = len(TRUTH), norm.ppf((1 + level) / 2)
+    metrics = {name: METRICS[name] for name in names}
+    values, moments, slopes = zip(
+        *(moments_of(name, a) for a in RULES.values() for name in names), strict=True
     )
-    covariance = np.cov(rows)
+    # The moments ZA, A and Z of every parameter k, with noises e_1k, e_2k and e_3k
+    sigma = np.cov(np.concatenate(moments))
     if choice == "blurred":
-        # Independent noises e_1k, e_2k, e_3k for every parameter k, z^2 / 2n each
-        z = norm.ppf((1 + level) / 2)
-        covariance = covariance + z**2 / (2 * n) * np.diag(
-            np.square(slopes).sum(axis=1)
-        )
+        sigma += z**2 / (2 * n) * np.eye(len(sigma))
+    jacobian = block_diag(*slopes)
+    covariance = jacobian @ sigma @ jacobian.T
     deviation = np.sqrt(np.diag(covariance))
     correlation = covariance / np.outer(deviation, deviation)
 
-    report = joint_report(TRUTH, RULES, metrics=names, method=choice)
-    assert report.estimates == pytest.approx(values, rel=1e-12)
+    report = joint_report(
+        TRUTH, RULES, metrics=metrics, method=choice, confidence_level=level
+    )
+    assert report.estimates == pytest.approx(values, rel=1e-11)
     assert report.covariance == pytest.approx(covariance / n, rel=1e-9, abs=1e-15)
     assert report.correlation == pytest.approx(correlation, rel=1e-9, abs=1e-12)
     q = critical_value(correlation, level)
-    assert report.critical_value == pytest.approx(q, rel=1e-6)
-    half = q * deviation / np.sqrt(n)
-    expected = np.array([values - half, values + half])
-    bounds = np.tile([(0, 1), (0, 1), (0, np.inf), (0, 1)], (len(RULES), 1)).T
+    assert report.critical_value == pytest.approx(q, abs=2 * q.error)
+    half = report.critical_value * deviation / np.sqrt(n)
+    bounds = np.tile([METRICS[name].bounds for name in names], (len(RULES), 1)).T
     shown = report.to_dict()
-    assert shown["low"] == pytest.approx(np.maximum(expected[0], bounds[0]), rel=1e-6)
-    assert shown["high"] == pytest.approx(np.minimum(expected[1], bounds[1]), rel=1e-6)
+    assert shown["low"] == pytest.approx(np.maximum(values - half, bounds[0]), rel=1e-6)
+    assert shown["high"] == pytest.approx(
+        np.minimum(values + half, bounds[1]), rel=1e-6
+    )
 
 
 def test_tversky_weighs_false_positives_by_alpha():
