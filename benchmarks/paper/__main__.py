@@ -17,8 +17,8 @@ from joblib import Parallel, delayed
 
 from benchmarks.common.command import page_folder, parser, progress, sizes
 from benchmarks.common.pages import show, write_page
-from benchmarks.paper import page
-from benchmarks.paper.studies import Study, abalone, concatenated, letter, model_a
+from benchmarks.paper import page, published
+from benchmarks.paper.studies import Study, concatenated, model_a, model_b, model_c
 
 _CHUNK = 100
 
@@ -34,7 +34,7 @@ def main() -> None:
     results = simulate(
         studies, options.simulations or size.draws, options.jobs, options.seed
     )
-    sections = page.sections(results)
+    sections = [*published.sections(results), *page.sections(results)]
     show(*sections)
     if output := page_folder(options):
         page.figure(results, output / "paper.png")
@@ -45,9 +45,9 @@ def main() -> None:
 
 def with_data(folder: Path | None) -> Iterator[Study]:
     """Studies on data sets, as far as these are available."""
-    for study in (abalone, letter):
+    for study in (model_b, model_c):
         try:
-            yield from study(folder)
+            yield study(folder)
         except OSError as error:
             print(
                 f"{study.__name__} is left out: {error}\nGive the folder of the UCI "
