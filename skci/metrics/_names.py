@@ -1,16 +1,14 @@
 """Metrics by their string names, and by scikit-learn's functions and scorers."""
 
-import ast
 import difflib
 import pickle
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
 import sklearn.metrics
-from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 
 from skci.measures.registry import ALIASES, NEGATED
 from skci.metrics import _agreement, _binary, _regression, _scores
@@ -51,13 +49,6 @@ _REFUSED = {
     ),
 }
 """Names of scikit-learn's scorers without an interval, and why there is none."""
-
-# The call that makes a scorer, as its repr shows it.
-_SCORER = re.compile(
-    r"make_scorer\((?P<function>\w+)(?P<negated>, greater_is_better=False)?, "
-    r"response_method=(?P<response>'\w+'|\([^)]*\))(?P<options>.*)\)"
-)
-_OPTION = re.compile(r", (\w+)=(.*?)(?=, \w+=|$)")
 
 
 def available_metrics() -> list[str]:
@@ -157,38 +148,16 @@ def _of_function(name: str, options: Mapping[str, Any]) -> MetricCI:
 def _of_scorer(scorer: Any) -> MetricCI:
     """Make the metric that a scorer of scikit-learn scores by.
 
-    A scorer is recognised if it is pickled like one of a name, or like the one that
-    the call which its repr shows makes of a function of scikit-learn.
+    It is pickled like the scorer of a name.
     """
     pickled = _pickled(scorer)
     for name in get_scorer_names():
         if _pickled(get_scorer(name)) == pickled:
             return _of_name(name)
-    parts = _SCORER.fullmatch(repr(scorer))
-    name = parts["function"] if parts else ""
-    function = getattr(sklearn.metrics, name, None)
-    if parts and function is not None:
-        negated = parts["negated"] is not None
-        response = ast.literal_eval(parts["response"])
-        options = {key: _value(text) for key, text in _OPTION.findall(parts["options"])}
-        same: Callable[..., Any] = partial(make_scorer, response_method=response)
-        if (
-            _pickled(same(function, greater_is_better=not negated, **options))
-            == pickled
-        ):
-            metric = _of_function(name, options)
-            if (metric.reads == "scores") == (response == "predict"):
-                kind = "labels" if response == "predict" else "scores"
-                raise ValueError(
-                    f"metrics must be of the {metric.reads} that they read, got the "
-                    f"scorer {scorer!r} that passes {kind}; use {metric.name!r}"
-                )
-            return metric._replace({"negate": negated})
     raise TypeError(
-        "metrics must be names or metric objects such as F1CI(), or scorers that "
-        "make_scorer makes of functions of sklearn.metrics, got the scorer "
-        f"{scorer!r}; pass the name or the metric object itself, or make one by "
-        "make_metric_ci"
+        "metrics must be names, metric objects such as F1CI(), or functions or named "
+        f"scorers of scikit-learn, got the scorer {scorer!r}; pass the name or the "
+        "metric object itself, or make one by make_metric_ci"
     )
 
 
@@ -198,14 +167,6 @@ def _pickled(scorer: Any) -> bytes | None:
         return pickle.dumps(scorer)
     except Exception:  # of a function that cannot be pickled
         return None
-
-
-def _value(text: str) -> Any:
-    """Value of an option that a scorer shows, strings without quotes."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return np.nan if text == "nan" else text
 
 
 def _unknown(metric: str) -> str:
