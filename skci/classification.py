@@ -1,6 +1,6 @@
 """The classification report with joint confidence intervals."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from skci.metrics._agreement import AccuracyCI
 from skci.metrics._base import MetricCI, check_average, check_zero_division
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
 from skci.metrics._binding import Binding
+from skci.metrics._metric_set import methods_by_metric
 from skci.reports.base import Report
 from skci.reports.estimate import decimals, format_interval, warn_of_undefined
 from skci.reports.rendering import format_number
@@ -78,7 +79,7 @@ def classification_report_ci(
     labels: Any = None,
     target_names: Sequence[str] | None = None,
     confidence_level: float = 0.95,
-    method: str | None = None,
+    method: str | Mapping[str, str] | None = None,
     zero_division: float = np.nan,
     sample_weight: Any = None,
     groups: Any = None,
@@ -97,8 +98,10 @@ def classification_report_ci(
         Classes to report on, in this order; those that occur if not given.
     target_names : sequence of str, optional
         Names to show for the classes, in their order.
-    method : str, optional
-        Interval method; "auto" if not given, see :class:`skci.MetricCI`.
+    method : str or mapping of str to str, optional
+        Interval method, or methods by metric, "precision", "recall", "f1-score" and
+        "accuracy", with "*" for all others; "auto" if not given, see
+        :class:`skci.MetricCI`.
     zero_division : {0, 1, nan}, default=nan
         Estimate of an undefined measure and its value in averages, which omit NaN.
     confidence_level, sample_weight, groups, random_state
@@ -147,15 +150,16 @@ def classification_report_ci(
     averages = _averages(binding, codes)
     classes = [str(sample.vocabulary.classes[code]) for code in codes]
     names = check_target_names(target_names, classes, averages)
+    methods = methods_by_metric(method, [*_COLUMNS, "accuracy"])
     parameters = []
     for lines, average in [(names, None), *(([n], a) for n, a in averages.items())]:
         options = {"average": average, "labels": labels, "zero_division": zero_division}
         metrics: dict[str, MetricCI] = {
-            column: metric(method=method, **options)
+            column: metric(method=methods[column], **options)
             for column, metric in _COLUMNS.items()
         }
         if average == "accuracy":
-            metrics = {"accuracy": AccuracyCI(method=method)}
+            metrics = {"accuracy": AccuracyCI(method=methods["accuracy"])}
         for column, metric in metrics.items():
             metric._check()
             bound = metric.bind(sample, DEFAULT_RULE)

@@ -111,14 +111,12 @@ class JointEvaluator:
         metric_set = MetricSet(self.metrics, *options)
         metrics = metric_set.metrics.values()
         rows = {"by": by, "sample_weight": sample_weight, "groups": groups}
-        try:
-            reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
-        except (TypeError, ValueError) as error:
-            if len(shape_of(X)) == 1 and len(shape_of(y)) == 2:
-                raise type(error)(
-                    f"{error}; are X and y swapped? It is evaluate(X, y)"
-                ) from error
-            raise
+        if (shape := shape_of(X)) and len(shape) == 1 and len(shape_of(y)) == 2:
+            raise ValueError(
+                f"X must have rows and columns, got shape {shape}; are X and y "
+                "swapped? It is evaluate(X, y)"
+            )
+        reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
         reader.check_aligned("X", X)
         scored: tuple[Any, ...] = ()
         if "numbers" not in metric_set.reads:

@@ -131,3 +131,15 @@ def test_how_it_is_shown():
 def test_wrong_options(options, message):
     with pytest.raises(ValueError, match=message):
         classification_report_ci(Y, P, **options)
+
+
+def test_methods_by_metric():
+    y = ["ant", "bee", "cat"] * 40
+    predicted = ["ant", "bee", "bee", "ant", "bee", "cat"] * 20
+    report = classification_report_ci(
+        y, predicted, method={"precision": "delta", "*": "blurred"}
+    )
+    methods = {metric: report[name, metric].method for name, metric in report}
+    assert methods["precision"] == "delta" and methods["f1-score"] == "blurred"
+    with pytest.raises(ValueError, match=r"names by metric of .*'f1-score'"):
+        classification_report_ci(y, predicted, method={"f1": "delta"})

@@ -32,7 +32,7 @@ class MetricSet:
     ) -> None:
         self.confidence_level = check_confidence_level(confidence_level)
         self.metrics = named_metrics(metrics)
-        self.methods = _methods_by_metric(method, list(self.metrics))
+        self.methods = methods_by_metric(method, list(self.metrics))
         self.pos_label = pos_label
         # Fixed, for a report to be the same whatever is computed first.
         self.seed = fixed_seed(random_state)
@@ -144,7 +144,7 @@ class MetricSet:
                     yield from metric.bind(sample, rule, name, *settings)
 
 
-def _methods_by_metric(method: Any, metrics: list[str]) -> dict[str, str | None]:
+def methods_by_metric(method: Any, metrics: list[str]) -> dict[str, str | None]:
     """Methods of some metrics: one for all, or by metric with "*" for all others."""
     given = method if isinstance(method, Mapping) else {"*": method}
     unknown = [name for name in given if name not in [*metrics, "*"]]
