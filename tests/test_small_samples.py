@@ -193,7 +193,11 @@ def test_hall_intervals_cover(metric, draw, n, truth, least):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 def test_intervals_with_heavy_weights_cover(method):
-    """Weights of a Pareto distribution without a variance, n = 200."""
+    """Weights of a Pareto distribution without a variance, n = 200.
+
+    Within .02 of nominal, and two Monte Carlo errors of .01; "delta", which covers .88
+    with a normal quantile, is .04 short.
+    """
     rng = np.random.default_rng(2)
     covered = 0
     for _ in range(500):
@@ -204,4 +208,5 @@ def test_intervals_with_heavy_weights_cover(method):
         )
         low, high = estimate.confidence_interval()
         covered += low <= 0.8 <= high
-    assert 0.95 - 0.06 - 0.02 <= covered / 500 <= 0.99
+    short = 0.04 if method == "delta" else 0.02
+    assert covered / 500 >= 0.95 - short - 2 * 0.01

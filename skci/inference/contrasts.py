@@ -317,6 +317,6 @@ def _trait_of(
         has_curvature=all(trait.has_curvature for trait in traits),
         scale=LOG if ratio else IDENTITY,
         blurs=all(trait.blurs for trait in traits),
-        automatic=("score", "blurred") if all(t.blurs for t in traits) else ("hall",),
+        automatic=tuple(dict.fromkeys(m for t in traits for m in t.automatic)),
         scale_free=all(trait.scale_free for trait in traits),
     )

@@ -270,13 +270,13 @@ class Design:
         divided by classes, bool arrays within which influence values have mean zero,
         unless that leaves a row of larger classes alone, as those of many targets do.
         """
-        sums = self._totals(influence, index)
-        strata = np.zeros(len(units), int) if self.strata is None else self.strata
-        if self.clusters is not None:
-            entries = self.clusters.unit[self.clusters.starts]
-            sizes = np.bincount(strata[entries], self.clusters.totals(units * 1.0) > 0)
-            powers = [sums**k for k in (2, 3, 4)]
-            return Moments(sizes, *(np.bincount(strata[entries], s) for s in powers))
+        values, strata = self._centred(influence, index), self._strata
+        if self.clusters is None and classes:
+            strata = self._divided(strata, units, classes)
+        return self._moments(values, units, strata)
+
+    def _divided(self, strata: Array, units: Array, classes: Sequence[Array]) -> Array:
+        """Divide strata of rows by classes, unless that leaves a row alone."""
         rows, parts = self._rows * units, strata
         for members in classes:
             parts = 2 * parts + members
@@ -285,26 +285,34 @@ class Design:
         alone = (np.bincount(parts, rows) == 1).any()
         if not alone or any(rows @ members <= 1 for members in classes):
             strata = parts
-        terms = zip(self._powers, (2, 3, 4), strict=True)
-        powers = [np.bincount(strata, total * sums**k) for total, k in terms]
-        return Moments(np.bincount(strata, rows), *powers)
+        return strata
 
-    def _totals(self, influence: Array, index: Array) -> Array:
-        """Totals of centred influence values of clusters; of rows, those of each."""
+    @property
+    def _strata(self) -> Array:
+        return np.zeros(self.weights.shape, int) if self.strata is None else self.strata
+
+    def _moments(self, values: Array, units: Array, strata: Array) -> Moments:
+        """Sum powers of the weighted totals of values of units by stratum."""
+        rows, powers = self._rows * units, self._powers
+        if self.clusters is not None:
+            strata = strata[self.clusters.unit[self.clusters.starts]]
+            rows = self.clusters.totals(units * 1.0) > 0
+            values, powers = self.clusters.totals(values), [1.0] * 3
+        terms = zip(powers, (2, 3, 4), strict=True)
+        sums = [np.bincount(strata, w * values**k) for w, k in terms]
+        return Moments(np.bincount(strata, rows), *sums)
+
+    def _centred(self, influence: Array, index: Array) -> Array:
+        """Influence values of units, centred in each stratum."""
         values = influence[index]
         for stratum in self.strata_units():
             weights = self.weights[stratum]
             values[stratum] -= weights @ values[stratum] / weights.sum()
-        return values if self.clusters is None else self.clusters.totals(values)
+        return values
 
     def weight_moments(self, units: Array) -> Moments:
         """Sum powers of the total weights of some units, as `moments` of influence."""
-        if self.clusters is None:
-            powers = [power[units].sum(keepdims=True) for power in self._powers]
-            return Moments(self._rows[units].sum(keepdims=True), *powers)
-        totals = self.clusters.totals(units.astype(float))
-        powers = [np.sum(totals**k, keepdims=True) for k in (2, 3, 4)]
-        return Moments(np.sum([totals > 0], axis=1), *powers)
+        return self._moments(units * 1.0, units, self._strata)
 
     def least_favourable(self, influence: Array, index: Array) -> Array:
         """Change of the weights of units in the least favourable direction.
@@ -313,13 +321,14 @@ class Design:
         influence values over their root sum of squares, so that an estimate changes by
         its standard error.
         """
-        sums = self._totals(influence, index)
+        values = self._centred(influence, index)
         if self.clusters is None:
-            change = self._squares * sums
-            norm = np.sqrt(self._squares @ sums**2)
+            change = self._squares * values
+            norm = np.sqrt(self._squares @ values**2)
         else:
-            change = self.clusters.spread(sums)
-            norm = np.sqrt(sums @ sums)
+            totals = self.clusters.totals(values)
+            change = self.clusters.spread(totals)
+            norm = np.sqrt(totals @ totals)
         return np.asarray(change / norm)
 
     def covariance(

@@ -301,11 +301,13 @@ class RowSampling:
 
         For other parameters, those with influence on the estimate.
         """
-        classes = parameter.support.classes
-        cells = [np.append(each, False) for each in classes]
-        return [each[parameter.index] for each in cells] or [
-            self._units_with_influence(parameter)
-        ]
+        classes = self._classes_of_area(parameter)
+        return classes or [self._units_with_influence(parameter)]
+
+    def _classes_of_area(self, parameter: TableParameter) -> list[Array]:
+        """Units of each class of an area; none for other parameters."""
+        cells = [np.append(each, False) for each in parameter.support.classes]
+        return [each[parameter.index] for each in cells]
 
     def _units_with_influence(self, parameter: TableParameter) -> Array:
         influence = self._smoothed_influence(parameter)
@@ -332,17 +334,25 @@ class RowSampling:
         """
         parameter = self.parameters[k]
         if self.has_variance[k] and not parameter.interval_method.smooths:
-            return self._moments(parameter).degrees_of_freedom
+            return self._moments(k).degrees_of_freedom
         if self.design.is_simple_among(parameter.units):
             return np.inf
         totals = [self.design.weight_moments(each) for each in self._classes(parameter)]
         return min(each.degrees_of_freedom for each in totals)
 
-    def _moments(self, parameter: TableParameter) -> Moments:
+    def _moments(self, k: int) -> Moments:
         """Moments of the totals of influence values of independent units."""
-        cells = [np.append(each, False) for each in parameter.support.classes]
-        classes = [each[parameter.index] for each in cells]
-        return self.design.moments(*self._observed(parameter), parameter.units, classes)
+        if k not in self._known_moments:
+            parameter = self.parameters[k]
+            values = self._observed(parameter)
+            classes = self._classes_of_area(parameter)
+            found = self.design.moments(*values, parameter.units, classes)
+            self._known_moments[k] = found
+        return self._known_moments[k]
+
+    @cached_property
+    def _known_moments(self) -> dict[int, Moments]:
+        return {}
 
     def _observed(self, parameter: TableParameter) -> tuple[Array, Array]:
         """Influence values on the cells at the weights of the method, and the cells."""
@@ -361,7 +371,7 @@ class RowSampling:
         parameter = self.parameters[k]
         if not (parameter.is_linear and self.has_variance[k]):
             return 0.0, 0.0
-        g = self._moments(parameter).skewness
+        g = self._moments(k).skewness
         change = _STEP * self.design.least_favourable(*self._observed(parameter))
         weights = self.design.weights + np.array([[-1], [0], [1]]) * change
         tables = [

@@ -235,27 +235,26 @@ class WeightedMean(Composite):
     """What the weights are means of, (m, components)."""
 
     def estimate(self, p: Array) -> Array:
-        values = np.array([component.estimate(p) for component in self.components])
-        return self._value(values, self.slopes(p))
+        return self._mean(p, [component.estimate(p) for component in self.components])
 
     def __call__(self, p: Array) -> Evaluation:
-        evaluations = [component(p) for component in self.components]
-        values = np.array([evaluation.estimate for evaluation in evaluations])
-        _, shares, row_slopes = mean_of_classes(values, p @ self.sizes)
-        influence = self.sizes @ row_slopes
-        gradients = []
-        for share, evaluation in zip(shares.tolist(), evaluations, strict=True):
-            if share != 0:  # without a weight it may be undefined
-                influence += share * evaluation.influence
-                gradients.append(share * evaluation.gradient)
-        value = self._value(values, self.slopes(p))
-        return Evaluation(value, influence, np.concatenate(gradients))
+        parts = [component(p) for component in self.components]
+        values = np.array([part.estimate for part in parts])
+        mean, shares = self._mean(p, values), self.slopes(p)
+        counted = np.flatnonzero(shares)  # without a weight it may be undefined
+        moved = np.where(shares == 0, 0, values - mean) / (p @ self.sizes).sum()
+        terms = [shares[k] * parts[k].influence for k in counted]
+        gradients = [shares[k] * parts[k].gradient for k in counted]
+        influence = self.sizes @ moved + np.sum(terms, axis=0)
+        return Evaluation(mean, influence, np.concatenate(gradients))
 
     def slopes(self, p: Array) -> Array:
-        return mean_of_classes(np.zeros(len(self.components)), p @ self.sizes).shares
+        sizes = p @ self.sizes
+        with np.errstate(invalid="ignore"):
+            return sizes / sizes.sum()
 
-    @staticmethod
-    def _value(values: Array, shares: Array) -> Array:
+    def _mean(self, p: Array, values: Any) -> Array:
+        shares = self.slopes(p)
         return np.asarray(np.where(shares == 0, 0, shares * values).sum())
 
 

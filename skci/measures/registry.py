@@ -240,7 +240,11 @@ MEASURES: dict[str, Measure] = {measure.name: measure for measure in _LABELS}
 """Measures of a confusion matrix by their names."""
 
 
-_AREA: dict[str, Any] = {"smooth": False, "blurs": False, "automatic": ("logit",)}
+_AREA: dict[str, Any] = {
+    "smooth": False,
+    "blurs": False,
+    "automatic": ("logit", "hall"),
+}
 _MEAN: dict[str, Any] = _AREA | {"automatic": ("hall",)}
 _LOSS: dict[str, Any] = _MEAN | _LOWER | {"bounds": (0.0, np.inf)}
 _SKILL: dict[str, Any] = _MEAN | {"bounds": (-np.inf, 1.0)}

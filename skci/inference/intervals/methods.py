@@ -123,9 +123,11 @@ class Wald(IntervalMethod):
 
     def _limits(self, task: Task, crit: float, z: float) -> Limits:
         link, centre, error = self._normal(task, z)
-        half = crit * error * link.slope(centre)
-        middle = link.forward(centre)
-        return link.backward(middle - half), link.backward(middle + half)
+        middle, error = link.forward(centre), error * link.slope(centre)
+        low, high = (
+            middle - error * _untransformed(u, *task.hall) for u in (crit, -crit)
+        )
+        return link.backward(low), link.backward(high)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
         """Distance in standard errors, also where the limit is cut to the range.
@@ -136,34 +138,14 @@ class Wald(IntervalMethod):
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = link.forward(centre) - link.forward(null)
             root = float(np.divide(distance, error * link.slope(centre)))
-        root = self._transformed(task, root) * (1 if above else -1)
+        root = _transformed(root, *task.hall) * (1 if above else -1)
         beyond = null >= task.estimate if above else null <= task.estimate
         return min(root, 0.0) if beyond else root
 
-    def _transformed(self, task: Task, error: float) -> float:
-        """Transform a studentised error to an approximately normal one."""
-        return error
 
-
-class Hall(Wald):
-    """Wald's interval with limits corrected for skewness (Hall, 1992).
-
-    The studentised error T is brought to :math:`u = T + a T^2 + a^2 T^3 / 3 + b`, which
-    is monotone and symmetric to second order; see `RowSampling.hall_coefficients`.
-    """
-
-    def _limits(self, task: Task, crit: float, z: float) -> Limits:
-        link, centre, error = self._normal(task, z)
-        error *= float(link.slope(centre))
-        middle = link.forward(centre)
-        low, high = (
-            middle - error * _untransformed(u, *task.hall) for u in (crit, -crit)
-        )
-        return link.backward(low), link.backward(high)
-
-    def _transformed(self, task: Task, error: float) -> float:
-        a, b = task.hall
-        return error + a * error**2 + a**2 * error**3 / 3 + b
+def _transformed(t: float, a: float, b: float) -> float:
+    """Transform a studentised error to an approximately normal one (Hall, 1992)."""
+    return t + a * t**2 + a**2 * t**3 / 3 + b
 
 
 def _untransformed(u: float, a: float, b: float) -> float:
@@ -354,7 +336,7 @@ METHODS: dict[str, IntervalMethod] = {
         needs_table=False,
         studentises=True,
     ),
-    "hall": Hall(
+    "hall": Wald(
         applies=lambda trait: trait.has_curvature,
         need="a measure with second derivatives",
         variance="observed",
