@@ -200,19 +200,31 @@ def rounded(rng, n):
     return np.round(rng.exponential(size=n), 1)
 
 
+def whole(rng, n):
+    """Errors of whole numbers, half of which are 1 or less."""
+    return np.abs(np.round(rng.normal(0, 2.2, n)))
+
+
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("n", [20, 60, 200])
-@pytest.mark.parametrize(("draw", "truth"), [(continuous, np.log(2)), (rounded, 0.7)])
+@pytest.mark.parametrize(
+    ("draw", "truth"), [(continuous, np.log(2)), (rounded, 0.7), (whole, 1)]
+)
 def test_intervals_of_a_median_cover(draw, truth, n):
-    """Of both limits together and of the lower one; the errors are .7 and .5 %."""
+    """Of both limits together and of the lower one; the errors are .7 and .5 %.
+
+    Limits are errors that occur, so that intervals of repeated ones cover more often.
+    """
     rng = np.random.default_rng(4)
     intervals = [
         MedianAbsoluteErrorCI()(np.zeros(n), draw(rng, n)).confidence_interval()
         for _ in range(1000)
     ]
     low, high = np.transpose(intervals)
-    assert 930 <= np.sum((low <= truth) & (truth <= high)) <= 975
-    assert 10 <= np.sum(truth < low) <= 40
+    covered, missed = np.sum((low <= truth) & (truth <= high)), np.sum(truth < low)
+    assert covered >= 930 and missed <= 40
+    if draw is continuous:
+        assert covered <= 975 and missed >= 10
 
 
 @pytest.mark.slow
@@ -237,7 +249,7 @@ def test_a_median_of_tied_errors():
     low, high = found.confidence_interval()
     assert found == low == 0 < high < np.abs(Y - P).max()
     widths = [found.confidence_interval(level) for level in (0.5, 0.9, 0.99)]
-    assert all(first.high < second.high for first, second in pairwise(widths))
+    assert all(first.high <= second.high for first, second in pairwise(widths))
 
 
 def test_a_median_of_few_rows_has_no_upper_limit():

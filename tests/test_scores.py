@@ -498,3 +498,12 @@ def test_wrong_requests():
             joint_report(Y, y_score=SCORES, metrics="auc", method=method)
     with pytest.raises(ValueError, match="'logit' needs a measure that ranges from 0"):
         LogLossCI(method="logit")(Y, SCORES["A"])
+
+
+def test_two_rows_of_a_label_have_one_degree_of_freedom():
+    """Their scores may be equal by chance, and then have no variance."""
+    y, score = np.arange(100) < 2, np.append([0.5, 0.5], np.linspace(0, 1, 98))
+    found = RocAucCI()(y, score)
+    with pytest.warns(SmallSampleWarning):
+        low, high = found.confidence_interval()
+    assert low < 0.2 and high > 0.8

@@ -491,3 +491,24 @@ def test_heavy_rows_warn():
     with pytest.warns(SmallSampleWarning, match="fewer than 10 degrees of freedom"):
         AccuracyCI()(Y, P, sample_weight=weights).confidence_interval()
     AccuracyCI()(Y, P, sample_weight=WEIGHTS).confidence_interval()  # which does not
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("method", ["score", "plus-four", "delta"])
+def test_a_difference_has_no_more_degrees_of_freedom_than_its_parts(method):
+    """Three groups of one sample, a hundred of the other; "delta" by Welch."""
+    rng = np.random.default_rng(0)
+    reports = []
+    for clusters, size in ((3, 40), (100, 10)):
+        groups = np.repeat(np.arange(clusters), size)
+        y = rng.random(len(groups)) < 0.5
+        p = np.where(rng.random(len(groups)) < 0.8, y, ~y)
+        reports.append(
+            joint_report(y, {"A": p}, metrics="accuracy", method=method, groups=groups)
+        )
+    compared = combine_independent(reports).differences(method=None)
+    few = reports[0]._joint.degrees_of_freedom[0]
+    if method == "delta":
+        assert compared._joint.degrees_of_freedom[0] < 103
+    else:
+        assert compared._joint.degrees_of_freedom[0] == pytest.approx(few) == 2

@@ -16,7 +16,7 @@ from benchmarks.common.pages import Row, Section, show, within_error, write_page
 from benchmarks.common.results import Records, Runner, monte_carlo_error
 from benchmarks.coverage.populations import decision_settings
 from benchmarks.coverage.simulation import Decisions
-from benchmarks.paper.studies import Study, abalone, letter
+from benchmarks.paper.studies import Study, model_b, model_c
 from skci import JointReport, joint_report
 
 MODULES = ("simulation", "populations")
@@ -137,7 +137,7 @@ def by_method(grid: Records) -> list[Row]:
 def on_data(folder: Path) -> list[Row]:
     """Compare the rules of the paper by intervals and by differences."""
     rows, sums = [], np.zeros(3, int)
-    for study in (*abalone(folder), *letter(folder)):
+    for study in (model_b(folder), model_c(folder)):
         report = tested(study)
         for name in report.metrics:
             limits = [report[rule, name].confidence_interval() for rule in report.rules]

@@ -297,7 +297,7 @@ class Design:
         if self.clusters is not None:
             strata = strata[self.clusters.unit[self.clusters.starts]]
             rows = self.clusters.totals(units * 1.0) > 0
-            values, powers = self.clusters.totals(values), [1.0] * 3
+            values, powers = self.clusters.totals(values), [np.ones(1)] * 3
         terms = zip(powers, (2, 3, 4), strict=True)
         sums = [np.bincount(strata, w * values**k) for w, k in terms]
         return Moments(np.bincount(strata, rows), *sums)

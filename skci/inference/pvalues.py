@@ -13,6 +13,7 @@ from skci._arrays import Array
 from skci.inference.critical.law import Alternative
 from skci.inference.joint import JointEstimate
 
+_NEAREST = 1e-6  # least critical value searched
 _FARTHEST = 37.0  # greatest critical value searched; p is about 1e-299
 
 
@@ -103,11 +104,11 @@ def _search(joint: JointEstimate, position: Array, null: float, above: bool) -> 
         low, high = joint.limits_at(position, np.array([crit]), joint.z)[0]
         return float(low - null if above else null - high)
 
-    near, far = 0.0, 1.0
+    near, far = _NEAREST, 1.0
     if not excess(near) > 0:
-        return near
+        return 0.0
     while excess(far) > 0:
         near, far = far, 1.5 * far
         if far > _FARTHEST:
-            return _FARTHEST
+            return np.inf
     return float(optimize.brentq(excess, near, far, xtol=1e-10))

@@ -330,15 +330,33 @@ class RowSampling:
         """Satterthwaite's degrees of freedom of an estimated variance.
 
         Where the method smooths, or no variance is observed, those of totals of weights
-        in place of influence values; none are needed in a simple random sample.
+        in place of influence values, of a contrast the least of its components; none
+        are needed in a simple random sample.
         """
         parameter = self.parameters[k]
         if self.has_variance[k] and not parameter.interval_method.smooths:
-            return self._moments(k).degrees_of_freedom
+            return min(self._moments(k).degrees_of_freedom, self._df_of_area(parameter))
         if self.design.is_simple_among(parameter.units):
             return np.inf
-        totals = [self.design.weight_moments(each) for each in self._classes(parameter)]
-        return min(each.degrees_of_freedom for each in totals)
+        units = [
+            each
+            for component in parameter.components or [parameter]
+            for each in self._classes(component)
+        ]
+        return min(self.design.weight_moments(u).degrees_of_freedom for u in units)
+
+    def _df_of_area(self, parameter: TableParameter) -> float:
+        """Degrees of freedom of the totals of weights in the rarer class of areas.
+
+        The variance within a class of few rows may be tiny by chance.
+        """
+        areas = [self._classes_of_area(c) for c in parameter.components or [parameter]]
+        moments = [
+            self.design.weight_moments(each)
+            for classes in areas
+            for each in (classes if len(classes) == 2 else [])
+        ]
+        return min((each.degrees_of_freedom for each in moments), default=np.inf)
 
     def _moments(self, k: int) -> Moments:
         """Moments of the totals of influence values of independent units."""

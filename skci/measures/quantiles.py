@@ -49,41 +49,76 @@ class Median(Functional):
     def __call__(self, p: Array) -> Evaluation:
         median = self.estimate(p)
         side = np.sign(self.values - median) / 2
+        # As if half of the rows at the median, but for one, were on either side.
+        ties = p[side == 0]
+        side /= np.sqrt(max(1 - ties.sum() + ties.max(initial=0), _ROUNDING))
         influence = self._spread * (side - p @ side)
         return Evaluation(median, influence, np.array([self._spread]))
 
     @property
     def link(self) -> Link:
         """The scale of F, on which Wald's interval of the median is Woodruff's."""
-        values, shares = self._knots
         density = np.divide(1.0, self._spread) if self._spread else np.inf
         return Link(
-            partial(np.interp, xp=values, fp=shares, left=0.0, right=1.0),
+            partial(_share_at, knots=self._knots),
             partial(np.full_like, fill_value=density, dtype=float),
-            partial(np.interp, xp=shares, fp=values, left=0.0, right=np.inf),
+            partial(_quantile_at, knots=self._knots, neighbours=self._neighbours),
         )
 
     @cached_property
-    def _knots(self) -> tuple[Array, Array]:
-        """Distinct values and F at them, interpolated between, 1/2 at the median.
+    def _median(self) -> float:
+        return quantile(self.values, self.weights, 0.5)
 
-        F counts half of the rows at a value, so that half of them are on either side
-        of the interpolated median whatever their number.
+    @cached_property
+    def _knots(self) -> tuple[Array, Array]:
+        """Sorted values and F at them, interpolated between, 1/2 at the median.
+
+        F counts half of the row that it is at. It rises steeply where values repeat.
         """
-        values, inverse = np.unique(self.values, return_inverse=True)
-        mass = np.bincount(inverse.ravel(), self.weights) / self.weights.sum()
+        order = np.argsort(self.values, kind="stable")
+        values, mass = self.values[order], self.weights[order] / self.weights.sum()
         shares = np.cumsum(mass) - mass / 2
-        median = quantile(self.values, self.weights, 0.5)
-        others = values != median
-        values, shares = values[others], shares[others]
-        place = np.searchsorted(values, median)
-        return np.insert(values, place, median), np.insert(shares, place, 0.5)
+        place = np.searchsorted(shares, 0.5)
+        values = np.insert(values, place, self._median)
+        shares = np.insert(shares, place, 0.5)
+        ends = values[[0]], values, values[[-1]]
+        return np.concatenate(ends), np.concatenate([[0.0], shares, [1.0]])
+
+    @cached_property
+    def _neighbours(self) -> tuple[float, float]:
+        """Values next to the median; itself where there is none."""
+        below = self.values[self.values < self._median]
+        above = self.values[self.values > self._median]
+        return (
+            float(below.max(initial=-np.inf)) if len(below) else self._median,
+            float(above.min(initial=np.inf)) if len(above) else self._median,
+        )
 
     @cached_property
     def _spread(self) -> float:
         """Reciprocal of the density at the median; 0 if all values are equal."""
         values, shares = self._knots
         reach = _REACH / np.sqrt(len(self.values))
-        ends: Any = np.clip([0.5 - reach, 0.5 + reach], shares[0], shares[-1])
+        nearest = np.interp(self._neighbours, values, shares)
+        low, high = min(0.5 - reach, nearest[0]), max(0.5 + reach, nearest[1])
+        ends: Any = np.clip([low, high], shares[1], shares[-2])
         low, high = np.interp(ends, shares, values)
         return float((high - low) / (ends[1] - ends[0])) if high > low else 0.0
+
+
+def _share_at(value: Any, knots: tuple[Array, Array]) -> Any:
+    """F at a value: where it repeats, the share that is nearest to 1/2."""
+    values, shares = knots
+    lowest = -np.interp(-value, -values[::-1], -shares[::-1], left=-1.0, right=0.0)
+    highest = np.interp(value, values, shares, left=0.0, right=1.0)
+    return np.clip(0.5, lowest, highest)
+
+
+def _quantile_at(
+    share: Any, knots: tuple[Array, Array], neighbours: tuple[float, float]
+) -> Any:
+    """Quantile at a share, at least as far from the median as the next value."""
+    values, shares = knots
+    found = np.interp(share, shares, values, left=0.0, right=np.inf)
+    found = np.where(share < 0.5, np.minimum(found, neighbours[0]), found)
+    return np.where(share > 0.5, np.maximum(found, neighbours[1]), found)

@@ -240,12 +240,8 @@ MEASURES: dict[str, Measure] = {measure.name: measure for measure in _LABELS}
 """Measures of a confusion matrix by their names."""
 
 
-_AREA: dict[str, Any] = {
-    "smooth": False,
-    "blurs": False,
-    "automatic": ("logit", "hall"),
-}
-_MEAN: dict[str, Any] = _AREA | {"automatic": ("hall",)}
+_MEAN: dict[str, Any] = {"smooth": False, "blurs": False, "automatic": ("hall",)}
+_AREA: dict[str, Any] = _MEAN | {"automatic": ("logit", "hall")}
 _LOSS: dict[str, Any] = _MEAN | _LOWER | {"bounds": (0.0, np.inf)}
 _SKILL: dict[str, Any] = _MEAN | {"bounds": (-np.inf, 1.0)}
 

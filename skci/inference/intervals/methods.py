@@ -278,7 +278,7 @@ class Score(IntervalMethod):
         ends = np.array([task.trait.bounds for task in tasks], dtype=float)
         outwards = nulls == np.where(above, ends[:, 0], ends[:, 1])
         on_boundary = np.abs(estimates - nulls) <= EDGE
-        roots = np.where(outwards & ~on_boundary, np.inf, -np.inf)
+        roots = np.where(outwards & ~on_boundary, np.nan, -np.inf)
         inside = np.flatnonzero((nulls[:, np.newaxis] != ends).all(-1))
         for rows, functionals, counts, bounds in _by_cells(
             [tasks[k] for k in inside.tolist()]
