@@ -50,8 +50,8 @@ class Variant:
     Parameters
     ----------
     name : str
-    method : str or None
-        None is the default.
+    method : str, mapping of str to str, or None
+        By metric, where it is a mapping; None is the default.
     ignored : str or None
         Argument that is omitted, by mistake; such intervals need not cover.
     compared : {"differences", "gaps"} or None
@@ -62,7 +62,7 @@ class Variant:
     """
 
     name: str
-    method: str | None = None
+    method: str | Mapping[str, str] | None = None
     ignored: str | None = None
     compared: str | None = None
     every: int = 1

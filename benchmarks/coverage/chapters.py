@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks.common.command import sizes
 from benchmarks.common.pages import Row, Section, show, write_page
@@ -65,9 +66,11 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         write_page(output / "chapters.rst", "coverage", title, introduction, *sections)
 
 
-def in_order(records: Records, simulations: Sequence[ChapterSimulation]) -> Records:
-    """Sort records as their settings are declared."""
-    order = [(each.chapter, each.setting.name, each.setting.n) for each in simulations]
+def in_order(records: Records, simulations: Sequence[Any]) -> Records:
+    """Sort records as their settings are first declared."""
+    order = dict.fromkeys(
+        (each.chapter, each.setting.name, each.setting.n) for each in simulations
+    )
     keys = ("chapter", "setting", "n")
     position = {label: k for k, label in enumerate(order)}
     return Records(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
@@ -211,11 +212,19 @@ scikit-learn on two million rows.
 )
 
 
-SCORE_METRICS = {
+def _accuracy(y: Array, scores: Array, sample_weight: Array) -> float:
+    """Accuracy of predicting the label that is more likely than not."""
+    return float(accuracy_score(y, scores > 0.5, sample_weight=sample_weight))
+
+
+SCORE_MEASURES: dict[str, Callable[..., float]] = {
     "roc_auc": roc_auc_score,
     "average_precision": average_precision_score,
     "brier_score": brier_score_loss,
+    "log_loss": log_loss,
+    "accuracy": _accuracy,
 }
+_SCORE_METRICS = ["roc_auc", "average_precision", "brier_score"]
 _OF_CLASSES = {
     "roc_auc": partial(roc_auc_score, multi_class="ovr"),
     "log_loss": log_loss,
@@ -241,24 +250,33 @@ class Scored:
         return f"prevalence {self.prevalence:g}, {ties}"
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
-        positive = rng.random(self.n) < self.prevalence
-        evidence = latent(rng, self.n) + np.outer(positive, _DISTANCES)
-        scores = [
-            probability(column, self.prevalence, distance, self.tied)
-            for column, distance in zip(evidence.T, _DISTANCES, strict=True)
-        ]
-        return {
-            "y_true": positive,
-            "y_score": dict(zip(RULES, scores, strict=True)),
-            "metrics": list(SCORE_METRICS),
-        }
+        drawn = scored(rng, self.n, self.prevalence, _DISTANCES, self.tied)
+        return {**drawn, "metrics": _SCORE_METRICS}
 
     def truths(self) -> Truths:
         return {
-            (rule, name): value
+            (rule, name): true_value(name, self.prevalence, distance, self.tied)
             for rule, distance in zip(RULES, _DISTANCES, strict=True)
-            for name, value in measures(self.prevalence, distance, self.tied).items()
+            for name in _SCORE_METRICS
         }
+
+
+def scored(
+    rng: np.random.Generator,
+    n: int,
+    prevalence: float,
+    distances: Sequence[float],
+    tied: bool = False,
+) -> dict[str, Any]:
+    """Draw labels, and scores by rules of these distances between the labels."""
+    positive = rng.random(n) < prevalence
+    normals = latent(rng, n)[:, : len(distances)]
+    evidence = normals + np.outer(positive, distances)
+    scores = {
+        rule: probability(column, prevalence, distance, tied)
+        for rule, column, distance in zip(RULES, evidence.T, distances, strict=False)
+    }
+    return {"y_true": positive, "y_score": scores}
 
 
 def probability(
@@ -270,17 +288,16 @@ def probability(
 
 
 @cache
-def measures(prevalence: float, distance: float, tied: bool) -> dict[str, float]:
-    """Measures of the population, by scikit-learn at evenly spaced quantiles."""
+def true_value(
+    metric: str, prevalence: float, distance: float, tied: bool = False
+) -> float:
+    """Measure of the population, by scikit-learn at evenly spaced quantiles."""
     noise = ndtri((np.arange(_QUANTILES) + 0.5) / _QUANTILES)
     positive = np.repeat([True, False], _QUANTILES)
     evidence = np.concatenate([noise + distance, noise])
     scores = probability(evidence, prevalence, distance, tied)
     weight = np.where(positive, prevalence, 1 - prevalence)
-    return {
-        name: float(measure(positive, scores, sample_weight=weight))
-        for name, measure in SCORE_METRICS.items()
-    }
+    return float(SCORE_MEASURES[metric](positive, scores, sample_weight=weight))
 
 
 @dataclass(frozen=True)
