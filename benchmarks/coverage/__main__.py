@@ -1,12 +1,13 @@
 """Do the intervals cover?
 
-    python -m benchmarks.coverage [--quick] [coverage] [chapters] [decisions]
+    python -m benchmarks.coverage [--quick] [page ...]
 
 Samples are drawn from known populations, and it is counted how often the intervals
-cover the true values, on three pages: individual and joint intervals for labels
-("coverage"), joint intervals for other data ("chapters"), and comparisons
-("decisions"). Results are cached in the folder --work, so that a stopped run resumes as
-long as the code is the same. With the folder --data of ``abalone.data`` and
+cover the true values, on four pages: individual and joint intervals for labels
+("coverage"), joint intervals for other data ("chapters"), comparisons ("decisions"),
+and small samples, by the default and by the former one ("small_samples"). Results are
+cached in the folder --work, so that a stopped run resumes as long as the code is the
+same. With the folder --data of ``abalone.data`` and
 ``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
 compares the rules of the paper on them.
 """
@@ -16,12 +17,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.common.command import BENCHMARKS, page_folder, parser
-from benchmarks.coverage import certificate, chapters, decisions
+from benchmarks.coverage import certificate, chapters, decisions, small_samples
 
 PAGES = {
     "coverage": certificate.run,
     "chapters": chapters.run,
     "decisions": decisions.run,
+    "small_samples": small_samples.run,
 }
 
 

@@ -1,0 +1,221 @@
+"""Small samples whose intervals covered too seldom, and their true values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import integrate, optimize, stats
+from scipy.special import ndtr, ndtri
+from sklearn.metrics import f1_score, precision_score
+
+from benchmarks.common import Array
+from benchmarks.coverage import populations
+from benchmarks.coverage.chapter_simulation import Truths
+from benchmarks.coverage.classes_and_scores import scored, true_value
+from benchmarks.coverage.populations import RULES
+from skci.inference.parameter import DEFAULT_RULE
+
+PREVALENCE = 0.1
+"""Of the positive label, where there are scores."""
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Right probabilities of a rare label, given normal evidence, by one rule or two.
+
+    A rule predicts the label if it is more likely than not.
+    """
+
+    n: int
+    areas: tuple[float, ...]
+    """Area under the ROC curve of each rule."""
+    metrics: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        areas = " and ".join(f"{area:g}" for area in self.areas)
+        return f"{PREVALENCE:.0%} positive, AUC {areas}"
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        drawn = scored(rng, self.n, PREVALENCE, self._distances)
+        if "accuracy" in self.metrics:
+            scores = drawn["y_score"].items()
+            drawn["y_pred"] = {rule: column > 0.5 for rule, column in scores}
+        return {**drawn, "metrics": list(self.metrics)}
+
+    def truths(self) -> Truths:
+        return {
+            (rule, name): true_value(name, PREVALENCE, distance)
+            for rule, distance in zip(RULES, self._distances, strict=False)
+            for name in self.metrics
+        }
+
+    @property
+    def _distances(self) -> list[float]:
+        """Standardised mean difference between the labels, by rule."""
+        return [float(np.sqrt(2) * ndtri(area)) for area in self.areas]
+
+
+ERRORS: dict[str, Any] = {
+    "normal": stats.norm(),
+    "t5": stats.t(5),
+    "t3": stats.t(3),
+    "lognormal": stats.lognorm(1, loc=-np.exp(0.5)),
+}
+"""Distributions of regression errors, all of mean zero."""
+
+_OF_NUMBERS = (
+    "mean_squared_error",
+    "root_mean_squared_error",
+    "r2",
+    "pearson_correlation",
+    "mean_absolute_error",
+    "d2_absolute_error",
+)
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Normal predictions, and errors of the same variance and of mean zero."""
+
+    n: int
+    errors: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.errors} errors"
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        errors = ERRORS[self.errors]
+        predicted = errors.std() * rng.normal(size=self.n)
+        return {
+            "y_true": predicted + errors.rvs(self.n, random_state=rng),
+            "y_pred": predicted,
+            "metrics": list(_OF_NUMBERS),
+        }
+
+    def truths(self) -> Truths:
+        errors = ERRORS[self.errors]
+        variance = float(errors.var())
+        above, _ = integrate.quad(errors.sf, 0, np.inf)
+        skill = 1 - 2 * above / self._deviation(errors)
+        values = variance, np.sqrt(variance), 0.5, np.sqrt(0.5), 2 * above, skill
+        pairs = zip(_OF_NUMBERS, values, strict=True)
+        return {(DEFAULT_RULE, name): float(value) for name, value in pairs}
+
+    @staticmethod
+    def _deviation(errors: Any) -> float:
+        """Mean absolute deviation of the true values from their median."""
+        scale = errors.std()
+
+        def excess(median: float) -> float:
+            return errors.expect(lambda e: ndtr((median - e) / scale)) - 0.5
+
+        def deviation(e: Array) -> Array:  # given the error
+            z = (e - median) / scale
+            return scale * (2 * stats.norm.pdf(z) + z * (2 * ndtr(z) - 1))
+
+        median = optimize.brentq(excess, -scale, scale)
+        return float(errors.expect(deviation))
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Rows with weights of a Pareto distribution that has no variance."""
+
+    n: int
+    accuracy: float = 0.8
+    shape: float = 1.5
+
+    @property
+    def name(self) -> str:
+        return f"accuracy {self.accuracy:g}, Pareto({self.shape:g}) weights"
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        drawn = _predicted(rng, np.full(self.n, self.accuracy))
+        return {**drawn, "sample_weight": 1 + rng.pareto(self.shape, self.n)}
+
+    def truths(self) -> Truths:
+        return {(DEFAULT_RULE, "accuracy"): self.accuracy}
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters whose accuracies have a beta distribution."""
+
+    n: int
+    """Number of clusters."""
+    equal: bool
+    """Whether clusters are of one size; else sizes are lognormal."""
+    accuracy: float = 0.8
+    correlation: float = 0.2
+    """Intraclass correlation."""
+    size: int = 10
+    """Number of rows, or its median."""
+
+    @property
+    def name(self) -> str:
+        sizes = "equal" if self.equal else "lognormal"
+        return (
+            f"accuracy {self.accuracy:g}, n clusters of {sizes} size, "
+            f"ICC {self.correlation:g}"
+        )
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        total = 1 / self.correlation - 1
+        shapes = self.accuracy * total, (1 - self.accuracy) * total
+        sizes = np.full(self.n, self.size)
+        if not self.equal:
+            sizes = np.ceil(sizes * rng.lognormal(size=self.n)).astype(int)
+        drawn = _predicted(rng, np.repeat(rng.beta(*shapes, self.n), sizes))
+        return {**drawn, "groups": np.repeat(np.arange(self.n), sizes)}
+
+    def truths(self) -> Truths:
+        return {(DEFAULT_RULE, "accuracy"): self.accuracy}
+
+
+def _predicted(rng: np.random.Generator, accuracy: Array) -> dict[str, Any]:
+    """Balanced labels, and predictions that are right with these probabilities."""
+    y = rng.random(len(accuracy)) < 0.5
+    right = rng.random(len(accuracy)) < accuracy
+    return {"y_true": y, "y_pred": y == right, "metrics": ["accuracy"]}
+
+
+_OF_LABELS = {"f1": f1_score, "precision": precision_score}
+
+
+@dataclass(frozen=True)
+class FewPositives:
+    """A rule whose precision is its recall, on a few expected positives."""
+
+    n: int
+    positives: int = 10
+    recall: float = 0.8
+
+    @property
+    def name(self) -> str:
+        return f"{self.positives} positives expected, F1 {self.recall:g}"
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        y, p = np.repeat(_CELLS, rng.multinomial(self.n, self._shares), axis=0).T
+        return {"y_true": y, "y_pred": p, "metrics": list(_OF_LABELS)}
+
+    def truths(self) -> Truths:
+        measured = {
+            name: partial(measure, *_CELLS.T, sample_weight=self._shares)
+            for name, measure in _OF_LABELS.items()
+        }
+        return {(DEFAULT_RULE, name): float(f()) for name, f in measured.items()}
+
+    @property
+    def _shares(self) -> Array:
+        prevalence, error = self.positives / self.n, 1 - self.recall
+        false_alarms = error * prevalence / (1 - prevalence)
+        return populations.Setting(self.n, prevalence, error, false_alarms).cells
+
+
+_CELLS = np.array([[1, 1], [0, 1], [1, 0], [0, 0]])
+"""Truth and prediction in the cells tp, fp, fn and tn."""
