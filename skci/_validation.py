@@ -106,6 +106,11 @@ def _readable(values: Any) -> Any:
     return values
 
 
+def is_iterable(values: Any) -> bool:
+    """Whether values can be iterated over; not so an array without dimensions."""
+    return isinstance(values, Iterable) and getattr(values, "ndim", 1) != 0
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is missing or infinite."""
     if isinstance(value, Real | np.bool_):
@@ -189,7 +194,7 @@ def check_contrasts(
         )
     if not rows.any(axis=1).all():
         raise ValueError(f"matrix must be finite without rows of zeros, got {matrix!r}")
-    if not isinstance(labels, Iterable):
+    if not is_iterable(labels):
         raise TypeError(f"labels must be names, one a row of matrix, got {labels!r}")
     names = [labels] if isinstance(labels, str) else [*map(str, labels)]
     if len(names) != len(rows) or len(set(names)) < len(names):
@@ -229,7 +234,7 @@ def check_names(
     """Check names of rules or metrics; all if none are given."""
     if names is None:
         return known
-    alone = isinstance(names, str) or not isinstance(names, Iterable)
+    alone = isinstance(names, str) or not is_iterable(names)
     wanted = [as_name(name) for name in ([names] if alone else names)]
     if not wanted:
         raise ValueError(f"{kind}s must hold at least one of {known}, got none")
@@ -241,7 +246,7 @@ def check_names(
 def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
     """Check a mapping of names, or pairs of a distinct name and a value."""
     wanted = f"{parameter} must be a mapping of names or pairs of (name, value)"
-    if not isinstance(values, Iterable):
+    if not is_iterable(values):
         raise TypeError(f"{wanted}, got {values!r}")
     named = []
     for pair in values.items() if isinstance(values, Mapping) else values:

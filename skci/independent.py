@@ -1,13 +1,13 @@
 """Joint reports and tests of estimates from independent test sets."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from skci._validation import check_alternative, join_names
+from skci._validation import check_alternative, is_iterable, join_names
 from skci.inference.critical.law import Alternative
 from skci.inference.design import Design
 from skci.inference.joint import JointEstimate
@@ -53,7 +53,7 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     >>> report.differences()["accuracy", "first", "second"]
     accuracy of first - second = 0.080 [-0.023, 0.172], 95% interval (score, n = 300)
     """
-    if not isinstance(reports, Iterable):
+    if not is_iterable(reports):
         raise TypeError(
             "reports must be a mapping or a sequence of reports or estimates, got "
             f"{type(reports).__name__}"

@@ -1,6 +1,6 @@
 """Joint intervals of estimates whose covariance is given."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from skci._validation import (
     as_numbers,
     check_confidence_level,
     check_number,
+    is_iterable,
 )
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
@@ -187,7 +188,7 @@ def _check_estimates(
         estimates = [value for _, value in pairs]
         names = [name for name, _ in pairs] if names is None else names
     unordered = isinstance(names, str | set | frozenset)
-    if unordered or not isinstance(names, Iterable | None):
+    if unordered or not (names is None or is_iterable(names)):
         raise TypeError(f"names must be a sequence of names, got {names!r}")
     values = as_numbers(estimates, "estimates")
     if values.ndim != 1 or not len(values):

@@ -11,10 +11,13 @@ from skci import (
     R2CI,
     AccuracyCI,
     ExplainedVarianceCI,
+    JointEvaluator,
     LiftCI,
     MatthewsCorrCoefCI,
     RocAucCI,
     RootMeanSquaredErrorCI,
+    combine_independent,
+    joint_intervals,
     joint_report,
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
@@ -106,3 +109,24 @@ def test_a_difference_of_infinite_estimates():
         with pytest.warns(UndefinedMetricWarning, match="a [-/] b: undefined, of inf"):
             compared = report.differences(scale=scale)
         assert np.isnan(compared.estimates).all()
+
+
+MATRIX = [[30, 10], [5, 15]]
+REPORT = joint_report(Y, {"a": P, "b": Y}, metrics=["accuracy", "f1"], method="delta")
+NOTHING = np.array(5)  # an array without dimensions
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: joint_report(Y, P, metrics=NOTHING), TypeError, "metrics must be"),
+        (lambda: JointEvaluator(NOTHING, "f1").evaluate(Y, Y), TypeError, "estimators"),
+        (lambda: combine_independent(NOTHING), TypeError, "reports must be a mapping"),
+        (lambda: joint_intervals([1], [[1]], names=NOTHING), TypeError, "names must"),
+        (lambda: REPORT.contrasts(np.eye(4), NOTHING), TypeError, "labels must be"),
+        (lambda: REPORT.select(metrics=NOTHING), KeyError, "metric must be one of"),
+    ],
+)  # fmt: skip
+def test_what_is_no_argument_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

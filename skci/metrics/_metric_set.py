@@ -5,7 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from skci._validation import check_confidence_level, join_names, named_pairs
+from skci._validation import (
+    check_confidence_level,
+    is_iterable,
+    join_names,
+    named_pairs,
+)
 from skci.data.reading import Reader
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.exceedances import fixed_seed
@@ -169,7 +174,7 @@ def known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
 def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     """Metrics by their names in the report."""
     if not isinstance(metrics, Mapping):
-        alone = isinstance(metrics, str) or not isinstance(metrics, Iterable)
+        alone = isinstance(metrics, str) or not is_iterable(metrics)
         metrics = [
             (metric if isinstance(metric, str) else resolve_metric(metric).name, metric)
             for metric in ([metrics] if alone else metrics)
