@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from skci._validation import check_confidence_level
+from skci.data.labels import check_labels
 from skci.data.reading import Reader
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_RULE, Key
 from skci.metrics._agreement import AccuracyCI
-from skci.metrics._base import MetricCI, check_average, check_zero_division
+from skci.metrics._base import MetricCI, check_zero_division
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
 from skci.metrics._binding import Binding
 from skci.metrics._metric_set import methods_by_metric
@@ -139,8 +140,7 @@ def classification_report_ci(
     weighted avg  0.889 [0.778, 0.926]  0.833 [0.720, 0.907]  0.822 [0.695, 0.903]  120
     """
     level, seed = check_confidence_level(confidence_level), fixed_seed(random_state)
-    check_average(None, labels, None)
-    known = [] if labels is None else labels
+    known = [] if labels is None else check_labels(labels)
     rows = {"sample_weight": sample_weight, "groups": groups}
     reader = Reader(y_true, any_pos_label=True, labels=known, **rows)
     sample = reader.sample({DEFAULT_RULE: y_pred})

@@ -116,6 +116,10 @@ REPORT = joint_report(Y, {"a": P, "b": Y}, metrics=["accuracy", "f1"], method="d
 NOTHING = np.array(5)  # an array without dimensions
 
 
+def of_classes(labels):
+    return F1CI(average="macro", labels=labels)(Y, P)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -125,6 +129,12 @@ NOTHING = np.array(5)  # an array without dimensions
         (lambda: joint_intervals([1], [[1]], names=NOTHING), TypeError, "names must"),
         (lambda: REPORT.contrasts(np.eye(4), NOTHING), TypeError, "labels must be"),
         (lambda: REPORT.select(metrics=NOTHING), KeyError, "metric must be one of"),
+        (lambda: of_classes([[0], [1]]), TypeError, "each of labels must be a number"),
+        (lambda: of_classes(np.ma.masked_equal([0, 1], 1)), TypeError, "each of labels"),
+        (lambda: of_classes(NOTHING), ValueError, "labels must be a list of at least"),
+        (lambda: RocAucCI(labels=[{}])(Y, SCORES), TypeError, "each of labels must be"),
+        (lambda: RocAucCI(labels=[[0], [1, 2]])(Y, SCORES), TypeError, "each of labels"),
+        (lambda: joint_report(Y, P, metrics="f1", abstain=[2]), TypeError, "abstain must"),
     ],
 )  # fmt: skip
 def test_what_is_no_argument_is_refused(call, error, message):

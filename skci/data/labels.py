@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, factorise
-from skci._validation import as_array, join_names
+from skci._validation import as_array, is_iterable, join_names
 from skci.data.rows import check_present
 from skci.data.sample import Vocabulary
 
@@ -100,13 +100,27 @@ def guess_two_labels(
 
 def label_or_1(pos_label: Any) -> Any:
     """Check the type of a positive label; 1 if none is given, as in scikit-learn."""
-    if pos_label is None:
-        return 1
-    if not isinstance(pos_label, _LABEL_TYPES):
+    return 1 if pos_label is None else check_label(pos_label, "pos_label")
+
+
+def check_label(label: Any, name: str) -> Any:
+    """Check the type of a label."""
+    if not isinstance(label, _LABEL_TYPES):
         raise TypeError(
-            f"pos_label must be a number, a boolean or a string, got {pos_label!r}"
+            f"{name} must be a number, a boolean or a string, got {label!r}"
         )
-    return pos_label
+    return label
+
+
+def check_labels(labels: Any) -> list[Any]:
+    """Check distinct labels that are given."""
+    sized = is_iterable(labels) and hasattr(labels, "__len__")
+    if isinstance(labels, str) or not sized or not len(labels):
+        raise ValueError(f"labels must be a list of at least one label, got {labels!r}")
+    given = [check_label(label, "each of labels") for label in labels]
+    if len(set(given)) < len(given):
+        raise ValueError(f"labels must hold no label twice, got {labels!r}")
+    return given
 
 
 def order_labels(known: list[Any], pos_label: Any, optional: bool) -> list[Any]:

@@ -16,7 +16,6 @@ from skci.data.labels import (
     encode,
     guess_two_labels,
     is_multilabel,
-    label_or_1,
     merge_labels,
     order_labels,
 )
@@ -68,7 +67,6 @@ class Reader:
     def __post_init__(
         self, y_true: Any, sample_weight: Any, groups: Any, by: Any
     ) -> None:
-        self.labels = [label_or_1(label) for label in self.labels]
         self.check_aligned = Alignment().check
         self.check_aligned(self.truth, y_true)
         self._targets: tuple[Any, ...] = ()

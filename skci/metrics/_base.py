@@ -17,6 +17,8 @@ from skci._validation import check_choice, check_confidence_level, join_names
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
+    check_label,
+    check_labels,
     check_no_pos_label,
     check_pos_label,
 )
@@ -328,6 +330,8 @@ class MetricCI(BaseEstimator):
         check_confidence_level(self.confidence_level)
         self._resolve_method(method)
         check_zero_division(self.zero_division)
+        if self.labels is not None:
+            check_labels(self.labels)
         if not isinstance(self.negate, bool):
             raise ValueError(f"negate must be True or False, got {self.negate!r}")
 
@@ -358,7 +362,8 @@ def open_reader(
     **rows: Any,
 ) -> Reader:
     """Open a reader; `pos_label` and `abstain` are for metrics that set none."""
-    abstains = {abstain, *(metric.abstain for metric in metrics)} - {None}
+    stated = [abstain, *(metric.abstain for metric in metrics)]
+    abstains = {check_label(each, "abstain") for each in stated if each is not None}
     if len(abstains) > 1:
         raise ValueError(
             f"abstain must be one label, got {sorted(map(repr, abstains))} of the "
@@ -370,7 +375,7 @@ def open_reader(
         for metric in sorted(metrics, key=lambda metric: metric.reads != "scores")
         if not metric._symmetric or metric._positive(pos_label) is not None
     ]
-    given = [label for m in metrics if m.labels is not None for label in list(m.labels)]
+    given = [label for m in metrics if m.labels is not None for label in m.labels]
     return Reader(
         y_true,
         kinds={metric.reads for metric in metrics},
@@ -498,16 +503,10 @@ def check_average(average: Any, labels: Any, pos_label: Any) -> None:
             f"pos_label must not be set with average={average!r}, which treats all "
             f"classes alike, got {pos_label!r}"
         )
-    if labels is None:
-        return
-    if average == "binary":
+    if average == "binary" and labels is not None:
         raise ValueError(
             f"labels must not be set with average={average!r}, got {labels!r}"
         )
-    if isinstance(labels, str) or not hasattr(labels, "__len__") or not len(labels):
-        raise ValueError(f"labels must be a list of at least one label, got {labels!r}")
-    if len(set(labels)) < len(list(labels)):
-        raise ValueError(f"labels must hold no label twice, got {labels!r}")
 
 
 def check_zero_division(zero_division: Any) -> float:
