@@ -58,6 +58,11 @@ def check_positive_number(value: Any, name: str) -> float:
     return check_number(value, name, wanted, lambda x: 0 < x < math.inf)
 
 
+def check_degrees(df: Any) -> float:
+    """Check degrees of freedom, infinite for a normal distribution."""
+    return check_number(df, "df", "a number of at least 1 or None", lambda x: x >= 1)
+
+
 def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
     """Check one of several words."""
     if not (isinstance(value, str) and value in choices):

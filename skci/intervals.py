@@ -10,7 +10,7 @@ from skci._validation import (
     as_matrix,
     as_numbers,
     check_confidence_level,
-    check_number,
+    check_degrees,
     is_iterable,
 )
 from skci.inference.critical.exceedances import fixed_seed
@@ -143,10 +143,7 @@ def joint_intervals(
     values, named = _check_estimates(estimates, names)
     keys = _check_names(named, len(values))
     matrix = _check_covariance(covariance, len(values), named or [])
-    degrees = np.inf
-    if df is not None:
-        wanted = "a number of at least 1 or None"
-        degrees = check_number(df, "df", wanted, lambda x: x >= 1)
+    degrees = check_degrees(np.inf if df is None else df)
     method = check_method(method)
     if method == AUTO:
         method = "delta"

@@ -8,6 +8,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import (
+    as_array,
     as_numbers,
     check_confidence_level,
     check_nonnegative,
@@ -130,12 +131,10 @@ def _proportions(expected: Any, measure: Measure, rates: list[str]) -> Array:
     elif isinstance(expected, Real):
         cells = _cells_of_value(expected, measure, rates)
     else:
-        table = np.asarray(expected)
+        wanted = f"a number, a table of shape (2, 2) or a mapping with the keys {rates}"
+        table = as_array(expected, "expected", wanted)
         if table.shape != (2, 2) or table.dtype.kind not in "iuf":
-            raise ValueError(
-                "expected must be a number, a table of shape (2, 2) or a mapping with "
-                f"the keys {rates}, got {expected!r}"
-            )
+            raise ValueError(f"expected must be {wanted}, got {expected!r}")
         check_nonnegative(as_numbers(table, "expected"), "expected")
         (tn, fp), (fn, tp) = table.tolist()
         cells = np.array([tp, fp, fn, tn], dtype=float)

@@ -19,8 +19,12 @@ from skci import (
     combine_independent,
     joint_intervals,
     joint_report,
+    sample_size,
 )
-from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.exceptions import (
+    DegenerateVarianceWarning,
+    SmallSampleWarning,
+)
 
 OWN = (DegenerateVarianceWarning, SmallSampleWarning, UndefinedMetricWarning)
 METHODS = (None, "delta", "blurred", "score")
@@ -98,6 +102,14 @@ def test_extreme_levels(level, method):
     honest(lambda: RocAucCI(confidence_level=level)(Y, SCORES))
 
 
+def test_a_critical_value_whose_digits_are_not_known():
+    correlation = np.eye(3) / 2 + 0.5
+    options = {"df": 1, "confidence_level": 1 - 1e-16}
+    report = joint_intervals([1, 2, 3], correlation, **options)
+    assert report.critical_value.error > 10
+    assert f"critical value {report.critical_value:.0f}" in str(report)
+
+
 def test_levels_that_are_too_low():
     with pytest.raises(ValueError, match=r"^confidence_level must be .*got 1e-300"):
         F1CI(confidence_level=1e-300)(Y, P)
@@ -130,11 +142,13 @@ def of_classes(labels):
         (lambda: REPORT.contrasts(np.eye(4), NOTHING), TypeError, "labels must be"),
         (lambda: REPORT.select(metrics=NOTHING), KeyError, "metric must be one of"),
         (lambda: of_classes([[0], [1]]), TypeError, "each of labels must be a number"),
-        (lambda: of_classes(np.ma.masked_equal([0, 1], 1)), TypeError, "each of labels"),
+        (lambda: of_classes(np.ma.masked_equal([0, 1], 1)), TypeError, "each of"),
         (lambda: of_classes(NOTHING), ValueError, "labels must be a list of at least"),
         (lambda: RocAucCI(labels=[{}])(Y, SCORES), TypeError, "each of labels must be"),
-        (lambda: RocAucCI(labels=[[0], [1, 2]])(Y, SCORES), TypeError, "each of labels"),
-        (lambda: joint_report(Y, P, metrics="f1", abstain=[2]), TypeError, "abstain must"),
+        (lambda: RocAucCI(labels=[[0], [1, 2]])(Y, SCORES), TypeError, "each of"),
+        (lambda: joint_report(Y, P, metrics="f1", abstain=[2]), TypeError, "abstain"),
+        (lambda: sample_size("f1", 0.1, expected=[[1], [2, 3]]), ValueError, "nested"),
+        (lambda: sample_size("f1", 0.1, expected=object()), TypeError, "expected must"),
     ],
 )  # fmt: skip
 def test_what_is_no_argument_is_refused(call, error, message):

@@ -394,7 +394,7 @@ def test_few_trials():
     ],
 )
 def test_wrong_parameters(metric, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         sample_size(metric, **{"half_width": 0.1} | options)
 
 

@@ -244,7 +244,7 @@ class Report(TabularReport):
             parts.append(f"effective n {' to '.join(ends) or 'unknown'}")
         if self._joint.simultaneous:
             error = self.critical_value.error  # no digits beyond it
-            places = 4 if error < 1e-4 else int(-np.log10(error))
+            places = 4 if error < 1e-4 else max(int(-np.log10(error)), 0)
             parts.append(f"critical value {float(self.critical_value):.{places}f}")
         positive = {parameter.pos_label for parameter in parameters} - {None}
         if len(positive) == 1 and positive != {1}:

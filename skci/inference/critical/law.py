@@ -15,6 +15,7 @@ from scipy import optimize, special
 from skci._arrays import Array, cached_property
 from skci._validation import (
     check_alternative,
+    check_degrees,
     check_positive_number,
     check_probability,
 )
@@ -60,11 +61,10 @@ class MaximumLaw:
         random_state: RandomState = None,
     ) -> None:
         matrix, cholesky = check_correlation(correlation)
-        if df is not None and df != np.inf:
-            df = check_positive_number(df, "df")
+        df = check_degrees(np.inf if df is None else df)
         check_alternative(alternative)
         self.seeds = draw_seeds(random_state)
-        self.df = np.inf if df is None or df >= _NORMAL else df
+        self.df = np.inf if df >= _NORMAL else df
         self.sides = 2 if alternative == "two-sided" else 1
         self.marginal = Marginal(self.sides, self.df)
         # Each coordinate is represented by the first that equals it, up to its sign if
@@ -248,9 +248,9 @@ def critical_value(
         opposite to each other.
     confidence_level : float in (0, 1), default=0.95
         Joint coverage probability of the intervals.
-    df : float > 0, optional
-        Common degrees of freedom of the standard errors: z is then multivariate t.
-        Normal if not given.
+    df : float, optional
+        Common degrees of freedom of the standard errors, at least 1: z is then
+        multivariate t. Normal if not given.
     alternative : {"two-sided", "less", "greater"}, default="two-sided"
         "less" and "greater" have the same critical value.
     random_state : int, Generator, RandomState or None, default=None
