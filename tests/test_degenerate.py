@@ -110,6 +110,22 @@ def test_a_critical_value_whose_digits_are_not_known():
     assert f"critical value {report.critical_value:.0f}" in str(report)
 
 
+@pytest.mark.parametrize("method", ["delta", "logit"])
+def test_a_standard_error_below_the_spacing_of_floats(method):
+    options = {"bounds": (0, 1), "method": method}
+    report = joint_intervals([0.3, 0.7], 1e-40 * np.eye(2), **options)
+    for compared in (report, report.differences()):
+        for key in compared:
+            honest(lambda compared=compared, key=key: compared[key])
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "f1_macro", "d2_tweedie"])
+def test_subgroups_of_zero_weight_are_left_out(metric):
+    by = np.repeat(["a", "b", "c"], N // 3)
+    report = joint_report(Y, P + 1, metrics=metric, by=by, sample_weight=by != "b")
+    assert [key[-1] for key in report] == ["a", "c"]
+
+
 def test_levels_that_are_too_low():
     with pytest.raises(ValueError, match=r"^confidence_level must be .*got 1e-300"):
         F1CI(confidence_level=1e-300)(Y, P)

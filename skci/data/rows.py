@@ -312,7 +312,7 @@ def _check_subgroups(
                 f"{levels.tolist()}"
             )
         positions.append(position)
-    found, codes = distinct_rows(np.stack(positions, axis=1))
+    found, codes = distinct_rows(np.stack(positions, axis=1)[kept])
     if len(found) > _MAX_SUBGROUPS:
         raise ValueError(
             f"by must part the rows in at most {_MAX_SUBGROUPS} subgroups, got "
@@ -322,4 +322,4 @@ def _check_subgroups(
         tuple(levels[k] for levels, k in zip(names, row, strict=True))
         for row in found.tolist()
     ]
-    return Subgroups(codes[kept], tuple(subgroups))
+    return Subgroups(codes, tuple(subgroups))

@@ -100,13 +100,14 @@ class IntervalMethod:
 
 
 def _clip(task: Task, low: float, high: float) -> Limits:
-    """Keep limits in the range and around the estimate.
+    """Keep limits in the range and on either side of the estimate.
 
     An estimate on the boundary of the range has that limit.
     """
     lowest, highest = task.trait.bounds
-    low = max(min(low, task.estimate), lowest)
-    high = min(max(high, task.estimate), highest)
+    below, above = np.nextafter(task.estimate, [-np.inf, np.inf])
+    low = max(min(low, below), lowest)
+    high = min(max(high, above), highest)
     if task.estimate <= lowest + EDGE:
         low = lowest
     if task.estimate >= highest - EDGE:
