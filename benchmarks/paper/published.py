@@ -11,8 +11,17 @@ import numpy as np
 from benchmarks.common.pages import Row, Section
 from benchmarks.paper.page import Result, short, wrapped
 
-_COVERAGES = ("delta", "blurred", "individual")
-_LENGTHS = tuple(f"{column} length" for column in _COVERAGES)
+_METHODS = ("delta", "blurred")
+_COVERAGES = {
+    "delta": ["delta"],
+    "blurred": ["blurred"],
+    "individual": ["individual delta", "individual blurred"],
+}
+"""What stands here beside a column of the paper."""
+_LENGTHS = {
+    f"{column} length": [f"{each} length" for each in here]
+    for column, here in _COVERAGES.items()
+}
 
 
 def sections(results: list[Result]) -> list[str | Section]:
@@ -21,9 +30,9 @@ def sections(results: list[Result]) -> list[str | Section]:
     of_one = [row for row in printed if row["true value"]]
     of_many = [row for row in printed if not row["true value"]]
     tables = [
-        list(beside(results, of_one, "true value", "delta", "blurred")),
-        list(beside(results, of_many, *_COVERAGES)),
-        list(beside(results, of_many, *_LENGTHS)),
+        list(beside(results, of_one, {k: [k] for k in ("true value", *_METHODS)})),
+        list(beside(results, of_many, _COVERAGES)),
+        list(beside(results, of_many, _LENGTHS)),
     ]
     differences = " ".join(difference(result, printed) for result in results)
     return [
@@ -33,22 +42,24 @@ def sections(results: list[Result]) -> list[str | Section]:
 
 
 def beside(
-    results: list[Result], printed: Iterable[Row], *columns: str
+    results: list[Result], printed: Iterable[Row], columns: dict[str, list[str]]
 ) -> Iterator[Row]:
-    """Two cells for each number that the paper prints, its own and ours."""
+    """Cells for each number that the paper prints, its own and ours."""
     found = {result.study.title: result for result in results}
     for row in printed:
         if result := found.get(row["study"]):
             names = ("table", "study", "rule", "measure")
             cells = {name: row[name] for name in names}
-            for column in columns:
-                here = short(_here(result, row, column), ".4f") if row[column] else ""
-                cells |= {f"{column}, paper": row[column], f"{column}, here": here}
+            for column, ours in columns.items():
+                cells[f"{column}, paper"] = row[column]
+                for each in ours:
+                    here = short(_here(result, row, each), ".4f") if row[column] else ""
+                    cells[f"{each}, here"] = here
             yield cells
 
 
 def difference(result: Result, printed: Iterable[Row]) -> str:
-    """State the largest differences of a study."""
+    """State the largest differences of a study, but for the "individual" columns."""
 
     def largest(*columns: str, relative: bool = True) -> float:
         pairs = [
@@ -62,8 +73,8 @@ def difference(result: Result, printed: Iterable[Row]) -> str:
 
     return (
         f"{result.study.title}: {largest('true value'):.1%} in true values, "
-        f"{largest(*_LENGTHS):.1%} in lengths, "
-        f"{short(largest(*_COVERAGES, relative=False))} in coverages."
+        f"{largest('delta length', 'blurred length'):.1%} in lengths, "
+        f"{short(largest(*_METHODS, relative=False))} in coverages."
     )
 
 
@@ -82,21 +93,22 @@ def _here(result: Result, row: Row, column: str) -> float:
     )
     if column == "true value":
         return result.study.truths[members[0]]
-    name = column.removesuffix(" length")
     coverage, length = result.by_formula(
-        "delta" if name == "individual" else name,
+        "blurred" if "blurred" in column else "delta",
         members,
-        jointly=name != "individual" and len(members) > 1,
+        jointly="individual" not in column and len(members) > 1,
     )
-    return length if column in _LENGTHS else coverage
+    return length if "length" in column else coverage
 
 
 _CAPTION = """\
 Tables IV to VII of the paper, of 10,000 test sets, and the same figures *here*.
 "delta" is its Choice I and "blurred" its Choice II. The first table has true values and
 coverages of single intervals, the second the coverages of joint ones, of all measures
-of a rule or of everything, and the third their mean lengths. *Individual* intervals are
-those of Choice I with the normal quantile; their coverage is that of all at once.
+of a rule or of everything, and the third their mean lengths. *Individual* intervals
+have the normal quantile, and their coverage is that of all at once; both choices are
+shown here. The individual lengths of Table VII are like those of Choice II: the joint
+lengths of Choice II are the same multiples of them in the paper and here.
 
 Lengths follow the formula, twice the critical value times the standard error, without
 a cut at the range of the measure; those of Model C are divided by the true value. Where
@@ -104,5 +116,6 @@ the formula gives a variance of zero, its interval has no length and does not co
 skci's intervals, in the tables of each study below, are the whole range there.
 
 The fitted classifiers differ, as their seeds and software do, so true values differ
-too. Compare patterns, and compare lengths where true values are alike. The last row of
-Table VI is as printed, although its individual length is below that of each rule."""
+too. Compare patterns, and compare lengths where true values are alike. In Table VI the
+individual length of everything is below that of each rule, of which it should be the
+mean, so that the lengths of its rules are not comparable."""
