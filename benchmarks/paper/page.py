@@ -359,9 +359,9 @@ test set is a multinomial draw of the counts of outcomes. Joint intervals have t
 critical value of their own test set. The paper's intervals are "delta", individual or
 joint, and "blurred", its correction; "plus-four" and "score" are other methods of skci.
 
-The paper's own figures stand beside those found here. What follows is more than the
-paper has: all methods and more groups of intervals, and where and why they do not keep
-their level."""
+The paper's own figures stand beside those found here. The sections after these have all
+four methods and more groups of intervals: whether they keep their level, and where and
+why they do not."""
 
 FIGURE = """\
 .. figure:: paper.png
