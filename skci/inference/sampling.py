@@ -127,7 +127,13 @@ class RowSampling:
             if parameter.interval_method.smooths:
                 squares = parameter.weights @ parameter.linearised.influence**2
                 multinomial = squares / parameter.counts.sum()
-                block[j, j] = max(block[j, j], multinomial * self.design_effects[k])
+                least = multinomial * self.design_effects[k]
+                if parameter.components and 0 < block[j, j] < least:
+                    # Contrasts keep the rank that their coefficients leave them.
+                    scale = np.sqrt(least / block[j, j])
+                    block[j] *= scale
+                    block[:, j] *= scale
+                block[j, j] = max(block[j, j], least)
             if parameter.is_on_boundary:
                 block[j] = block[:, j] = 0  # what is left is rounding
         if len(linear) == len(self.parameters):

@@ -162,7 +162,7 @@ class MedianAbsoluteErrorCI(MeanAbsoluteErrorCI, measure="median_absolute_error"
     Examples
     --------
     >>> MedianAbsoluteErrorCI()(range(1, 41), [y + y % 7 / 4 for y in range(1, 41)])
-    median_absolute_error = 0.75 [0.51, 0.99], 95% interval (delta, n = 40)
+    median_absolute_error = 0.75 [0.50, 1.00], 95% interval (delta, n = 40)
     """
 
     def _trait_of(self, functional: Functional) -> Trait:

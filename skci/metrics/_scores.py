@@ -290,7 +290,7 @@ class RocAucCI(_AreaCI, measure="roc_auc"):
     Examples
     --------
     >>> RocAucCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
-    roc_auc = 0.875 [0.815, 0.918], 95% interval (logit, n = 160)
+    roc_auc = 0.875 [0.814, 0.918], 95% interval (logit, n = 160)
     """
 
     multi_class: str = "ovr"
@@ -333,7 +333,7 @@ class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     Examples
     --------
     >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
-    average_precision = 0.885 [0.822, 0.928], 95% interval (logit, n = 160)
+    average_precision = 0.885 [0.821, 0.928], 95% interval (logit, n = 160)
     """
 
     _area = AveragePrecision
