@@ -1,5 +1,6 @@
 """The type of arrays, and fast versions of functions of numpy and functools."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,11 @@ else:
                 return self
             value = instance.__dict__[self.name] = self.function(instance)
             return value
+
+
+def binade(values: Array) -> float:
+    """Power of two of the size of the largest value, to divide by without rounding."""
+    return math.ldexp(1.0, math.frexp(np.abs(values).max(initial=0))[1] - 1)
 
 
 _DENSE_RANGE = 1 << 16  # largest range of integers that are looked up in a table

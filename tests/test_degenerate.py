@@ -16,6 +16,7 @@ from skci import (
     MatthewsCorrCoefCI,
     RocAucCI,
     RootMeanSquaredErrorCI,
+    available_metrics,
     combine_independent,
     joint_intervals,
     joint_report,
@@ -25,6 +26,7 @@ from skci.exceptions import (
     DegenerateVarianceWarning,
     SmallSampleWarning,
 )
+from skci.metrics._names import resolve_metric
 
 OWN = (DegenerateVarianceWarning, SmallSampleWarning, UndefinedMetricWarning)
 METHODS = (None, "delta", "blurred", "score")
@@ -86,6 +88,25 @@ def test_truths_that_differ_by_rounding(metric):
     y[::3] = np.nextafter(1e5, 0)
     with pytest.warns(UndefinedMetricWarning):
         assert np.isnan(metric()(y, SCORES[:30]))
+
+
+NUMBERS = [m for m in available_metrics() if resolve_metric(m).reads == "numbers"]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-100, 1e100, 1e149, 1e160, 1e308])
+@pytest.mark.parametrize("metric", NUMBERS)
+def test_numbers_of_any_size(metric, size):
+    y, p = size * (SCORES + 0.5), size * np.roll(SCORES + 0.5, 1)
+    try:
+        found = joint_report(y, {"a": p, "b": y}, metrics=metric)
+    except ValueError as error:
+        assert str(error).startswith("y_true and y_pred must hold numbers of which")
+        assert size > 1e70
+        return
+    for report in (found, found.differences()):
+        for key in report:
+            honest(lambda report=report, key=key: report[key])
 
 
 @pytest.mark.parametrize("level", [1e-6, 1 - 1e-16])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array, cached_property, factorise
+from skci._arrays import Array, binade, cached_property, factorise
 
 # Blocks of so many units stay in cache; of few parameters they hold so many numbers,
 # since each product of matrices has a fixed cost, and of many at most so many.
@@ -79,7 +78,8 @@ class Clusters:
 class Moments(NamedTuple):
     """Sums of powers of totals of influence values over independent units, by stratum.
 
-    Units are clusters, or rows; `sizes` is their number.
+    Units are clusters, or rows; `sizes` is their number. The totals are divided by a
+    power of two, lest their powers overflow.
     """
 
     sizes: Array
@@ -154,7 +154,7 @@ class Design:
         counts = np.bincount(unit, minlength=n_units)
         scale = 1.0
         if weights is not None:
-            scale = math.ldexp(1.0, math.frexp(weights.max())[1] - 1)
+            scale = binade(weights)
             weights = weights / scale
         clusters = None if groups is None else Clusters.of(*groups, unit, weights)
         if weights is None:
@@ -298,6 +298,7 @@ class Design:
             strata = strata[self.clusters.unit[self.clusters.starts]]
             rows = self.clusters.totals(units * 1.0) > 0
             values, powers = self.clusters.totals(values), [np.ones(1)] * 3
+        values = values / binade(values)
         terms = zip(powers, (2, 3, 4), strict=True)
         sums = [np.bincount(strata, w * values**k) for w, k in terms]
         return Moments(np.bincount(strata, rows), *sums)

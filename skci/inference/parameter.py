@@ -266,19 +266,22 @@ class TableParameter(Parameter):
 
     @cached_property
     def steepness(self) -> float:
-        """Largest derivative in a moment, on the scale of the interval."""
-        steepest = float(np.abs(self.linearised.gradient).max())
-        if self.interval_method.smooths:
-            return steepest
-        return steepest * max(float(self.trait.scale.slope(self.value)), 1.0)
+        """Largest derivative in a moment."""
+        return float(np.abs(self.linearised.gradient).max())
 
     @property
     def is_linear(self) -> bool:
-        """Whether the functional is defined and has a linear approximation."""
-        return self.defined and (
-            self.interval_method.smooths
-            or (math.isfinite(self.value) and self.steepness < _NO_DERIVATIVE)
-        )
+        """Whether the functional is defined and has a linear approximation.
+
+        It has a derivative, also on the scale of the interval.
+        """
+        if not self.defined or self.interval_method.smooths:
+            return self.defined
+        if not math.isfinite(self.value) or np.isinf(
+            self.trait.scale.slope(self.value)
+        ):
+            return False
+        return self.steepness < _NO_DERIVATIVE * max(abs(self.value), 1.0)
 
     @cached_property
     def support(self) -> Support:

@@ -58,7 +58,8 @@ class Median(Functional):
     @property
     def link(self) -> Link:
         """The scale of F, on which Wald's interval of the median is Woodruff's."""
-        density = np.divide(1.0, self._spread) if self._spread else np.inf
+        with np.errstate(divide="ignore", over="ignore"):
+            density = np.divide(1.0, self._spread)
         return Link(
             partial(_share_at, knots=self._knots),
             partial(np.full_like, fill_value=density, dtype=float),

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import xlogy
 
-from skci._arrays import Array
+from skci._arrays import Array, binade
 from skci._validation import (
     as_numbers,
     check_choice,
@@ -24,6 +25,7 @@ from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
+_GREATEST = 1e150  # size of features whose squares are in the range of floats
 _ROUNDING = 8 * np.finfo(float).eps  # relative range of numbers that are equal
 
 
@@ -89,8 +91,22 @@ class RegressionMetricCI(MetricCI):
         return self._measure
 
     def _functional(self, y: Array, values: Array, weights: Array) -> Functional:
-        features = np.stack(self._features(y, values, weights), axis=1)
-        return FunctionOfMeans(self._function, features)
+        """Functional of the rows of a target, whose features have finite squares."""
+        with np.errstate(all="ignore"):
+            features = np.stack(self._features(y, values, weights), axis=1)
+        if (np.abs(features) >= _GREATEST).any():  # NaN is undefined
+            sizes = " and ".join(f"{np.abs(x).max():.3g}" for x in (y, values))
+            raise ValueError(
+                f"y_true and y_pred must hold numbers of which {self.name!r} is in the "
+                f"range of floats, got sizes up to {sizes}"
+            )
+        return self._of_features(features, weights)
+
+    def _of_features(self, features: Array, weights: Array) -> Functional:
+        """Functional of features of rows; its moments are in units of their sizes."""
+        units = np.array([binade(column) for column in features.T])
+        function = partial(_in_units, self._function, units)
+        return FunctionOfMeans(function, features / units)
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
     """Function of the means of the features."""
@@ -168,8 +184,8 @@ class MedianAbsoluteErrorCI(MeanAbsoluteErrorCI, measure="median_absolute_error"
     def _trait_of(self, functional: Functional) -> Trait:
         return replace(self._measure, scale=cast(Median, functional).link)
 
-    def _functional(self, y: Array, values: Array, weights: Array) -> Functional:
-        return Median(self._loss(y, values), weights)
+    def _of_features(self, features: Array, weights: Array) -> Functional:
+        return Median(features[:, 0], weights)
 
 
 class MeanAbsolutePercentageErrorCI(
@@ -401,8 +417,7 @@ class _DevianceCI(RegressionMetricCI):
         if power >= 1 and (y.min() <= 0 if positive else y.min() < 0):
             least = "above 0" if positive else "from 0 on"
             raise ValueError(f"y_true must hold numbers {least} {got} {y.min():g}")
-        with np.errstate(divide="ignore", invalid="ignore"):  # of a mean of 0 or below
-            return super()._features(y, values, weights)
+        return super()._features(y, values, weights)
 
     def _loss(self, y: Array, values: Array) -> Array:
         power = self.power
@@ -519,12 +534,17 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
     """
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        y, p = (_centred(column, weights) for column in (y, values))
+        y, p = (_centred(x / binade(x), weights) for x in (y, values))
         return [y, p, y * y, p * p, y * p]
 
     @staticmethod
     def _function(y: Any, p: Any, yy: Any, pp: Any, yp: Any) -> Any:
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
+
+
+def _in_units(function: Callable[..., Any], units: Array, *means: Any) -> Any:
+    """Evaluate a function of means that are given in some units."""
+    return function(*(mean * unit for mean, unit in zip(means, units, strict=True)))
 
 
 def _centred(values: Array, weights: Array) -> Array:

@@ -108,9 +108,10 @@ def _clip(task: Task, low: float, high: float) -> Limits:
     below, above = np.nextafter(task.estimate, [-np.inf, np.inf])
     low = max(min(low, below), lowest)
     high = min(max(high, above), highest)
-    if task.estimate <= lowest + EDGE:
+    edge = EDGE if highest - lowest < np.inf else 0.0  # measures with units have none
+    if task.estimate <= lowest + edge:
         low = lowest
-    if task.estimate >= highest - EDGE:
+    if task.estimate >= highest - edge:
         high = highest
     return float(low), float(high)
 
