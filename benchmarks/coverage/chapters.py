@@ -157,8 +157,8 @@ intervals of a 95% report by :func:`~skci.joint_report` cover at once. The goal 
 joint coverage within .02 of .95, or a warning.
 
 Each setting has {draws} samples unless stated otherwise, and *error* is the Monte Carlo
-error of the joint coverage. *Default* is the report without a method: "blurred" for
-metrics of labels, "logit" for areas and "delta" for losses. *Minimum, individual* is
+error of the joint coverage. *Default* is the report without a method, "auto": "score"
+for metrics of labels, "logit" for areas and "hall" for losses. *Minimum, individual* is
 the coverage of the individual 95% interval that covered least often, and *of* names it.
 A sample may give several warnings; each is shown with its share of the samples.
 Undefined metrics count as covered, as their interval is the whole range.
