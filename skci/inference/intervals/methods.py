@@ -147,7 +147,7 @@ class Wald(IntervalMethod):
 
 def _transformed(t: float, a: float, b: float) -> float:
     """Transform a studentised error to an approximately normal one (Hall, 1992)."""
-    return t + a * t**2 + a**2 * t**3 / 3 + b
+    return t * (1 + a * t * (1 + a * t / 3)) + b
 
 
 def _untransformed(u: float, a: float, b: float) -> float:
