@@ -1,0 +1,296 @@
+"""Whatever is passed to an entry point: an own error, or an honest interval.
+
+The cases are those of ``fuzz_cases.py``. `outcome` is the promise. To run any number of
+them, say those of seed 7 from 0 to 99,999, or one to debug it::
+
+    SKCI_FUZZ=7:0:100000 python -m pytest -n 0 -s tests/test_fuzz.py -k chosen
+"""
+
+import dis
+import inspect
+import json
+import math
+import os
+import re
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fuzz_cases import PARAMETERS, Case, Draw
+from sklearn.exceptions import UndefinedMetricWarning
+
+import skci
+from skci import BestReport, ContrastReport, JointReport, MetricEstimate, exceptions
+from skci.reports.base import Report
+
+PACKAGE = str(Path(skci.__file__).parent)
+OWN_WARNINGS = (
+    *(getattr(exceptions, name) for name in exceptions.__all__),
+    UndefinedMetricWarning,
+)
+LIKE_LABELS = "only, as predicted labels do"  # a UserWarning that joint_report promises
+NAMES = re.compile(rf"\b({'|'.join({*PARAMETERS} - {'self'})})s?\b")
+RAISE = dis.opmap["RAISE_VARARGS"]
+KINDS = ["refused", "warned", "answered", "broken"]
+CHOSEN = os.environ.get("SKCI_FUZZ")
+"""Seed, first case and the one after the last, as in 7:0:1000."""
+
+
+# --------------------------------------------------------------------------------------
+# The promise
+# --------------------------------------------------------------------------------------
+
+
+def outcome(case):
+    """Whether a case is refused, warned of or answered, as an entry point promises.
+
+    It raises an error of its own that names a parameter, or returns estimates within
+    intervals of some width within the range, with no warnings but its own.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = refused_or(case)
+        if found is not None:
+            check(found, case.draw)
+            for _ in range(case.draw.one([0, 0, 1, 2])):
+                follow(found, case.draw)
+    foreign = [w for w in caught if not is_own_warning(w)]
+    assert not foreign, "\n".join(map(str, foreign))
+    return "refused" if found is None else "warned" if caught else "answered"
+
+
+def refused_or(call):
+    """What a call returns; None if it raises an error of the package."""
+    try:
+        found = call()
+    except Exception as error:
+        assert is_own_error(error), "a foreign error"
+        return None
+    assert found is not None
+    return found
+
+
+def is_own_error(error):
+    """Whether an error is raised by a statement of the package that says of what."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    frame, _ = frames[-1]
+    instruction = frame.f_code.co_code[last_traceback(error).tb_lasti]
+    is_raised = instruction == RAISE and frame.f_code.co_filename.startswith(PACKAGE)
+    kind = isinstance(error, ValueError | TypeError | KeyError)
+    return is_raised and kind and NAMES.search(str(error)) is not None
+
+
+def last_traceback(error):
+    last = error.__traceback__
+    while last.tb_next is not None:
+        last = last.tb_next
+    return last
+
+
+def is_own_warning(warning):
+    if warning.category is UserWarning:
+        return LIKE_LABELS in str(warning.message)
+    return issubclass(warning.category, OWN_WARNINGS)
+
+
+def check(found, draw):
+    """Check what an entry point, or a method of what it returns, returns."""
+    if isinstance(found, MetricEstimate):
+        check_estimate(found)
+        check_pvalue(found, draw)
+    elif isinstance(found, Report):
+        check_report(found)
+        for key in found:
+            check_estimate(found[key])
+        check_pvalue(found[draw.one([*found])], draw)
+    elif isinstance(found, BestReport):
+        check_shown(found)
+        low, high = found.intervals.T
+        assert (low <= 0).all() and (high >= 0).all() and (low < high).all()
+    elif isinstance(found, dict):
+        for value in found.values():
+            check(value, draw)
+    elif isinstance(found, list | str):
+        assert found and all(isinstance(text, str) and text for text in found)
+    elif isinstance(found, tuple):
+        statistic, pvalue = found
+        assert np.isfinite(statistic) and 0 <= pvalue <= 1
+    else:
+        assert isinstance(found, int | float) and np.isfinite(found)
+
+
+def check_estimate(estimate):
+    low, high = estimate.confidence_interval()
+    lowest, highest = estimate._parameter.trait.bounds
+    assert lowest <= low < high <= highest, (low, high)
+    if np.isnan(estimate):
+        assert (low, high) == (lowest, highest)
+    else:
+        assert low <= estimate <= high, (low, float(estimate), high)
+    assert estimate.standard_error >= 0 or np.isnan(estimate.standard_error)
+    assert estimate.design_effect >= 0
+    assert str(estimate) and repr(estimate)
+    json.dumps(estimate.to_dict(), allow_nan=False)
+
+
+def check_pvalue(estimate, draw):
+    nulls = [*estimate.confidence_interval(), float(estimate), 0.5]
+    nulls = [null for null in nulls if np.isfinite(null)]
+    null, alternative = draw.one(nulls), draw.one(["two-sided", "less", "greater"])
+    low, high = estimate._parameter.trait.bounds
+    if low <= null <= high:
+        assert 0 <= estimate.pvalue(null, alternative) <= 1, null
+
+
+def check_report(report):
+    check_shown(report)
+    assert len(report.to_frame()) == len(report)
+    for matrix in (report.covariance, report.correlation):
+        assert np.allclose(matrix, matrix.T, equal_nan=True)
+    assert 0 < report.critical_value < np.inf
+    if isinstance(report, ContrastReport):
+        pvalues = report.pvalues
+        assert ((pvalues >= 0) & (pvalues <= 1)).all(), pvalues
+
+
+def check_shown(report):
+    assert str(report) and report.to_markdown() and report.to_latex()
+    assert report._repr_html_()
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+def follow(found, draw):
+    """Call a method of what an entry point returned, and perhaps one of its result."""
+    if isinstance(found, MetricEstimate):
+        refused_or(lambda: found.confidence_interval(draw.level()))
+    if not isinstance(found, Report):
+        return
+    name, arguments = draw.one(steps(found, draw))
+    result = refused_or(lambda: getattr(found, name)(**arguments))
+    if result is not None and (name != "findings" or result):
+        check(result, draw)
+        if draw.chance(0.3):
+            follow(result, draw)
+
+
+def steps(report, draw):
+    """Methods of a report, with arguments."""
+    found = [("at", {"confidence_level": draw.level()}), ("individual", {})]
+    compare = {
+        "scale": draw.one(["difference", "difference", "ratio"]),
+        "method": draw.method(),
+        "adjust": draw.one(["single-step", "step-down", "none"]),
+    }
+    compare = {name: compare[name] for name in draw.some([*compare])}
+    coefficients = draw.rng.integers(-1, 2, (draw.one([1, 2]), len(report)))
+    labels = [f"c{k}" for k in range(len(coefficients))]
+    if isinstance(report, JointReport | ContrastReport):
+        found.append(("findings", {}))
+        contrasts = {"matrix": coefficients, "labels": labels, "method": draw.method()}
+        width = draw.one([0.05, 0.2, {report.metrics[0]: 0.1}, "x"])
+        found += [("contrasts", contrasts), ("sample_size", {"half_width": width})]
+    if isinstance(report, ContrastReport):
+        power = {"power": 0.8, "difference": draw.one([0.1, None])}
+        found += [("sample_size", power), ("power", {"n_samples": [20, 500]})]
+        found.append(("select", {"metric": report.metrics[0]}))
+    if isinstance(report, JointReport):
+        metric, rule = draw.one(report.metrics), draw.one(report.rules)
+        found += 3 * [("differences", compare)] + 2 * [("gaps", compare)]
+        found += [("differences", {"control": rule}), ("best", {"metric": metric})]
+        found += [("best", {}), ("letters", {}), ("letters", {"metric": metric})]
+        found += [("select", {"rules": rule}), ("select", {"metrics": [metric, "f9"]})]
+        found.append(("findings", {"by": "differences"}))
+    return found
+
+
+# --------------------------------------------------------------------------------------
+# Running it
+# --------------------------------------------------------------------------------------
+
+
+def run(seed, numbers):
+    """Number of cases of each entry point by outcome, and those that break the promise.
+
+    A broken one is shown with the variable that runs it again.
+    """
+    outcomes, broken = {}, []
+    for number in numbers:
+        case = Draw(seed, number).case()
+        try:
+            kind = outcome(case)
+        except Exception:
+            kind, error = "broken", traceback.format_exc()
+            broken.append(f"SKCI_FUZZ={seed}:{number}:{number + 1}\n{case}\n{error}")
+        outcomes.setdefault(case.entry, Counter())[kind] += 1
+    return outcomes, broken
+
+
+def distribution(outcomes):
+    """Table of the outcomes of each entry point, and of all."""
+    outcomes = outcomes | {"all": sum(outcomes.values(), Counter())}
+    lines = [["", *KINDS]]
+    lines += [[entry, *map(str, map(n.get, KINDS))] for entry, n in outcomes.items()]
+    return "\n".join("".join(cell.rjust(26) for cell in line) for line in lines)
+
+
+def assert_kept(seed, numbers):
+    outcomes, broken = run(seed, numbers)
+    print(distribution(outcomes))
+    assert not broken, "\n\n".join([*broken[:9], f"{len(broken)} broke the promise"])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_promise_is_kept(part):
+    assert_kept(0, range(100 * part, 100 * (part + 1)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(4))
+def test_the_promise_is_kept_in_many_cases(part):
+    assert_kept(1, range(500 * part, 500 * (part + 1)))
+
+
+@pytest.mark.skipif(not CHOSEN, reason="runs the cases that SKCI_FUZZ names")
+def test_the_promise_is_kept_in_chosen_cases():
+    seed, start, stop = map(int, CHOSEN.split(":"))
+    assert_kept(seed, range(start, stop))
+
+
+def raises_a_foreign_error():
+    return skci.F1CI()([0, 1], {"a": 1}["b"])
+
+
+def raises_an_error_that_names_nothing():
+    raise ValueError("no")
+
+
+def warns_of_something():
+    warnings.warn("something", RuntimeWarning, stacklevel=2)
+    return 1.0
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        raises_a_foreign_error,
+        raises_an_error_that_names_nothing,
+        warns_of_something,
+        lambda: [],
+        lambda: math.nan,
+        lambda: (1.0, 1.1),
+    ],
+)
+def test_a_broken_promise_is_noticed(broken):
+    with pytest.raises(AssertionError):
+        outcome(Case("", broken, {}, Draw(0, 0)))
+
+
+def test_every_entry_point_is_called_and_every_outcome_occurs():
+    cases = [Draw(2, number).case() for number in range(300)]
+    called = {case.entry for case in cases}
+    functions = {name for name in skci.__all__ if inspect.isfunction(vars(skci)[name])}
+    functions -= {"available_metrics", "make_metric_ci"}
+    assert called == functions | {"metric", "from_confusion_matrix", "JointEvaluator"}
