@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._validation import check_confidence_level
+from skci._validation import check_confidence_level, is_iterable
 from skci.data.labels import check_labels
 from skci.data.reading import Reader
 from skci.inference.critical.exceedances import fixed_seed
@@ -191,6 +191,8 @@ def check_target_names(
     target_names: Any, names: list[str], reserved: Collection[str]
 ) -> list[str]:
     """Check names to show for classes; those of the labels if none are given."""
+    if not (target_names is None or is_iterable(target_names)):
+        raise TypeError(f"target_names must be a list of names, got {target_names!r}")
     shown = names if target_names is None else [str(name) for name in target_names]
     if set(reserved) & set(shown):
         raise ValueError(

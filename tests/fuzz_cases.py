@@ -143,7 +143,8 @@ class Draw:
 
     def spoilt(self, value: Any) -> Any:
         """Something else: a spoilt column, or anything."""
-        if isinstance(value, np.ndarray | list | tuple | pd.Series) and len(value):
+        columns = np.ndarray | list | tuple | pd.Series
+        if isinstance(value, columns) and getattr(value, "ndim", 1) and len(value):
             try:
                 return self.one(SPOILERS)(np.asarray(value))
             except (TypeError, ValueError):  # there is no such column

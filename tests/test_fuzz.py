@@ -247,12 +247,6 @@ def test_the_promise_is_kept(part):
     assert_kept(0, range(100 * part, 100 * (part + 1)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_the_promise_is_kept_in_many_cases(part):
-    assert_kept(1, range(500 * part, 500 * (part + 1)))
-
-
 @pytest.mark.skipif(not CHOSEN, reason="runs the cases that SKCI_FUZZ names")
 def test_the_promise_is_kept_in_chosen_cases():
     seed, start, stop = map(int, CHOSEN.split(":"))
