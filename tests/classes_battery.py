@@ -432,7 +432,8 @@ LOSSES = {
     "d2_log_loss": Case(
         skci.D2LogLossCI(),
         log_skill,
-        sk.d2_log_loss_score,
+        # Releases without the other one fail on several targets.
+        sk.d2_log_loss_score if hasattr(sk, "d2_brier_score") else None,
         ("scores", "target scores"),
     ),
     "top_k_accuracy": Case(
