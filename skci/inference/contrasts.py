@@ -83,8 +83,8 @@ def contrast_estimate(
     Their covariance is :math:`L V L^T`, L the coefficients (for ratios, which are
     contrasts of logarithms, times the ratio over the estimate); to first order where
     the method smooths. The default method is that of the parameters if they have one in
-    common that serves contrasts, else "auto". A method
-    that cannot serve a contrast is a ValueError, as is a ratio of signed measures.
+    common that serves contrasts, else "auto". A method that cannot serve a contrast is
+    a ValueError, as is a ratio of signed measures.
     """
     sampling = joint.sampling
     if isinstance(sampling, RowSampling):
