@@ -22,6 +22,11 @@ from skci.inference.critical.law import critical_value
 from skci.inference.critical.quantile import CriticalValue
 from skci.intervals import joint_intervals
 from skci.metrics import *  # noqa: F403
+from skci.model_selection import (
+    CrossValidationReport,
+    cross_val_folds,
+    cross_validate_report,
+)
 from skci.planning import sample_size
 from skci.reports.contrasts import BestReport, ContrastReport
 from skci.reports.display import ConfidenceBandDisplay, ConfidenceIntervalDisplay
@@ -38,6 +43,7 @@ __all__ = [
     "ConfidenceIntervalDisplay",
     "ContrastReport",
     "CriticalValue",
+    "CrossValidationReport",
     "CurveReport",
     "JointEvaluator",
     "JointReport",
@@ -46,6 +52,8 @@ __all__ = [
     "combine_independent",
     "confusion_matrix_report",
     "critical_value",
+    "cross_val_folds",
+    "cross_validate_report",
     "exceptions",
     "joint_intervals",
     "joint_report",

@@ -16,6 +16,7 @@ from skci.data.responses import respond
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.reports.joint import JointReport
+from skci.resampling.pooling import FOLD, mean_over_folds
 
 
 @dataclass(eq=False, repr=False)
@@ -152,6 +153,7 @@ def joint_report(
     pos_label: Any = None,
     abstain: Any = None,
     by: Any = None,
+    folds: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
     random_state: Any = None,
@@ -190,6 +192,13 @@ def joint_report(
     by : array-like of shape (n_samples,), mapping or data frame, optional
         A column of subgroups, or several by name. Every metric is reported within each
         subgroup; :meth:`JointReport.gaps` compares them.
+    folds : array-like of shape (n_samples,), optional
+        The fold in which each row was predicted, of predictions by
+        :func:`~sklearn.model_selection.cross_val_predict`; see
+        :func:`cross_val_folds`. Estimates are then means over the folds, and intervals
+        cover the mean performance of the models fitted in the folds. They are not about
+        the procedure that made the models, for which see
+        :func:`cross_validate_report`.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows, up to a common factor: sampling weights, not frequencies.
     groups : array-like of shape (n_samples,), optional
@@ -233,10 +242,15 @@ def joint_report(
     predicted = None if y_pred is None else named_predictions(y_pred)
     scores = None if y_score is None else named_predictions(y_score, "y_score")
     metric_set.must_be_given(predicted, scores)
-    reader = metric_set.reader(
-        y_true, abstain=abstain, by=by, sample_weight=sample_weight, groups=groups
-    )
-    return metric_set.report(reader.sample(predicted, scores))
+    rows = {"sample_weight": sample_weight, "groups": groups}
+    if folds is None:
+        reader = metric_set.reader(y_true, abstain=abstain, by=by, **rows)
+        return metric_set.report(reader.sample(predicted, scores))
+    if by is not None:
+        raise ValueError("by must not be given with folds, whose means are reported")
+    reader = metric_set.reader(y_true, abstain=abstain, by={FOLD: folds}, **rows)
+    sample = reader.sample(predicted, scores)
+    return JointReport(mean_over_folds(metric_set, sample))
 
 
 def confusion_matrix_report(

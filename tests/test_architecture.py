@@ -22,6 +22,7 @@ ROOMS = {
     "data": {"numpy", "sklearn"},
     "reports": {"numpy", "scipy", "sklearn", "pandas", "matplotlib"},
     "metrics": {"numpy", "scipy", "sklearn"},
+    "resampling": {"numpy", "sklearn"},
 }
 ENTRY_POINTS = {
     "classification",
@@ -29,9 +30,10 @@ ENTRY_POINTS = {
     "evaluation",
     "independent",
     "intervals",
+    "model_selection",
     "planning",
 }
-ENTRY_LIBRARIES = {"numpy", "scipy"}
+ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}
 
 MODULES = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path

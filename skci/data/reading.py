@@ -95,6 +95,11 @@ class Reader:
         )
 
     @property
+    def cluster_numbers(self) -> Array | None:
+        """Number of the cluster of each row of positive weight."""
+        return None if self._clusters is None else self._clusters[1]
+
+    @property
     def vocabulary(self) -> Vocabulary:
         """Labels of the truth, before those that rules predict are known."""
         if self._targets:

@@ -44,25 +44,40 @@ def _respond(
     verbose: int,
 ) -> tuple[str, Any, Any]:
     start = time.perf_counter()
-    labels = scores = None
     try:
-        if set(reads) != {"scores"}:
-            labels = estimator.predict(X)
-            # The rows are those of X, whatever their index is now.
-            labels = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
-        if "scores" in reads:
-            scores = scores_of(estimator, X, scored, probabilities)
+        labels, scores = response(estimator, X, reads, scored, probabilities)
     except Exception as error:
-        message = f"{name}: {error}"
-        try:
-            named = type(error)(message)
-        except Exception:  # a type whose constructor wants more than a message
-            named = RuntimeError(f"{name}: {type(error).__name__}: {error}")
-        raise named from error
+        raise named_error(name, error) from error
     if verbose:
         seconds = time.perf_counter() - start
         print(f"[skci] {printable(name)}: predicted in {seconds:.1f} s")
     return name, labels, scores
+
+
+def response(
+    estimator: Any,
+    X: Any,
+    reads: Collection[str],
+    scored: tuple[Any, ...],
+    probabilities: bool,
+) -> tuple[Any, Any]:
+    """Predict labels or numbers of X, and score some labels; None if not read."""
+    labels = scores = None
+    if set(reads) != {"scores"}:
+        labels = estimator.predict(X)
+        # The rows are those of X, whatever their index is now.
+        labels = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
+    if "scores" in reads:
+        scores = scores_of(estimator, X, scored, probabilities)
+    return labels, scores
+
+
+def named_error(name: str, error: Exception) -> Exception:
+    """Return the error of an estimator with its name in front."""
+    try:
+        return type(error)(f"{name}: {error}")
+    except Exception:  # a type whose constructor wants more than a message
+        return RuntimeError(f"{name}: {type(error).__name__}: {error}")
 
 
 def scores_of(

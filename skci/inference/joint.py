@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
@@ -25,6 +25,14 @@ from skci.measures.functional import Negative
 _SAME_DF = 1e-9  # relative difference of equal degrees of freedom
 
 
+class Target(NamedTuple):
+    """What resampled estimates are of, and how their variance was estimated."""
+
+    target: str
+    """Such as "the procedures, trained on 320 rows"."""
+    variance: str
+
+
 @dataclass(frozen=True, eq=False)
 class JointEstimate:
     """Estimates of K parameters and what is known of them jointly."""
@@ -36,6 +44,8 @@ class JointEstimate:
     """Whether the intervals shall all cover at once, or each for itself."""
     random_state: int | None = None
     """Seed of the quasi-random points of the critical value."""
+    target: Target | None = None
+    """What the estimates are of, if not of given rules in the population."""
 
     @classmethod
     def from_rows(

@@ -24,7 +24,12 @@ from skci.data.labels import (
 )
 from skci.data.reading import Reader
 from skci.data.sample import Sample
-from skci.inference.intervals.methods import AUTO, check_method, check_serves
+from skci.inference.intervals.methods import (
+    AUTO,
+    automatic,
+    check_method,
+    check_serves,
+)
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_RULE, TableParameter
 from skci.measures.classes import AVERAGES
@@ -341,6 +346,17 @@ class MetricCI(BaseEstimator):
         method = check_method(AUTO if given is None else given)
         check_serves(method, self._trait)
         return method
+
+    def without_table(self, method: str | None) -> Self:
+        """Copy of the metric with a method that needs no table of counts.
+
+        `method` is for a metric that sets none.
+        """
+        method = self._resolve_method(method)
+        check_serves(method, self._trait, table=False)
+        if method == AUTO:
+            method = automatic(self._trait, table=False)
+        return self._replace({"method": method})
 
     @property
     def _trait(self) -> Trait:

@@ -1,7 +1,8 @@
 """The metrics of a report."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
@@ -71,6 +72,15 @@ class MetricSet:
         """Kinds of predictions of the metrics: "labels", "scores", "numbers"."""
         return set(self._kinds.values())
 
+    def without_tables(self) -> Self:
+        """The same metrics, with interval methods that need no table of counts."""
+        other = copy(self)
+        other.metrics = {
+            name: metric.without_table(self.methods[name])
+            for name, metric in self.metrics.items()
+        }
+        return other
+
     def must_read_labels(self) -> None:
         """Check that all metrics are of labels."""
         if self.reads != {"labels"}:
@@ -120,7 +130,7 @@ class MetricSet:
     def estimate(self, sample: Sample) -> JointEstimate:
         """Estimate the metrics of all rules of a sample."""
         joint = JointEstimate.from_rows(
-            self._bind(sample),
+            self.bind(sample),
             sample.design,
             confidence_level=self.confidence_level,
             random_state=self.seed,
@@ -132,7 +142,7 @@ class MetricSet:
         """Report the metrics of all rules of a sample."""
         return JointReport(self.estimate(sample))
 
-    def _bind(self, sample: Sample) -> Iterator[TableParameter]:
+    def bind(self, sample: Sample) -> Iterator[TableParameter]:
         """Bind each metric to each rule with predictions that it reads."""
         if sample.scores:
             self.scored_labels(sample.vocabulary)

@@ -24,6 +24,7 @@ from skci.reports.estimate import (
     decimals,
     format_interval,
     sample_size_in_words,
+    target_in_words,
     warn_of_intervals,
 )
 from skci.reports.rendering import TabularReport, format_number
@@ -188,6 +189,8 @@ class Report(TabularReport):
             columns["design_effect"] = self._joint.design_effects.tolist()
         if self._null is None:
             columns["method"] = [p.method for p in self._joint.parameters]
+        if target := self._joint.target:
+            columns |= {k: [text] * len(self) for k, text in target._asdict().items()}
         return columns
 
     @property
@@ -233,6 +236,7 @@ class Report(TabularReport):
         methods = join_names(list(dict.fromkeys(p.method for p in parameters)))
         parts = [
             f"{kind} {level} {self._subject} ({methods})",
+            target_in_words(self._joint),
             sample_size_in_words(self._joint),
         ]
         if self._has_design_effects:

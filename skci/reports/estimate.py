@@ -189,6 +189,7 @@ class MetricEstimate(float):
             "confidence_level": self.confidence_level,
             "method": self.method,
             "n_samples": self.n_samples,
+            **(self._joint.target._asdict() if self._joint.target else {}),
         }
         return {name: json_value(value) for name, value in values.items()}
 
@@ -246,7 +247,8 @@ class MetricEstimate(float):
         key = self._parameter.key
         name = key if key.is_contrast else printable(self.metric)
         size = sample_size_in_words(self._joint, self.n_samples)
-        details = ", ".join(filter(None, [self.method, size]))
+        target = target_in_words(self._joint)
+        details = ", ".join(filter(None, [self.method, target, size]))
         return f"{name} = {self}, {level} interval ({details})"
 
     def __format__(self, spec: str) -> str:
@@ -261,6 +263,11 @@ def sample_size_in_words(joint: JointEstimate, n_samples: int | None = None) -> 
     groups = f" in {number} group{'s' if number > 1 else ''}" if number else ""
     n = joint.design.n_samples if n_samples is None else n_samples
     return f"n = {n}{groups}"
+
+
+def target_in_words(joint: JointEstimate) -> str:
+    """Write what resampled estimates are of, and how their variance was estimated."""
+    return f"of {', '.join(joint.target)}" if joint.target else ""
 
 
 def format_interval(limits: Any, places: int) -> str:

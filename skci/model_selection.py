@@ -1,0 +1,323 @@
+"""Joint reports after cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import check_cv
+
+from skci._arrays import Array
+from skci._validation import check_choice, check_estimators
+from skci.data.labels import shape_of
+from skci.inference.joint import JointEstimate
+from skci.metrics._metric_set import MetricSet
+from skci.reports.estimate import warn_of_undefined
+from skci.reports.joint import JointReport
+from skci.resampling.estimation import FoldModels, Resampling
+from skci.resampling.fitting import Learners, Wanted
+from skci.resampling.pooling import HeldOut
+from skci.resampling.schemes import (
+    SCHEMES,
+    GroupJackknife,
+    NestedCrossValidation,
+    Rows,
+    Scheme,
+)
+
+_TARGETS = ("procedure", "fold-models")
+
+
+class CrossValidationReport(JointReport):
+    """Joint confidence intervals of several measures after cross-validation.
+
+    Returned by :func:`skci.cross_validate_report`. A :class:`JointReport` that also
+    holds the splits.
+
+    Attributes
+    ----------
+    splits : list of (ndarray, ndarray)
+        Training and test rows of the splits that the estimates are of.
+    estimators : dict of str to list of estimators
+        What was fitted to each of them, by name, with ``return_estimator=True``.
+    """
+
+    def __init__(self, joint: JointEstimate, resampling: Any) -> None:
+        super().__init__(joint)
+        self.splits = [tuple(split) for split in resampling.splits]
+        self.estimators = resampling.estimators
+
+
+def cross_validate_report(
+    estimators: Any,
+    X: Any,
+    y: Any,
+    *,
+    metrics: Any,
+    cv: Any = None,
+    groups: Any = None,
+    target: str = "procedure",
+    variance: str | None = None,
+    sample_weight: Any = None,
+    confidence_level: float = 0.95,
+    method: str | Mapping[str, str] | None = None,
+    pos_label: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Any = None,
+    return_estimator: bool = False,
+) -> CrossValidationReport:
+    """Cross-validate learners and report measures of them by joint intervals.
+
+    Parameters
+    ----------
+    estimators : mapping, list of (str, estimator), list of estimators or estimator
+        Learners by name, which are cloned and fitted.
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        True labels, or numbers.
+    metrics, confidence_level, pos_label
+        See :func:`joint_report`.
+    cv : int or splitter, optional
+        Number of folds, by default 5, or a splitter of
+        :mod:`sklearn.model_selection`. The same splits are made for all learners.
+    groups : array-like of shape (n_samples,), optional
+        Clusters, such as patients, which are not divided by splits.
+    target : {"procedure", "fold-models"}, default="procedure"
+        What the intervals are to cover. "procedure": the expected performance of the
+        learners on training sets of this size. "fold-models": the mean performance in
+        the population of the models that were fitted in the folds.
+    variance : str, optional
+        Of "procedure", by default "jackknife", with a splitter "conservative-z":
+
+        - "jackknife": cross-validation in 5 groups of rows (`cv` sets their number),
+          repeated without each of them, in 3 partitions: 45 fits of each learner.
+        - "conservative-z": `cv` in all rows and in each half of 10 random divisions.
+        - "corrected-t": the variance between splits, corrected for their overlap.
+        - "nested": nested cross-validation, for means of losses, with a correction of
+          the estimate for bias: 150 fits.
+        - "fold-t": the variance between splits without a correction. It is too small,
+          and here for comparison.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows in the measures, and of the training rows for estimators
+        that request them (see the metadata routing of scikit-learn).
+    method : str or mapping of str to str, optional
+        Interval method: for "procedure" "delta" or, of measures between 0 and 1,
+        "logit"; for "fold-models" see :func:`joint_report`.
+    n_jobs : int, optional
+        Number of fits in parallel, as in joblib.
+    verbose : int, default=0
+        Above 0, a line is printed when an estimator was fitted.
+    random_state : int, Generator, RandomState or None
+        Seed of the splits, and of the critical value; fixed if None.
+    return_estimator : bool, default=False
+        Whether the report holds the fitted estimators.
+
+    Returns
+    -------
+    CrossValidationReport
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the data are not as described. Errors of an estimator are raised
+        with its name.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a measure is undefined where it must be known, as in a split for
+        "corrected-t". The other intervals stay jointly valid.
+
+    See Also
+    --------
+    cross_val_folds : For predictions that were cross-validated before.
+    JointEvaluator : Fitted estimators on held-out rows.
+
+    Notes
+    -----
+    Estimates of one partition come from all its test rows: tables of labels and sums
+    over rows are added over folds, areas under curves are means over folds, weighted by
+    the number of pairs that they compare. With "corrected-t" they are means over
+    splits, as of :func:`sklearn.model_selection.cross_val_score`.
+
+    Test rows are independent of each other given the models, but models are fitted to
+    the rows that other models are tested on, so that no interval from the rows alone is
+    about the procedure [1]_. "jackknife" leaves out groups of rows, and so lets those
+    that train and those that test vary together [2]_; "conservative-z" and
+    "corrected-t" are of Nadeau and Bengio [3]_, "nested" of Bates and others [4]_.
+
+    References
+    ----------
+    .. [1] Bengio and Grandvalet (2004). No unbiased estimator of the variance of k-fold
+       cross-validation. Journal of Machine Learning Research 5, 1089-1105.
+    .. [2] Efron and Stein (1981). The jackknife estimate of variance. Annals of
+       Statistics 9, 586-596.
+    .. [3] Nadeau and Bengio (2003). Inference for the generalization error. Machine
+       Learning 52, 239-281.
+    .. [4] Bates, Hastie and Tibshirani (2024). Cross-validation: what does it estimate
+       and how well does it do it? Journal of the American Statistical Association 119,
+       1434-1445.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skci import cross_validate_report
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> learners = {"Bayes": GaussianNB(), "9-NN": KNeighborsClassifier(9)}
+    >>> report = cross_validate_report(learners, X, y, metrics=["accuracy", "roc_auc"])
+    >>> print(report)
+    Joint 95% confidence intervals (delta and logit), of the procedures trained on...
+    <BLANKLINE>
+    rule   metric    estimate  joint interval    individual interval
+    ----------------------------------------------------------------
+    Bayes  accuracy  0.9391    [0.9112, 0.9670]  [0.9174, 0.9607]
+    Bayes  roc_auc   0.9884    [0.9780, 0.9939]  [0.9809, 0.9930]
+    9-NN   accuracy  0.9315    [0.9041, 0.9589]  [0.9102, 0.9528]
+    9-NN   roc_auc   0.9629    [0.9268, 0.9815]  [0.9369, 0.9784]
+    >>> report.differences().findings()[1]
+    'On roc_auc, 9-NN is worse than Bayes.'
+    """
+    options = confidence_level, method, pos_label, random_state
+    metric_set = MetricSet(metrics, *options)
+    check_choice(target, _TARGETS, "target")
+    learners, held_out, rows = _read(
+        metric_set, estimators, X, y, cv, groups, sample_weight
+    )
+    learners = replace(learners, n_jobs=n_jobs, verbose=verbose, keep=return_estimator)
+    if target == "fold-models":
+        if variance is not None:
+            raise ValueError(
+                "variance must not be given with target='fold-models', whose variance "
+                f"is that within folds, got {variance!r}"
+            )
+        fold_models = FoldModels(rows, learners, held_out)
+        return CrossValidationReport(fold_models.estimate(), fold_models)
+    scheme = _scheme(variance, cv)
+    resampled = replace(held_out, metric_set=metric_set.without_tables())
+    resampling = Resampling(scheme, rows, learners, resampled)
+    joint = resampling.estimate()
+    warn_of_undefined(joint)
+    return CrossValidationReport(joint, resampling)
+
+
+def _scheme(variance: str | None, cv: Any) -> Scheme:
+    """Resampling scheme of a name, with the number of folds given."""
+    has_splitter = cv is not None and not isinstance(cv, int | np.integer)
+    if variance is None:
+        variance = "conservative-z" if has_splitter else "jackknife"
+    scheme = SCHEMES[check_choice(variance, [*SCHEMES], "variance")]
+    if isinstance(scheme, GroupJackknife | NestedCrossValidation):
+        if has_splitter:
+            raise ValueError(
+                "cv must be the number of parts or None with "
+                f"variance={variance!r}, which makes its own, got {cv!r}"
+            )
+        if cv is not None:
+            return scheme.with_parts(int(cv))
+    return scheme
+
+
+def _read(
+    metric_set: MetricSet,
+    estimators: Any,
+    X: Any,
+    y: Any,
+    cv: Any,
+    groups: Any,
+    sample_weight: Any,
+) -> tuple[Learners, HeldOut, Rows]:
+    """Check the data, and what to fit, to predict and to evaluate."""
+    named = check_estimators(estimators)
+    reader = metric_set.reader(y, truth="y", groups=groups)
+    reader.check_aligned("X", X)
+    weights = None
+    if sample_weight is not None:
+        metric_set.reader(y, truth="y", sample_weight=sample_weight)  # checks
+        weights = np.asarray(sample_weight, dtype=float)
+    n_rows = (shape_of(X) or (len(X),))[0]
+    y = np.asarray(y)
+    if n_rows != len(y):
+        raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
+    wanted = Wanted(metric_set.reads)
+    labels: tuple[Any, ...] = ()
+    pos_label = metric_set.pos_label
+    if "numbers" not in metric_set.reads:
+        vocabulary = reader.vocabulary
+        scored = metric_set.scored_labels(vocabulary)
+        probabilities = any(
+            metric._needs_probabilities for metric in metric_set.metrics.values()
+        )
+        wanted = Wanted(metric_set.reads, scored, probabilities)
+        if not vocabulary.multilabel:
+            labels = tuple(x for x in vocabulary.labels if x is not None)
+            if len(scored) == 1:
+                pos_label = scored[0]
+    codes = reader.cluster_numbers
+    learners = Learners(named, X, y, weights, wanted)
+    held_out = HeldOut(metric_set, y, weights, codes, labels, pos_label)
+    return learners, held_out, Rows(y, codes, cv, metric_set.seed or 0)
+
+
+def cross_val_folds(
+    estimator: Any, X: Any, y: Any, *, groups: Any = None, cv: Any = None
+) -> Array:
+    """Fold in which cross_val_predict predicts each row.
+
+    It takes the arguments of :func:`sklearn.model_selection.cross_val_predict`; a
+    splitter that shuffles needs a fixed ``random_state``, for both to split alike.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Folds of classifiers are stratified if `cv` is a number.
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,)
+    groups : array-like of shape (n_samples,), optional
+        Clusters that the splitter does not divide.
+    cv : int, splitter or iterable, optional
+        As of cross_val_predict; 5 folds if not given.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Numbers from 0 on, for the parameter `folds` of :func:`joint_report`.
+
+    Raises
+    ------
+    ValueError
+        If the test sets are not a partition of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.model_selection import cross_val_predict
+    >>> from skci import cross_val_folds, joint_report
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(30, random_state=0)
+    >>> predicted = cross_val_predict(forest, X, y, cv=5)
+    >>> folds = cross_val_folds(forest, X, y, cv=5)
+    >>> report = joint_report(y, predicted, metrics=["accuracy", "mcc"], folds=folds)
+    >>> report["y_pred", "accuracy"].low > 0.9
+    True
+    """
+    splits = check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups)
+    folds = np.full(shape_of(y)[0] if shape_of(y) else len(y), -1)
+    for k, (_, test) in enumerate(splits):
+        if (folds[test] >= 0).any():
+            raise ValueError(
+                f"cv must test each row once, got {cv!r}, which tests some twice"
+            )
+        folds[test] = k
+    if (folds < 0).any():
+        raise ValueError(
+            f"cv must test each row once, got {cv!r}, which does not test "
+            f"{np.count_nonzero(folds < 0)} rows"
+        )
+    return folds

@@ -1,0 +1,1 @@
+"""Resampled estimates: which models are fitted, and what follows from them."""

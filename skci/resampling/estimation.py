@@ -1,0 +1,214 @@
+"""From a resampling scheme to a joint estimate."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.data.sample import Sample
+from skci.inference.joint import JointEstimate, Target
+from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.resampling_variance import ResampledMoments
+from skci.measures.registry import Trait
+from skci.metrics._metric_set import MetricSet
+from skci.resampling.fitting import Fit, Fitted, Learners
+from skci.resampling.pooling import (
+    HeldOut,
+    mean_over_folds,
+    pooled_parameters,
+    pooled_values,
+)
+from skci.resampling.schemes import (
+    Batch,
+    Evaluation,
+    Pool,
+    Rows,
+    Scheme,
+    disjoint_pools,
+)
+
+_NO_VARIANCE = 1e-10  # deviation, relative to the values, that is zero but for rounding
+
+
+@dataclass(eq=False)
+class Resampling:
+    """A scheme that is carried out: what is fitted, and evaluated."""
+
+    scheme: Scheme
+    rows: Rows
+    learners: Learners
+    held_out: HeldOut
+    splits: list[Fit] = field(default_factory=list)
+    """The splits that the estimate is the mean of, or pools."""
+    estimators: dict[str, list[Any]] = field(default_factory=dict)
+    """What was fitted to each of them, by name, if it is kept."""
+
+    @property
+    def metric_set(self) -> MetricSet:
+        """The metrics."""
+        return self.held_out.metric_set
+
+    def estimate(self) -> JointEstimate:
+        """Estimate the metrics of all learners, and their covariance."""
+        evaluations: list[list[Evaluation]] = []
+        parameters: list[TableParameter] = []
+        for batch in self.scheme.batches(self.rows):
+            fits = unique_fits(batch.pools)
+            fitted = self.learners.fit(fits)
+            self._keep(batch, fits, fitted)
+            evaluations.append([])
+            for pool in batch.pools:
+                sample = predicted_sample(pool, fits, fitted, self.held_out)
+                if not parameters:
+                    parameters = pooled_parameters(self.metric_set, sample)
+                evaluations[-1].append(self._evaluate(sample, parameters))
+        names = [str(parameter) for parameter in parameters]
+        moments = self.scheme.moments(evaluations, self.splits, names)
+        return self._joint(parameters, moments, evaluations)
+
+    def _keep(
+        self, batch: Batch, fits: Sequence[Fit], fitted: Sequence[dict[str, Fitted]]
+    ) -> None:
+        """Keep the splits of a batch that the estimate is of, and what was fitted."""
+        number = {fit.train.tobytes(): k for k, fit in enumerate(fits)}
+        for split in itertools.chain(*batch.pools[: batch.n_of_estimate]):
+            self.splits.append(split)
+            for name, each in fitted[number[split.train.tobytes()]].items():
+                self.estimators.setdefault(name, []).append(each.estimator)
+
+    def _evaluate(
+        self, sample: Sample, parameters: Sequence[TableParameter]
+    ) -> Evaluation:
+        """Values of the metrics; NaN of those that are undefined."""
+        found = pooled_values(self.metric_set, sample)
+        values = np.array([found.get(p.key, np.nan) for p in parameters])
+        values[~np.isfinite(values)] = np.nan
+        covariance = None
+        if self.scheme.needs_covariance:
+            pooled = replace(sample, subgroups=None)
+            covariance = self.metric_set.estimate(pooled).sampling.covariance
+        return Evaluation(values, covariance)
+
+    def _joint(
+        self,
+        parameters: Sequence[TableParameter],
+        moments: ResampledMoments,
+        evaluations: Sequence[Sequence[Evaluation]],
+    ) -> JointEstimate:
+        """Joint estimate of moments, whose variances of rounding errors are zero."""
+        values = np.concatenate([[e.values for e in batch] for batch in evaluations])
+        size = np.abs(values).max(axis=0)
+        estimates, covariance, df = moments
+        known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * size
+        covariance = np.where(np.outer(known, known), covariance, 0.0)
+        resampled = [
+            _given(parameter, float(estimate))
+            for parameter, estimate in zip(parameters, estimates, strict=True)
+        ]
+        return JointEstimate.from_moments(
+            resampled,
+            covariance,
+            df,
+            confidence_level=self.metric_set.confidence_level,
+            random_state=self.metric_set.seed,
+            target=Target(self._target, str(self.scheme)),
+        )
+
+    @property
+    def _target(self) -> str:
+        several = len(self.learners.estimators) > 1
+        n = round(np.mean([len(split.train) for split in self.splits]))
+        return f"the procedure{'s' * several} trained on {n} rows"
+
+
+@dataclass(eq=False)
+class FoldModels:
+    """Models fitted in the folds of a cross-validation, and their mean performance."""
+
+    rows: Rows
+    learners: Learners
+    held_out: HeldOut
+    splits: list[Fit] = field(default_factory=list)
+    estimators: dict[str, list[Any]] = field(default_factory=dict)
+
+    def estimate(self) -> JointEstimate:
+        """Estimate means over folds, which are independent given the models."""
+        self.splits = self.rows.splits()
+        pools = list(disjoint_pools(self.splits))
+        if len(pools) > 1:
+            raise ValueError(
+                "cv must test each row at most once with target='fold-models', got "
+                f"{self.rows.cv!r}"
+            )
+        fits = unique_fits(pools)
+        fitted = self.learners.fit(fits)
+        for by_name in fitted:
+            for name, each in by_name.items():
+                self.estimators.setdefault(name, []).append(each.estimator)
+        sample = predicted_sample(pools[0], fits, fitted, self.held_out, by_fold=True)
+        return mean_over_folds(self.held_out.metric_set, sample)
+
+
+def predicted_sample(
+    pool: Pool,
+    fits: Sequence[Fit],
+    fitted: Sequence[dict[str, Fitted]],
+    held_out: HeldOut,
+    by_fold: bool = False,
+) -> Sample:
+    """Read what the fits of a pool predict of their test rows.
+
+    Folds are subgroups of the sample, if scores or `by_fold` want them.
+    """
+    number = {fit.train.tobytes(): k for k, fit in enumerate(fits)}
+    tests = [(number[split.train.tobytes()], split.test) for split in pool]
+    positions = [np.searchsorted(fits[k].test, test) for k, test in tests]
+    columns: dict[str, dict[str, Any]] = {"predicted": {}, "scores": {}}
+    for kind, by_rule in columns.items():
+        for name in fitted[0]:
+            parts = [getattr(fitted[k][name], kind) for k, _ in tests]
+            if parts[0] is not None:
+                pairs = zip(parts, positions, strict=True)
+                by_rule[name] = np.concatenate([part[at] for part, at in pairs])
+    rows = np.concatenate([test for _, test in tests])
+    folds = np.repeat(np.arange(len(tests)), [len(test) for _, test in tests])
+    wanted = by_fold or columns["scores"]
+    return held_out.sample(rows, folds if wanted else None, **columns)
+
+
+def unique_fits(pools: Iterable[Pool]) -> list[Fit]:
+    """Fits to different training sets, each with all rows that it is tested on."""
+    tests: dict[bytes, list[Array]] = {}
+    train: dict[bytes, Array] = {}
+    for pool in pools:
+        for fit in pool:
+            name = fit.train.tobytes()
+            train[name] = fit.train
+            tests.setdefault(name, []).append(fit.test)
+    return [Fit(train[k], np.unique(np.concatenate(tests[k]))) for k in train]
+
+
+def _given(parameter: TableParameter, estimate: float) -> Parameter:
+    """Parameter with a given estimate in place of a table."""
+    trait = parameter.trait
+    low, high = trait.bounds
+    return Parameter(
+        key=parameter.key,
+        trait=Trait(
+            trait.name,
+            bounds=trait.bounds,
+            greater_is_better=trait.greater_is_better,
+            smooth=False,
+            scale=trait.scale,
+            automatic=trait.automatic,
+        ),
+        method=parameter.method,
+        given=min(max(estimate, low), high),
+        pos_label=parameter.pos_label,
+        undefined_as=parameter.undefined_as,
+    )

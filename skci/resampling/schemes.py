@@ -1,0 +1,347 @@
+"""Resampling schemes: which models are fitted, and the variance that follows."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, KFold, check_cv
+
+from skci._arrays import Array
+from skci._validation import join_names
+from skci.inference.resampling_variance import (
+    ResampledMoments,
+    conservative_z,
+    corrected_t,
+    fold_t,
+    group_jackknife,
+    nested,
+)
+from skci.resampling.fitting import Fit
+
+Pool = tuple[Fit, ...]
+"""Fits whose test sets are disjoint; their predictions are evaluated at once."""
+
+_FOLDS = 5  # of cross-validation, if there is no splitter
+_ROUNDING = 1e-9  # relative difference of equal means
+_BATCH = 16  # splits whose predictions are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to resample, in independent units, and the splitter for parts of them."""
+
+    y: Array
+    groups: Array | None
+    """Number of the cluster of each row."""
+    cv: Any
+    random_state: int
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    def partition(self, n_parts: int, rng: np.random.Generator) -> Array:
+        """Number of the part of each row, in a random partition of the units."""
+        units = np.arange(self.n) if self.groups is None else self.groups
+        n_units = int(units.max()) + 1
+        if n_units < n_parts:
+            kind = "rows" if self.groups is None else "groups"
+            raise ValueError(
+                f"X must have at least {n_parts} {kind} to divide, got {n_units}"
+            )
+        parts: Array = rng.permutation(np.arange(n_units) % n_parts)[units]
+        return parts
+
+    def splits(self, rows: Array | None = None) -> list[Fit]:
+        """Splits of all rows, or of some of them, by the splitter."""
+        rows = np.arange(self.n) if rows is None else rows
+        groups = None if self.groups is None else self.groups[rows]
+        # Splitters look at X for its number of rows.
+        pairs = self._splitter.split(np.zeros(len(rows)), self.y[rows], groups)
+        return [Fit(rows[train], rows[test]) for train, test in pairs]
+
+    @property
+    def makes_folds(self) -> bool:
+        """Whether there is but a number of folds, and no splitter."""
+        return self.cv is None or isinstance(self.cv, int | np.integer)
+
+    @property
+    def _splitter(self) -> Any:
+        if self.makes_folds:
+            n_folds = _FOLDS if self.cv is None else int(self.cv)
+            if self.groups is not None:
+                return GroupKFold(n_folds, shuffle=True, random_state=self.random_state)
+            return KFold(n_folds, shuffle=True, random_state=self.random_state)
+        try:
+            return check_cv(self.cv)
+        except ValueError as error:
+            raise ValueError(
+                "cv must be a number of folds, a splitter of "
+                f"sklearn.model_selection or an iterable of splits, got {self.cv!r}"
+            ) from error
+
+
+class Batch(NamedTuple):
+    """Pools whose predictions are held in memory at once.
+
+    The first ones, as many as `n_of_estimate`, are those that the estimate is of.
+    """
+
+    pools: list[Pool]
+    n_of_estimate: int
+
+
+class Evaluation(NamedTuple):
+    """Values of the metrics in a pool, (K,), and their covariance given the models."""
+
+    values: Array
+    covariance: Array | None
+
+
+class Scheme(ABC):
+    """A resampling scheme, and the variance of its estimates."""
+
+    needs_covariance: ClassVar[bool] = False
+    """Whether it needs the covariance of each pool given the models."""
+    needs_spread_of_folds: ClassVar[bool] = False
+    """Whether its variance is that between splits, which stratified ones reduce."""
+
+    @abstractmethod
+    def batches(self, rows: Rows) -> Iterator[Batch]:
+        """Pools of fits, in batches."""
+
+    @abstractmethod
+    def moments(
+        self,
+        evaluations: list[list[Evaluation]],
+        splits: Sequence[Fit],
+        names: Sequence[str],
+    ) -> ResampledMoments:
+        """Moments of the estimates of named metrics from the pools of each batch.
+
+        The splits are those that the estimate is of.
+        """
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Description of the variance in the title of a report."""
+
+
+def disjoint_pools(splits: Iterable[Fit]) -> Iterator[Pool]:
+    """Unite consecutive splits while their test sets are disjoint."""
+    pool: list[Fit] = []
+    tested: set[int] = set()
+    for split in splits:
+        rows = set(split.test.tolist())
+        if pool and tested & rows:
+            yield tuple(pool)
+            pool, tested = [], set()
+        pool.append(split)
+        tested |= rows
+    if pool:
+        yield tuple(pool)
+
+
+def _values(evaluations: Iterable[Evaluation]) -> Array:
+    return np.array([evaluation.values for evaluation in evaluations])
+
+
+def _batched(pools: Iterable[Pool]) -> Iterator[Batch]:
+    pools = iter(pools)
+    while batch := list(itertools.islice(pools, _BATCH)):
+        yield Batch(batch, len(batch))
+
+
+@dataclass(frozen=True)
+class GroupJackknife(Scheme):
+    """Jackknife over groups of rows; see `inference.resampling_variance`."""
+
+    n_groups: int = 5
+    n_partitions: int = 3
+
+    def with_parts(self, n_parts: int) -> Self:
+        """The same with another number of groups."""
+        return replace(self, n_groups=check_parts(n_parts, 3))
+
+    def batches(self, rows: Rows) -> Iterator[Batch]:
+        """The cross-validation over the groups, and that without each of them."""
+        for pools in jackknife_pools(rows, self.n_groups, self.n_partitions):
+            yield Batch(pools, 1)
+
+    def moments(
+        self,
+        evaluations: list[list[Evaluation]],
+        splits: Sequence[Fit],
+        names: Sequence[str],
+    ) -> ResampledMoments:
+        values = np.stack([_values(batch) for batch in evaluations])
+        return group_jackknife(values[:, 0], values[:, 1:])
+
+    def __str__(self) -> str:
+        return (
+            f"jackknife over {self.n_groups} groups of rows in {self.n_partitions} "
+            f"partition{'s' * (self.n_partitions > 1)}"
+        )
+
+
+def check_parts(n_parts: int, least: int) -> int:
+    """Check a number of parts to divide the rows in."""
+    if n_parts < least:
+        raise ValueError(f"cv must be at least {least} parts, got {n_parts}")
+    return n_parts
+
+
+def jackknife_pools(
+    rows: Rows, n_groups: int, n_partitions: int
+) -> Iterator[list[Pool]]:
+    """Pools of each of several random partitions in groups.
+
+    The cross-validation over the groups, and that without each of them.
+    """
+    rng = np.random.default_rng(rows.random_state)
+    for _ in range(n_partitions):
+        group = rows.partition(n_groups, rng)
+        tests = [np.flatnonzero(group == k) for k in range(n_groups)]
+        whole = tuple(
+            Fit(np.flatnonzero(group != k), test) for k, test in enumerate(tests)
+        )
+        without = [
+            tuple(
+                Fit(np.flatnonzero((group != k) & (group != left_out)), test)
+                for k, test in enumerate(tests)
+                if k != left_out
+            )
+            for left_out in range(n_groups)
+        ]
+        yield [whole, *without]
+
+
+@dataclass(frozen=True)
+class NestedCrossValidation(Scheme):
+    """Nested cross-validation, for means of losses."""
+
+    n_folds: int = 5
+    n_partitions: int = 10
+    needs_covariance: ClassVar[bool] = True
+
+    def with_parts(self, n_parts: int) -> Self:
+        """The same with another number of folds."""
+        return replace(self, n_folds=check_parts(n_parts, 3))
+
+    def batches(self, rows: Rows) -> Iterator[Batch]:
+        """The same fits as of a jackknife over groups, and each fold by itself."""
+        for pools in jackknife_pools(rows, self.n_folds, self.n_partitions):
+            yield Batch([*pools, *((fit,) for fit in pools[0])], 1)
+
+    def moments(
+        self,
+        evaluations: list[list[Evaluation]],
+        splits: Sequence[Fit],
+        names: Sequence[str],
+    ) -> ResampledMoments:
+        values = np.stack([_values(batch) for batch in evaluations])
+        whole, inner, outer = np.split(values, [1, 1 + self.n_folds], axis=1)
+        sizes = [len(split.test) for split in splits[: self.n_folds]]
+        means = np.average(outer[0], weights=sizes, axis=0)
+        is_mean = np.isclose(means, whole[0, 0], rtol=_ROUNDING, atol=_ROUNDING)
+        if not is_mean.all():
+            others = [n for n, mean in zip(names, is_mean, strict=True) if not mean]
+            raise ValueError(
+                "variance='nested' is for means over rows, such as accuracy, log_loss "
+                f"and mean_squared_error, which {join_names(others)} is not; use "
+                "'jackknife'"
+            )
+        covariance = np.array([[e.covariance for e in batch] for batch in evaluations])
+        return nested(
+            whole[:, 0],
+            inner,
+            outer,
+            covariance[:, 1 + self.n_folds :],
+            covariance[:, 0].mean(axis=0),
+        )
+
+    def __str__(self) -> str:
+        return (
+            f"nested cross-validation in {self.n_folds} folds, "
+            f"{self.n_partitions} times, corrected for bias"
+        )
+
+
+@dataclass(frozen=True)
+class ConservativeZ(Scheme):
+    """The splitter within pairs of disjoint random halves of the rows."""
+
+    n_halves: int = 10
+
+    def batches(self, rows: Rows) -> Iterator[Batch]:
+        rng = np.random.default_rng(rows.random_state)
+        if not (rows.makes_folds or hasattr(rows.cv, "split")):
+            raise ValueError(
+                "cv must be a number of folds or a splitter with "
+                "variance='conservative-z', which splits halves of the rows as well, "
+                f"got {type(rows.cv).__name__}"
+            )
+        pools = list(disjoint_pools(rows.splits()))
+        yield Batch(pools, len(pools))
+        for _ in range(self.n_halves):
+            half = rows.partition(2, rng)
+            for k in range(2):
+                splits = rows.splits(np.flatnonzero(half == k))
+                yield Batch(list(disjoint_pools(splits)), 0)
+
+    def moments(
+        self,
+        evaluations: list[list[Evaluation]],
+        splits: Sequence[Fit],
+        names: Sequence[str],
+    ) -> ResampledMoments:
+        whole, *halves = [_values(batch) for batch in evaluations]
+        means = np.array([half.mean(axis=0) for half in halves])
+        return conservative_z(whole, means.reshape(self.n_halves, 2, -1))
+
+    def __str__(self) -> str:
+        return f"conservative z from {self.n_halves} pairs of halves"
+
+
+@dataclass(frozen=True)
+class SplitT(Scheme):
+    """The t interval of the mean over splits, corrected for their overlap or not."""
+
+    corrected: bool = True
+    needs_spread_of_folds: ClassVar[bool] = True
+
+    def batches(self, rows: Rows) -> Iterator[Batch]:
+        return _batched((fit,) for fit in rows.splits())
+
+    def moments(
+        self,
+        evaluations: list[list[Evaluation]],
+        splits: Sequence[Fit],
+        names: Sequence[str],
+    ) -> ResampledMoments:
+        values = np.concatenate([_values(batch) for batch in evaluations])
+        if len(values) < 2:
+            raise ValueError(f"cv must make at least two splits, got {len(values)}")
+        if not self.corrected:
+            return fold_t(values)
+        n_test = sum(len(split.test) for split in splits)
+        return corrected_t(values, n_test / sum(len(split.train) for split in splits))
+
+    def __str__(self) -> str:
+        return "corrected t" if self.corrected else "t over splits, uncorrected"
+
+
+SCHEMES: dict[str, Scheme] = {
+    "jackknife": GroupJackknife(),
+    "conservative-z": ConservativeZ(),
+    "corrected-t": SplitT(),
+    "nested": NestedCrossValidation(),
+    "fold-t": SplitT(corrected=False),
+}
+"""Every variance by its name, with the default sizes."""

@@ -1,0 +1,459 @@
+"""Reports after cross-validation, held to formulas written out and to scikit-learn."""
+
+import json
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn import metrics as sk
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_predict,
+    cross_validate,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skci import cross_val_folds, cross_validate_report, joint_report
+from skci.inference.resampling_variance import (
+    conservative_z,
+    corrected_t,
+    group_jackknife,
+    nested,
+)
+from skci.resampling.fitting import Fit
+from skci.resampling.schemes import (
+    SCHEMES,
+    GroupJackknife,
+    NestedCrossValidation,
+    Rows,
+    disjoint_pools,
+)
+
+X, Y = make_classification(
+    240, 6, flip_y=0.2, weights=[0.65], class_sep=0.7, random_state=3
+)
+LEARNERS = {"Bayes": GaussianNB(), "5-NN": KNeighborsClassifier(5)}
+METRICS = ["accuracy", "f1", "roc_auc", "log_loss"]
+
+
+def scored(y, predicted, proba):
+    """Values of METRICS by scikit-learn."""
+    return [
+        sk.accuracy_score(y, predicted),
+        sk.f1_score(y, predicted),
+        sk.roc_auc_score(y, proba),
+        sk.log_loss(y, proba),
+    ]
+
+
+def area(predictions):
+    """Areas within folds, weighted by the number of pairs of rows."""
+    areas = [sk.roc_auc_score(y, proba) for y, _, proba in predictions]
+    pairs = [np.sum(y) * np.sum(1 - y) for y, _, _ in predictions]
+    return np.average(areas, weights=pairs)
+
+
+def predicted_by(learner, train, test):
+    fitted = clone(learner).fit(X[train], Y[train])
+    return Y[test], fitted.predict(X[test]), fitted.predict_proba(X[test])[:, 1]
+
+
+def cross_validated(learner, splits):
+    """Values of METRICS from the predictions of all splits together."""
+    predictions = [predicted_by(learner, *split) for split in splits]
+    values = scored(*map(np.concatenate, zip(*predictions, strict=True)))
+    values[2] = area(predictions)
+    return values
+
+
+def of_all(function, *arguments):
+    """Concatenate values of all learners, in the order of a report."""
+    return np.concatenate([function(each, *arguments) for each in LEARNERS.values()])
+
+
+# --------------------------------------------------------------------------------------
+# Formulas
+# --------------------------------------------------------------------------------------
+
+
+def test_corrected_t_is_nadeau_and_bengio_s():
+    values = np.random.default_rng(0).normal(size=(10, 3)) * [1, 10, 0.1]
+    estimates, covariance, df = corrected_t(values, 0.25)
+    np.testing.assert_allclose(estimates, np.mean(values, axis=0))
+    np.testing.assert_allclose(covariance, (0.1 + 0.25) * np.cov(values.T))
+    assert df == 9
+
+
+def test_conservative_z_is_the_mean_square_of_differences_of_halves():
+    rng = np.random.default_rng(1)
+    values, halves = rng.normal(size=(4, 2)), rng.normal(size=(7, 2, 2))
+    estimates, covariance, df = conservative_z(values, halves)
+    total = np.zeros((2, 2))
+    for first, second in halves:
+        total += np.outer(first - second, first - second)
+    np.testing.assert_allclose(covariance, total / 14)
+    np.testing.assert_allclose(estimates, values.mean(axis=0))
+    assert df == np.inf
+
+
+def test_the_jackknife_of_one_partition_is_the_delete_one_group_jackknife():
+    left_out = np.random.default_rng(2).normal(size=(1, 6, 2))
+    _, covariance, df = group_jackknife(np.zeros((1, 2)), left_out)
+    np.testing.assert_allclose(covariance, 5 / 6 * 5 * np.cov(left_out[0].T))
+    assert df == 5
+
+
+def test_the_jackknife_subtracts_the_noise_of_partitions_where_it_is_small():
+    rng = np.random.default_rng(3)
+    left_out = rng.normal(size=(3, 5, 2)) * [1, 1000]
+    values = 0.1 * rng.normal(size=(3, 2)) * [1, 1000]
+    _, covariance, df = group_jackknife(values, left_out)
+    one = [
+        group_jackknife(values[:1], each[np.newaxis]).covariance for each in left_out
+    ]
+    expected = np.mean(one, axis=0) - 2 / 3 * np.cov(values.T)
+    np.testing.assert_allclose(covariance, expected)
+    assert df == 12
+
+
+@pytest.mark.parametrize("scale", [[1, 1, 1], [1, 1e6, 1e-6]])
+def test_a_quarter_of_the_variance_stays_where_partitions_differ_much(scale):
+    rng = np.random.default_rng(4)
+    left_out = rng.normal(size=(3, 5, 3)) * scale
+    values = 100 * rng.normal(size=(3, 3)) * scale
+    kept = group_jackknife(values, left_out).covariance
+    whole = group_jackknife(np.zeros((3, 3)), left_out).covariance
+    # In standard units of the whole, no direction has less than a quarter.
+    root = np.linalg.cholesky(np.linalg.inv(whole / np.outer(scale, scale)))
+    shares = np.linalg.eigvalsh(root.T @ (kept / np.outer(scale, scale)) @ root)
+    np.testing.assert_allclose(shares[:2], 0.25)
+    assert shares[2] <= 1 + 1e-9
+
+
+def nested_by_rows(learner, group, n_folds):
+    """Estimate and variance of an accuracy, as Bates and others write them."""
+    errors = {}
+    for k in range(n_folds):
+        for j in range(n_folds):
+            train = np.flatnonzero((group != k) & (group != j))
+            test = np.flatnonzero(group == j)
+            y, predicted, _ = predicted_by(learner, train, test)
+            errors[k, j] = (y == predicted).astype(float)
+    a, b, inner_means = [], [], []
+    for k in range(n_folds):
+        inner = np.concatenate([errors[k, j] for j in range(n_folds) if j != k])
+        outer = errors[k, k]
+        a.append((inner.mean() - outer.mean()) ** 2)
+        b.append(outer.var(ddof=1) / len(outer))
+        inner_means.append(inner.mean())
+    rows = np.concatenate([errors[k, k] for k in range(n_folds)])
+    mse = (n_folds - 1) / n_folds * (np.mean(a) - np.mean(b))
+    least = rows.std(ddof=1) / np.sqrt(len(rows))
+    error = np.clip(np.sqrt(max(mse, 0)), least, np.sqrt(n_folds) * least)
+    bias = (1 + (n_folds - 2) / n_folds) * (np.mean(inner_means) - rows.mean())
+    return np.mean(inner_means) - bias, error
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values())
+def test_nested_cross_validation_is_that_of_bates_and_others(learner):
+    scheme = NestedCrossValidation(n_folds=6, n_partitions=1)
+    SCHEMES["one"] = scheme
+    try:
+        report = cross_validate_report(
+            learner, X, Y, metrics="accuracy", variance="one", random_state=1
+        )
+    finally:
+        del SCHEMES["one"]
+    group = np.empty(len(Y), dtype=int)
+    for k, (_, test) in enumerate(report.splits):
+        group[test] = k
+    estimate, error = nested_by_rows(learner, group, 6)
+    (found,) = (report[key] for key in report)
+    assert found == pytest.approx(estimate, abs=1e-12)
+    assert found.standard_error == pytest.approx(error, rel=1e-9)
+
+
+def test_nested_keeps_standard_errors_within_their_bounds():
+    rng = np.random.default_rng(5)
+    covariance = np.diag([4.0, 9.0])
+    tests = np.broadcast_to(np.eye(2), (2, 4, 2, 2))
+    inner = rng.normal(size=(2, 4, 2)) * [100, 1e-3]
+    found = nested(np.zeros((2, 2)), inner, 0 * inner, tests, covariance).covariance
+    np.testing.assert_allclose(np.sqrt(found.diagonal()), [2 * 2, 3])
+
+
+# --------------------------------------------------------------------------------------
+# Reports
+# --------------------------------------------------------------------------------------
+
+
+def test_the_jackknife_repeats_the_cross_validation_without_each_group():
+    report = cross_validate_report(LEARNERS, X, Y, metrics=METRICS, random_state=5)
+    partitions = np.split(np.arange(15), 3)
+    values, left_out = [], []
+    for numbers in partitions:
+        splits = [report.splits[k] for k in numbers]
+        values.append(of_all(cross_validated, splits))
+        for _, group in splits:
+            without = [
+                (np.setdiff1d(train, group), test)
+                for train, test in splits
+                if test is not group
+            ]
+            left_out.append(of_all(cross_validated, without))
+    values, left_out = np.array(values), np.reshape(left_out, (3, 5, 8))
+    np.testing.assert_allclose(report.estimates, values.mean(axis=0))
+    expected = group_jackknife(values, left_out).covariance
+    np.testing.assert_allclose(report.covariance, expected)
+
+
+@pytest.mark.parametrize(
+    "cv", [KFold(4, shuffle=True, random_state=0), ShuffleSplit(6)]
+)
+def test_corrected_t_averages_what_scikit_learn_computes_on_each_split(cv):
+    if isinstance(cv, ShuffleSplit):
+        cv.random_state = 1
+    report = cross_validate_report(
+        LEARNERS, X, Y, metrics=METRICS, cv=cv, variance="corrected-t"
+    )
+    names = ["accuracy", "f1", "roc_auc", "neg_log_loss"]
+    columns = []
+    for learner in LEARNERS.values():
+        found = cross_validate(learner, X, Y, cv=cv, scoring=names)
+        columns += [found[f"test_{name}"] for name in names[:3]]
+        columns.append(-found["test_neg_log_loss"])
+    columns = np.array(columns)
+    ratio = np.mean([len(test) / len(train) for train, test in cv.split(X)])
+    np.testing.assert_allclose(report.estimates, columns.mean(axis=1))
+    expected = (1 / cv.get_n_splits() + ratio) * np.cov(columns)
+    np.testing.assert_allclose(report.covariance, expected)
+
+
+def test_fold_models_have_the_mean_of_the_folds_and_their_variance_within():
+    cv = StratifiedKFold(4, shuffle=True, random_state=2)
+    report = cross_validate_report(
+        LEARNERS, X, Y, metrics=METRICS, cv=cv, target="fold-models", method="delta"
+    )
+    accuracies = []
+    for k, learner in enumerate(LEARNERS.values()):
+        found = cross_validate(learner, X, Y, cv=cv, scoring=["accuracy", "roc_auc"])
+        assert report.estimates[4 * k] == pytest.approx(found["test_accuracy"].mean())
+        assert report.estimates[4 * k + 2] == pytest.approx(
+            found["test_roc_auc"].mean()
+        )
+        accuracies.append(found["test_accuracy"])
+    variances = [np.sum(p * (1 - p) / 59) / 16 for p in accuracies]
+    np.testing.assert_allclose(report.covariance[[0, 4], [0, 4]], variances)
+
+
+def test_predictions_with_their_folds_are_those_of_fold_models():
+    cv = KFold(5, shuffle=True, random_state=0)
+    predicted = {k: cross_val_predict(m, X, Y, cv=cv) for k, m in LEARNERS.items()}
+    folds = cross_val_folds(LEARNERS["Bayes"], X, Y, cv=cv)
+    names = ["accuracy", "f1"]
+    ours = cross_validate_report(
+        LEARNERS, X, Y, metrics=names, cv=cv, target="fold-models"
+    )
+    same = joint_report(Y, predicted, metrics=names, folds=folds)
+    assert str(ours) == str(same)
+    assert "these 5 fold models" in str(same)
+    with pytest.raises(ValueError, match="by must not be given with folds"):
+        joint_report(Y, predicted, metrics=names, folds=folds, by=folds)
+
+
+@pytest.mark.parametrize("variance", SCHEMES)
+def test_every_report_names_its_target_and_variance(variance):
+    report = cross_validate_report(
+        LEARNERS, X, Y, metrics="accuracy", variance=variance, cv=4
+    )
+    for each in (report, report.differences(), report.at(0.9).individual()):
+        assert (
+            "trained on 180 rows" in str(each)
+            and "trained on 180" in each._repr_html_()
+        )
+        columns = each.to_dict()
+        json.dumps(columns, allow_nan=False)
+        assert columns["target"][0] == "the procedures trained on 180 rows"
+        assert columns["variance"][0] == str(SCHEMES[variance]).replace("5", "4")
+    estimate = report["Bayes", "accuracy"]
+    assert "trained on 180 rows" in repr(estimate)
+    assert estimate.to_dict()["target"] == columns["target"][0]
+    assert report.best("accuracy").rules and report.letters("accuracy")
+
+
+@pytest.mark.parametrize("variance", ["jackknife", "conservative-z", "nested"])
+def test_groups_are_neither_divided_by_splits_nor_by_parts(variance):
+    groups = np.random.default_rng(0).integers(0, 40, len(Y)).astype(str)
+    trains = []
+
+    class Recorder(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            trains.append(X[:, 0])
+            return self
+
+        def predict(self, X):
+            assert not set(trains[-1]) & set(X[:, 0])
+            return np.zeros(len(X), dtype=int)
+
+    codes = np.unique(groups, return_inverse=True)[1][:, np.newaxis]
+    report = cross_validate_report(
+        Recorder(), codes, Y, metrics="accuracy", groups=groups, variance=variance
+    )
+    assert report.covariance[0, 0] > 0
+
+
+def test_the_same_seed_gives_the_same_report_whatever_runs_in_parallel():
+    def report(n_jobs, seed=0):
+        return str(
+            cross_validate_report(
+                LEARNERS, X, Y, metrics="f1", n_jobs=n_jobs, random_state=seed
+            )
+        )
+
+    assert report(1) == report(2) != report(1, seed=1)
+
+
+def test_numbers_pipelines_and_negated_losses():
+    X, y = make_regression(90, 4, noise=20, random_state=0)
+    model, mse = make_pipeline(StandardScaler(), Ridge()), "mean_squared_error"
+    report = cross_validate_report(
+        {"ridge": model}, X, y, metrics=["r2", "neg_mean_squared_error", mse]
+    )
+    errors = report["ridge", "neg_mean_squared_error"], report["ridge", mse]
+    assert errors[0] == -errors[1]
+    assert errors[0].low == pytest.approx(-errors[1].high)
+    assert report["ridge", "r2"].high <= 1
+
+
+def test_fitted_estimators_are_returned_if_wanted():
+    report = cross_validate_report(
+        LEARNERS, X, Y, metrics="accuracy", return_estimator=True
+    )
+    assert len(report.splits) == 15
+    (train, test), fitted = report.splits[7], report.estimators["Bayes"][7]
+    again = clone(LEARNERS["Bayes"]).fit(X[train], Y[train])
+    np.testing.assert_array_equal(fitted.predict(X[test]), again.predict(X[test]))
+    bare = cross_validate_report(LEARNERS, X, Y, metrics="accuracy")
+    assert set(bare.estimators["Bayes"]) == {None}
+
+
+def test_weights_reach_the_measures_and_the_fits_that_request_them():
+    weights = np.random.default_rng(1).integers(0, 3, len(Y))
+    cv = KFold(3, shuffle=True, random_state=0)
+    options = {"cv": cv, "metrics": "accuracy", "variance": "corrected-t"}
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = LogisticRegression().set_fit_request(sample_weight=True)
+        report = cross_validate_report(model, X, Y, sample_weight=weights, **options)
+    expected = []
+    for train, test in cv.split(X):
+        fitted = LogisticRegression().fit(X[train], Y[train], weights[train])
+        expected.append(fitted.score(X[test], Y[test], weights[test]))
+    assert report.estimates[0] == pytest.approx(np.mean(expected))
+    plain = cross_validate_report(
+        LogisticRegression(), X, Y, sample_weight=weights, **options
+    )
+    expected = [
+        LogisticRegression()
+        .fit(X[train], Y[train])
+        .score(X[test], Y[test], weights[test])
+        for train, test in cv.split(X)
+    ]
+    assert plain.estimates[0] == pytest.approx(np.mean(expected))
+
+
+def test_splits_are_pooled_while_their_test_sets_are_disjoint():
+    def sizes(cv, n=12):
+        splits = [Fit(*split) for split in cv.split(np.zeros(n))]
+        return [len(pool) for pool in disjoint_pools(splits)]
+
+    assert sizes(KFold(4)) == [4]
+    assert sizes(RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)) == [3, 3]
+    assert sizes(TimeSeriesSplit(3)) == [3]
+    assert sizes(ShuffleSplit(3, test_size=8, random_state=0)) == [1, 1, 1]
+
+
+def test_a_constant_estimate_has_no_variance_and_the_whole_range():
+    perfect = Y[:, np.newaxis].astype(float)
+    with pytest.warns(match="estimated variance is zero"):
+        report = cross_validate_report(GaussianNB(), perfect, Y, metrics="accuracy")
+        assert report["gaussiannb", "accuracy"].confidence_interval() == (0, 1)
+
+
+def test_classes_that_a_part_lacks_make_a_measure_undefined():
+    y = np.zeros(len(Y), dtype=int)
+    y[[0, 1, 2, 100, 101, 102]] = 1
+    with pytest.warns(UndefinedMetricWarning):
+        report = cross_validate_report(
+            GaussianNB(), X, y, metrics="roc_auc", cv=KFold(5), variance="corrected-t"
+        )
+    assert np.isnan(report.estimates[0])
+
+
+# --------------------------------------------------------------------------------------
+# Options
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "models"}, "target must be one of"),
+        ({"variance": "boot"}, "variance must be one of"),
+        ({"variance": "nested", "metrics": "f1"}, "variance='nested' is for means"),
+        ({"cv": KFold(3), "variance": "jackknife"}, "cv must be the number of parts"),
+        ({"cv": 2}, "cv must be at least 3 parts, got 2"),
+        ({"cv": "five"}, "cv must be"),
+        ({"cv": 300}, "X must have at least 300 rows to divide, got 240"),
+        ({"target": "fold-models", "variance": "jackknife"}, "variance must not be"),
+        ({"target": "fold-models", "cv": ShuffleSplit(3)}, "each row at most once"),
+        ({"method": "score"}, "method='score' needs a table of counts"),
+        ({"X": X[:-1]}, "X must have as many rows as y, 240, got 239"),
+        ({"X": Y}, "GaussianNB"),
+        (
+            {
+                "cv": [(np.arange(200), np.arange(200, 240))],
+                "variance": "conservative-z",
+            },
+            "cv must be a number of folds or a splitter",
+        ),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    arguments = {"X": X, "y": Y, "metrics": "accuracy"} | options
+    with pytest.raises(ValueError, match=message):
+        cross_validate_report({"GaussianNB": GaussianNB()}, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (ShuffleSplit(3), "which tests some twice"),
+        (TimeSeriesSplit(3), "does not test 60 rows"),
+    ],
+)
+def test_folds_are_a_partition_of_the_rows(cv, message):
+    with pytest.raises(ValueError, match=message):
+        cross_val_folds(GaussianNB(), X, Y, cv=cv)
+    groups = np.arange(len(Y)) // 3
+    folds = cross_val_folds(GaussianNB(), X, Y, groups=groups, cv=GroupKFold(4))
+    assert set(folds) == set(range(4))
+
+
+def test_the_parts_of_a_jackknife_are_of_nearly_equal_size():
+    rows = Rows(Y, None, None, 0)
+    for batch in GroupJackknife(7, 2).batches(rows):
+        sizes = [len(split.test) for split in batch.pools[0]]
+        assert sum(sizes) == len(Y) and max(sizes) - min(sizes) <= 1
