@@ -7,7 +7,12 @@ An undefined measure warns with scikit-learn's own
 import sys
 import warnings
 
-__all__ = ["CriticalValueWarning", "DegenerateVarianceWarning", "SmallSampleWarning"]
+__all__ = [
+    "CriticalValueWarning",
+    "DegenerateVarianceWarning",
+    "ResamplingWarning",
+    "SmallSampleWarning",
+]
 
 
 class DegenerateVarianceWarning(UserWarning):
@@ -24,6 +29,14 @@ class SmallSampleWarning(UserWarning):
     The variance has fewer than 10 degrees of freedom, or fewer than 19 where the
     quantile is normal and not that of t. A proportion of many rows with few successes
     or failures has about two for each.
+    """
+
+
+class ResamplingWarning(UserWarning):
+    """The splits do not show all of the variance of a resampled estimate.
+
+    Stratified splits all have the same prevalence, so that the variance between them
+    leaves out that of the prevalence, with which many metrics move.
     """
 
 

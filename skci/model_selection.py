@@ -131,6 +131,9 @@ def cross_validate_report(
     UndefinedMetricWarning
         If a measure is undefined where it must be known, as in a split for
         "corrected-t". The other intervals stay jointly valid.
+    ResamplingWarning
+        If the variance is that between stratified splits, and a metric moves with the
+        prevalence.
 
     See Also
     --------

@@ -14,6 +14,7 @@ from sklearn.model_selection import (
     GroupKFold,
     KFold,
     RepeatedKFold,
+    RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedKFold,
     TimeSeriesSplit,
@@ -26,6 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skci import cross_val_folds, cross_validate_report, joint_report
+from skci.exceptions import ResamplingWarning
 from skci.inference.resampling_variance import (
     conservative_z,
     corrected_t,
@@ -383,6 +385,26 @@ def test_splits_are_pooled_while_their_test_sets_are_disjoint():
     assert sizes(RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)) == [3, 3]
     assert sizes(TimeSeriesSplit(3)) == [3]
     assert sizes(ShuffleSplit(3, test_size=8, random_state=0)) == [1, 1, 1]
+
+
+MOVING = ["accuracy", "f1", "precision", "log_loss", "average_precision"]
+STILL = ["recall", "specificity", "balanced_accuracy", "informedness", "roc_auc"]
+
+
+@pytest.mark.parametrize(
+    "cv", [StratifiedKFold(3), RepeatedStratifiedKFold(n_splits=3, n_repeats=2)]
+)
+def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(cv):
+    options = {"cv": cv, "variance": "corrected-t"}
+    with pytest.warns(ResamplingWarning) as caught:
+        cross_validate_report(GaussianNB(), X, Y, metrics=[*STILL, *MOVING], **options)
+    (warning,) = caught
+    names = str(warning.message).split(": the variance")[0].split(", ")
+    assert names == [f"{name} of gaussiannb" for name in MOVING]
+    cross_validate_report(GaussianNB(), X, Y, metrics=STILL, **options)
+    cross_validate_report(
+        GaussianNB(), X, Y, metrics=MOVING, cv=cv, variance="conservative-z"
+    )
 
 
 def test_a_constant_estimate_has_no_variance_and_the_whole_range():

@@ -154,15 +154,19 @@ class Reader:
         Counting is checking: where each entry is one of the two, nothing is left to be
         checked, and most data never need more.
         """
-        if self.abstain is not None or self.labels:
+        if self.abstain is not None:
             return None
         guess = guess_two_labels(columns, self.pos_label)
         if guess is None:
             return None
         negative, positive = guess
+        others = set(self.labels) - {*guess}
+        if others and (negative is not None or len(others) > 1):
+            return None
+        negative = others.pop() if others else negative
         either = self.any_pos_label and self.pos_label is None
         if either and negative is not None:
-            negative, positive = sorted(guess)
+            negative, positive = sorted([negative, positive])
         count = self._is_plain and set(self.kinds) == {"labels"}
         read: Callable[..., Any] = count_two_labels if count else encode_two_labels
         result = read(columns, positive, negative)

@@ -1,6 +1,6 @@
 """The metrics of a report."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any, Self
 
@@ -142,16 +142,19 @@ class MetricSet:
         """Report the metrics of all rules of a sample."""
         return JointReport(self.estimate(sample))
 
-    def bind(self, sample: Sample) -> Iterator[TableParameter]:
-        """Bind each metric to each rule with predictions that it reads."""
+    def bind(
+        self, sample: Sample, only: Container[str] | None = None
+    ) -> Iterator[TableParameter]:
+        """Bind each metric, or `only` some, to each rule with predictions it reads."""
         if sample.scores:
             self.scored_labels(sample.vocabulary)
         subgroups: list[int | None] = [None]
         if sample.subgroups is not None:
             subgroups = list(range(len(sample.subgroups.names)))
         kinds = sample.kinds
+        metrics = {k: m for k, m in self.metrics.items() if only is None or k in only}
         for rule in sample.rules:
-            for name, metric in self.metrics.items():
+            for name, metric in metrics.items():
                 for subgroup in (
                     subgroups if rule in kinds.get(metric.reads, []) else []
                 ):

@@ -11,6 +11,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.data.sample import Sample
+from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.resampling_variance import ResampledMoments
@@ -20,6 +21,7 @@ from skci.resampling.fitting import Fit, Fitted, Learners
 from skci.resampling.pooling import (
     HeldOut,
     mean_over_folds,
+    moves_with_prevalence,
     pooled_parameters,
     pooled_values,
 )
@@ -66,10 +68,27 @@ class Resampling:
                 sample = predicted_sample(pool, fits, fitted, self.held_out)
                 if not parameters:
                     parameters = pooled_parameters(self.metric_set, sample)
+                    self._warn_of_stratified(parameters, sample)
                 evaluations[-1].append(self._evaluate(sample, parameters))
         names = [str(parameter) for parameter in parameters]
         moments = self.scheme.moments(evaluations, self.splits, names)
         return self._joint(parameters, moments, evaluations)
+
+    def _warn_of_stratified(
+        self, parameters: Sequence[TableParameter], sample: Sample
+    ) -> None:
+        """Warn of a variance between splits that cannot show that of the prevalence."""
+        if not (self.scheme.needs_spread_of_folds and self.rows.is_stratified):
+            return
+        moving = [p for p in parameters if moves_with_prevalence(p, sample)]
+        if moving:
+            warn_caller(
+                f"{', '.join(map(str, moving))}: the variance between stratified "
+                "splits leaves out that of the prevalence, with which the metric "
+                "moves, so that the interval may be too narrow; use "
+                "variance='jackknife', or splits that are not stratified",
+                ResamplingWarning,
+            )
 
     def _keep(
         self, batch: Batch, fits: Sequence[Fit], fitted: Sequence[dict[str, Fitted]]
@@ -183,14 +202,15 @@ def predicted_sample(
 
 def unique_fits(pools: Iterable[Pool]) -> list[Fit]:
     """Fits to different training sets, each with all rows that it is tested on."""
-    tests: dict[bytes, list[Array]] = {}
-    train: dict[bytes, Array] = {}
-    for pool in pools:
-        for fit in pool:
-            name = fit.train.tobytes()
-            train[name] = fit.train
-            tests.setdefault(name, []).append(fit.test)
-    return [Fit(train[k], np.unique(np.concatenate(tests[k]))) for k in train]
+    splits = list(itertools.chain(*pools))
+    n_rows = 1 + max(int(rows.max()) for split in splits for rows in split)
+    trains: dict[bytes, Array] = {}
+    tested: dict[bytes, Array] = {}
+    for train, test in splits:
+        name = train.tobytes()
+        trains[name] = train
+        tested.setdefault(name, np.zeros(n_rows, dtype=bool))[test] = True
+    return [Fit(trains[name], np.flatnonzero(tested[name])) for name in trains]
 
 
 def _given(parameter: TableParameter, estimate: float) -> Parameter:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,8 +13,12 @@ from skci._arrays import Array
 from skci.data.sample import Sample
 from skci.inference.contrasts import Contrast, contrast_estimate
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.metrics._metric_set import MetricSet
+
+_ROUNDING = 1e-9  # difference of equal values
+
+ParameterT = TypeVar("ParameterT", bound=Parameter)
 
 FOLD = "fold"
 """Name of the column of subgroups whose rows are predicted by one model."""
@@ -68,12 +72,14 @@ def pooled_values(metric_set: MetricSet, sample: Sample) -> dict[Key, float]:
     rows, which scores of different models do not allow: they are means over folds,
     weighted by the number of pairs of one row of each label.
     """
-    pooled = pooled_parameters(metric_set, sample)
-    values = {parameter.key: parameter.estimate for parameter in pooled}
-    compared = [p.key for p in pooled if p.support.classes]
-    if compared and sample.subgroups is not None:
-        by_fold = blocks_of_folds(list(metric_set.bind(sample)))
-        values |= {key: _mean_over_pairs(by_fold[key]) for key in compared}
+    whole = replace(sample, subgroups=None)
+    values: dict[Key, float] = {}
+    for name in metric_set.metrics:
+        pooled = list(metric_set.bind(whole, only=[name]))
+        values |= {parameter.key: parameter.estimate for parameter in pooled}
+        if sample.subgroups is not None and any(p.support.classes for p in pooled):
+            by_fold = blocks_of_folds(metric_set.bind(sample, only=[name]))
+            values |= {key: _mean_over_pairs(each) for key, each in by_fold.items()}
     return values
 
 
@@ -96,23 +102,40 @@ def _n_pairs(parameter: TableParameter) -> float:
 
 
 def blocks_of_folds(
-    parameters: Sequence[TableParameter],
-) -> dict[Key, list[TableParameter]]:
+    parameters: Iterable[ParameterT],
+) -> dict[Key, list[ParameterT]]:
     """Parameters of each fold, by their key without the fold."""
-    blocks: dict[Key, list[TableParameter]] = {}
+    blocks: dict[Key, list[ParameterT]] = {}
     for parameter in parameters:
         blocks.setdefault(parameter.key.without("subgroup"), []).append(parameter)
     return blocks
 
 
+def moves_with_prevalence(parameter: TableParameter, sample: Sample) -> bool:
+    """Whether a measure changes when the rows of one true label count more.
+
+    The predictions of rows of each label stay as they are.
+    """
+    if not len(sample.codes) or sample.codes.shape[1] == 0:
+        return False
+    truth, weights = sample.codes[:, 0], sample.design.weights
+    more = weights * np.where(truth == truth[0], 2.0, 1.0)
+    values = []
+    for each in (weights, more):
+        table = np.bincount(parameter.index, each, parameter.size + 1)[:-1]
+        values.append(parameter.functional.estimate(table / table.sum()))
+    first, second = values
+    return not np.allclose(first, second, _ROUNDING, _ROUNDING, equal_nan=True)
+
+
 def mean_over_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:
     """Estimate means over folds, with influence values centred within folds."""
     joint = metric_set.estimate(sample)
-    blocks: dict[Key, list[int]] = {}
-    for k, parameter in enumerate(joint.parameters):
-        blocks.setdefault(parameter.key.without("subgroup"), []).append(k)
+    position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
+    blocks = blocks_of_folds(joint.parameters)
     contrasts: list[Contrast] = [
-        (key, dict.fromkeys(block, 1 / len(block))) for key, block in blocks.items()
+        (key, {position[parameter.key]: 1 / len(block) for parameter in block})
+        for key, block in blocks.items()
     ]
     n_folds = max(map(len, blocks.values()))
     target = Target(f"these {n_folds} fold models", "within folds")

@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, KFold, check_cv
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    check_cv,
+)
 
 from skci._arrays import Array
 from skci._validation import join_names
@@ -26,6 +34,12 @@ from skci.resampling.fitting import Fit
 Pool = tuple[Fit, ...]
 """Fits whose test sets are disjoint; their predictions are evaluated at once."""
 
+_STRATIFIED = (
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 _FOLDS = 5  # of cross-validation, if there is no splitter
 _ROUNDING = 1e-9  # relative difference of equal means
 _BATCH = 16  # splits whose predictions are held at once
@@ -70,6 +84,11 @@ class Rows:
     def makes_folds(self) -> bool:
         """Whether there is but a number of folds, and no splitter."""
         return self.cv is None or isinstance(self.cv, int | np.integer)
+
+    @property
+    def is_stratified(self) -> bool:
+        """Whether all splits have the same share of each label."""
+        return isinstance(self.cv, _STRATIFIED)
 
     @property
     def _splitter(self) -> Any:
