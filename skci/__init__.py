@@ -9,6 +9,7 @@ one report whose intervals all cover at once.
 from importlib.metadata import version
 
 from skci import exceptions, metrics
+from skci.accumulation import JointAccumulator
 from skci.classification import ClassificationReport, classification_report_ci
 from skci.curves import (
     CurveReport,
@@ -45,6 +46,7 @@ __all__ = [
     "CriticalValue",
     "CrossValidationReport",
     "CurveReport",
+    "JointAccumulator",
     "JointEvaluator",
     "JointReport",
     "MetricEstimate",

@@ -25,6 +25,7 @@ ROOMS = {
     "resampling": {"numpy", "sklearn"},
 }
 ENTRY_POINTS = {
+    "accumulation",
     "classification",
     "curves",
     "evaluation",

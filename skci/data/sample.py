@@ -204,19 +204,7 @@ class Sample:
     def __add__(self, other: Sample) -> Sample:
         if not isinstance(other, Sample):
             return NotImplemented
-        if self.kinds != other.kinds:
-            raise ValueError(
-                f"samples that are added must be of the same rules, got {self.kinds} "
-                f"and {other.kinds}"
-            )
-        vocabulary = self.vocabulary.union(other.vocabulary)
-        several = len(vocabulary.labels) > 2
-        if self.scores and several and self.vocabulary != other.vocabulary:
-            raise ValueError(
-                "samples that are added must have the same labels for scores, got "
-                f"{self.vocabulary.labels} and {other.vocabulary.labels}; labels= of a "
-                "metric names those that do not occur"
-            )
+        vocabulary = self.check_addable(other)
         both = (self, other)
         codes, subgroups, unit = distinct_units(
             np.concatenate([s.vocabulary.recode(s.codes, vocabulary) for s in both]),
@@ -239,6 +227,36 @@ class Sample:
             },
             subgroups=subgroups,
         )
+
+    def check_addable(self, other: Sample) -> Vocabulary:
+        """Check that another sample can be added, and return the vocabulary of both."""
+        must = "batches must be"
+        if self.kinds != other.kinds:
+            raise ValueError(
+                f"{must} of the same rules, got {self.kinds} and {other.kinds}"
+            )
+        names = ("groups", "by")
+        for name, *has in zip(names, self._has, other._has, strict=True):
+            if len(set(has)) > 1:
+                raise ValueError(f"{must} all with {name} or none, got some of either")
+        vocabulary = self.vocabulary.union(other.vocabulary)
+        several = len(vocabulary.labels) > 2
+        if self.scores and several and self.vocabulary != other.vocabulary:
+            raise ValueError(
+                f"{must} of the same labels for scores, got {self.vocabulary.labels} "
+                f"and {other.vocabulary.labels}; name all labels by labels="
+            )
+        if self.truth.shape[1] != other.truth.shape[1]:
+            raise ValueError(
+                f"{must} of the same number of targets, got {self.truth.shape[1]} and "
+                f"{other.truth.shape[1]}"
+            )
+        return vocabulary
+
+    @property
+    def _has(self) -> tuple[bool, bool]:
+        """Whether there are groups, and subgroups."""
+        return self.design.clusters is not None, self.subgroups is not None
 
     @property
     def kinds(self) -> dict[str, list[str]]:

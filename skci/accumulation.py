@@ -1,0 +1,249 @@
+"""Joint reports of data that come in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from skci._validation import printable
+from skci.data.labels import check_labels
+from skci.data.reading import named_predictions
+from skci.data.sample import Sample
+from skci.data.storage import read_sample, write_sample
+from skci.metrics._metric_set import MetricSet
+from skci.reports.joint import JointReport
+
+
+class JointAccumulator:
+    """Accumulate batches of predictions for a joint report on all of their rows.
+
+    The report is that of :func:`joint_report` on all rows at once, whatever the batches
+    and their order. Of metrics of labels only the distinct outcomes are kept, with
+    their counts, so that memory does not grow with the rows; of scores and numbers the
+    rows are.
+
+    Parameters
+    ----------
+    metrics, confidence_level, method, pos_label, abstain, random_state
+        See :func:`joint_report`.
+    labels : array-like, optional
+        Labels that there are, for batches that need not hold all of them: scores of
+        more than two labels have a column for each.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of rows so far, without those of weight zero.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option is not as described.
+
+    See Also
+    --------
+    joint_report : The same for data that are at hand at once.
+
+    Examples
+    --------
+    >>> from skci import JointAccumulator
+    >>> first = JointAccumulator(["accuracy", "f1"])
+    >>> for _ in range(10):
+    ...     first.update([0, 1, 1, 0], {"A": [0, 1, 1, 1], "B": [0, 0, 1, 0]})
+    >>> second = JointAccumulator(["accuracy", "f1"])
+    >>> second.update([1, 1, 1], {"A": [1, 1, 0], "B": [1, 1, 1]})
+    >>> both = first + second
+    >>> both.n_samples
+    43
+    >>> both.report()["A", "accuracy"]
+    accuracy = 0.74 [0.56, 0.87], joint 95% interval (score, n = 43)
+    """
+
+    def __init__(
+        self,
+        metrics: Any,
+        *,
+        labels: Any = None,
+        pos_label: Any = None,
+        abstain: Any = None,
+        confidence_level: float = 0.95,
+        method: str | Mapping[str, str] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        options = confidence_level, method, pos_label, random_state
+        self._metric_set = MetricSet(metrics, *options)
+        self._labels = [] if labels is None else check_labels(labels)
+        self._abstain = abstain
+        self._samples: list[Sample] = []
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows so far."""
+        return sum(sample.design.n_samples for sample in self._samples)
+
+    @property
+    def rules(self) -> list[str]:
+        """Names of the rules; none before the first batch."""
+        return self._samples[0].rules if self._samples else []
+
+    def update(
+        self,
+        y_true: Any,
+        y_pred: Any = None,
+        *,
+        y_score: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        by: Any = None,
+    ) -> None:
+        """Add a batch of rows.
+
+        Parameters
+        ----------
+        y_true, y_pred, y_score, sample_weight, groups, by
+            See :func:`joint_report`. Groups may go on in other batches, where they have
+            the same names; weights are on the same scale in all batches.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data are not as described, or do not fit those before. Nothing is
+            added then.
+        """
+        metric_set = self._metric_set
+        predicted = None if y_pred is None else named_predictions(y_pred)
+        scores = None if y_score is None else named_predictions(y_score, "y_score")
+        metric_set.must_be_given(predicted, scores)
+        reader = metric_set.reader(
+            y_true,
+            abstain=self._abstain,
+            by=by,
+            sample_weight=sample_weight,
+            groups=groups,
+        )
+        if self._labels:
+            reader.know(self._labels)
+        self._add(reader.sample(predicted, scores))
+
+    def _add(self, sample: Sample) -> None:
+        """Add a sample, after it was found to fit those before.
+
+        Samples are united with those of about their size, so that rows that are kept
+        are not copied for each batch.
+        """
+        samples = [*self._samples, sample]
+        while len(samples) > 1 and _size(samples[-2]) <= 2 * _size(samples[-1]):
+            last = samples.pop()
+            samples[-1] = samples[-1] + last
+        if len(samples) > 1:
+            samples[0].check_addable(samples[-1])
+        self._samples = samples
+
+    def merge(self, other: JointAccumulator) -> None:
+        """Add the rows of another accumulator, of the same rules."""
+        if not isinstance(other, JointAccumulator):
+            raise TypeError(
+                f"other must be a JointAccumulator, got {type(other).__name__}"
+            )
+        if other._samples:
+            self._add(other._sample())
+
+    def __add__(self, other: JointAccumulator) -> Self:
+        if not isinstance(other, JointAccumulator):
+            return NotImplemented
+        total = self._empty()
+        total._samples = list(self._samples)
+        total.merge(other)
+        return total
+
+    def _empty(self) -> Self:
+        """Accumulator of the same options without rows."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self) | {"_samples": []})
+        return other
+
+    def _sample(self) -> Sample:
+        """Sample of all rows."""
+        if not self._samples:
+            raise ValueError("update must be called with a batch of rows first")
+        first, *others = reversed(self._samples)
+        for sample in others:
+            first = sample + first
+        self._samples = [first]
+        return first
+
+    def report(self) -> JointReport:
+        """Report the metrics on all rows so far.
+
+        Returns
+        -------
+        JointReport
+
+        Raises
+        ------
+        ValueError
+            If there was no batch.
+        """
+        return self._metric_set.report(self._sample())
+
+    def save(self, path: Any) -> None:
+        """Save what was accumulated, for another process or another site.
+
+        Of metrics of labels these are outcomes and their counts, and the names of
+        groups and subgroups: no rows. Options are not saved.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, ``.npz`` or ``.json``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the name of the file has another ending, there is nothing to save, or
+            groups have names that are neither strings nor numbers.
+        """
+        write_sample(self._sample(), path)
+
+    @classmethod
+    def load(cls, path: Any, metrics: Any, **options: Any) -> Self:
+        """Load what :meth:`save` saved.
+
+        Parameters
+        ----------
+        path : str or path
+        metrics, **options
+            As of the constructor. Other metrics of what was read will do.
+
+        Returns
+        -------
+        JointAccumulator
+
+        Raises
+        ------
+        ValueError
+            If the file is not one that was saved, or not of what the metrics read.
+        """
+        accumulator = cls(metrics, **options)
+        sample = read_sample(path)
+        missing = accumulator._metric_set.reads - set(sample.kinds)
+        if missing:
+            raise ValueError(
+                f"metrics must be of {', '.join(sample.kinds)}, which was saved, got "
+                f"metrics of {', '.join(sorted(missing))}"
+            )
+        accumulator._add(sample)
+        return accumulator
+
+    def __repr__(self) -> str:
+        names = ", ".join(self._metric_set.metrics)
+        rules = ", ".join(self.rules)
+        of = f"; rules: {rules}" if rules else ""
+        return printable(
+            f"JointAccumulator(metrics: {names}{of}; n = {self.n_samples})"
+        )
+
+
+def _size(sample: Sample) -> int:
+    """Number of units that a sample holds."""
+    return len(sample.design.weights)

@@ -1,0 +1,198 @@
+"""Samples as plain arrays and JSON, and back, without executing anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.data.sample import Sample, Subgroups, Vocabulary
+from skci.inference.design import Clusters, Design
+from skci.measures.areas import Scores
+
+_FORMAT = "skci sample"
+_VERSION = 1
+_HEADER = "header"
+
+
+def write_sample(sample: Sample, path: Any) -> None:
+    """Write a sample to a file, ``.npz`` or ``.json``."""
+    path = Path(path)
+    header, arrays = _plain(sample)
+    if _is_json(path):
+        columns = {name: array.tolist() for name, array in arrays.items()}
+        text = json.dumps({**header, "arrays": columns})
+        path.write_text(text, encoding="utf-8")
+        return
+    arrays[_HEADER] = np.array(json.dumps(header))
+    with path.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+def read_sample(path: Any) -> Sample:
+    """Read a sample from a file that `write_sample` wrote, and check it."""
+    path = Path(path)
+    must = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
+    try:
+        if _is_json(path):
+            header = json.loads(path.read_text(encoding="utf-8"))
+            columns = header.pop("arrays")
+            arrays = {name: np.asarray(column) for name, column in columns.items()}
+        else:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            header = json.loads(str(arrays.pop(_HEADER)))
+    except OSError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{must}: {error}") from error
+    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+        raise ValueError(f"{must}, which is none")
+    if header.get("version") != _VERSION:
+        raise ValueError(f"{must} of version {header.get('version')}, not {_VERSION}")
+    try:
+        return _sample(header, arrays)
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        raise ValueError(f"{must}, whose content does not fit: {error}") from error
+
+
+def _is_json(path: Path) -> bool:
+    if path.suffix not in (".npz", ".json"):
+        raise ValueError(f"path must end in .npz or .json, got {str(path)!r}")
+    return path.suffix == ".json"
+
+
+def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
+    """What is named in a sample, as JSON has it, and its arrays."""
+    design, vocabulary, subgroups = sample.design, sample.vocabulary, sample.subgroups
+    clusters = design.clusters
+    header = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "labels": list(vocabulary.labels),
+        "targets": [*map(_plain_name, vocabulary.targets)],
+        "abstains": vocabulary.abstains,
+        "labelled": list(sample.labelled),
+        "scored": list(sample.scores),
+        "predicted": list(sample.numbers),
+        "scale": design.scale,
+        "clusters": None if clusters is None else [*map(_plain_name, clusters.keys)],
+        "subgroups": None if subgroups is None else subgroups.names,
+    }
+    arrays = {"weights": design.weights, "codes": sample.codes}
+    optional = {"powers": design.powers, "rows": design.rows}
+    if sample.numbers:
+        optional["truth"] = sample.truth
+    if clusters is not None:
+        optional |= {f"cluster_{k}": getattr(clusters, k) for k in _CLUSTER_COLUMNS}
+    if subgroups is not None:
+        optional["subgroup"] = subgroups.codes
+    arrays |= {name: column for name, column in optional.items() if column is not None}
+    arrays |= {
+        f"score_{k}": each.values for k, each in enumerate(sample.scores.values())
+    }
+    arrays |= {f"number_{k}": each for k, each in enumerate(sample.numbers.values())}
+    return header, arrays
+
+
+_CLUSTER_COLUMNS = ("number", "unit", "weights")
+
+
+def _plain_name(name: Any) -> Any:
+    """Name of a cluster or target, as JSON has it."""
+    name = name.item() if isinstance(name, np.generic) else name
+    if name is None or isinstance(name, str | int | float):
+        return name
+    raise TypeError(
+        "groups must be named by strings or numbers to be saved, got "
+        f"{type(name).__name__}"
+    )
+
+
+def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
+    """Sample of names and arrays, checked."""
+    column = _Columns(arrays)
+    vocabulary = Vocabulary(
+        tuple(header["labels"]), tuple(header["targets"]), bool(header["abstains"])
+    )
+    weights = column("weights", "iuf", (None,), lambda x: x >= 0)
+    n_units = len(weights)
+    if not n_units:
+        raise ValueError("there are no rows")
+    labelled = tuple(map(str, header["labelled"]))
+    n_codes = len(vocabulary.labels) + vocabulary.abstains
+    codes = column("codes", "biu", (n_units, None), lambda x: (x >= 0) & (x < n_codes))
+    clusters = None
+    if header["clusters"] is not None:
+        names = header["clusters"]
+        keys = np.fromiter(names, dtype=object, count=len(names))
+        number = column("cluster_number", "iu", (None,), lambda x: x < len(keys))
+        size = (len(number),)
+        unit = column("cluster_unit", "iu", size, lambda x: (x >= 0) & (x < n_units))
+        in_cluster = column("cluster_weights", "iuf", size, lambda x: x >= 0)
+        if (np.diff(number) < 0).any() or len(set(names)) < len(names):
+            raise ValueError("clusters are not in order")
+        clusters = Clusters(number, unit, in_cluster, keys)
+    subgroups = None
+    if header["subgroups"] is not None:
+        found = tuple(
+            tuple((str(k), str(v)) for k, v in each) for each in header["subgroups"]
+        )
+        of_unit = column("subgroup", "iu", (n_units,), lambda x: x < len(found))
+        subgroups = Subgroups(of_unit, found)
+    powers = rows = None
+    if "powers" in arrays:
+        powers = column("powers", "f", (3, n_units), lambda x: x >= 0)
+        rows = column("rows", "iuf", (n_units,), lambda x: x >= 0)
+    truth = np.zeros((0, 1))
+    if header["predicted"]:
+        truth = column("truth", "f", (n_units, None))
+    scores = {
+        str(rule): Scores(column(f"score_{k}", "f", (n_units, ...)))
+        for k, rule in enumerate(header["scored"])
+    }
+    numbers = {
+        str(rule): column(f"number_{k}", "f", (n_units, truth.shape[1]))
+        for k, rule in enumerate(header["predicted"])
+    }
+    design = Design(weights, powers, rows, clusters, scale=float(header["scale"]))
+    return Sample(
+        design, vocabulary, codes, labelled, scores, truth, numbers, subgroups
+    )
+
+
+class _Columns:
+    """Arrays by name, checked when they are taken."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self.arrays = arrays
+
+    def __call__(
+        self,
+        name: str,
+        kinds: str,
+        shape: tuple[Any, ...],
+        holds: Callable[[Array], Any] = np.isfinite,
+    ) -> Array:
+        """Take an array of some kinds and shape, all of whose values `holds` accepts.
+
+        Any length is accepted for None, and any further dimensions for an ellipsis.
+        """
+        array = self.arrays[name]
+        ellipsis = shape[-1:] == (...,)
+        wanted = shape[:-1] if ellipsis else shape
+        fits = array.ndim == len(wanted) or (ellipsis and array.ndim > 0)
+        pairs = zip(array.shape, wanted, strict=False)
+        if not fits or any(want not in (None, size) for size, want in pairs):
+            raise ValueError(f"{name} has the shape {array.shape}")
+        if array.size and not (
+            array.dtype.kind in kinds
+            and np.all(holds(array))
+            and np.isfinite(array).all()
+        ):
+            raise ValueError(f"{name} holds other values than it may")
+        return array

@@ -1,0 +1,243 @@
+"""Batches add up to the report on all rows."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from skci import JointAccumulator, joint_report
+
+RNG = np.random.default_rng(0)
+N = 400
+Y = RNG.random(N) < 0.3
+LABELS = {name: np.where(RNG.random(N) < 0.2, ~Y, Y).astype(int) for name in "AB"}
+SCORES = {name: Y + RNG.normal(size=N) for name in "AB"}
+NUMBERS = {name: Y + RNG.normal(size=N) for name in "AB"}
+Y = Y.astype(int)
+CLASSES = RNG.integers(0, 3, N)
+PREDICTED = {"A": np.where(RNG.random(N) < 0.7, CLASSES, RNG.integers(0, 3, N))}
+PROBABILITIES = {"A": RNG.dirichlet(np.ones(3), N)}
+TARGETS = RNG.random((N, 3)) < 0.4
+GROUPS = RNG.integers(0, 60, N)
+SEX = np.array(["f", "m"])[RNG.integers(0, 2, N)]
+WEIGHTS = RNG.uniform(0.5, 2, N)
+
+DATA = {
+    "labels": (Y, LABELS, None, ["accuracy", "f1", "mcc"]),
+    "labels of three classes": (CLASSES, PREDICTED, None, ["accuracy", "f1_macro"]),
+    "several targets": (TARGETS, {"A": TARGETS[::-1]}, None, ["f1_micro", "accuracy"]),
+    "scores": (Y, None, SCORES, ["roc_auc", "average_precision"]),
+    "labels and scores": (Y, LABELS, SCORES, ["f1", "roc_auc"]),
+    "scores of three classes": (CLASSES, None, PROBABILITIES, ["log_loss"]),
+    "numbers": (RNG.normal(size=N), NUMBERS, None, ["r2", "mean_squared_error"]),
+}
+DESIGNS = {
+    "simple": {},
+    "weights": {"sample_weight": WEIGHTS},
+    "groups": {"groups": GROUPS},
+    "groups and weights": {"groups": GROUPS, "sample_weight": WEIGHTS},
+    "subgroups": {"by": {"sex": SEX}},
+}
+
+
+def some_rows(columns, rows):
+    return None if columns is None else {k: v[rows] for k, v in columns.items()}
+
+
+def batches(kind, design, parts):
+    """Arguments of update for the rows of each part."""
+    y, predicted, scores, _ = DATA[kind]
+    for rows in parts:
+        chosen = {
+            name: {k: v[rows] for k, v in column.items()}
+            if isinstance(column, dict)
+            else column[rows]
+            for name, column in DESIGNS[design].items()
+        }
+        chosen["y_score"] = some_rows(scores, rows)
+        yield (y[rows], some_rows(predicted, rows)), chosen
+
+
+def accumulated(kind, design, parts, **options):
+    accumulator = JointAccumulator(DATA[kind][3], labels=labels_of(kind), **options)
+    for arguments, chosen in batches(kind, design, parts):
+        accumulator.update(*arguments, **chosen)
+    return accumulator
+
+
+def labels_of(kind):
+    return [0, 1, 2] if kind == "scores of three classes" else None
+
+
+def at_once(kind, design):
+    ((y, predicted), chosen) = next(batches(kind, design, [np.arange(N)]))
+    return joint_report(y, predicted, metrics=DATA[kind][3], **chosen)
+
+
+def assert_same(report, expected, exactly):
+    assert list(report) == list(expected)
+    tolerance = {"rtol": 0 if exactly else 1e-9, "atol": 0 if exactly else 1e-12}
+    np.testing.assert_allclose(report.estimates, expected.estimates, **tolerance)
+    np.testing.assert_allclose(report.covariance, expected.covariance, **tolerance)
+    for key in report:
+        low, high = report[key].confidence_interval()
+        # Other roundings may lead to other quasi-random points.
+        limits = tuple(expected[key].confidence_interval())
+        assert (low, high) == pytest.approx(limits, rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("kind", DATA)
+def test_the_report_is_that_of_all_rows_whatever_the_batches(kind, design):
+    expected = at_once(kind, design)
+    order = np.random.default_rng(1).permutation(N)
+    counted = kind in ("labels", "labels of three classes", "several targets")
+    for parts in (
+        np.array_split(np.arange(N), 7),
+        np.array_split(order, [1, 3, 50, 51, 390]),
+        np.array_split(order[::-1], 40),
+    ):
+        report = accumulated(kind, design, parts).report()
+        assert_same(report, expected, counted and design in ("simple", "subgroups"))
+
+
+def test_batches_of_one_label_add_up():
+    parts = [np.flatnonzero(Y == 1), np.flatnonzero(Y == 0)]
+    for kind in ("labels", "scores", "labels and scores"):
+        for each in (parts, parts[::-1]):
+            report = accumulated(kind, "simple", each).report()
+            assert_same(report, at_once(kind, "simple"), kind == "labels")
+
+
+def test_accumulators_add_and_merge_in_any_order():
+    parts = np.array_split(np.arange(N), 4)
+    a, b, c, d = (accumulated("labels", "groups", [rows]) for rows in parts)
+    left, right = ((a + b) + c) + d, d + (c + (b + a))
+    assert left.n_samples == right.n_samples == N
+    assert_same(left.report(), right.report(), exactly=False)
+    assert a.n_samples == 100  # what is added stays
+    a.merge(b)
+    assert a.n_samples == 200
+    empty = JointAccumulator(["accuracy", "f1", "mcc"])
+    assert_same((empty + c).report(), c.report(), exactly=True)
+    assert_same((c + empty).report(), c.report(), exactly=True)
+
+
+def test_memory_grows_with_distinct_outcomes_and_not_with_rows():
+    accumulator = JointAccumulator("accuracy")
+    sizes = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        y, predicted = rng.integers(0, 2, (2, 1000))
+        accumulator.update(y, predicted)
+        sizes.append(len(pickle.dumps(accumulator)))
+    assert accumulator.n_samples == 30_000
+    assert max(sizes[5:]) <= 1.5 * sizes[0]
+
+
+@pytest.mark.parametrize("ending", [".npz", ".json"])
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("kind", DATA)
+def test_what_is_saved_is_loaded(kind, design, ending, tmp_path):
+    path = tmp_path / f"table{ending}"
+    parts = np.array_split(np.arange(N), 2)
+    first, second = (accumulated(kind, design, [rows]) for rows in parts)
+    first.save(path)
+    loaded = JointAccumulator.load(path, DATA[kind][3], labels=labels_of(kind))
+    assert_same((loaded + second).report(), at_once(kind, design), exactly=False)
+    again = pickle.loads(pickle.dumps(loaded))
+    assert_same(again.report(), first.report(), exactly=True)
+
+
+def test_other_metrics_of_what_was_saved_can_be_loaded(tmp_path):
+    accumulated("labels", "simple", [np.arange(N)]).save(tmp_path / "table.npz")
+    loaded = JointAccumulator.load(tmp_path / "table.npz", ["recall"])
+    expected = joint_report(Y, LABELS, metrics=["recall"])
+    assert str(loaded.report()) == str(expected)
+    with pytest.raises(ValueError, match="metrics must be of labels, which was saved"):
+        JointAccumulator.load(tmp_path / "table.npz", ["roc_auc"])
+
+
+def break_header(state, **changed):
+    return state | changed
+
+
+def break_arrays(state, **changed):
+    return state | {"arrays": state["arrays"] | changed}
+
+
+@pytest.mark.parametrize(
+    ("breaking", "changed", "message"),
+    [
+        (break_header, {"format": "other"}, "which is none"),
+        (break_header, {"version": 2}, "of version 2, not 1"),
+        (break_header, {"labels": None}, "does not fit"),
+        (break_header, {"labelled": ["A"], "clusters": ["x"]}, "does not fit"),
+        (break_arrays, {"weights": []}, "there are no rows"),
+        (break_arrays, {"weights": [-1] * 8}, "weights holds other values"),
+        (break_arrays, {"weights": ["1"] * 8}, "weights holds other values"),
+        (break_arrays, {"codes": [[2, 0, 0]] * 8}, "codes holds other values"),
+        (break_arrays, {"codes": [[1, 0]] * 7}, "codes has the shape"),
+    ],
+)
+def test_a_file_is_checked(breaking, changed, message, tmp_path):
+    path = tmp_path / "table.json"
+    accumulated("labels", "simple", [np.arange(N)]).save(path)
+    state = json.loads(path.read_text(encoding="utf-8"))
+    assert len(state["arrays"]["weights"]) == 8
+    path.write_text(json.dumps(breaking(state, **changed)), encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        JointAccumulator.load(path, "accuracy")
+
+
+@pytest.mark.parametrize("ending", [".npz", ".json"])
+def test_files_of_other_kinds_are_refused(ending, tmp_path):
+    path = tmp_path / f"table{ending}"
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(ValueError, match="must be a file saved by a JointAccumulator"):
+        JointAccumulator.load(path, "accuracy")
+    pickled = np.array([{"a": 1}], dtype=object)
+    with (tmp_path / "table.npz").open("wb") as file:
+        np.savez(file, header=pickled)
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        JointAccumulator.load(tmp_path / "table.npz", "accuracy")
+    with pytest.raises(ValueError, match=r"path must end in \.npz or \.json"):
+        accumulated("labels", "simple", [np.arange(9)]).save(tmp_path / "table.csv")
+    with pytest.raises(OSError, match="No such file"):
+        JointAccumulator.load(tmp_path / f"none{ending}", "accuracy")
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        ({"y_pred": {"A": [0, 1], "C": [0, 1]}}, "batches must be of the same rules"),
+        ({"groups": [0, 1]}, "batches must be all with groups or none"),
+        ({"by": ["f", "m"]}, "batches must be all with by or none"),
+        ({"y_true": [0, 2]}, "must hold two labels, got 3"),
+        ({"y_true": [0, np.nan]}, "y_true must hold"),
+    ],
+)
+def test_a_batch_that_does_not_fit_leaves_all_as_it_was(batch, message):
+    for n in (3, N):  # united with the batch before, or not
+        accumulator = JointAccumulator("f1")
+        rows = np.argsort(-Y, kind="stable")[:n]
+        accumulator.update(Y[rows], some_rows(LABELS, rows))
+        before = str(accumulator.report())
+        good = {"y_true": [0, 1], "y_pred": {"A": [0, 1], "B": [1, 1]}}
+        with pytest.raises(ValueError, match=message):
+            accumulator.update(**good | batch)
+        assert accumulator.n_samples == n and str(accumulator.report()) == before
+
+
+def test_options_are_checked_at_once():
+    with pytest.raises(ValueError, match="unknown metric"):
+        JointAccumulator("nothing")
+    with pytest.raises(ValueError, match="update must be called"):
+        JointAccumulator("accuracy").report()
+    with pytest.raises(TypeError, match="other must be a JointAccumulator"):
+        JointAccumulator("accuracy").merge(1)
+    with pytest.raises(TypeError):
+        JointAccumulator("accuracy") + 1
+    accumulator = accumulated("labels", "simple", [np.arange(9)])
+    assert "accuracy" in repr(accumulator) and "n = 9" in repr(accumulator)
