@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
+
+import numpy as np
 
 from skci._validation import printable
 from skci.data.labels import check_labels
 from skci.data.reading import named_predictions
 from skci.data.sample import Sample
 from skci.data.storage import read_sample, write_sample
+from skci.inference.critical.horizon import Horizon
 from skci.metrics._metric_set import MetricSet
 from skci.reports.joint import JointReport
 
@@ -172,8 +177,16 @@ class JointAccumulator:
         self._samples = [first]
         return first
 
-    def report(self) -> JointReport:
-        """Report the metrics on all rows so far.
+    def report(self, horizon: Any = None) -> JointReport:
+        r"""Report the metrics on all rows so far.
+
+        Parameters
+        ----------
+        horizon : tuple of (int, int) or list of int, optional
+            For those who look again and again while the data come in: intervals,
+            differences and findings that hold at all looks at once, for any looks from
+            the first number of rows to the second, or for a list of planned looks. With
+            groups these are numbers of groups.
 
         Returns
         -------
@@ -182,9 +195,33 @@ class JointAccumulator:
         Raises
         ------
         ValueError
-            If there was no batch.
+            If there was no batch, `horizon` is not as described, or the rows so far are
+            not within it.
+
+        Notes
+        -----
+        Standardised estimates at n and m rows have the correlation
+        :math:`\sqrt{n / m}`. With the correlation of the parameters, this gives the
+        distribution of the maximum over parameters and looks, whose quantile is the
+        critical value. It costs 30 to 60 percent of the width for a horizon.
+
+        Examples
+        --------
+        >>> from skci import JointAccumulator
+        >>> accumulator = JointAccumulator("accuracy")
+        >>> accumulator.update([0, 1] * 200, [0, 1, 0, 0] * 100)
+        >>> accumulator.report()["y_pred", "accuracy"]
+        accuracy = 0.750 [0.705, 0.790], 95% interval (score, n = 400)
+        >>> report = accumulator.report(horizon=(200, 20_000))
+        >>> report["y_pred", "accuracy"]
+        accuracy = 0.750 [0.678, 0.810], 95% interval (score, n = 400)
         """
-        return self._metric_set.report(self._sample())
+        sample = self._sample()
+        joint = self._metric_set.estimate(sample)
+        if horizon is not None:
+            n_units = sample.design.n_units
+            joint = replace(joint, horizon=_check_horizon(horizon, n_units))
+        return JointReport(joint)
 
     def save(self, path: Any) -> None:
         """Save what was accumulated, for another process or another site.
@@ -247,3 +284,26 @@ class JointAccumulator:
 def _size(sample: Sample) -> int:
     """Number of units that a sample holds."""
     return len(sample.design.weights)
+
+
+def _check_horizon(horizon: Any, n_units: int) -> Horizon:
+    """Check looks at the data, of which one must be now."""
+    continuous = isinstance(horizon, tuple)
+    looks = tuple(horizon) if isinstance(horizon, list | tuple) else ()
+    whole = all(isinstance(look, int | np.integer) for look in looks)
+    ascending = whole and all(a < b for a, b in itertools.pairwise((0, *looks)))
+    if not (looks and ascending) or (continuous and len(looks) != 2):
+        raise ValueError(
+            "horizon must be a pair (first, last) or a list of looks, which are "
+            f"ascending numbers of rows, got {horizon!r}"
+        )
+    if continuous and not looks[0] <= n_units <= looks[1]:
+        raise ValueError(
+            f"horizon must hold the rows or groups so far, {n_units}, got {horizon}"
+        )
+    if not continuous and n_units not in looks:
+        raise ValueError(
+            f"horizon must have a look at the rows or groups so far, {n_units}, got "
+            f"{horizon}"
+        )
+    return Horizon(tuple(map(int, looks)), continuous)

@@ -14,6 +14,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from skci._arrays import Array, cached_property
+from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.design import Design, correlation_from
@@ -46,6 +47,8 @@ class JointEstimate:
     """Seed of the quasi-random points of the critical value."""
     target: Target | None = None
     """What the estimates are of, if not of given rules in the population."""
+    horizon: Horizon | None = None
+    """Looks at growing data at which the intervals shall cover, all at once."""
 
     @classmethod
     def from_rows(
@@ -225,7 +228,7 @@ class JointEstimate:
         it takes no part. With common degrees of freedom it is the quantile of the
         multivariate t, translated; with others each parameter translates it for itself.
         """
-        if self.is_individual:
+        if self.is_individual and self.horizon is None:
             return CriticalValue(self.z)
         q = self.law().quantile(self.confidence_level)
         if self.common_df is None:
@@ -235,14 +238,19 @@ class JointEstimate:
 
     @cached_property
     def common_df(self) -> float | None:
-        """Finite degrees of freedom that all usable variances have; None for others."""
+        """Finite degrees of freedom that all usable variances have; None for others.
+
+        Over a horizon they grow, and each parameter translates the normal quantile.
+        """
+        if self.horizon is not None:
+            return None
         df = self.degrees_of_freedom[self.usable]
         if not len(df) or np.isinf(df).any():
             return None
         common = float(df.max())
         return common if df.min() > common * (1 - _SAME_DF) else None
 
-    def law(self, alternative: Alternative = "two-sided") -> MaximumLaw:
+    def law(self, alternative: Alternative = "two-sided") -> MaximumLaw | HorizonLaw:
         """Distribution of the maximum of the standardised usable estimates.
 
         Of individual intervals, that of one normal estimate.
@@ -252,16 +260,24 @@ class JointEstimate:
             correlation = np.ones((1, 1)) if single else self.correlation
             if not (single or self.usable.all()):
                 correlation = correlation[np.ix_(self.usable, self.usable)]
-            self._laws[alternative] = MaximumLaw(
-                correlation,
-                df=None if single else self.common_df,
-                alternative=alternative,
-                random_state=self.random_state,
-            )
+            df = None if single else self.common_df
+            self._laws[alternative] = self.law_of(correlation, df, alternative)
         return self._laws[alternative]
 
+    def law_of(
+        self, correlation: Array, df: float | None, alternative: Alternative
+    ) -> MaximumLaw | HorizonLaw:
+        """Distribution of the maximum of estimates with a correlation."""
+        options: dict[str, Any] = {
+            "alternative": alternative,
+            "random_state": self.random_state,
+        }
+        if self.horizon is not None:
+            return HorizonLaw(correlation, self.horizon, **options)
+        return MaximumLaw(correlation, df=df, **options)
+
     @cached_property
-    def _laws(self) -> dict[str, MaximumLaw]:
+    def _laws(self) -> dict[str, MaximumLaw | HorizonLaw]:
         return {}
 
     @cached_property

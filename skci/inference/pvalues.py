@@ -34,7 +34,7 @@ def pvalue(
         return float(_two_sided_pvalues(joint, positions, null)[0])
     greater = alternative == "greater"
     statistic = _statistics(joint, positions, null, np.array([greater]))
-    if joint.is_individual:
+    if joint.is_individual and joint.horizon is None:
         return float(stats.norm.sf(statistic)[0])
     estimate = joint.parameters[position].estimate
     if (estimate > null) != greater or estimate == null:

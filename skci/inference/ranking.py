@@ -7,7 +7,6 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.inference.contrasts import contrast_estimate, pairwise_contrasts
-from skci.inference.critical.law import critical_value
 from skci.inference.joint import JointEstimate
 
 
@@ -68,13 +67,9 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
         if not chosen:
             continue
         signs = np.array([1 if indices[k][0] == j else -1 for k in chosen])
-        q: float = critical_value(
-            correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs),
-            compared.confidence_level,
-            df=compared.common_df,
-            alternative="less",
-            random_state=compared.random_state,
-        )
+        signed = correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs)
+        law = compared.law_of(signed, compared.common_df, "less")
+        q: float = law.quantile(compared.confidence_level)
         if compared.common_df is not None:
             q = float(compared.to_normal_quantile(q, chosen[0]))
         limits = compared.limits_at_normal_quantile(np.array(chosen), q, q)

@@ -238,6 +238,7 @@ class Report(TabularReport):
             f"{kind} {level} {self._subject} ({methods})",
             target_in_words(self._joint),
             sample_size_in_words(self._joint),
+            str(self._joint.horizon or ""),
         ]
         if self._has_design_effects:
             sizes = [p.counts.sum() for p in parameters]  # type: ignore[attr-defined]

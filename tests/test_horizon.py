@@ -1,0 +1,155 @@
+"""Intervals that hold at every look: critical values, and coverage by simulation."""
+
+import numpy as np
+import pytest
+
+from skci import JointAccumulator
+from skci.inference.critical.horizon import Horizon, HorizonLaw
+
+# Pocock (1977), Biometrika 64, 191-199, table 1: critical values of equally spaced
+# looks at a two-sided level of .05.
+POCOCK = {2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413}
+
+
+@pytest.mark.parametrize("looks", POCOCK)
+def test_planned_looks_have_pocock_s_critical_values(looks):
+    horizon = Horizon(tuple(100 * k for k in range(1, looks + 1)), continuous=False)
+    q = HorizonLaw(np.ones((1, 1)), horizon).quantile(0.95)
+    assert q == pytest.approx(POCOCK[looks], abs=2e-3)
+
+
+def largest(n_paths, first, last, correlation, rng):
+    """Largest standardised sum of the rows so far, at any look and of any parameter."""
+    root = np.linalg.cholesky(correlation)
+    start = np.sqrt(first) * rng.normal(size=(n_paths, len(root))) @ root.T
+    most = np.abs(start).max(axis=1) / np.sqrt(first)
+    total = start
+    for n in range(first + 1, last + 1):
+        total = total + rng.normal(size=total.shape) @ root.T
+        np.maximum(most, np.abs(total).max(axis=1) / np.sqrt(n), out=most)
+    return most
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_the_process_stays_within_the_critical_value_at_every_look(size, level):
+    correlation = np.full((size, size), 0.6) + 0.4 * np.eye(size)
+    law = HorizonLaw(correlation, Horizon((1000, 4000), continuous=True))
+    most = largest(4000, 1000, 4000, correlation, np.random.default_rng(0))
+    misses = np.mean(most > law.quantile(level))
+    error = np.sqrt(level * (1 - level) / 4000)
+    # Looks after each row are fewer than all times, for which the law is.
+    assert -4 * error - 0.15 * (1 - level) < misses - (1 - level) < 3 * error
+
+
+def test_fewer_times_of_more_parameters_are_on_the_safe_side():
+    correlation = np.full((12, 12), 0.5) + 0.5 * np.eye(12)
+    horizon = Horizon((100, 1000), continuous=True)
+    one, all_ = (HorizonLaw(r, horizon) for r in (np.eye(1), correlation))
+    assert len(horizon.times(1)[0]) == 20 and len(horizon.times(12)[0]) == 8
+    most = largest(2000, 300, 3000, correlation, np.random.default_rng(1))
+    misses = np.mean(most > all_.quantile(0.95))
+    assert 0.025 < misses < 0.055
+    assert one.quantile(0.95) < all_.quantile(0.95)
+
+
+def test_the_tail_agrees_with_the_quantile():
+    law = HorizonLaw(np.eye(2), Horizon((10, 1000), continuous=True))
+    q = float(law.quantile(0.95))
+    below, above = law.sf([q - 1e-6, q + 1e-6], level=0.95)
+    assert below >= 0.05 > above
+    assert law.sf(q) == pytest.approx(0.05, rel=0.03)
+
+
+def stream(n, seed=0):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.4).astype(int)
+    wrong = {"A": rng.random(n) < 0.2, "B": rng.random(n) < 0.3}
+    return y, {rule: np.where(each, 1 - y, y) for rule, each in wrong.items()}
+
+
+def test_a_report_over_a_horizon_is_wider_and_consistent():
+    accumulator = JointAccumulator(["accuracy"])
+    accumulator.update(*stream(500))
+    plain = accumulator.report()
+    report = accumulator.report(horizon=(200, 20_000))
+    assert "at every look from n = 200 to 20000" in str(report)
+    assert 1.2 < report.critical_value / plain.critical_value < 1.6
+    single = report.individual()
+    assert report.critical_value > single.critical_value > 2.8
+    assert report.at(0.8).critical_value < report.critical_value
+    for each in (report, single, report.differences()):
+        level = each.confidence_level
+        for key in each:
+            low, high = each[key].confidence_interval()
+            width = high - low
+            assert each[key].pvalue(low - 1e-3 * width) < 1 - level
+            assert each[key].pvalue(low + 1e-3 * width) > 1 - level
+            greater = each[key].pvalue(low, "greater")
+            assert greater < 0.7 * (1 - level)
+    assert report.best("accuracy").rules == ["A"]
+    wide, narrow = report.best("accuracy").intervals, plain.best("accuracy").intervals
+    assert wide[0, 1] > narrow[0, 1]
+    with pytest.raises(ValueError, match="adjust must be 'single-step' with a horizon"):
+        HorizonLaw(np.eye(2), Horizon((2, 9), continuous=True)).step_down([1, 2])
+
+
+def test_groups_are_the_units_of_a_horizon():
+    accumulator = JointAccumulator("accuracy")
+    y, predicted = stream(600)
+    accumulator.update(y, predicted, groups=np.arange(600) // 3)
+    assert "200" in str(accumulator.report(horizon=[100, 200]))
+    with pytest.raises(ValueError, match="so far, 200, got"):
+        accumulator.report(horizon=(300, 600))
+
+
+@pytest.mark.parametrize(
+    ("horizon", "message"),
+    [
+        ((100, 400), "hold the rows or groups so far, 500"),
+        ((501, 900), "hold the rows or groups so far, 500"),
+        ([100, 400, 600], "have a look at the rows or groups so far, 500"),
+        ((100, 500, 900), "a pair"),
+        ([500, 100], "ascending"),
+        ((0, 900), "ascending"),
+        ([], "a list of looks"),
+        (500, "a list of looks"),
+        ((100.5, 900), "numbers of rows"),
+    ],
+)
+def test_wrong_horizons_are_refused(horizon, message):
+    accumulator = JointAccumulator("accuracy")
+    accumulator.update(*stream(500))
+    with pytest.raises(ValueError, match=message):
+        accumulator.report(horizon=horizon)
+
+
+@pytest.mark.slow
+def test_no_interval_misses_at_any_look():
+    """Accuracy, F1 and MCC of two rules, a look after every 40 rows, 300 streams."""
+    metrics = ["accuracy", "f1", "mcc"]
+    truth = []
+    for wrong in (0.2, 0.3):
+        tp, fp, fn = 0.4 * (1 - wrong), 0.6 * wrong, 0.4 * wrong
+        tn = 0.6 * (1 - wrong)
+        root = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+        f1 = 2 * tp / (2 * tp + fp + fn)
+        truth += [1 - wrong, f1, (tp * tn - fp * fn) / root]
+    truth, misses = np.array(truth), 0
+    for seed in range(300):
+        accumulator = JointAccumulator(metrics, method="delta")
+        y, predicted = stream(4000, seed)
+        crit = None
+        for start in range(0, 4000, 40):
+            rows = slice(start, start + 40)
+            accumulator.update(y[rows], {k: v[rows] for k, v in predicted.items()})
+            if start + 40 < 200:
+                continue
+            if crit is None:
+                crit = accumulator.report(horizon=(200, 4000)).critical_value
+            report = accumulator.report()
+            error = np.sqrt(report.covariance.diagonal())
+            if (np.abs(report.estimates - truth) > crit * error).any():
+                misses += 1
+                break
+    assert misses / 300 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
