@@ -20,6 +20,8 @@ from skci import (
     roc_report,
 )
 from skci.exceptions import DegenerateVarianceWarning
+from skci.inference.critical.quantile import CriticalValue
+from skci.inference.intervals.methods import Score
 from skci.reports.rendering import shorten
 
 Y, RULES = some_rules(good=0.9, fair=0.8, poor=0.7)
@@ -435,6 +437,23 @@ def test_renderings_hold_every_number(awkward, rows_of, alone):
         assert re.findall(r"[\d.]+", " ".join(row[3:])) == limits
 
 
+@pytest.mark.parametrize(("metrics", "computed"), [("f1", 1), (["f1", "mcc"], 2)])
+def test_limits_are_computed_once_for_all_formats(metrics, computed, monkeypatch):
+    """Joint and individual ones, which are the same of one estimate."""
+    calls, limits = [], Score.limits
+
+    def counted(self, tasks, *others):
+        calls.append(tasks)
+        return limits(self, tasks, *others)
+
+    monkeypatch.setattr(Score, "limits", counted)
+    rule = dict([*RULES.items()][:1])
+    report = joint_report(Y, rule, metrics=metrics, method="score")
+    for show in (str, report.__class__.to_markdown, report.__class__.to_frame):
+        show(report)
+    assert len(calls) == computed
+
+
 def test_title():
     report = joint_report(Y, RULES, metrics=["f1", "mcc"], method="score").at(0.9)
     title = str(report).splitlines()[0]
@@ -446,6 +465,9 @@ def test_title():
     assert digits <= max(1, -np.log10(report.critical_value.error))
     title = str(report.individual()).splitlines()[0]
     assert title == "Individual 90% confidence intervals (score), n = 600"
+    for error, shown in [(0, "2.5000"), (1e-3, "2.500"), (9, "2"), (np.nan, "2")]:
+        vars(report._joint)["critical_value"] = CriticalValue(2.5, error)
+        assert str(report).splitlines()[0] == start + shown
     metrics = ["f1", AccuracyCI(method="wilson")]
     mixed = joint_report(Y, RULES, metrics=metrics, method="delta")
     assert "(delta and wilson)" in str(mixed)

@@ -80,10 +80,13 @@ class JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
         return replace(self, confidence_level=confidence_level)
 
+    @cached_property
     def individual(self) -> JointEstimate:
-        """Return the same estimates, each interval covering for itself alone."""
+        """The same estimates, each interval covering for itself alone."""
         view = replace(self, simultaneous=False)
-        shared = ("_covariance", "_deviations", "usable", "estimates")
+        shared = ["_covariance", "_deviations", "_tasks", "usable", "estimates"]
+        if self.is_individual:
+            shared.append("intervals")
         vars(view).update({k: v for k, v in vars(self).items() if k in shared})
         return view
 

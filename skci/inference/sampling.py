@@ -78,8 +78,9 @@ class GivenCovariance:
     def noise(self, z: float) -> Array:
         return np.zeros_like(self.covariance)
 
-    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        return []
+    @property
+    def small_sample_reasons(self) -> list[list[SmallSampleReason]]:
+        return [[] for _ in self.parameters]
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +270,7 @@ class RowSampling:
                 variances[k] = np.sum(gradient**2) * (z * per_row) ** 2 / 2
             else:
                 for slope, n in parameter.boundary:
-                    variances[k] += (slope * z / (n / effect + z**2)) ** 2
+                    variances[k] += (slope * z * effect / (n + effect * z**2)) ** 2
         return variances
 
     @cached_property
@@ -414,8 +415,12 @@ class RowSampling:
         _, influence, _ = parameter.functional(parameter.smoothed_weights)
         return np.nan_to_num(influence, posinf=0.0, neginf=0.0)
 
-    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why the interval of a parameter may be too narrow."""
+    @cached_property
+    def small_sample_reasons(self) -> list[list[SmallSampleReason]]:
+        """Reasons why the interval of each parameter may be too narrow."""
+        return [*map(self._small_sample_reasons, range(len(self.parameters)))]
+
+    def _small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         parameter = self.parameters[k]
         normal = self._is_normal(parameter)
         if not parameter.defined or (normal and parameter.interval_method.smooths):

@@ -137,7 +137,7 @@ class Report(TabularReport):
         asked before looking at the data. If you report the most striking of many
         intervals, use the joint ones.
         """
-        return self._with(self._joint.individual())
+        return self._with(self._joint.individual)
 
     def __getitem__(self, key: Any) -> MetricEstimate:
         """Return one estimate by its labels, such as its rule and metric."""
@@ -199,7 +199,7 @@ class Report(TabularReport):
 
     def _more_columns(self) -> dict[str, list[Any]]:
         """Columns of `to_frame` that not all reports have."""
-        low, high = self._joint.individual().intervals.T
+        low, high = self._joint.individual.intervals.T
         return {"individual_low": low.tolist(), "individual_high": high.tolist()}
 
     def plot(self, **kwargs: Any) -> Any:
@@ -224,7 +224,7 @@ class Report(TabularReport):
             "metrics": ["contrasts" if key.contrast else key.panel for key in keys],
             "estimates": self._joint.estimates,
             "intervals": self._limits(),
-            "individual_intervals": self._joint.individual().intervals,
+            "individual_intervals": self._joint.individual.intervals,
             "confidence_level": self.confidence_level,
             "reference": self._null,
         }
@@ -248,8 +248,9 @@ class Report(TabularReport):
             ends = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
             parts.append(f"effective n {' to '.join(ends) or 'unknown'}")
         if self._joint.simultaneous:
-            error = self.critical_value.error  # no digits beyond it
-            places = 4 if error < 1e-4 else max(int(-np.log10(error)), 0)
+            # No digits beyond the error, which may be unknown.
+            error = np.nan_to_num(self.critical_value.error, nan=1.0)
+            places = int(-np.log10(np.clip(error, 1e-4, 1.0)))
             parts.append(f"critical value {float(self.critical_value):.{places}f}")
         positive = {parameter.pos_label for parameter in parameters} - {None}
         if len(positive) == 1 and positive != {1}:
@@ -263,7 +264,7 @@ class Report(TabularReport):
         columns = [["estimate", *estimates]]
         intervals = {"joint interval": limits} if self._joint.simultaneous else {}
         if self._null is None or not intervals:
-            intervals["individual interval"] = self._joint.individual().intervals
+            intervals["individual interval"] = self._joint.individual.intervals
         for header, each in intervals.items():
             columns += [[header, *(format_interval(pair, places) for pair in each)]]
         return columns

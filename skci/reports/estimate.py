@@ -340,7 +340,7 @@ def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
         _warn_of_zero_variance(joint, blurred, consequence)
     by_reason: dict[SmallSampleReason, list[int]] = {}
     for k in positions:
-        for reason in joint.sampling.small_sample_reasons(k):
+        for reason in joint.sampling.small_sample_reasons[k]:
             by_reason.setdefault(reason, []).append(k)
     for reason, small in by_reason.items():
         remedy = reason.other_method_helps
