@@ -13,6 +13,10 @@ import numpy as np
 
 from skci._arrays import Array
 
+LARGEST = 1e125
+"""Size of numbers of which contrasts have squares in the range of floats."""
+
+_LARGEST_COEFFICIENT = 1e20
 _LOWEST_LEVEL = 1e-6  # of confidence
 _NUMBERS = (Real, Decimal, np.bool_)
 
@@ -187,6 +191,20 @@ def check_nonnegative(numbers: Array, name: str) -> None:
         )
 
 
+def check_sizes(numbers: Array, must: str, least: float, most: float) -> None:
+    """Check that numbers other than 0 are neither too small nor too large for floats.
+
+    `must` says what a parameter must hold.
+    """
+    sizes = np.abs(numbers[numbers != 0])
+    strange = sizes[(sizes < least) | (sizes > most)]
+    if len(strange):
+        raise ValueError(
+            f"{must} that are 0 or of a size from {least:g} to {most:g}, got one of "
+            f"size {strange[0]:g}"
+        )
+
+
 def check_contrasts(
     matrix: Any, labels: Any, estimates: Sequence[tuple[str, ...]]
 ) -> tuple[Array, list[str]]:
@@ -199,6 +217,8 @@ def check_contrasts(
         )
     if not rows.any(axis=1).all():
         raise ValueError(f"matrix must be finite without rows of zeros, got {matrix!r}")
+    least, most = 1 / _LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT
+    check_sizes(rows, "matrix must hold coefficients", least, most)
     if not is_iterable(labels):
         raise TypeError(f"labels must be names, one a row of matrix, got {labels!r}")
     names = [labels] if isinstance(labels, str) else [*map(str, labels)]

@@ -7,10 +7,12 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import (
+    LARGEST,
     as_matrix,
     as_numbers,
     check_confidence_level,
     check_degrees,
+    check_sizes,
     is_iterable,
 )
 from skci.inference.critical.exceedances import fixed_seed
@@ -193,6 +195,7 @@ def _check_estimates(
             "estimates must be a sequence of at least one finite number, got "
             f"{estimates!r}"
         )
+    check_sizes(values, "estimates must hold numbers", 0, LARGEST)
     return values.tolist(), None if names is None else list(names)
 
 
@@ -229,6 +232,7 @@ def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
         raise ValueError(
             f"{must} positive semidefinite, got a variance of {variances.min():.2g}"
         )
+    check_sizes(variances, "covariance must hold variances", LARGEST**-2, LARGEST**2)
     # Parameters may be on scales of any size.
     scale = np.sqrt(np.where(variances > 0, variances, variances.max() or 1))
     correlation = matrix / np.outer(scale, scale)
@@ -267,7 +271,8 @@ def _check_bounds(
     if bounds is None:
         bounds = (-np.inf, np.inf)
     try:
-        ranges = np.broadcast_to(np.asarray(bounds, dtype=float), (len(values), 2))
+        numbers = np.asarray(bounds).astype(float, casting="same_kind")
+        ranges = np.broadcast_to(numbers, (len(values), 2))
     except (TypeError, ValueError) as error:
         raise ValueError(
             "bounds must be a pair (low, high), or one for each of "

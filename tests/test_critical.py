@@ -743,6 +743,11 @@ def test_critical_value_is_a_float():
     assert type(q + 1) is float
 
 
+def test_statistics_whose_squares_overflow():
+    law = MaximumLaw(equicorrelated(3, 0.5))
+    assert law.sf([1e200], level=0.95) == 0
+
+
 # Validation
 
 
@@ -765,13 +770,16 @@ def test_critical_value_is_a_float():
             ValueError,
             "positive semidefinite, got an eigenvalue of -0.37",
         ),
-        ([["1"]], TypeError, "a matrix of numbers, got values of type <U1"),
+        ([[1], [0, 1]], ValueError, "a matrix of numbers, got nested sequences"),
+        (np.ma.masked_equal(np.eye(2), 0), ValueError, "masked entries, got 2"),
+        ([["1"]], TypeError, "a matrix of numbers, got values of type object"),
+        (np.eye(2).astype(str), TypeError, "a matrix of numbers, got values of type <"),
         ([[1j]], TypeError, "a matrix of numbers, got values of type complex128"),
-        (None, TypeError, "a matrix of numbers, got values of type object"),
+        (None, TypeError, "a matrix of numbers, got NoneType"),
     ],
 )
 def test_correlation_is_checked(correlation, error, message):
-    with pytest.raises(error, match=f"^correlation must be .*{message}"):
+    with pytest.raises(error, match=f"^correlation must .*{message}"):
         critical_value(correlation)
 
 

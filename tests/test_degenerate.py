@@ -1,9 +1,11 @@
 """Degenerate data: an honest interval, and no warning or error of other packages."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skci import (
@@ -14,6 +16,7 @@ from skci import (
     JointEvaluator,
     LiftCI,
     MatthewsCorrCoefCI,
+    RecallCI,
     RocAucCI,
     RootMeanSquaredErrorCI,
     available_metrics,
@@ -109,6 +112,73 @@ def test_numbers_of_any_size(metric, size):
             honest(lambda report=report, key=key: report[key])
 
 
+@pytest.mark.parametrize("metric", ["d2_absolute_error", "d2_pinball", "r2"])
+def test_errors_out_of_all_proportion_to_the_truths(metric):
+    must = "^y_true and y_pred must hold numbers .* got sizes up to .*e-131 and 0.5$"
+    with pytest.raises(ValueError, match=must):
+        resolve_metric(metric)(1e-130 * SCORES, np.full(N, 0.5))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e307])
+@pytest.mark.parametrize(
+    "metric",
+    ["r2", "explained_variance", "d2_absolute_error", "d2_pinball", "d2_tweedie",
+     R2CI(multioutput="variance_weighted")],
+)  # fmt: skip
+def test_metrics_without_a_unit_are_those_of_numbers_of_any_size(metric, size):
+    y = np.stack([SCORES, 2 * SCORES], axis=1)
+    p = np.roll(y, 1, axis=0)
+    metric = resolve_metric(metric)
+    expected, found = metric(y, p), metric(size * y, size * p)
+    limits = [found.low, found, found.high]
+    assert limits == pytest.approx([expected.low, expected, expected.high], rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_an_infinite_average_of_one_group():
+    """It has no influence values, whatever their sums are."""
+    y = np.array([[False, True], [True, True]])
+    metric = resolve_metric("positive_likelihood_ratio_macro")
+    metric.set_params(method="delta")
+    assert honest(lambda: metric(y, y, groups=[0, 0])) == (0, np.inf, np.inf)
+
+
+def test_equal_groups_and_a_class_on_the_boundary():
+    """The design effect of their mean is zero, and so is what the boundary adds."""
+    y, p = np.ones((40, 2), int), np.tile([[1, 1], [1, 0]], (20, 1))
+    metric = RecallCI(average="macro", method="delta")
+    call = partial(metric, y, p, groups=np.repeat(np.arange(10), 4))
+    assert honest(call) == (0, 0.75, 1)
+    with pytest.warns(DegenerateVarianceWarning):
+        assert call().standard_error == 0
+    assert call().design_effect == pytest.approx(0)
+
+
+def test_a_limit_beyond_all_floats_on_the_logarithmic_scale():
+    """Of an odds ratio from two clusters that differ, in which one wins by far."""
+    y, p = np.tile([0, 0, 1, 1], 2), np.tile([0, 1, 0, 1], 2)
+    weights = [1e6, 1, 1, 1, 1, 1, 1, 1]
+    metric = resolve_metric("diagnostic_odds_ratio").set_params(method="delta")
+    found = metric(y, p, sample_weight=weights, groups=np.repeat([0, 1], 4))
+    with pytest.warns(SmallSampleWarning):
+        low, high = found.confidence_interval(1 - 1e-12)
+    assert (low, high) == (0, np.inf)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_a_pair_of_classes_that_a_subgroup_has_not():
+    y = np.repeat([0, 0, 1, 2], N // 4)
+    report = joint_report(
+        y,
+        y_score=np.random.default_rng(0).dirichlet(np.ones(3), N),
+        metrics=RocAucCI(multi_class="ovo", method="delta"),
+        groups=np.arange(N) // 3,
+        by=np.repeat(["a", "b"], N // 2),
+    )
+    for key in report:
+        assert np.isnan(honest(lambda key=key: report[key])[1])
+
+
 @pytest.mark.parametrize("level", [1e-6, 1 - 1e-16])
 @pytest.mark.parametrize("method", METHODS)
 def test_extreme_levels(level, method):
@@ -134,7 +204,7 @@ def test_a_critical_value_whose_digits_are_not_known():
 @pytest.mark.parametrize("method", ["delta", "logit"])
 def test_a_standard_error_below_the_spacing_of_floats(method):
     options = {"bounds": (0, 1), "method": method}
-    report = joint_intervals([0.3, 0.7], 1e-300 * np.eye(2), **options)
+    report = joint_intervals([0.3, 0.7], 1e-240 * np.eye(2), **options)
     for compared in (report, report.differences()):
         for key in compared:
             honest(lambda compared=compared, key=key: compared[key])
@@ -182,6 +252,8 @@ def of_classes(labels):
         (lambda: of_classes([[0], [1]]), TypeError, "each of labels must be a number"),
         (lambda: of_classes(np.ma.masked_equal([0, 1], 1)), TypeError, "each of"),
         (lambda: of_classes(NOTHING), ValueError, "labels must be a list of at least"),
+        (lambda: of_classes([]), ValueError, "labels must be a list of at least"),
+        (lambda: of_classes(sparse.csr_array(np.eye(2))), TypeError, "each of labels"),
         (lambda: RocAucCI(labels=[{}])(Y, SCORES), TypeError, "each of labels must be"),
         (lambda: RocAucCI(labels=[[0], [1, 2]])(Y, SCORES), TypeError, "each of"),
         (lambda: joint_report(Y, P, metrics="f1", abstain=[2]), TypeError, "abstain"),

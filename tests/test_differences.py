@@ -511,6 +511,8 @@ def test_one_rule_cannot_be_compared():
         (np.zeros((0, 3)), [], ValueError, "matrix must have"),
         ([[0, 0, 0]], ["a"], ValueError, "without rows of zeros"),
         ([[1, np.nan, 0]], ["a"], ValueError, "matrix must hold finite"),
+        ([[1e21, 0, 0]], ["a"], ValueError, "matrix must hold .* size 1e[+]21$"),
+        ([[1, 1e-21, 0]], ["a"], ValueError, "matrix must hold .* size 1e-21$"),
         ([["x", "y", "z"]], ["a"], TypeError, "matrix must hold numbers"),
         ([[1, -1, 0]], ["a", "b"], ValueError, "labels must be 1 different"),
         (
@@ -565,6 +567,44 @@ def test_contrasts_of_contrasts(method):
         combined = second @ first
         expected = combined @ report.covariance @ combined.T
         assert_allclose(nested.covariance, expected, rtol=1e-9)
+
+
+GIVEN = joint_intervals([0.7, 0.8, 0.5], np.eye(3) / 100, names=list("ABC"))
+
+
+@pytest.mark.parametrize("report", [report_of(["accuracy"]), GIVEN])
+@pytest.mark.parametrize("scale", [1, 1e-13])
+def test_contrasts_whose_terms_cancel(report, scale):
+    """Also where rounding leaves something: 0.1 + 0.2 is not 0.3."""
+    matrix = scale * np.array([[0.1, -0.1, 0], [0.2, -0.2, 0], [0.3, -0.3, 0]])
+    contrasts = report.contrasts([*matrix, [0, scale, -scale]], list("abcd"))
+    with pytest.raises(ValueError, match=r"^matrix must have no row .* of 'e' do$"):
+        contrasts.contrasts([[0, 0, 0, 1], [1, 1, -1, 0]], ["d", "e"])
+    (remaining,) = contrasts.contrasts([[1, 1, -1, 1]], ["e"])._joint.parameters
+    assert [str(base) for base in remaining.components] == [
+        f"{report.metrics[0]} of {rule}" for rule in "BC"
+    ]
+
+
+def test_contrasts_of_ratios_that_cancel():
+    ratios = report_of(["accuracy"]).differences(scale="ratio")
+    twice = ratios.contrasts([[1, 0, -1], [-1, 0, 1]], ["a", "b"])
+    with pytest.raises(ValueError, match=r"^matrix must have no row"):
+        twice.contrasts([[1, 1]], ["zero"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_contrasts_of_tiny_coefficients(method):
+    """They are those of others in another unit."""
+    report = report_of(["accuracy"], method=method)
+    unit = report.contrasts([[1, -1, 0]], ["a"])["a"]
+    tiny = report.contrasts([[1e-13, -1e-13, 0]], ["a"])["a"]
+    assert_allclose(
+        np.multiply([tiny.low, tiny, tiny.high], 1e13),
+        [unit.low, unit, unit.high],
+        rtol=1e-6,
+    )
+    assert tiny.pvalue(0) == pytest.approx(unit.pvalue(0), rel=1e-6)
 
 
 @pytest.mark.parametrize("number", [2, 3, 6, 7, 10, 49])

@@ -622,6 +622,14 @@ def test_scales_of_any_size():
         joint_intervals(scale, correlation * np.outer(scale, scale))
 
 
+def test_a_contrast_at_the_end_of_its_range():
+    """Whatever 0.1 + 0.2 + 0.3 rounds to."""
+    report = joint_intervals([1, 1, 1], np.eye(3) / 100, bounds=(0, 1))
+    contrast = report.contrasts([[0.1, 0.2, 0.3]], ["a"])["a"]
+    low, high = contrast.confidence_interval()
+    assert low < contrast == high == 0.6
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
@@ -633,7 +641,10 @@ def test_scales_of_any_size():
         ({"estimates": "ab"}, TypeError, "estimates must be an array"),
         ({"estimates": ["a", "b"]}, TypeError, "estimates must hold numbers"),
         ({"estimates": [1, 1j]}, TypeError, "estimates must hold numbers"),
+        ({"estimates": [1, 1e200]}, ValueError, r"estimates must hold .* size 1e\+200"),
         ({"covariance": np.eye(3)}, ValueError, r"covariance must be of shape \(2, 2"),
+        ({"covariance": 1e260 * np.eye(2)}, ValueError, r"covariance must .* 1e\+260$"),
+        ({"covariance": 1e-260 * np.eye(2)}, ValueError, r"covariance must .* 1e-260$"),
         ({"covariance": [1, 1]}, ValueError, "covariance must be of shape"),
         ({"covariance": None}, TypeError, "covariance must be an array of numbers"),
         ({"covariance": [[1, 0], [0]]}, ValueError, "covariance must be an array of"),
@@ -674,6 +685,8 @@ def test_scales_of_any_size():
         ({"bounds": (0, np.nan)}, ValueError, r"bounds must be \(low, high\)"),
         ({"bounds": (0, 1, 2)}, ValueError, "bounds must be a pair"),
         ({"bounds": "unit"}, ValueError, "bounds must be a pair"),
+        ({"bounds": (0, 5 + 1j)}, ValueError, "bounds must be a pair"),
+        ({"bounds": ("0", "5")}, ValueError, "bounds must be a pair"),
         ({"confidence_level": 95}, ValueError, "confidence_level must be"),
         ({"method": "wald"}, ValueError, "method must be one of"),
         ({"method": "score"}, ValueError, "method='score' needs a table of counts"),

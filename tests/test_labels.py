@@ -134,6 +134,22 @@ def test_pos_label_may_be_absent_where_one_label_is_present():
             assert np.isnan(PrecisionCI(pos_label=pos_label)([label] * 9, [label] * 9))
 
 
+@pytest.mark.parametrize(
+    ("values", "pos_label"),
+    [
+        ([1, 1, 1], 2**70),
+        (np.ones(3, dtype=np.int8), 300),
+        (np.ones(3, dtype=np.float32), 1e300),
+        (np.zeros(3, dtype=np.int8), 0.5),
+    ],
+)
+def test_pos_label_may_be_absent_and_of_another_type(values, pos_label):
+    with pytest.warns(UndefinedMetricWarning, match="^precision: undefined"):
+        assert np.isnan(PrecisionCI(pos_label=pos_label)(values, values))
+    report = joint_report(values, values, metrics="accuracy", pos_label=pos_label)
+    assert report.estimates.tolist() == [1]
+
+
 TEXT = ["no", "yes", "no", "yes"]
 
 
@@ -149,6 +165,7 @@ TEXT = ["no", "yes", "no", "yes"]
         ([0, 1, 0, 1], "1", ValueError, r"labels \[0, 1\], got '1'"),
         ([0, 0, 0, 0], "1", ValueError, r"labels \[0\], got '1'"),
         ([0, 1, 0, 1], np.nan, ValueError, r"labels \[0, 1\], got nan"),
+        (np.array([0, 1], dtype=np.int8), 300, ValueError, r"\[0, 1\], got 300"),
         ([0, 1, 0, 1], [1], TypeError, r"a number, a boolean or a string, got \[1\]"),
         ([0, 1, 0, 1], np.array([0, 1]), TypeError, r"got array\(\[0, 1\]\)"),
     ],

@@ -369,6 +369,13 @@ def test_few_trials():
         ("f1", {"expected": RATES | {"recall": 2}}, r"expected\['recall'\] must be"),
         ("f1", {"expected": RATES, "half_width": 0}, "half_width must be .* above 0"),
         ("f1", {"expected": RATES, "half_width": "x"}, "half_width must be"),
+        ("f1", {"expected": RATES, "half_width": 1e-300}, "half_width .* got 1e-300"),
+        # The precision of the class that is never predicted stays unknown.
+        (
+            "precision_macro",
+            {"expected": RATES | {"recall": 1, "specificity": 0}},
+            "half_width must be so large that 1e[+]15 rows suffice, got 0.1",
+        ),
         ("f1", {"expected": RATES, "half_width": 0.5}, "less than half of the range"),
         ("f1", {"expected": RATES, "confidence_level": 95}, "confidence_level must be"),
         ("f1", {"expected": RATES, "method": "exact"}, "method must be one of"),
@@ -415,6 +422,7 @@ def test_wrong_parameters_of_a_report():
         ({"half_width": 0.1, "difference": 0.1}, "either half_width or power"),
         ({"power": 80}, "power must be a number between 0 and 1.*got 80"),
         ({"power": 0.8, "difference": 0}, "difference must be .* other than 0, got 0"),
+        ({"power": 0.8, "difference": 1e-300}, "difference must be so .*got 1e-300"),
         ({"power": 0.8, "difference": 2}, "difference must be .* -1 and 1 .* got 2"),
         ({"power": 0.8, "difference": {"f2": 1}}, "difference must be a number or a"),
         ({"half_width": 1}, "less than half of the range"),

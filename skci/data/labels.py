@@ -83,7 +83,10 @@ def guess_two_labels(
     """
     positive = label_or_1(pos_label)
     kinds = "U" if isinstance(positive, str) else "biuf"
-    if not all(column.dtype.kind in kinds for column in columns):
+    if not all(
+        column.dtype.kind in kinds and _holds(column.dtype, positive)
+        for column in columns
+    ):
         return None
     heads = (column[0] for column in columns if column[0] != positive)
     others = (
@@ -96,6 +99,18 @@ def guess_two_labels(
         return None, positive
     is_plain = kinds == "U" or (math.isfinite(negative) and negative == int(negative))
     return (negative.item(), positive) if is_plain else None
+
+
+def _holds(dtype: np.dtype[Any], label: Any) -> bool:
+    """Whether a label is text, or a number among the finite values of a type."""
+    if isinstance(label, str):
+        return True
+    try:
+        with np.errstate(over="ignore"):
+            value = dtype.type(label)
+        return bool(np.isfinite(value) and value == label)
+    except (OverflowError, ValueError):
+        return False
 
 
 def label_or_1(pos_label: Any) -> Any:
@@ -115,9 +130,10 @@ def check_label(label: Any, name: str) -> Any:
 def check_labels(labels: Any) -> list[Any]:
     """Check distinct labels that are given."""
     sized = is_iterable(labels) and hasattr(labels, "__len__")
-    if isinstance(labels, str) or not sized or not len(labels):
+    listed = list(labels) if sized and not isinstance(labels, str) else []
+    if not listed:
         raise ValueError(f"labels must be a list of at least one label, got {labels!r}")
-    given = [check_label(label, "each of labels") for label in labels]
+    given = [check_label(label, "each of labels") for label in listed]
     if len(set(given)) < len(given):
         raise ValueError(f"labels must hold no label twice, got {labels!r}")
     return given

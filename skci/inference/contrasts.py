@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -35,8 +36,11 @@ from skci.measures.registry import IDENTITY, LOG, Trait
 Contrast = tuple[Key, Mapping[int, float]]
 """Name of a contrast, and the coefficients of parameters by their positions."""
 
+_Parameter = TypeVar("_Parameter", bound=Parameter)
+
+_CANCELLED = 1e-12  # share of the terms of a coefficient that is rounding
 _NO_VARIANCE = 1e-12  # share of the largest possible variance that is zero
-_DIGITS = 12  # decimals of the range of a contrast, so that K times 1/K is 1
+_DIGITS = 12  # of the range of a contrast, so that K times 1/K is 1
 _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes of which cells are listed
 
 
@@ -84,7 +88,7 @@ def contrast_estimate(
     contrasts of logarithms, times the ratio over the estimate); to first order where
     the method smooths. The default method is that of the parameters if they have one in
     common that serves contrasts, else "auto". A method that cannot serve a contrast is
-    a ValueError, as is a ratio of signed measures.
+    a ValueError, as are a ratio of signed measures and terms that all cancel.
     """
     sampling = joint.sampling
     if isinstance(sampling, RowSampling):
@@ -106,7 +110,8 @@ def _given_contrasts(
     slopes = np.zeros((len(contrasts), len(sampling.parameters)))
     for row, (key, weights) in enumerate(contrasts):
         combined = [sampling.parameters[k] for k in weights]
-        trait = _trait_of(combined, list(weights.values()), ratio, key)
+        terms = _base_terms(sampling.parameters, key, weights, ratio)
+        trait = _trait_of(terms, ratio, key)
         serving = _method_of(combined, trait, method, table=False)
         values = np.array([parameter.estimate for parameter in combined])
         slope = np.array(list(weights.values()), dtype=float)
@@ -117,13 +122,15 @@ def _given_contrasts(
                 slope *= estimate / values  # there is none for a ratio with zero
             slope[~np.isfinite(slope)] = 0
         slopes[row, list(weights)] = slope
+        low, high = trait.bounds
         parameters.append(
             Parameter(
                 key=key,
                 trait=trait,
                 method=serving,
-                given=float(estimate),
-                components=tuple(combined),
+                given=min(max(float(estimate), low), high),
+                components=tuple(terms),
+                coefficients=tuple(terms.values()),
             )
         )
     covariance = slopes @ sampling.covariance @ slopes.T
@@ -145,9 +152,9 @@ def _table_contrast(
 ) -> TableParameter:
     """Combine parameters of a sample into one more."""
     kind = Ratio if ratio else LinearCombination
-    terms = _base_terms(sampling, weights, kind)
-    parameters, coefficients = list(terms), list(terms.values())
-    trait = _trait_of(parameters, coefficients, ratio, key)
+    terms = _base_terms(sampling.parameters, key, weights, ratio)
+    parameters, coefficients = tuple(terms), tuple(terms.values())
+    trait = _trait_of(terms, ratio, key)
     enumeration = _enumerate(parameters)
     if enumeration is None:
         if method not in (None, AUTO):
@@ -182,26 +189,45 @@ def _table_contrast(
         counts=counts,
         index=index,
         smoothing=smoothing[:n_cells],
-        components=tuple(parameters),
+        components=parameters,
+        coefficients=coefficients,
         extension=_extension_of(parameters, coefficients, ratio),
     )
 
 
 def _base_terms(
-    sampling: RowSampling, weights: Mapping[int, float], kind: type[LinearCombination]
-) -> dict[TableParameter, float]:
-    """Coefficients by parameter, with contrasts of the same kind taken apart."""
-    total: dict[TableParameter, float] = {}
+    parameters: Sequence[_Parameter],
+    key: Key,
+    weights: Mapping[int, float],
+    ratio: bool,
+) -> dict[_Parameter, float]:
+    """Coefficients by parameter, with contrasts of the same kind taken apart.
+
+    Those that cancel are left out.
+    """
+    terms: dict[_Parameter, list[float]] = {}
     for k, weight in weights.items():
-        parameter = sampling.parameters[k]
-        functional = parameter.functional
-        terms = {parameter: 1.0}
-        if isinstance(functional, LinearCombination) and type(functional) is kind:
-            pairs = zip(parameter.components, functional.coefficients, strict=True)
-            terms = dict(pairs)
-        for base, coefficient in terms.items():
-            total[base] = total.get(base, 0.0) + float(weight) * coefficient
-    return {base: weight for base, weight in total.items() if weight} or total
+        for base, coefficient in _terms_of(parameters[k], ratio).items():
+            terms.setdefault(base, []).append(float(weight) * coefficient)
+    coefficients = {
+        base: sum(each)
+        for base, each in terms.items()
+        if abs(sum(each)) > _CANCELLED * sum(map(abs, each))
+    }
+    if not coefficients:
+        raise ValueError(
+            "matrix must have no row of which all terms cancel, as those of "
+            f"{key.title!r} do"
+        )
+    return coefficients
+
+
+def _terms_of(parameter: _Parameter, ratio: bool) -> dict[_Parameter, float]:
+    """Coefficients of a ratio or of a linear contrast; of others, of itself."""
+    if parameter.components and (parameter.trait.scale is LOG) == ratio:
+        components = cast(tuple[_Parameter, ...], parameter.components)
+        return dict(zip(components, parameter.coefficients, strict=True))
+    return {parameter: 1.0}
 
 
 def _method_of(
@@ -288,14 +314,9 @@ def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] |
     return {column: values[g] for (column, values), g in codes}, share
 
 
-def _trait_of(
-    parameters: Sequence[Parameter],
-    coefficients: Sequence[float],
-    ratio: bool,
-    key: Key,
-) -> Trait:
+def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait:
     """Properties of a contrast."""
-    traits = [parameter.trait for parameter in parameters]
+    traits = [parameter.trait for parameter in terms]
     if ratio:
         if any(trait.bounds[0] < 0 for trait in traits):
             raise ValueError(
@@ -304,11 +325,7 @@ def _trait_of(
             )
         low, high = 0.0, np.inf
     else:
-        ends = [
-            sorted((coefficient * trait.bounds[0], coefficient * trait.bounds[1]))
-            for coefficient, trait in zip(coefficients, traits, strict=True)
-        ]
-        low, high = (round(sum(end), _DIGITS) for end in zip(*ends, strict=True))
+        low, high = _range_of(terms)
     return Trait(
         key.title,
         bounds=(low, high),
@@ -320,3 +337,16 @@ def _trait_of(
         automatic=tuple(dict.fromkeys(m for t in traits for m in t.automatic)),
         scale_free=all(trait.scale_free for trait in traits),
     )
+
+
+def _range_of(terms: Mapping[_Parameter, float]) -> tuple[float, float]:
+    """Range of a linear combination; of its ends only digits above rounding count."""
+    ranges = [
+        sorted(coefficient * end for end in parameter.trait.bounds)
+        for parameter, coefficient in terms.items()
+    ]
+    sizes = [abs(end) for pair in ranges for end in pair]
+    greatest = max((size for size in sizes if 0 < size < np.inf), default=1.0)
+    decimals = _DIGITS - math.floor(math.log10(greatest))
+    low, high = (round(sum(ends), decimals) for ends in zip(*ranges, strict=True))
+    return low, high

@@ -152,6 +152,8 @@ class Parameter:
     """Estimate to report where the measure is undefined."""
     components: tuple[Parameter, ...] = ()
     """The parameters that a contrast is made of."""
+    coefficients: tuple[float, ...] = ()
+    """Their coefficients, or those of their logarithms in a ratio."""
     extension: tuple[float, float] = (0.0, 0.0)
     """Extension of the interval below and above for undefined classes."""
     undefined_classes: Mapping[str, float] = field(default_factory=dict)

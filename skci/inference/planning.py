@@ -20,6 +20,7 @@ from skci._validation import check_positive_number, check_probability, join_name
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 
+_MOST_ROWS = 1e15  # that floats count exactly
 _ASYMPTOTIC = 1e9  # rows at which blurring and pseudo-counts are negligible
 
 
@@ -46,7 +47,9 @@ def rows_for_width(
     fault = "on the boundary of its range, where no variance is observed"
     _refuse(joint, wanted, on_boundary, fault)
     crit, deviations = _per_row(joint)
-    formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
+    with np.errstate(over="ignore"):
+        formula = (crit * np.nan_to_num(deviations[positions]) / widths) ** 2
+    _check_rows(formula.max(), "half_width", half_width)
     # Intervals cut off at the end of a range are not planned for.
     smoothed = [parameter.interval_method.smooths for parameter in parameters]
     least = np.where(smoothed, 0, formula).max()
@@ -60,6 +63,7 @@ def rows_for_width(
     _refuse(joint, wanted, ~_planned(joint, start).usable, fault)
 
     def fits(n: int) -> bool:
+        _check_rows(n, "half_width", half_width)
         low, high = _planned(joint, n).intervals[positions].T
         return bool((high - low <= 2 * widths).all())
 
@@ -82,7 +86,9 @@ def rows_for_power(
     tested = np.isfinite(distances)
     crit, deviations = _per_row(joint)
     reach = max(crit + float(ndtri(power)), 0.0)
-    formula = (reach * deviations[tested] / distances[tested]) ** 2
+    with np.errstate(over="ignore"):
+        formula = (reach * deviations[tested] / distances[tested]) ** 2
+    _check_rows(formula.max(), "difference", difference)
     start = max(math.ceil(formula.max()), 2 * joint.design.n_strata)
 
     def fits(n: int) -> bool:
@@ -187,6 +193,14 @@ def _per_row(joint: JointEstimate) -> tuple[float, Array]:
     asymptotic = _planned(joint, _ASYMPTOTIC, linear=True)
     deviations = asymptotic.standard_errors * np.sqrt(_ASYMPTOTIC)
     return float(asymptotic.critical_value), deviations
+
+
+def _check_rows(n: float, name: str, given: Any) -> None:
+    """Check that floats can count the rows that a width or a difference needs."""
+    if not n <= _MOST_ROWS:
+        raise ValueError(
+            f"{name} must be so large that {_MOST_ROWS:g} rows suffice, got {given!r}"
+        )
 
 
 def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:

@@ -80,7 +80,8 @@ class Bits:
     def spread(self, gradient: Array) -> Array:
         """Turn derivatives in the moments of each class into those in p."""
         za, a, z = np.moveaxis(gradient, -1, 0)
-        return (za + a + z) @ self.tp.T + a @ self.fp.T + z @ self.fn.T
+        with np.errstate(invalid="ignore"):  # there may be none
+            return (za + a + z) @ self.tp.T + a @ self.fp.T + z @ self.fn.T
 
 
 def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
@@ -174,7 +175,8 @@ class Averaged(Functional):
             gradient = gradient / self.bits.n_classes
         shape = (*p.shape[:-1], self.bits.n_classes, 3)
         slopes = self.bits.spread(np.broadcast_to(gradient, shape))
-        influence = slopes - (p * slopes).sum(axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            influence = slopes - (p * slopes).sum(axis=-1, keepdims=True)
         return Evaluation(value, influence, gradient.reshape(*gradient.shape[:-2], -1))
 
     def _classes(self, p: Array) -> tuple[Array, Array]:

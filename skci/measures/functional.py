@@ -218,10 +218,12 @@ class Component(Functional):
             estimate, influence, gradient = self.functional(table)
             return Evaluation(estimate, influence[..., self.cells], gradient)
         share = table.sum(-1, keepdims=True)
-        estimate, influence, gradient = self.functional(table / share)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            estimate, influence, gradient = self.functional(table / share)
+            influence, gradient = influence / share, gradient / share
         outside = np.zeros((*influence.shape[:-1], 1))
-        padded = np.concatenate([influence / share, outside], axis=-1)
-        return Evaluation(estimate, padded[..., self.cells], gradient / share)
+        padded = np.concatenate([influence, outside], axis=-1)
+        return Evaluation(estimate, padded[..., self.cells], gradient)
 
     def boundary(self, counts: Array) -> list[Boundary]:
         return self.functional.boundary(self.table(counts))

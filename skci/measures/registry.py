@@ -59,6 +59,11 @@ def _logit_slope(x: Any) -> Any:
     return _log_slope(x * (1 - x))
 
 
+def _exp(x: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return np.exp(x)
+
+
 def _square_slope(x: Any) -> Any:
     return 2 * x
 
@@ -81,7 +86,7 @@ def _jaccard(dice: Any) -> Any:
 
 IDENTITY = Link(np.positive, np.ones_like, np.positive)
 LOGIT = Link(logit, _logit_slope, expit)
-LOG = Link(np.log, _log_slope, np.exp)
+LOG = Link(np.log, _log_slope, _exp)
 SQUARE = Link(np.square, _square_slope, _root)
 DICE = Link(_dice, _dice_slope, _jaccard)
 

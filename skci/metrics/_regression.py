@@ -11,6 +11,7 @@ from scipy.special import xlogy
 
 from skci._arrays import Array, binade
 from skci._validation import (
+    LARGEST,
     as_numbers,
     check_choice,
     check_nonnegative,
@@ -25,7 +26,6 @@ from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
-_GREATEST = 1e150  # size of features whose squares are in the range of floats
 _ROUNDING = 8 * np.finfo(float).eps  # relative range of numbers that are equal
 
 
@@ -75,7 +75,7 @@ class RegressionMetricCI(MetricCI):
     def _sizes(self, truth: Array, weights: Array) -> Array:
         """Return what the weights of the targets are means of, (n, targets)."""
         if self._is("variance_weighted"):
-            return _centred(truth, weights) ** 2
+            return _centred(truth / binade(truth), weights) ** 2
         n_targets = truth.shape[1]
         given = np.ones(n_targets) if self._is("uniform_average") else self.multioutput
         shares = np.asarray(given, dtype=float)
@@ -91,16 +91,19 @@ class RegressionMetricCI(MetricCI):
         return self._measure
 
     def _functional(self, y: Array, values: Array, weights: Array) -> Functional:
-        """Functional of the rows of a target, whose features have finite squares."""
+        """Functional of the rows of a target; squares of its values are finite."""
         with np.errstate(all="ignore"):
             features = np.stack(self._features(y, values, weights), axis=1)
-        if (np.abs(features) >= _GREATEST).any():  # NaN is undefined
+            functional = self._of_features(features, weights)
+            estimate = functional.estimate(weights / weights.sum())
+        largest = np.abs(np.append(features, estimate))
+        if (largest >= LARGEST).any():  # NaN is undefined
             sizes = " and ".join(f"{np.abs(x).max():.3g}" for x in (y, values))
             raise ValueError(
                 f"y_true and y_pred must hold numbers of which {self.name!r} is in the "
                 f"range of floats, got sizes up to {sizes}"
             )
-        return self._of_features(features, weights)
+        return functional
 
     def _of_features(self, features: Array, weights: Array) -> Functional:
         """Functional of features of rows; its moments are in units of their sizes."""
@@ -301,6 +304,7 @@ class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
     _multioutputs = _BY_VARIANCE
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        y, values = _scaled(y, values)
         y, errors = (_centred(column, weights) for column in (y, y - values))
         return [errors, errors**2, y, y**2]
 
@@ -324,6 +328,7 @@ class R2CI(RegressionMetricCI, measure="r2"):
     _multioutputs = _BY_VARIANCE
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        y, values = _scaled(y, values)
         centred = _centred(y, weights)
         return [(y - values) ** 2, centred, centred**2]
 
@@ -338,6 +343,7 @@ class _D2CI(RegressionMetricCI):
     _function = staticmethod(skill)
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
+        y, values = _scaled(y, values)
         constant = np.full(len(y), self._constant(y, weights))
         return [self._loss(y, values), self._loss(y, constant)]
 
@@ -545,6 +551,12 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
 def _in_units(function: Callable[..., Any], units: Array, *means: Any) -> Any:
     """Evaluate a function of means that are given in some units."""
     return function(*(mean * unit for mean, unit in zip(means, units, strict=True)))
+
+
+def _scaled(y: Array, values: Array) -> tuple[Array, Array]:
+    """Divide by a power of two, for a metric that does not depend on the unit."""
+    unit = binade(np.append(y, values))
+    return y / unit, values / unit
 
 
 def _centred(values: Array, weights: Array) -> Array:

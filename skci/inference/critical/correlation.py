@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from skci._arrays import Array
+from skci._validation import as_array
 
 ROUNDING = 1e-8
 """Largest rounding error of an entry of a correlation matrix."""
@@ -25,8 +26,12 @@ def blocks(number: int, width: int) -> list[slice]:
 
 def check_correlation(correlation: ArrayLike) -> tuple[Array, Array | None]:
     """Validated and symmetrised correlation; above size 512 also its factor."""
-    given = np.asarray(correlation)
     must = "correlation must be"
+    given: Array = (
+        np.asarray(correlation)
+        if np.isscalar(correlation)
+        else as_array(correlation, "correlation", "a matrix of numbers")
+    )
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{must} a matrix of numbers, got values of type {given.dtype}")
     matrix = np.atleast_2d(given.astype(float, copy=False))

@@ -41,6 +41,7 @@ Alternative = Literal["two-sided", "less", "greater"]
 
 _SAME = 1e-12  # coordinates are equal if their correlation is this near to one
 _REACH = 0.5  # distance over which the tail is adjusted to a quantile
+_NOWHERE = 40.0  # as many of these distances the adjustment vanishes
 _FAR = LEVELS[-1] + 0.5  # beyond it the ratio to Bonferroni's bound is extrapolated
 _NORMAL = 1e6  # degrees of freedom from which on a t distribution is taken as normal
 
@@ -188,7 +189,7 @@ class MaximumLaw:
         alpha = 1 - level
         at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)
         shift = special.logit(alpha) - special.logit(at)
-        near = np.exp(-(((x - q) / _REACH) ** 2) / 2)
+        near = np.exp(-(np.clip((x - q) / _REACH, -_NOWHERE, _NOWHERE) ** 2) / 2)
         shifted = special.expit(special.logit(probability) + shift * near)
         moved = np.where(near > 1e-9, shifted, probability)
         below = np.minimum(moved, np.nextafter(alpha, 0))

@@ -108,7 +108,8 @@ def _clip(task: Task, low: float, high: float) -> Limits:
     below, above = np.nextafter(task.estimate, [-np.inf, np.inf])
     low = max(min(low, below), lowest)
     high = min(max(high, above), highest)
-    edge = EDGE if highest - lowest < np.inf else 0.0  # measures with units have none
+    width = highest - lowest
+    edge = EDGE * width if width < np.inf else 0.0  # measures with units have none
     if task.estimate <= lowest + edge:
         low = lowest
     if task.estimate >= highest - edge:
@@ -279,7 +280,9 @@ class Score(IntervalMethod):
         estimates, effects = np.array([(t.estimate, t.design_effect) for t in tasks]).T
         ends = np.array([task.trait.bounds for task in tasks], dtype=float)
         outwards = nulls == np.where(above, ends[:, 0], ends[:, 1])
-        on_boundary = np.abs(estimates - nulls) <= EDGE
+        width = ends[:, 1] - ends[:, 0]
+        edge = EDGE * np.where(width < np.inf, width, 1)
+        on_boundary = np.abs(estimates - nulls) <= edge
         roots = np.where(outwards & ~on_boundary, np.nan, -np.inf)
         inside = np.flatnonzero((nulls[:, np.newaxis] != ends).all(-1))
         for rows, functionals, counts, bounds in _by_cells(

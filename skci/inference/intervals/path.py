@@ -138,7 +138,8 @@ class Problem:
         defined = np.abs(first - second) <= EDGE**0.5 * (1 + np.abs(first))
         infinite = self._estimates.min(-1) > _INFINITE
         low, high = self.bounds.T
-        off_boundary = np.array([first > low + EDGE, (first < high - EDGE) & ~infinite])
+        edge = EDGE * np.where(self._bounded, high - low, 1)
+        off_boundary = np.array([first > low + edge, (first < high - edge) & ~infinite])
         result: Array = off_boundary & (defined | infinite)
         return result.T
 
