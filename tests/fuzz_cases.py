@@ -147,7 +147,7 @@ class Draw:
         if isinstance(value, columns) and getattr(value, "ndim", 1) and len(value):
             try:
                 return self.one(SPOILERS)(np.asarray(value))
-            except (TypeError, ValueError):  # there is no such column
+            except (TypeError, ValueError, OverflowError):  # there is no such column
                 pass
         return self.one(STRANGE)
 
@@ -327,6 +327,15 @@ class Draw:
             if self.chance(0.9 if name in always else 0.6 if name == "method" else 0.2)
         }
 
+    def eased(self, slow: bool) -> dict[str, Any]:
+        """Another method, mostly, for what is slow by "score".
+
+        That is an average over classes, a critical value of few degrees of freedom, or
+        a contrast of large tables.
+        """
+        eased = slow and self.chance(0.95)
+        return {"method": self.one(["delta", "delta", "blurred"])} if eased else {}
+
     def sampled(self, n: int) -> dict[str, Any]:
         """Weights and groups."""
         drawn = {"sample_weight": self.weights(n), "groups": self.groups(n)}
@@ -358,10 +367,12 @@ class Draw:
             binary = metric.average == "binary" or kind == "scores"
             positive = known[-1] if binary and len(known) < 3 else None
             metric.set_params(pos_label=positive)
-        n = len(columns["y_true"])
+        sampled = self.sampled(len(columns["y_true"]))
+        if kind == "labels":
+            metric.set_params(**self.eased(bool(sampled) or len(known) > 2))
         (values,) = columns.pop("values").values()
         columns["y_score" if kind == "scores" else "y_pred"] = values
-        return metric, columns | self.sampled(n)
+        return metric, columns | sampled
 
     def columns(self, kind: str, rules: int, most: int = 9) -> tuple[Any, Any]:
         """A truth and the predictions of rules, and the labels there are."""
@@ -398,12 +409,14 @@ class Draw:
     def from_matrix(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         matrix = self.matrix()
         metric = resolve_metric(self.metric("labels", range(len(matrix))))
+        metric.set_params(**self.eased(len(matrix) > 2))
         return metric.from_confusion_matrix, {"matrix": matrix}
 
     def matrix_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         matrix = self.matrix()
         metrics = self.metrics("labels", range(len(matrix)))
         options = self.settings("confidence_level", "method", "random_state")
+        options |= self.eased(len(matrix) > 2)
         return skci.confusion_matrix_report, {
             "matrix": matrix, "metrics": metrics, **options,
         }  # fmt: skip
@@ -422,17 +435,17 @@ class Draw:
         values = columns.pop("values")
         parameter = "y_score" if kind == "scores" else "y_pred"
         names = ["confidence_level", "method", "pos_label", "random_state"]
+        sampled = self.sampled(n)
         arguments = {
             **columns,
             parameter: self.one([values, values, list(values.items()), values["A"]]),
             "metrics": self.metrics(kind, known),
             **self.settings(*names, known=known),
-            **self.sampled(n),
+            **self.eased(bool(sampled) or rules > 2 or len(known) > 2),
+            **sampled,
         }
         if (by := self.by(n)) is not None:
             arguments["by"] = by
-        if rules * len(known) > 4:  # what is slow by "score"
-            arguments["method"] = self.one(["delta", "blurred"])
         if kind == "labels" and self.chance(0.1):
             arguments["abstain"] = self.one([*known, -7])
         if kind == "scores" and self.chance(0.1):
@@ -440,18 +453,21 @@ class Draw:
             arguments["y_pred"] = {rule: truth for rule in values}
             arguments["metrics"] = ["accuracy", "roc_auc"]
         if "method" in arguments and self.chance(0.3):
-            arguments["method"] = {self.one(["*", "f1", "m0"]): arguments["method"]}
+            method = arguments["method"]
+            arguments["method"] = {"*": method, self.one(["*", "f1", "m0"]): method}
         return skci.joint_report, arguments
 
     def classification_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         columns, known = self.columns("labels", 1)
         n = len(columns["y_true"])
         names = ["confidence_level", "method", "random_state", "zero_division"]
+        sampled = self.sampled(n)
         arguments = {
             "y_true": columns["y_true"],
             "y_pred": columns["values"]["A"],
             **self.settings(*names),
-            **self.sampled(n),
+            **self.eased(bool(sampled) or len(known) > 2),
+            **sampled,
         }
         if self.chance(0.2):
             arguments["labels"] = self.some(known, 6)
@@ -464,11 +480,13 @@ class Draw:
         n = len(columns["y_true"])
         scores = columns["values"]["A"]
         names = ["confidence_level", "method", "pos_label", "random_state"]
+        sampled = self.sampled(n)
         arguments = {
             "y_true": columns["y_true"],
             "y_score": scores,
             **self.settings(*names, known=known),
-            **self.sampled(n),
+            **self.eased(bool(sampled)),
+            **sampled,
         }
         if function is skci.threshold_report:
             arguments["metrics"] = self.metrics("labels", known)
@@ -480,6 +498,7 @@ class Draw:
     def intervals(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         size = self.one([1, 2, 3, 4])
         estimates = self.rng.uniform(0, 1, size).round(self.one([0, 2, 9]))
+        estimates *= self.one([1] * 8 + [-1, 1e-300, 1e100, 1e300])
         rank = self.one([1, size, size + 2])
         root = self.rng.normal(size=(size, rank)) * self.one([1e-9, 0.1, 0.1, 1e3])
         root *= self.one([np.ones(size), np.arange(size)])[:, np.newaxis]
@@ -582,13 +601,15 @@ class Draw:
             rule: Fixed(labels, scores, classes) for rule, labels in values.items()
         }
         names = ["confidence_level", "method", "pos_label", "random_state"]
+        sampled = self.sampled(n)
         arguments = {
             "estimators": self.one([estimators, [*estimators.values()]]),
             "metrics": self.metrics(kind, known),
             **self.settings(*names, known=known),
+            **self.eased(bool(sampled) and kind == "labels"),
             "X": np.zeros((n, 1)),
             "y": columns["y_true"],
-            **self.sampled(n),
+            **sampled,
         }
         if (by := self.by(n)) is not None:
             arguments["by"] = by
