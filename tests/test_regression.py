@@ -120,6 +120,7 @@ def test_differences_of_errors_are_paired(groups):
     assert ratios.estimates[0] == pytest.approx(losses["A"].mean() / losses["C"].mean())
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_a_joint_report_of_regression():
     X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
     rules = {

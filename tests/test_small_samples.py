@@ -1,4 +1,6 @@
-"""Degrees of freedom from influence values, and limits corrected for skewness."""
+"""Degrees of freedom, tails of influence values, and limits corrected for skewness."""
+
+import warnings
 
 import numpy as np
 import pytest
@@ -8,13 +10,19 @@ from scipy import optimize, stats
 from skci import (
     R2CI,
     AccuracyCI,
+    BrierScoreCI,
     LogLossCI,
     MeanAbsoluteErrorCI,
     MeanSquaredErrorCI,
     PearsonCorrelationCI,
+    RocAucCI,
     RootMeanSquaredErrorCI,
+    combine_independent,
+    joint_report,
 )
+from skci.exceptions import SmallSampleWarning
 from skci.inference.design import Design
+from skci.inference.totals import pareto_shape, tail_shape
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -59,6 +67,167 @@ def test_degrees_of_freedom_of_strata_are_those_of_welch():
     v = np.array([influence[strata == k] @ influence[strata == k] for k in (0, 1)])
     welch = v.sum() ** 2 / (v**2 / [39, 8]).sum()
     assert found.degrees_of_freedom == pytest.approx(welch, rel=0.05)
+
+
+# Heavy tails
+
+
+@pytest.mark.parametrize("shape", [-0.5, 0.0, 0.3, 0.5, 0.7, 1.0])
+def test_the_estimated_shape_is_that_of_a_generalized_pareto_distribution(shape):
+    """Its bias is small, and its variance that of maximum likelihood."""
+    rng = np.random.default_rng(0)
+    samples = np.sort(stats.genpareto(shape, scale=7).rvs((500, 200), random_state=rng))
+    found = np.array([pareto_shape(sample) for sample in samples])
+    assert found.mean() == pytest.approx(shape, abs=0.02)
+    if shape > 0:
+        deviation = (1 + shape) / np.sqrt(200)
+        assert found.std() == pytest.approx(deviation, rel=0.1)
+
+
+def test_the_shape_is_continuous_where_the_limit_is_that_of_an_exponential():
+    """With a quartile of .2 one parameter is 1 + (1 - 8/5) / .6 = 0."""
+    sample = np.array([0.2, 0.5, 0.7, 1.0])
+    nearby = pareto_shape(np.array([0.2 + 1e-9, 0.5, 0.7, 1.0]))
+    assert pareto_shape(sample) == pytest.approx(nearby, rel=1e-6)
+
+
+def excesses(values, m):
+    """The m largest values over the next one."""
+    largest = np.sort(values)[-m - 1 :]
+    return largest[1:] - largest[0]
+
+
+@pytest.mark.parametrize(("n", "m", "m_side"), [(100, 10, 20), (1000, 64, 95)])
+def test_the_tail_is_that_of_absolute_values_and_of_the_greater_side(n, m, m_side):
+    totals = np.random.default_rng(1).standard_t(2, n)
+    totals *= np.sign(totals[np.abs(totals).argmax()])
+    shapes = [
+        pareto_shape(excesses(np.abs(totals), m)),
+        pareto_shape(excesses(totals, m_side)),
+    ]
+    assert tail_shape(totals) == pytest.approx(min(shapes), rel=1e-12)
+    assert tail_shape(-1000 * totals) == pytest.approx(min(shapes), rel=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sides_of_different_light_tails_are_not_heavy(sign):
+    """A bounded side, and an exponential one: absolute values alone look heavy."""
+    bounded = -np.linspace(0, 1, 700)
+    exponential = 3 * stats.expon.ppf((np.arange(100) + 0.5) / 100)
+    totals = sign * np.concatenate([bounded, exponential])
+    assert pareto_shape(excesses(np.abs(totals), 57)) > tail_shape(totals)
+    assert tail_shape(totals) < 0.5
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [
+        stats.t(1).ppf((np.arange(90) + 0.5) / 90),
+        np.zeros(100),
+        np.round(stats.t(3).ppf((np.arange(500) + 0.5) / 500)),
+    ],
+    ids=["few", "zero", "ties"],
+)
+def test_few_or_tied_totals_have_no_tail(totals):
+    assert np.isnan(tail_shape(totals))
+
+
+def test_the_tail_is_that_of_weighted_totals_of_independent_units():
+    """Groups are of one row or two."""
+    rng = np.random.default_rng(6)
+    unit, influence, weights = np.arange(300), rng.standard_t(2, 300), rng.random(300)
+    number = 2 * unit // 3
+    every = np.ones(300, dtype=bool)
+    totals = weights * (influence - np.average(influence, weights=weights))
+    design = Design.of_units(unit, 300, weights)
+    found = design.tail_shape(influence, unit, every)
+    assert found == pytest.approx(tail_shape(totals))
+    design = Design.of_units(unit, 300, weights, (np.arange(200), number))
+    found = design.tail_shape(influence, unit, every)
+    assert found == pytest.approx(tail_shape(np.bincount(number, totals)))
+
+
+def heavy_tail(estimate):
+    """Whether an interval warns of heavy tails."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimate.confidence_interval()
+    found = [each for each in caught if "heavy tails" in str(each.message)]
+    assert all(each.category is SmallSampleWarning for each in found)
+    return bool(found)
+
+
+CAUCHY = stats.cauchy.ppf((np.arange(200) + 0.5) / 200)
+NORMAL = stats.norm.ppf((np.arange(200) + 0.5) / 200)
+PREDICTED = np.random.default_rng(2).normal(size=200)
+
+
+@pytest.mark.parametrize("method", ["hall", "delta"])
+@pytest.mark.parametrize(
+    "metric", [MeanSquaredErrorCI, R2CI, PearsonCorrelationCI], ids=lambda m: m.__name__
+)
+def test_heavy_tails_warn_by_every_method(metric, method):
+    """Quantiles of errors without a variance, and of normal errors."""
+    measure = metric(method=method)
+    assert heavy_tail(measure(PREDICTED + CAUCHY, PREDICTED))
+    assert not heavy_tail(measure(PREDICTED + NORMAL, PREDICTED))
+
+
+def test_heavy_tails_warn_in_reports():
+    y = PREDICTED + CAUCHY
+    rules = {"a": PREDICTED, "b": PREDICTED / 2}
+    report = joint_report(y, rules, metrics=["mean_squared_error"])
+    assert all(heavy_tail(report[label]) for label in report)
+    compared = report.differences()
+    assert all(heavy_tail(compared[label]) for label in compared)
+
+
+def test_the_tail_of_independent_samples_is_that_of_the_most_extreme_one():
+    """Rows of the smaller have more influence; together they would seem heavy."""
+    rng = np.random.default_rng(3)
+    reports = {}
+    for name, n in (("small", 100), ("large", 5000)):
+        p = rng.normal(size=n)
+        y = p + rng.uniform(-1, 1, n)
+        reports[name] = joint_report(y, p, metrics=["mean_squared_error"])
+    compared = combine_independent(reports).differences()
+    assert not any(heavy_tail(compared[label]) for label in compared)
+
+
+def t3_errors(rng, n):
+    p = rng.normal(size=n) * np.sqrt(3)
+    return p + rng.standard_t(3, size=n), p
+
+
+def normal_errors(rng, n):
+    p = rng.normal(size=n)
+    return p + rng.normal(size=n), p
+
+
+@pytest.mark.parametrize("metric", [R2CI, MeanSquaredErrorCI])
+@pytest.mark.parametrize(
+    ("draw", "least", "most"), [(t3_errors, 0.5, 1), (normal_errors, 0, 0.02)]
+)
+def test_tails_without_a_variance_are_found(metric, draw, least, most):
+    """Of 1,000 rows: squared errors of t with 3 degrees of freedom have no variance."""
+    rng = np.random.default_rng(4)
+    found = np.mean([heavy_tail(metric()(*draw(rng, 1000))) for _ in range(100)])
+    assert least <= found <= most
+
+
+def test_labels_and_probabilities_have_no_heavy_tails():
+    """Neither do heavy weights of rows give any."""
+    rng = np.random.default_rng(5)
+    y = rng.random(300) < 0.1
+    q = stats.beta.rvs(0.3, 3, size=300, random_state=rng)
+    weights = 1 + rng.pareto(1.5, 300)
+    for metric in (LogLossCI(), BrierScoreCI(), RocAucCI()):
+        assert not heavy_tail(metric(y, q))
+    for method in ("score", "delta", "blurred"):
+        assert not heavy_tail(AccuracyCI(method=method)(y, q > 0.5))
+        assert not heavy_tail(
+            AccuracyCI(method=method)(y, q > 0.5, sample_weight=weights)
+        )
 
 
 # Hall's transformation

@@ -153,19 +153,27 @@ Monte Carlo errors.
 
 _WHY = """\
 - *Squared errors of a t distribution with 3 degrees of freedom* have no variance, so
-  that no interval based on one is accurate, however large the sample. For their mean
-  most samples warn. For R2 and the correlation fewer do: an outlier changes the error
-  and the variance of the true values alike, so that it dominates less.
+  that no interval based on one is accurate, however large the sample. Most samples of
+  200 rows or more warn, of few degrees of freedom or of heavy tails (see
+  :ref:`heavy-tails`), which fewer rows do not show. An outlier dominates R2 and the
+  correlation less, as it also adds to the variance of the true values.
 - *Samples without a warning* cover less often than others, for losses, numbers and
   areas. The warning is due to rows that dominate the variance, but an interval misses
   where the sample happens to lack them: estimate and standard error are then both too
   small. For "delta" and few positives, which is not the default, it is the other way
   round: nearly all misses are in samples that warn.
 - *Few clusters of unequal sizes*: the variance between clusters is estimated from the
-  few large ones. The former intervals covered because of the blurring, and were 1.8
-  times as wide.
+  few large ones, to which the mean is close. Dividing the square of the total of a
+  cluster by one minus its share of the rows (Bell and McCaffrey, 2002) adds about .01
+  to the coverage. Warnings at more degrees of freedom would not help: samples with
+  fewer cover about as often. The former intervals covered because of the blurring, and
+  were 1.8 times as wide.
 - *Losses of rare labels*: the t quantile and the correction for skewness both allow for
-  the few rows that dominate, which makes intervals too wide.
+  the few rows that dominate, which makes intervals too wide. Degrees of freedom net of
+  the skewness :math:`\\gamma` of the estimate, from :math:`\\sum_g S_g^4 / (\\sum_g
+  S_g^2)^2 - 1/G - \\gamma^2`, give .955 for the log loss and .974 for the Brier score
+  of 300 rows, but .90 in place of .94 for the squared error of 200 lognormal errors,
+  and .91 in place of .93 for that of 50 errors with 5 degrees of freedom.
 """
 
 _TABLE = """\

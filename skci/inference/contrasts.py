@@ -332,6 +332,7 @@ def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait
         greater_is_better=traits[0].greater_is_better,
         smooth=all(trait.smooth for trait in traits),
         has_curvature=all(trait.has_curvature for trait in traits),
+        heavy_tails=any(trait.heavy_tails for trait in traits),
         scale=LOG if ratio else IDENTITY,
         blurs=all(trait.blurs for trait in traits),
         automatic=tuple(dict.fromkeys(m for t in traits for m in t.automatic)),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, binade, cached_property, factorise
+from skci.inference.totals import Moments, tail_shape
 
 # Blocks of so many units stay in cache; of few parameters they hold so many numbers,
 # since each product of matrices has a fixed cost, and of many at most so many.
@@ -73,46 +74,6 @@ class Clusters:
             self.weights[kept],
             self.keys,
         )
-
-
-class Moments(NamedTuple):
-    """Sums of powers of totals of influence values over independent units, by stratum.
-
-    Units are clusters, or rows; `sizes` is their number. The totals are divided by a
-    power of two, lest their powers overflow.
-    """
-
-    sizes: Array
-    squares: Array
-    cubes: Array
-    fourths: Array
-
-    @property
-    def skewness(self) -> float:
-        r"""Skewness of an estimate: :math:`\sum_g S_g^3 / (\sum_g S_g^2)^{3/2}`."""
-        return float(self.cubes.sum() / self.squares.sum() ** 1.5)
-
-    @property
-    def degrees_of_freedom(self) -> float:
-        r"""Degrees of freedom of the variance of an estimate (Satterthwaite, 1946).
-
-        Of the G units of a stratum they are
-
-        .. math:: \nu = \min \Big( G - 1, 2 \Big/ \Big( \frac{\sum_g S_g^4}
-            {(\sum_g S_g^2)^2} - \frac{1}{G} \Big) \Big) ,
-
-        about :math:`G - 1` of equal normal totals and 2 of a single dominating one. Of
-        several strata, whose variances :math:`V_h` add up, they are
-        :math:`(\sum_h V_h)^2 / \sum_h V_h^2 / \nu_h`.
-        """
-        total = self.squares.sum()
-        if not total:
-            return 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            spread = self.fourths - self.squares**2 / self.sizes
-            fewest = self.squares**2 / (self.sizes - 1)
-            terms = np.maximum(spread / 2, fewest)[self.squares > 0].sum()
-            return float(np.divide(total**2, terms))
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,6 +263,21 @@ class Design:
         terms = zip(powers, (2, 3, 4), strict=True)
         sums = [np.bincount(strata, w * values**k) for w, k in terms]
         return Moments(np.bincount(strata, rows), *sums)
+
+    def tail_shape(self, influence: Array, index: Array, units: Array) -> float:
+        """Shape of the tail of totals of influence values of clusters, or of units.
+
+        Of several strata it is that of the one with the largest total.
+        """
+        values, strata = self._centred(influence, index), self._strata
+        if self.clusters is None:
+            totals = values * self.weights
+        else:
+            totals = self.clusters.totals(values)
+            units = self.clusters.totals(units * 1.0) > 0
+            strata = strata[self.clusters.unit[self.clusters.starts]]
+        largest = np.abs(totals).argmax()
+        return tail_shape(totals[units & (strata == strata[largest])])
 
     def _centred(self, influence: Array, index: Array) -> Array:
         """Influence values of units, centred in each stratum."""

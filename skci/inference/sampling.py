@@ -11,8 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property
-from skci.inference.design import Design, Moments
+from skci.inference.design import Design
 from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.totals import Moments
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
@@ -21,6 +22,11 @@ _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 _ENOUGH_FOR_T = 10  # degrees of freedom from which on a t quantile serves
 # The same of a normal quantile; a proportion has about 2 x with few successes x.
 _ENOUGH_FOR_NORMAL = 19
+_HEAVY = 0.5  # shape of a tail from which on there is no variance
+_HEAVY_TAIL = (
+    "heavy tails: a few rows have so much influence that the variance may not exist "
+    "and the interval may be too narrow, however many rows there are"
+)
 
 
 class SmallSampleReason(NamedTuple):
@@ -425,12 +431,23 @@ class RowSampling:
         normal = self._is_normal(parameter)
         if not parameter.defined or (normal and parameter.interval_method.smooths):
             return []
+        reasons = []
         least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T
-        if self._df(k) >= least:
-            return []
-        what = f"fewer than {least} degrees of freedom"
-        poor = "the variance is poorly estimated and the interval may be too narrow"
-        return [SmallSampleReason(f"{what}: {poor}", other_method_helps=normal)]
+        if self._df(k) < least:
+            what = f"fewer than {least} degrees of freedom"
+            poor = "the variance is poorly estimated and the interval may be too narrow"
+            text = f"{what}: {poor}"
+            reasons.append(SmallSampleReason(text, other_method_helps=normal))
+        if self._has_heavy_tail(parameter):
+            reasons.append(SmallSampleReason(_HEAVY_TAIL))
+        return reasons
+
+    def _has_heavy_tail(self, parameter: TableParameter) -> bool:
+        """Whether influence values seem to be of a distribution without a variance."""
+        if not (parameter.trait.heavy_tails and parameter.is_linear):
+            return False
+        values = self._observed(parameter)
+        return self.design.tail_shape(*values, parameter.units) > _HEAVY
 
 
 Sampling = GivenCovariance | RowSampling

@@ -104,6 +104,9 @@ class Trait:
         outcomes.
     has_curvature : bool
         Whether second differences in the weights of rows estimate a derivative.
+    heavy_tails : bool
+        Whether influence values may have no variance, as those of squared errors. Those
+        of labels and ranks are bounded, and those of probabilities grow slowly.
     scale : Link
         Scale of the delta and blurred intervals.
     plus_four : Link or None
@@ -129,6 +132,7 @@ class Trait:
     greater_is_better: bool = True
     smooth: bool = True
     has_curvature: bool = True
+    heavy_tails: bool = False
     scale: Link = IDENTITY
     plus_four: Link | None = None
     blurs: bool = True
@@ -249,6 +253,7 @@ _MEAN: dict[str, Any] = {"smooth": False, "blurs": False, "automatic": ("hall",)
 _AREA: dict[str, Any] = _MEAN | {"automatic": ("logit", "hall")}
 _LOSS: dict[str, Any] = _MEAN | _LOWER | {"bounds": (0.0, np.inf)}
 _SKILL: dict[str, Any] = _MEAN | {"bounds": (-np.inf, 1.0)}
+_HEAVY: dict[str, Any] = {"heavy_tails": True}
 
 _OTHERS = (
     Trait("roc_auc", **_AREA),
@@ -258,23 +263,23 @@ _OTHERS = (
     Trait("log_loss", **_LOSS),
     Trait("d2_brier_score", **_SKILL),
     Trait("d2_log_loss", **_SKILL),
-    Trait("mean_squared_error", **_LOSS),
-    Trait("root_mean_squared_error", **_LOSS | {"scale": SQUARE}),
-    Trait("mean_absolute_error", **_LOSS),
+    Trait("mean_squared_error", **_HEAVY | _LOSS),
+    Trait("root_mean_squared_error", **_HEAVY | _LOSS | {"scale": SQUARE}),
+    Trait("mean_absolute_error", **_HEAVY | _LOSS),
     Trait("median_absolute_error", **_LOSS, has_curvature=False),
-    Trait("mean_absolute_percentage_error", **_LOSS),
-    Trait("mean_squared_log_error", **_LOSS),
-    Trait("root_mean_squared_log_error", **_LOSS | {"scale": SQUARE}),
-    Trait("mean_pinball_loss", **_LOSS),
-    Trait("mean_tweedie_deviance", **_LOSS),
-    Trait("mean_poisson_deviance", **_LOSS),
-    Trait("mean_gamma_deviance", **_LOSS),
-    Trait("r2", **_SKILL),
-    Trait("explained_variance", **_SKILL),
-    Trait("d2_absolute_error", **_SKILL),
-    Trait("d2_pinball", **_SKILL),
-    Trait("d2_tweedie", **_SKILL),
-    Trait("pearson_correlation", bounds=(-1.0, 1.0), **_MEAN),
+    Trait("mean_absolute_percentage_error", **_HEAVY | _LOSS),
+    Trait("mean_squared_log_error", **_HEAVY | _LOSS),
+    Trait("root_mean_squared_log_error", **_HEAVY | _LOSS | {"scale": SQUARE}),
+    Trait("mean_pinball_loss", **_HEAVY | _LOSS),
+    Trait("mean_tweedie_deviance", **_HEAVY | _LOSS),
+    Trait("mean_poisson_deviance", **_HEAVY | _LOSS),
+    Trait("mean_gamma_deviance", **_HEAVY | _LOSS),
+    Trait("r2", **_HEAVY | _SKILL),
+    Trait("explained_variance", **_HEAVY | _SKILL),
+    Trait("d2_absolute_error", **_HEAVY | _SKILL),
+    Trait("d2_pinball", **_HEAVY | _SKILL),
+    Trait("d2_tweedie", **_HEAVY | _SKILL),
+    Trait("pearson_correlation", bounds=(-1.0, 1.0), **_HEAVY | _MEAN),
     _measure(g.accuracy, "tp tn", name="rejection_rate", **_ERROR),
 )
 

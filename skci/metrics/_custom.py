@@ -78,7 +78,13 @@ class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
 
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
-        return Trait(smooth=False, blurs=False, automatic=("hall",), **self._properties)
+        return Trait(
+            smooth=False,
+            blurs=False,
+            automatic=("hall",),
+            heavy_tails=True,
+            **self._properties,
+        )
 
     @property
     def _function(self) -> Callable[..., Any]:  # type: ignore[override]
