@@ -22,6 +22,7 @@ from skci import (
     LogLossCI,
     MeanAbsoluteErrorCI,
     RocAucCI,
+    TopKAccuracyCI,
     classification_report_ci,
     joint_intervals,
     joint_report,
@@ -616,3 +617,8 @@ def test_labels_in_place_of_scores(y, scores, looks_like_labels):
         for warning in found:
             assert warning.filename == __file__
             assert "as predicted labels do; give scores" in str(warning.message)
+
+
+def test_labels_of_an_option_are_of_the_type_of_the_others():
+    with pytest.raises(ValueError, match="must hold labels of one type"):
+        TopKAccuracyCI(labels=[5], pos_label="one")(["one"], [0.5])

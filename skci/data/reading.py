@@ -161,7 +161,8 @@ class Reader:
             return None
         negative, positive = guess
         others = set(self.labels) - {*guess}
-        if others and (negative is not None or len(others) > 1):
+        same_type = {isinstance(x, str) for x in (*others, positive)} != {True, False}
+        if others and not (negative is None and len(others) == 1 and same_type):
             return None
         negative = others.pop() if others else negative
         either = self.any_pos_label and self.pos_label is None
