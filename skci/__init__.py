@@ -27,6 +27,7 @@ from skci.model_selection import (
     CrossValidationReport,
     cross_val_folds,
     cross_validate_report,
+    five_by_two_f_test,
 )
 from skci.planning import sample_size
 from skci.reports.contrasts import BestReport, ContrastReport
@@ -57,6 +58,7 @@ __all__ = [
     "cross_val_folds",
     "cross_validate_report",
     "exceptions",
+    "five_by_two_f_test",
     "joint_intervals",
     "joint_report",
     "metrics",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
@@ -14,6 +15,7 @@ from skci._arrays import Array
 from skci._validation import check_choice, check_estimators
 from skci.data.labels import shape_of
 from skci.inference.joint import JointEstimate
+from skci.inference.resampling_variance import five_by_two_f
 from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
@@ -22,8 +24,7 @@ from skci.resampling.fitting import Learners, Wanted
 from skci.resampling.pooling import HeldOut
 from skci.resampling.schemes import (
     SCHEMES,
-    GroupJackknife,
-    NestedCrossValidation,
+    OwnSplits,
     Rows,
     Scheme,
 )
@@ -101,6 +102,23 @@ def cross_validate_report(
           the estimate for bias: 150 fits.
         - "fold-t": the variance between splits without a correction. It is too small,
           and here for comparison.
+
+        For those who report or reproduce the tests of textbooks:
+
+        - "fold-t" of the differences of a k-fold cross-validation is the k-fold
+          cross-validated paired t test: common, and too liberal.
+        - "corrected-t" with :class:`~sklearn.model_selection.ShuffleSplit` is the
+          corrected resampled t test, good with 15 splits or more that test few rows;
+          with :class:`~sklearn.model_selection.RepeatedKFold` the corrected repeated
+          k-fold cv test, good for results that depend little on the splits.
+        - "5x2-t": the 5 x 2 cv paired t test, good for a false positive rate near its
+          level with 10 fits; the estimate is that of one half. `cv` may make the five
+          pairs of halves. See also :func:`five_by_two_f_test`.
+        - "bootstrap-632": the .632 bootstrap of means of losses, good for a small
+          variance of the estimate in small samples; 200 samples, or as many as `cv`
+          says. It flatters learners that interpolate the training rows.
+        - "bootstrap-632+": the same with a correction for these, by the error without
+          information.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the measures, and of the training rows for estimators
         that request them (see the metadata routing of scikit-learn).
@@ -153,6 +171,12 @@ def cross_validate_report(
     that train and those that test vary together [2]_; "conservative-z" and
     "corrected-t" are of Nadeau and Bengio [3]_, "nested" of Bates and others [4]_.
 
+    "corrected-t" after repeated cross-validation is of Bouckaert and Frank [5]_,
+    "fold-t" and "5x2-t" of Dietterich [6]_, whose statistic with 5 degrees of freedom
+    is that of the differences of two learners. "bootstrap-632" and "bootstrap-632+" are
+    of Efron and Tibshirani [7]_, with standard errors by the infinitesimal jackknife.
+    Their bootstrap samples are of the rows or, with `groups`, of the groups.
+
     References
     ----------
     .. [1] Bengio and Grandvalet (2004). No unbiased estimator of the variance of k-fold
@@ -164,6 +188,13 @@ def cross_validate_report(
     .. [4] Bates, Hastie and Tibshirani (2024). Cross-validation: what does it estimate
        and how well does it do it? Journal of the American Statistical Association 119,
        1434-1445.
+    .. [5] Bouckaert and Frank (2004). Evaluating the replicability of significance
+       tests for comparing learning algorithms. Advances in Knowledge Discovery and Data
+       Mining, LNCS 3056, 3-12.
+    .. [6] Dietterich (1998). Approximate statistical tests for comparing supervised
+       classification learning algorithms. Neural Computation 10, 1895-1923.
+    .. [7] Efron and Tibshirani (1997). Improvements on cross-validation: the .632+
+       bootstrap method. Journal of the American Statistical Association 92, 548-560.
 
     Examples
     --------
@@ -209,16 +240,93 @@ def cross_validate_report(
     return CrossValidationReport(joint, resampling)
 
 
+class FiveByTwoTest(NamedTuple):
+    """Statistic and p-value of a test."""
+
+    statistic: float
+    pvalue: float
+
+
+def five_by_two_f_test(
+    estimator1: Any,
+    estimator2: Any,
+    X: Any,
+    y: Any,
+    *,
+    metric: Any,
+    cv: Any = None,
+    groups: Any = None,
+    pos_label: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> FiveByTwoTest:
+    r"""Test two learners by the combined 5 x 2 cross-validated F test.
+
+    .. math:: F = \frac{\sum_r \sum_h d_{rh}^2}
+        {2 \sum_r \sum_h (d_{rh} - \bar d_r)^2}
+
+    with :math:`d_{rh}` the difference of the learners on half h in repetition r, tested
+    by F with 10 and 5 degrees of freedom [1]_. It depends less on the order of the
+    halves than the t statistic, whose interval ``variance="5x2-t"`` of
+    :func:`cross_validate_report` gives; no interval belongs to it.
+
+    Parameters
+    ----------
+    estimator1, estimator2 : estimator
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+    metric : str or metric
+        Metric to compare on, of one value.
+    cv : splitter, optional
+        Five pairs of halves; at random if not given.
+    groups, pos_label, n_jobs, random_state
+        See :func:`cross_validate_report`.
+
+    Returns
+    -------
+    FiveByTwoTest
+        Named tuple ``(statistic, pvalue)``; NaN if the learners never differ.
+
+    References
+    ----------
+    .. [1] Alpaydin (1999). Combined 5 x 2 cv F test for comparing supervised
+       classification learning algorithms. Neural Computation 11, 1885-1892.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skci import five_by_two_f_test
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> learners = GaussianNB(), KNeighborsClassifier(9)
+    >>> test = five_by_two_f_test(*learners, X, y, metric="roc_auc", random_state=0)
+    >>> round(test.statistic, 1), round(test.pvalue, 3)
+    (16.3, 0.003)
+    """
+    metric_set = MetricSet(metric, pos_label=pos_label, random_state=random_state)
+    estimators = {"estimator1": estimator1, "estimator2": estimator2}
+    learners, held_out, rows = _read(metric_set, estimators, X, y, cv, groups, None)
+    learners = replace(learners, n_jobs=n_jobs)
+    resampling = Resampling(SCHEMES["5x2-t"], rows, learners, held_out)
+    parameters, (halves,) = resampling.evaluate()
+    if len(parameters) != 2:
+        raise ValueError(f"metric must be one metric of one value, got {metric!r}")
+    differences = np.subtract(*np.transpose([half.values for half in halves]))
+    statistic = five_by_two_f(differences.reshape(5, 2))
+    return FiveByTwoTest(statistic, float(stats.f.sf(statistic, 10, 5)))
+
+
 def _scheme(variance: str | None, cv: Any) -> Scheme:
     """Resampling scheme of a name, with the number of folds given."""
     has_splitter = cv is not None and not isinstance(cv, int | np.integer)
     if variance is None:
         variance = "conservative-z" if has_splitter else "jackknife"
     scheme = SCHEMES[check_choice(variance, [*SCHEMES], "variance")]
-    if isinstance(scheme, GroupJackknife | NestedCrossValidation):
+    if isinstance(scheme, OwnSplits):
         if has_splitter:
             raise ValueError(
-                "cv must be the number of parts or None with "
+                "cv must be a number or None with "
                 f"variance={variance!r}, which makes its own, got {cv!r}"
             )
         if cv is not None:

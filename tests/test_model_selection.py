@@ -39,6 +39,7 @@ from skci.resampling.schemes import (
     SCHEMES,
     GroupJackknife,
     NestedCrossValidation,
+    OwnSplits,
     Rows,
     disjoint_pools,
 )
@@ -222,11 +223,14 @@ def test_the_jackknife_repeats_the_cross_validation_without_each_group():
 
 
 @pytest.mark.parametrize(
-    "cv", [KFold(4, shuffle=True, random_state=0), ShuffleSplit(6)]
+    "cv",
+    [
+        KFold(4, shuffle=True, random_state=0),
+        ShuffleSplit(6, random_state=1),
+        RepeatedKFold(n_splits=4, n_repeats=2, random_state=2),
+    ],
 )
 def test_corrected_t_averages_what_scikit_learn_computes_on_each_split(cv):
-    if isinstance(cv, ShuffleSplit):
-        cv.random_state = 1
     report = cross_validate_report(
         LEARNERS, X, Y, metrics=METRICS, cv=cv, variance="corrected-t"
     )
@@ -275,27 +279,31 @@ def test_predictions_with_their_folds_are_those_of_fold_models():
         joint_report(Y, predicted, metrics=names, folds=folds, by=folds)
 
 
+PARTS = {"5x2-t": None, "bootstrap-632": 60, "bootstrap-632+": 60}
+N_TRAIN = {"5x2-t": 120, "bootstrap-632": 240, "bootstrap-632+": 240}
+
+
 @pytest.mark.parametrize("variance", SCHEMES)
 def test_every_report_names_its_target_and_variance(variance):
+    parts = PARTS.get(variance, 4)
     report = cross_validate_report(
-        LEARNERS, X, Y, metrics="accuracy", variance=variance, cv=4
+        LEARNERS, X, Y, metrics="accuracy", variance=variance, cv=parts
     )
+    scheme, trained = SCHEMES[variance], f"trained on {N_TRAIN.get(variance, 180)} rows"
+    scheme = scheme.with_parts(parts) if isinstance(scheme, OwnSplits) else scheme
     for each in (report, report.differences(), report.at(0.9).individual()):
-        assert (
-            "trained on 180 rows" in str(each)
-            and "trained on 180" in each._repr_html_()
-        )
+        assert trained in str(each) and trained in each._repr_html_()
         columns = each.to_dict()
         json.dumps(columns, allow_nan=False)
-        assert columns["target"][0] == "the procedures trained on 180 rows"
-        assert columns["variance"][0] == str(SCHEMES[variance]).replace("5", "4")
+        assert columns["target"][0] == f"the procedures {trained}"
+        assert columns["variance"][0] == str(scheme)
     estimate = report["Bayes", "accuracy"]
-    assert "trained on 180 rows" in repr(estimate)
+    assert trained in repr(estimate)
     assert estimate.to_dict()["target"] == columns["target"][0]
     assert report.best("accuracy").rules and report.letters("accuracy")
 
 
-@pytest.mark.parametrize("variance", ["jackknife", "conservative-z", "nested"])
+@pytest.mark.parametrize("variance", ["jackknife", "conservative-z", "nested", "5x2-t"])
 def test_groups_are_neither_divided_by_splits_nor_by_parts(variance):
     groups = np.random.default_rng(0).integers(0, 40, len(Y)).astype(str)
     trains = []
@@ -435,7 +443,19 @@ def test_classes_that_a_part_lacks_make_a_measure_undefined():
         ({"target": "models"}, "target must be one of"),
         ({"variance": "boot"}, "variance must be one of"),
         ({"variance": "nested", "metrics": "f1"}, "variance='nested' is for means"),
-        ({"cv": KFold(3), "variance": "jackknife"}, "cv must be the number of parts"),
+        ({"cv": KFold(3), "variance": "jackknife"}, "cv must be a number or None"),
+        ({"cv": KFold(3), "variance": "bootstrap-632"}, "cv must be a number or None"),
+        ({"cv": 49, "variance": "bootstrap-632"}, "cv must be at least 50 parts"),
+        ({"variance": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' is for"),
+        (
+            {"variance": "bootstrap-632+", "metrics": ["roc_auc", "precision"]},
+            "='bootstrap-632.' is for",
+        ),
+        ({"cv": 5, "variance": "5x2-t"}, "cv must make five pairs of halves"),
+        (
+            {"cv": RepeatedKFold(n_splits=5, n_repeats=2), "variance": "5x2-t"},
+            "cv must make five pairs of halves",
+        ),
         ({"cv": 2}, "cv must be at least 3 parts, got 2"),
         ({"cv": "five"}, "cv must be"),
         ({"cv": 300}, "X must have at least 300 rows to divide, got 240"),

@@ -58,6 +58,7 @@ class Reader:
     # Whether one column of scores of strings needs the positive label all the same.
     column_needs_pos_label: bool = False
     labels: Iterable[Any] = ()  # labels that need not occur
+    by_rows: bool = False  # whether units are rows, whatever is read
     abstain: Any = None  # stands for no answer among predicted labels
     sample_weight: InitVar[Any] = None
     groups: InitVar[Any] = None
@@ -93,6 +94,10 @@ class Reader:
         self._kept, self._weights, self._clusters, self._subgroups = check_rows(
             sample_weight, groups, by, len(self._y), self.truth, self.check_aligned
         )
+
+    @property
+    def _keeps_rows(self) -> bool:
+        return self.by_rows or set(self.kinds) != {"labels"}
 
     @property
     def cluster_numbers(self) -> Array | None:
@@ -168,7 +173,7 @@ class Reader:
         either = self.any_pos_label and self.pos_label is None
         if either and negative is not None:
             negative, positive = sorted([negative, positive])
-        count = self._is_plain and set(self.kinds) == {"labels"}
+        count = self._is_plain and not self._keeps_rows
         read: Callable[..., Any] = count_two_labels if count else encode_two_labels
         result = read(columns, positive, negative)
         if result is None:
@@ -219,8 +224,9 @@ class Reader:
         self, codes: Array, vocabulary: Vocabulary, rules: Iterable[str]
     ) -> Sample:
         """Make a sample of codes of the rows; of distinct outcomes unless by rows."""
-        by_rows = set(self.kinds) != {"labels"}
-        codes, subgroups, unit = distinct_units(codes, self._subgroups, by_rows)
+        codes, subgroups, unit = distinct_units(
+            codes, self._subgroups, self._keeps_rows
+        )
         design = Design.of_units(unit, len(codes), self._weights, self._clusters)
         return Sample(design, vocabulary, codes, tuple(rules), subgroups=subgroups)
 

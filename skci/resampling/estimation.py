@@ -24,6 +24,8 @@ from skci.resampling.pooling import (
     moves_with_prevalence,
     pooled_parameters,
     pooled_values,
+    row_losses,
+    values_without_information,
 )
 from skci.resampling.schemes import (
     Batch,
@@ -57,6 +59,13 @@ class Resampling:
 
     def estimate(self) -> JointEstimate:
         """Estimate the metrics of all learners, and their covariance."""
+        parameters, evaluations = self.evaluate()
+        names = [str(parameter) for parameter in parameters]
+        moments = self.scheme.moments(evaluations, self.splits, names)
+        return self._joint(parameters, moments, evaluations)
+
+    def evaluate(self) -> tuple[list[TableParameter], list[list[Evaluation]]]:
+        """Evaluate the metrics in all pools, by batch."""
         evaluations: list[list[Evaluation]] = []
         parameters: list[TableParameter] = []
         for batch in self.scheme.batches(self.rows):
@@ -65,14 +74,19 @@ class Resampling:
             self._keep(batch, fits, fitted)
             evaluations.append([])
             for pool in batch.pools:
-                sample = predicted_sample(pool, fits, fitted, self.held_out)
+                sample = predicted_sample(
+                    pool, fits, fitted, self.held_out, by_rows=self.scheme.needs_losses
+                )
                 if not parameters:
                     parameters = pooled_parameters(self.metric_set, sample)
                     self._warn_of_stratified(parameters, sample)
-                evaluations[-1].append(self._evaluate(sample, parameters))
-        names = [str(parameter) for parameter in parameters]
-        moments = self.scheme.moments(evaluations, self.splits, names)
-        return self._joint(parameters, moments, evaluations)
+                tested = np.concatenate([split.test for split in pool])
+                evaluation = self._evaluate(sample, parameters, tested)
+                if batch.without_information:
+                    chance = values_without_information(self.metric_set, sample)
+                    evaluation = evaluation._replace(without_information=chance)
+                evaluations[-1].append(evaluation)
+        return parameters, evaluations
 
     def _warn_of_stratified(
         self, parameters: Sequence[TableParameter], sample: Sample
@@ -101,17 +115,19 @@ class Resampling:
                 self.estimators.setdefault(name, []).append(each.estimator)
 
     def _evaluate(
-        self, sample: Sample, parameters: Sequence[TableParameter]
+        self, sample: Sample, parameters: Sequence[TableParameter], rows: Array
     ) -> Evaluation:
         """Values of the metrics; NaN of those that are undefined."""
         found = pooled_values(self.metric_set, sample)
         values = np.array([found.get(p.key, np.nan) for p in parameters])
         values[~np.isfinite(values)] = np.nan
-        covariance = None
+        covariance = losses = None
         if self.scheme.needs_covariance:
             pooled = replace(sample, subgroups=None)
             covariance = self.metric_set.estimate(pooled).sampling.covariance
-        return Evaluation(values, covariance)
+        if self.scheme.needs_losses:
+            losses = row_losses(self.held_out, sample, rows)
+        return Evaluation(values, covariance, losses)
 
     def _joint(
         self,
@@ -179,6 +195,7 @@ def predicted_sample(
     fitted: Sequence[dict[str, Fitted]],
     held_out: HeldOut,
     by_fold: bool = False,
+    by_rows: bool = False,
 ) -> Sample:
     """Read what the fits of a pool predict of their test rows.
 
@@ -197,7 +214,8 @@ def predicted_sample(
     rows = np.concatenate([test for _, test in tests])
     folds = np.repeat(np.arange(len(tests)), [len(test) for _, test in tests])
     wanted = by_fold or columns["scores"]
-    return held_out.sample(rows, folds if wanted else None, **columns)
+    by = folds if wanted else None
+    return held_out.sample(rows, by, **columns, by_rows=by_rows)
 
 
 def unique_fits(pools: Iterable[Pool]) -> list[Fit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.metrics._metric_set import MetricSet
 
 _ROUNDING = 1e-9  # difference of equal values
+_MOST_TRUTHS = 1000  # distinct true values that are paired with all predictions
 
 ParameterT = TypeVar("ParameterT", bound=Parameter)
 
@@ -42,8 +43,13 @@ class HeldOut:
         folds: Array | None,
         predicted: Mapping[str, Any],
         scores: Mapping[str, Any],
+        by_rows: bool = False,
     ) -> Sample:
-        """Read the predictions of some rows; folds are subgroups of the sample."""
+        """Read the predictions of some rows; folds are subgroups of the sample.
+
+        Units of the sample are distinct outcomes if only labels are read, unless
+        `by_rows`.
+        """
         weights, groups = (
             None if column is None else column[rows]
             for column in (self.sample_weight, self.groups)
@@ -53,6 +59,7 @@ class HeldOut:
             sample_weight=weights,
             groups=groups,
             by=None if folds is None else {FOLD: folds},
+            by_rows=by_rows,
         )
         if self.labels:
             reader.know(self.labels)
@@ -109,6 +116,78 @@ def blocks_of_folds(
     for parameter in parameters:
         blocks.setdefault(parameter.key.without("subgroup"), []).append(parameter)
     return blocks
+
+
+class Losses(NamedTuple):
+    """Losses of rows, whose weighted means are the values of K metrics."""
+
+    values: Array
+    """Loss of each row by metric, (K, n)."""
+    weights: Array
+    """Weights of the rows, (n,)."""
+    units: Array
+    """Number of the independent unit of each row, (n,)."""
+    are_losses: Array
+    """Which metrics are means over rows, with a best value, (K,)."""
+    best: Array
+    """Best values of the metrics, (K,)."""
+
+
+def row_losses(held_out: HeldOut, sample: Sample, rows: Array) -> Losses:
+    """Losses of rows that are the units of a sample, as those of positive weight are.
+
+    Those of other rows are zero.
+    """
+    n_rows, weights, units = len(held_out.y), held_out.sample_weight, held_out.groups
+    weights = (np.ones(n_rows) if weights is None else weights)[rows]
+    units = (np.arange(n_rows) if units is None else units)[rows]
+    parameters = pooled_parameters(held_out.metric_set, sample)
+    best = np.array([p.trait.bounds[p.trait.greater_is_better] for p in parameters])
+    values, are_means = np.zeros((len(parameters), len(rows))), np.isfinite(best)
+    for k, parameter in enumerate(parameters):
+        values[k, weights > 0], is_mean = _row_losses(parameter)
+        are_means[k] &= is_mean
+    return Losses(values, weights, units, are_means, best)
+
+
+def _row_losses(parameter: TableParameter) -> tuple[Array, bool]:
+    """Estimate and influence value of each row; and whether they average to values.
+
+    That is so if they do with other weights of the cells.
+    """
+    counts = parameter.counts
+    estimate, influence, _ = parameter.functional(counts / counts.sum())
+    losses = estimate + influence
+    other = counts * np.linspace(1, 2, parameter.size)
+    other /= other.sum()
+    value = parameter.functional.estimate(other)
+    is_mean = np.isclose(value, other @ losses, rtol=_ROUNDING, atol=_ROUNDING)
+    return np.append(losses, 0)[parameter.index], bool(is_mean)
+
+
+def values_without_information(metric_set: MetricSet, sample: Sample) -> Array:
+    """Mean values of the metrics over all pairs of a true and a predicted value.
+
+    True values are labels, or numbers, of which a thousand stand for more.
+    """
+    n_targets = len(sample.vocabulary.targets)
+    has_numbers = bool(sample.numbers)
+    truth = sample.truth if has_numbers else sample.codes[:, :n_targets]
+    distinct, code = np.unique(truth, axis=0, return_inverse=True)
+    weights = np.bincount(code.ravel(), sample.design.weights)
+    chosen = np.unique(np.linspace(0, len(distinct) - 1, _MOST_TRUTHS).astype(int))
+    total: Any = 0
+    for k in chosen:
+        changed = np.broadcast_to(distinct[k], truth.shape)
+        if has_numbers:
+            paired = replace(sample, truth=changed, subgroups=None)
+        else:
+            codes = np.concatenate([changed, sample.codes[:, n_targets:]], axis=1)
+            paired = replace(sample, codes=codes, subgroups=None)
+        estimates = [parameter.estimate for parameter in metric_set.bind(paired)]
+        total = total + weights[k] * np.array(estimates)
+    means: Array = total / weights[chosen].sum()
+    return means
 
 
 def moves_with_prevalence(parameter: TableParameter, sample: Sample) -> bool:

@@ -23,13 +23,17 @@ from skci._arrays import Array
 from skci._validation import join_names
 from skci.inference.resampling_variance import (
     ResampledMoments,
+    bootstrap_632,
     conservative_z,
     corrected_t,
+    five_by_two_t,
     fold_t,
     group_jackknife,
+    leave_one_out_bootstrap,
     nested,
 )
 from skci.resampling.fitting import Fit
+from skci.resampling.pooling import Losses
 
 Pool = tuple[Fit, ...]
 """Fits whose test sets are disjoint; their predictions are evaluated at once."""
@@ -42,6 +46,7 @@ _STRATIFIED = (
 )
 _FOLDS = 5  # of cross-validation, if there is no splitter
 _ROUNDING = 1e-9  # relative difference of equal means
+_LEAST_SAMPLES = 50  # of a bootstrap, for each row to be out of the bag of some
 _BATCH = 16  # splits whose predictions are held at once
 
 
@@ -62,15 +67,21 @@ class Rows:
 
     def partition(self, n_parts: int, rng: np.random.Generator) -> Array:
         """Number of the part of each row, in a random partition of the units."""
-        units = np.arange(self.n) if self.groups is None else self.groups
+        units = self.units(n_parts)
         n_units = int(units.max()) + 1
-        if n_units < n_parts:
-            kind = "rows" if self.groups is None else "groups"
-            raise ValueError(
-                f"X must have at least {n_parts} {kind} to divide, got {n_units}"
-            )
         parts: Array = rng.permutation(np.arange(n_units) % n_parts)[units]
         return parts
+
+    def units(self, least: int) -> Array:
+        """Number of the independent unit of each row, of which there are so many."""
+        units = np.arange(self.n) if self.groups is None else self.groups
+        n_units = int(units.max()) + 1
+        if n_units < least:
+            kind = "rows" if self.groups is None else "groups"
+            raise ValueError(
+                f"X must have at least {least} {kind} to divide, got {n_units}"
+            )
+        return units
 
     def splits(self, rows: Array | None = None) -> list[Fit]:
         """Splits of all rows, or of some of them, by the splitter."""
@@ -110,17 +121,23 @@ class Batch(NamedTuple):
     """Pools whose predictions are held in memory at once.
 
     The first ones, as many as `n_of_estimate`, are those that the estimate is of.
+    `without_information` is whether the metrics are also evaluated on all pairs of a
+    true and a predicted value.
     """
 
     pools: list[Pool]
     n_of_estimate: int
+    without_information: bool = False
 
 
 class Evaluation(NamedTuple):
-    """Values of the metrics in a pool, (K,), and their covariance given the models."""
+    """Values of the metrics in a pool, (K,), and what else a scheme needs."""
 
     values: Array
-    covariance: Array | None
+    covariance: Array | None = None
+    """Their covariance given the models, (K, K)."""
+    losses: Losses | None = None
+    without_information: Array | None = None
 
 
 class Scheme(ABC):
@@ -128,6 +145,8 @@ class Scheme(ABC):
 
     needs_covariance: ClassVar[bool] = False
     """Whether it needs the covariance of each pool given the models."""
+    needs_losses: ClassVar[bool] = False
+    """Whether it needs the loss of each row."""
     needs_spread_of_folds: ClassVar[bool] = False
     """Whether its variance is that between splits, which stratified ones reduce."""
 
@@ -152,6 +171,14 @@ class Scheme(ABC):
         """Description of the variance in the title of a report."""
 
 
+class OwnSplits(Scheme):
+    """A scheme that makes its own splits, of a number of parts that may be given."""
+
+    @abstractmethod
+    def with_parts(self, n_parts: int) -> Self:
+        """Return the same with another number of parts."""
+
+
 def disjoint_pools(splits: Iterable[Fit]) -> Iterator[Pool]:
     """Unite consecutive splits while their test sets are disjoint."""
     pool: list[Fit] = []
@@ -167,6 +194,17 @@ def disjoint_pools(splits: Iterable[Fit]) -> Iterator[Pool]:
         yield tuple(pool)
 
 
+def check_are_means(is_mean: Array, names: Sequence[str], variance: str) -> None:
+    """Check that all metrics are means over rows."""
+    if not is_mean.all():
+        others = [n for n, mean in zip(names, is_mean, strict=True) if not mean]
+        raise ValueError(
+            f"variance={variance!r} is for means over rows, such as accuracy, log_loss "
+            f"and mean_squared_error, which {join_names(others)} is not; use "
+            "'jackknife'"
+        )
+
+
 def _values(evaluations: Iterable[Evaluation]) -> Array:
     return np.array([evaluation.values for evaluation in evaluations])
 
@@ -178,7 +216,7 @@ def _batched(pools: Iterable[Pool]) -> Iterator[Batch]:
 
 
 @dataclass(frozen=True)
-class GroupJackknife(Scheme):
+class GroupJackknife(OwnSplits):
     """Jackknife over groups of rows; see `inference.resampling_variance`."""
 
     n_groups: int = 5
@@ -242,7 +280,7 @@ def jackknife_pools(
 
 
 @dataclass(frozen=True)
-class NestedCrossValidation(Scheme):
+class NestedCrossValidation(OwnSplits):
     """Nested cross-validation, for means of losses."""
 
     n_folds: int = 5
@@ -269,13 +307,7 @@ class NestedCrossValidation(Scheme):
         sizes = [len(split.test) for split in splits[: self.n_folds]]
         means = np.average(outer[0], weights=sizes, axis=0)
         is_mean = np.isclose(means, whole[0, 0], rtol=_ROUNDING, atol=_ROUNDING)
-        if not is_mean.all():
-            others = [n for n, mean in zip(names, is_mean, strict=True) if not mean]
-            raise ValueError(
-                "variance='nested' is for means over rows, such as accuracy, log_loss "
-                f"and mean_squared_error, which {join_names(others)} is not; use "
-                "'jackknife'"
-            )
+        check_are_means(is_mean, names, "nested")
         covariance = np.array([[e.covariance for e in batch] for batch in evaluations])
         return nested(
             whole[:, 0],
@@ -356,11 +388,127 @@ class SplitT(Scheme):
         return "corrected t" if self.corrected else "t over splits, uncorrected"
 
 
+@dataclass(frozen=True)
+class FiveByTwo(Scheme):
+    """Five repetitions of two halves, each tested on the other."""
+
+    needs_spread_of_folds: ClassVar[bool] = True
+
+    def batches(self, rows: Rows) -> Iterator[Batch]:
+        splits = rows.splits() if rows.cv is not None else list(self._halves(rows))
+        pairs = list(zip(splits[::2], splits[1::2], strict=False))
+        swapped = [
+            np.array_equal(np.sort(one.train), np.sort(other.test))
+            and np.array_equal(np.sort(one.test), np.sort(other.train))
+            for one, other in pairs
+        ]
+        if len(splits) != 10 or not all(swapped):
+            raise ValueError(
+                "cv must make five pairs of halves with variance='5x2-t', as "
+                "RepeatedKFold(n_splits=2, n_repeats=5), or be None, got "
+                f"{rows.cv!r}"
+            )
+        yield Batch([(split,) for split in splits], 1)
+
+    @staticmethod
+    def _halves(rows: Rows) -> Iterator[Fit]:
+        rng = np.random.default_rng(rows.random_state)
+        for _ in range(5):
+            half = rows.partition(2, rng)
+            for k in range(2):
+                yield Fit(np.flatnonzero(half != k), np.flatnonzero(half == k))
+
+    def moments(
+        self,
+        evaluations: list[list[Evaluation]],
+        splits: Sequence[Fit],
+        names: Sequence[str],
+    ) -> ResampledMoments:
+        return five_by_two_t(_values(evaluations[0]).reshape(5, 2, -1))
+
+    def __str__(self) -> str:
+        return "5 x 2 cv t, estimated on the first half alone"
+
+
+@dataclass(frozen=True)
+class Bootstrap(OwnSplits):
+    """The .632 bootstrap of means of losses, or .632+."""
+
+    n_samples: int = 200
+    plus: bool = False
+    needs_losses: ClassVar[bool] = True
+
+    def with_parts(self, n_parts: int) -> Self:
+        """Return the same with another number of bootstrap samples."""
+        return replace(self, n_samples=check_parts(n_parts, _LEAST_SAMPLES))
+
+    def batches(self, rows: Rows) -> Iterator[Batch]:
+        """All rows, predicted by models fitted to them; and the bootstrap samples."""
+        everything = np.arange(rows.n)
+        yield Batch([(Fit(everything, everything),)], 0, self.plus)
+        yield from _batched((split,) for split in self._samples(rows))
+
+    def _samples(self, rows: Rows) -> Iterator[Fit]:
+        """Rows of bootstrap samples of the units, and those out of the bag."""
+        rng = np.random.default_rng(rows.random_state)
+        units = rows.units(2)
+        n_units = int(units.max()) + 1
+        for _ in range(self.n_samples):
+            drawn = np.ones(n_units, dtype=int)
+            while drawn.all():  # some unit must be left out
+                drawn = np.bincount(rng.integers(n_units, size=n_units), None, n_units)
+            counts = drawn[units]
+            yield Fit(np.repeat(np.arange(rows.n), counts), np.flatnonzero(counts == 0))
+
+    def moments(
+        self,
+        evaluations: list[list[Evaluation]],
+        splits: Sequence[Fit],
+        names: Sequence[str],
+    ) -> ResampledMoments:
+        apparent = evaluations[0][0]
+        of_all, *left_out = map(_losses, itertools.chain(*evaluations))
+        are_losses = np.array([found.are_losses for found in (of_all, *left_out)])
+        check_are_means(np.min(are_losses, axis=0), names, self._name)
+        sizes = np.bincount(of_all.units, of_all.weights)
+        counts = np.zeros((len(splits), len(sizes)))
+        losses = np.zeros((len(splits), len(names), len(sizes)))
+        for b, (split, found) in enumerate(zip(splits, left_out, strict=True)):
+            drawn = of_all.units[split.train]
+            counts[b] = np.bincount(drawn, minlength=len(sizes))
+            for k, values in enumerate(found.values * found.weights):
+                losses[b, k] = np.bincount(found.units, values, len(sizes))
+        counts /= np.bincount(of_all.units)
+        losses /= np.where(sizes > 0, sizes, 1)
+        return bootstrap_632(
+            leave_one_out_bootstrap(counts, losses, sizes),
+            apparent.values,
+            of_all.best,
+            apparent.without_information,
+        )
+
+    @property
+    def _name(self) -> str:
+        return "bootstrap-632+" if self.plus else "bootstrap-632"
+
+    def __str__(self) -> str:
+        return f".632{'+' * self.plus} bootstrap from {self.n_samples} samples"
+
+
+def _losses(evaluation: Evaluation) -> Losses:
+    if evaluation.losses is None:
+        raise RuntimeError("losses of rows were not evaluated")
+    return evaluation.losses
+
+
 SCHEMES: dict[str, Scheme] = {
     "jackknife": GroupJackknife(),
     "conservative-z": ConservativeZ(),
     "corrected-t": SplitT(),
     "nested": NestedCrossValidation(),
     "fold-t": SplitT(corrected=False),
+    "5x2-t": FiveByTwo(),
+    "bootstrap-632": Bootstrap(),
+    "bootstrap-632+": Bootstrap(plus=True),
 }
 """Every variance by its name, with the default sizes."""

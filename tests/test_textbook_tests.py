@@ -1,0 +1,415 @@
+"""Tests of textbooks after resampling, held to other software and to loops."""
+
+import csv
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.datasets import load_breast_cancer, make_classification, make_regression
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold, RepeatedKFold, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from skci import cross_validate_report, five_by_two_f_test
+from skci.inference.resampling_variance import (
+    LeaveOneOutBootstrap,
+    bootstrap_632,
+    corrected_t,
+    five_by_two_t,
+    leave_one_out_bootstrap,
+)
+
+CANCER = load_breast_cancer(return_X_y=True)
+LEARNERS = {"bayes": GaussianNB(), "neighbors": KNeighborsClassifier(9)}
+
+with open(Path(__file__).parent / "reference" / "learner_tests.csv") as file:
+    REFERENCE = {
+        (row["test"], row["scoring"], int(row["seed"])): (
+            float(row["statistic"]),
+            float(row["pvalue"]),
+        )
+        for row in csv.DictReader(file)
+    }
+CASES = [
+    (metric, seed) for test, metric, seed in REFERENCE if test == "5x2-t"
+]  # by metric and seed
+
+
+def halves_of_mlxtend(seed):
+    rng, pairs = np.random.RandomState(seed), []
+    for _ in range(5):
+        state = rng.randint(low=0, high=32767)
+        first, second = train_test_split(
+            np.arange(len(CANCER[1])), test_size=0.5, random_state=state
+        )
+        pairs += [(first, second), (second, first)]
+    return pairs
+
+
+def t_statistic(report):
+    """Statistic of the difference of two learners, and its p-value."""
+    estimates, covariance = report.estimates, report.covariance
+    contrast = np.array([1, -1])
+    differences = report.differences(method="delta")
+    return (
+        contrast @ estimates / np.sqrt(contrast @ covariance @ contrast),
+        differences.pvalues[0],
+    )
+
+
+# --------------------------------------------------------------------------------------
+# t and F tests
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("metric", "seed"), CASES)
+def test_5x2_t_is_the_paired_t_test_of_mlxtend(metric, seed):
+    report = cross_validate_report(
+        LEARNERS,
+        *CANCER,
+        metrics=metric,
+        cv=halves_of_mlxtend(seed),
+        variance="5x2-t",
+        method="delta",
+    )
+    assert t_statistic(report) == pytest.approx(REFERENCE["5x2-t", metric, seed])
+
+
+@pytest.mark.parametrize(("metric", "seed"), CASES)
+def test_the_combined_f_test_is_that_of_mlxtend(metric, seed):
+    halves = halves_of_mlxtend(seed)
+    found = five_by_two_f_test(*LEARNERS.values(), *CANCER, metric=metric, cv=halves)
+    assert found == pytest.approx(REFERENCE["5x2-f", metric, seed])
+
+
+@pytest.mark.parametrize(("metric", "seed"), CASES)
+def test_fold_t_is_the_paired_t_test_over_folds_of_mlxtend(metric, seed):
+    cv = KFold(10, shuffle=True, random_state=seed)
+    report = cross_validate_report(
+        LEARNERS, *CANCER, metrics=metric, cv=cv, variance="fold-t", method="delta"
+    )
+    assert t_statistic(report) == pytest.approx(REFERENCE["fold-t", metric, seed])
+
+
+def normal_variates_of_r(seed, n):
+    """R's set.seed(seed); rnorm(n)."""
+    state = []
+    for _ in range(50 + 625):
+        seed = (69069 * seed + 1) % 2**32
+        state.append(seed)
+    rng = np.random.RandomState()
+    rng.set_state(("MT19937", state[51:], 624))
+    uniform = rng.randint(0, 2**32, 2 * n, dtype=np.uint32) / 2**32
+    high, low = uniform[::2], uniform[1::2]
+    return stats.norm.ppf((np.floor(2**27 * high) + low) / 2**27)
+
+
+def test_corrected_t_is_the_resampled_t_test_of_correct_r():
+    """Its vignette, version 0.2.1: 30 resamples, 80 rows train and 20 test."""
+    noise = normal_variates_of_r(123, 60).reshape(2, 30).T
+    assert noise[0, 0] == pytest.approx(-0.56047565, abs=5e-9)
+    estimates, covariance, df = corrected_t([0.6, 0.4] + 0.1 * noise, 20 / 80)
+    contrast = np.array([1, -1])
+    t = contrast @ estimates / np.sqrt(contrast @ covariance @ contrast)
+    assert t == pytest.approx(2.407318, abs=5e-7)
+    assert 2 * stats.t.sf(t, df) == pytest.approx(0.02265982, abs=5e-9)
+
+
+def test_5x2_t_has_the_mean_variance_of_five_pairs():
+    values = np.random.default_rng(0).normal(size=(5, 2, 3)) * [1, 10, 0.1]
+    estimates, covariance, df = five_by_two_t(values)
+    expected = np.zeros((3, 3))
+    for first, second in values:
+        mean = (first + second) / 2
+        expected += np.outer(first - mean, first - mean) / 5
+        expected += np.outer(second - mean, second - mean) / 5
+    np.testing.assert_allclose(covariance, expected)
+    np.testing.assert_array_equal(estimates, values[0, 0])
+    assert df == 5
+
+
+def test_halves_are_made_at_random_or_by_a_splitter():
+    X, y = make_classification(91, random_state=0)
+    options = {"metrics": "accuracy", "variance": "5x2-t"}
+    reports = [
+        cross_validate_report(LEARNERS, X, y, random_state=seed, **options)
+        for seed in (0, 0, 1)
+    ]
+    (train, test), *others = reports[0].splits
+    assert not others and sorted([len(train), len(test)]) == [45, 46]
+    assert set(train) | set(test) == set(range(91))
+    assert str(reports[0]) == str(reports[1]) != str(reports[2])
+    cv = RepeatedKFold(n_splits=2, n_repeats=5, random_state=3)
+    report = cross_validate_report(LEARNERS, X, y, cv=cv, **options)
+    train, test = next(cv.split(X))
+    expected = [
+        m.fit(X[train], y[train]).score(X[test], y[test]) for m in LEARNERS.values()
+    ]
+    np.testing.assert_allclose(report.estimates, expected)
+
+
+def test_the_combined_f_test_is_of_one_metric_and_undefined_between_equals():
+    X, y = make_classification(60, random_state=0)
+    bayes, neighbors = LEARNERS.values()
+    with pytest.raises(ValueError, match="metric must be one metric of one value"):
+        five_by_two_f_test(bayes, neighbors, X, y, metric=["accuracy", "f1"])
+    found = five_by_two_f_test(bayes, bayes, X, y, metric="accuracy")
+    assert np.isnan(found.statistic) and np.isnan(found.pvalue)
+
+
+# --------------------------------------------------------------------------------------
+# Bootstrap
+# --------------------------------------------------------------------------------------
+
+N = 4
+ALL_SAMPLES = np.array(list(itertools.product(range(N), repeat=N)))
+COUNTS = np.array([np.bincount(sample, minlength=N) for sample in ALL_SAMPLES])
+LEFT_SOME_OUT = (COUNTS == 0).any(axis=1)
+
+
+def some_losses(counts):
+    """Losses that depend on the sample smoothly and not, of two metrics."""
+    features = np.arange(counts.shape[1]) + 1.0
+    means = counts @ features**2 / counts.sum(axis=1)
+    distances = (features - np.sqrt(means)[:, np.newaxis]) ** 2
+    nearest = np.abs(np.argmax(counts, axis=1)[:, np.newaxis] - features)
+    return np.stack([distances, nearest], axis=1)
+
+
+def error_at(probability, sizes, losses):
+    """Leave-one-out bootstrap if rows are drawn with these probabilities."""
+    total = 0
+    for i in range(N):
+        others = np.where(np.arange(N) == i, 0, probability)
+        others = others / others.sum()
+        chances = np.prod(others[ALL_SAMPLES], axis=1)
+        total += probability[i] * sizes[i] * chances @ losses[:, :, i]
+    return total / (probability @ sizes)
+
+
+@pytest.mark.parametrize("sizes", [np.ones(N), np.array([3.0, 1.0, 2.0, 0.5])])
+def test_the_infinitesimal_jackknife_is_the_derivative_in_the_weights(sizes):
+    losses = some_losses(COUNTS)
+    found = leave_one_out_bootstrap(COUNTS, losses, sizes)
+    uniform, step = np.full(N, 1 / N), 1e-5
+    np.testing.assert_allclose(found.estimates, error_at(uniform, sizes, losses))
+    for i in range(N):
+        towards = np.eye(N)[i] - uniform
+        slope = (
+            error_at(uniform + step * towards, sizes, losses)
+            - error_at(uniform - step * towards, sizes, losses)
+        ) / (2 * step)
+        influence = found.of_losses[:, i] + found.of_training[:, i]
+        np.testing.assert_allclose(influence, slope / N, rtol=1e-7)
+
+
+def test_the_infinitesimal_jackknife_of_all_samples_is_that_of_the_article():
+    losses = some_losses(COUNTS)
+    found = leave_one_out_bootstrap(COUNTS, losses, np.ones(N))
+    for k in range(2):
+        of_unit = [
+            np.mean([losses[b, k, i] for b in range(len(COUNTS)) if not COUNTS[b, i]])
+            for i in range(N)
+        ]
+        error = np.mean(of_unit)
+        for i in range(N):
+            total = 0.0
+            for b, counts in enumerate(COUNTS):
+                q = np.sum(losses[b, k][counts == 0]) / N
+                total += (counts[i] - 1) * q
+            expected = (2 + 1 / (N - 1)) * (of_unit[i] - error) / N
+            expected += (1 - 1 / N) ** -N * total / len(COUNTS)
+            influence = found.of_losses[k, i] + found.of_training[k, i]
+            assert influence == pytest.approx(expected)
+
+
+def test_the_noise_is_most_of_the_bias_of_squares_from_few_samples():
+    """The limit is that of very many samples."""
+    rng, n = np.random.default_rng(0), 12
+
+    def variances(n_samples):
+        counts = rng.multinomial(n, np.full(n, 1 / n), size=n_samples)
+        found = leave_one_out_bootstrap(counts, some_losses(counts), np.ones(n))
+        squares = np.sum((found.of_losses + found.of_training) ** 2, axis=1)
+        return squares, squares - found.noise.diagonal()
+
+    limit, _ = variances(100_000)
+    biased, corrected = np.mean([variances(40) for _ in range(300)], axis=0)
+    assert (biased > 1.1 * limit).all()
+    assert (np.abs(corrected - limit) < (biased - limit) / 2).all()
+
+
+@pytest.mark.parametrize("plus", [False, True])
+@pytest.mark.parametrize(
+    ("apparent", "out_of_bag", "no_information"),
+    [
+        (0.1, 0.3, 0.5),
+        (0.0, 0.4, 0.5),
+        (0.1, 0.6, 0.5),  # worse than without information
+        (0.3, 0.2, 0.5),  # better than apparent
+        (0.6, 0.7, 0.5),
+        (0.0, 0.0, 0.0),
+    ],
+)
+@pytest.mark.parametrize("best", [0, 1])
+def test_632_is_as_in_the_article(plus, apparent, out_of_bag, no_information, best):
+    expected = 0.368 * apparent + 0.632 * out_of_bag
+    if plus and min(out_of_bag, no_information) > apparent:
+        at_most = min(out_of_bag, no_information)
+        rate = (at_most - apparent) / (no_information - apparent)
+        weight = 0.368 * 0.632 * rate / (1 - 0.368 * rate)
+        expected += weight * (at_most - apparent)
+    # Of accuracies, errors are the distances from 1.
+    values = [
+        np.abs(np.array([error]) - best)
+        for error in (out_of_bag, apparent, no_information)
+    ]
+    rows = np.array([[0.02, -0.02]])
+    left_out = LeaveOneOutBootstrap(values[0], rows, 0 * rows, np.zeros((1, 1)))
+    chance = values[2] if plus else None
+    found = bootstrap_632(left_out, values[1], np.array([float(best)]), chance)
+    assert abs(found.estimates[0] - best) == pytest.approx(expected)
+    scale = expected / out_of_bag if out_of_bag else 0
+    assert found.covariance[0, 0] == pytest.approx(2 * (0.02 * scale) ** 2)
+
+
+def test_the_variance_is_at_least_that_of_the_losses_in_every_direction():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3, 9))
+    left_out = LeaveOneOutBootstrap(np.full(3, 0.5), rows, -rows, 0 * np.eye(3))
+    half = np.full(3, 0.5)
+    found = bootstrap_632(left_out, half, np.zeros(3)).covariance
+    np.testing.assert_allclose(found, rows @ rows.T)
+
+
+def bootstrap_by_rows(learner, X, y, splits, weights):
+    """Error rate, and its standard error, from splits in bootstrap samples."""
+    n, n_samples = len(y), len(splits)
+    share = weights / weights.sum()
+    wrong = np.full((n_samples, n), np.nan)
+    counts = np.zeros((n_samples, n))
+    for b, (train, test) in enumerate(splits):
+        learner.fit(X[train], y[train])
+        wrong[b, test] = learner.predict(X[test]) != y[test]
+        for i in train:
+            counts[b, i] += 1
+    of_row = np.nanmean(wrong, axis=0)
+    error = share @ of_row
+    apparent = share @ (learner.fit(X, y).predict(X) != y)
+    q = np.nansum(share * (wrong - of_row), axis=1) * (1 - 1 / n) ** -n
+    variance = 0.0
+    for i in range(n):
+        covariance = np.mean((counts[:, i] - counts[:, i].mean()) * q)
+        variance += (share[i] * (of_row[i] - error) + covariance) ** 2
+    variance -= (n - 1) / n_samples * q.var(ddof=1)
+    least = np.sum((share * (of_row - error)) ** 2)
+    estimate = 0.368 * apparent + 0.632 * error
+    return estimate, np.sqrt(max(variance, least)) * estimate / error
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_bootstrap_evaluates_rows_out_of_the_bag(weighted):
+    X, y = make_classification(40, 4, flip_y=0.3, class_sep=0.5, random_state=1)
+    learner, weights = KNeighborsClassifier(3), np.ones(40)
+    if weighted:
+        weights = np.random.default_rng(0).integers(0, 4, 40).astype(float)
+    report = cross_validate_report(
+        {"3-NN": learner},
+        X,
+        y,
+        metrics=["accuracy", "error_rate"],
+        variance="bootstrap-632",
+        cv=60,
+        sample_weight=weights if weighted else None,
+    )
+    for train, test in report.splits:
+        assert len(train) == 40 and not set(train) & set(test)
+        assert set(train) | set(test) == set(range(40))
+    error, standard_error = bootstrap_by_rows(learner, X, y, report.splits, weights)
+    accuracy = report["3-NN", "accuracy"]
+    assert accuracy == pytest.approx(1 - error)
+    assert accuracy.standard_error == pytest.approx(standard_error)
+    assert report["3-NN", "error_rate"] == pytest.approx(error)
+    assert report.correlation[0, 1] == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_error_without_information_is_that_of_mlxtend(name):
+    """632+ follows from 632 and the error without information."""
+    X, y = CANCER
+    chance = 1 - REFERENCE["no-information", name, 0][0]
+    estimates = [
+        float(
+            cross_validate_report(
+                LEARNERS[name], X, y, metrics="error_rate", variance=variance, cv=50
+            ).estimates[0]
+        )
+        for variance in ("bootstrap-632", "bootstrap-632+")
+    ]
+    apparent = np.mean(LEARNERS[name].fit(X, y).predict(X) != y)
+    out_of_bag = (estimates[0] - 0.368 * apparent) / 0.632
+    rate = (out_of_bag - apparent) / (chance - apparent)
+    weight = 0.632 / (1 - 0.368 * rate)
+    expected = (1 - weight) * apparent + weight * out_of_bag
+    assert estimates[1] == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_error_without_information_of_numbers_pairs_all_rows():
+    X, y = make_regression(30, 12, noise=200, random_state=0)
+    found = {
+        variance: cross_validate_report(
+            Ridge(), X, y, metrics="mean_squared_error", variance=variance, cv=50
+        ).estimates[0]
+        for variance in ("bootstrap-632", "bootstrap-632+")
+    }
+    predicted = Ridge().fit(X, y).predict(X)
+    chance = np.mean([(a - b) ** 2 for a in y for b in predicted])
+    apparent = np.mean((y - predicted) ** 2)
+    out_of_bag = (found["bootstrap-632"] - 0.368 * apparent) / 0.632
+    at_most = min(out_of_bag, chance)
+    rate = (at_most - apparent) / (chance - apparent)
+    more = 0.368 * 0.632 * rate / (1 - 0.368 * rate) * (at_most - apparent)
+    assert found["bootstrap-632+"] == pytest.approx(found["bootstrap-632"] + more)
+
+
+def test_groups_are_drawn_as_a_whole():
+    X, y = make_classification(60, random_state=0)
+    groups = np.random.default_rng(0).integers(0, 15, 60)
+    options = {"metrics": "accuracy", "variance": "bootstrap-632", "cv": 50}
+    report = cross_validate_report(LEARNERS, X, y, groups=groups, **options)
+    sizes = np.bincount(groups)
+    for train, test in report.splits:
+        drawn = np.bincount(groups[train], minlength=15) / sizes
+        assert drawn.sum() == 15 and (drawn == np.round(drawn)).all()
+        assert set(groups[test]) == set(np.flatnonzero(drawn == 0))
+
+
+def test_twins_as_groups_are_as_certain_as_one_of_each():
+    X, y = make_classification(40, 4, flip_y=0.3, random_state=2)
+    options = {"metrics": "accuracy", "variance": "bootstrap-632+", "cv": 50}
+    once = cross_validate_report(GaussianNB(), X, y, **options)
+    twice = cross_validate_report(
+        GaussianNB(),
+        np.repeat(X, 2, axis=0),
+        np.repeat(y, 2),
+        groups=np.repeat(np.arange(40), 2),
+        **options,
+    )
+    np.testing.assert_allclose(twice.estimates, once.estimates)
+    np.testing.assert_allclose(twice.covariance, once.covariance)
+
+
+def test_a_perfect_fit_does_not_hide_that_a_metric_is_no_mean():
+    X, y = make_classification(60, flip_y=0.3, random_state=0)
+    with pytest.raises(ValueError, match="which f1 of 1-NN is not"):
+        cross_validate_report(
+            {"1-NN": KNeighborsClassifier(1)},
+            X,
+            y,
+            metrics=["accuracy", "f1"],
+            variance="bootstrap-632+",
+            cv=50,
+        )
