@@ -432,6 +432,27 @@ def test_classes_that_a_part_lacks_make_a_measure_undefined():
     assert np.isnan(report.estimates[0])
 
 
+class Silent(GaussianNB):
+    """Naive Bayes that predicts no row to be positive."""
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+@pytest.mark.parametrize("variance", ["jackknife", "conservative-z", "corrected-t"])
+def test_an_undefined_measure_changes_no_other_interval(variance):
+    options = {"variance": variance, "cv": 4}
+    alone = cross_validate_report(Silent(), X, Y, metrics="accuracy", **options)
+    with pytest.warns(UndefinedMetricWarning, match="precision of silent: undefined"):
+        report = cross_validate_report(
+            Silent(), X, Y, metrics=["precision", "accuracy"], **options
+        )
+    assert np.isnan(report["silent", "precision"])
+    errors = [each["silent", "accuracy"].standard_error for each in (alone, report)]
+    assert errors[0] > 0
+    assert errors[1] == pytest.approx(errors[0])
+
+
 # --------------------------------------------------------------------------------------
 # Options
 # --------------------------------------------------------------------------------------

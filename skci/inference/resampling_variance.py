@@ -351,7 +351,11 @@ def _sample_covariance(values: Array) -> Array:
 
 
 def _subtract(covariance: Array, noise: Array) -> Array:
-    """Subtract noise, and leave a share of the variance in every direction."""
+    """Subtract noise, and leave a share of the variance in every direction.
+
+    Variances of undefined measures, NaN, are zero in the result.
+    """
+    covariance, noise = np.nan_to_num(covariance), np.nan_to_num(noise)
     root, whitener = _root(covariance)
     shares, axes = np.linalg.eigh(whitener.T @ noise @ whitener)
     return _square(root @ axes * np.sqrt(np.maximum(1 - shares, _LEAST_SHARE)))
