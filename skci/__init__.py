@@ -28,6 +28,7 @@ from skci.model_selection import (
     cross_val_folds,
     cross_validate_report,
     five_by_two_f_test,
+    fold_models_report,
 )
 from skci.planning import sample_size
 from skci.reports.contrasts import BestReport, ContrastReport
@@ -59,6 +60,7 @@ __all__ = [
     "cross_validate_report",
     "exceptions",
     "five_by_two_f_test",
+    "fold_models_report",
     "joint_intervals",
     "joint_report",
     "metrics",

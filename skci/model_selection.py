@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,22 +13,18 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from skci._arrays import Array
-from skci._validation import check_choice, check_estimators
+from skci._validation import check_choice, named_estimators, named_pairs
 from skci.data.labels import shape_of
+from skci.data.responses import named_error, response
 from skci.inference.joint import JointEstimate
 from skci.inference.resampling_variance import five_by_two_f
 from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 from skci.resampling.estimation import FoldModels, Resampling
-from skci.resampling.fitting import Learners, Wanted
-from skci.resampling.pooling import HeldOut
-from skci.resampling.schemes import (
-    SCHEMES,
-    OwnSplits,
-    Rows,
-    Scheme,
-)
+from skci.resampling.fitting import Fit, Fitted, Learners, take_rows
+from skci.resampling.reading import read_learners, scheme_of
+from skci.resampling.schemes import SCHEMES
 
 _TARGETS = ("procedure", "fold-models")
 
@@ -220,7 +217,7 @@ def cross_validate_report(
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(metrics, *options)
     check_choice(target, _TARGETS, "target")
-    learners, held_out, rows = _read(
+    learners, held_out, rows = read_learners(
         metric_set, estimators, X, y, cv, groups, sample_weight
     )
     learners = replace(learners, n_jobs=n_jobs, verbose=verbose, keep=return_estimator)
@@ -232,7 +229,7 @@ def cross_validate_report(
             )
         fold_models = FoldModels(rows, learners, held_out)
         return CrossValidationReport(fold_models.estimate(), fold_models)
-    scheme = _scheme(variance, cv)
+    scheme = scheme_of(variance, cv)
     resampled = replace(held_out, metric_set=metric_set.without_tables())
     resampling = Resampling(scheme, rows, learners, resampled)
     joint = resampling.estimate()
@@ -306,7 +303,9 @@ def five_by_two_f_test(
     """
     metric_set = MetricSet(metric, pos_label=pos_label, random_state=random_state)
     estimators = {"estimator1": estimator1, "estimator2": estimator2}
-    learners, held_out, rows = _read(metric_set, estimators, X, y, cv, groups, None)
+    learners, held_out, rows = read_learners(
+        metric_set, estimators, X, y, cv, groups, None
+    )
     learners = replace(learners, n_jobs=n_jobs)
     resampling = Resampling(SCHEMES["5x2-t"], rows, learners, held_out)
     parameters, (halves,) = resampling.evaluate()
@@ -315,64 +314,6 @@ def five_by_two_f_test(
     differences = np.subtract(*np.transpose([half.values for half in halves]))
     statistic = five_by_two_f(differences.reshape(5, 2))
     return FiveByTwoTest(statistic, float(stats.f.sf(statistic, 10, 5)))
-
-
-def _scheme(variance: str | None, cv: Any) -> Scheme:
-    """Resampling scheme of a name, with the number of folds given."""
-    has_splitter = cv is not None and not isinstance(cv, int | np.integer)
-    if variance is None:
-        variance = "conservative-z" if has_splitter else "jackknife"
-    scheme = SCHEMES[check_choice(variance, [*SCHEMES], "variance")]
-    if isinstance(scheme, OwnSplits):
-        if has_splitter:
-            raise ValueError(
-                "cv must be a number or None with "
-                f"variance={variance!r}, which makes its own, got {cv!r}"
-            )
-        if cv is not None:
-            return scheme.with_parts(int(cv))
-    return scheme
-
-
-def _read(
-    metric_set: MetricSet,
-    estimators: Any,
-    X: Any,
-    y: Any,
-    cv: Any,
-    groups: Any,
-    sample_weight: Any,
-) -> tuple[Learners, HeldOut, Rows]:
-    """Check the data, and what to fit, to predict and to evaluate."""
-    named = check_estimators(estimators)
-    reader = metric_set.reader(y, truth="y", groups=groups)
-    reader.check_aligned("X", X)
-    weights = None
-    if sample_weight is not None:
-        metric_set.reader(y, truth="y", sample_weight=sample_weight)  # checks
-        weights = np.asarray(sample_weight, dtype=float)
-    n_rows = (shape_of(X) or (len(X),))[0]
-    y = np.asarray(y)
-    if n_rows != len(y):
-        raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
-    wanted = Wanted(metric_set.reads)
-    labels: tuple[Any, ...] = ()
-    pos_label = metric_set.pos_label
-    if "numbers" not in metric_set.reads:
-        vocabulary = reader.vocabulary
-        scored = metric_set.scored_labels(vocabulary)
-        probabilities = any(
-            metric._needs_probabilities for metric in metric_set.metrics.values()
-        )
-        wanted = Wanted(metric_set.reads, scored, probabilities)
-        if not vocabulary.multilabel:
-            labels = tuple(x for x in vocabulary.labels if x is not None)
-            if len(scored) == 1:
-                pos_label = scored[0]
-    codes = reader.cluster_numbers
-    learners = Learners(named, X, y, weights, wanted)
-    held_out = HeldOut(metric_set, y, weights, codes, labels, pos_label)
-    return learners, held_out, Rows(y, codes, cv, metric_set.seed or 0)
 
 
 def cross_val_folds(
@@ -432,3 +373,145 @@ def cross_val_folds(
             f"{np.count_nonzero(folds < 0)} rows"
         )
     return folds
+
+
+def fold_models_report(
+    cv_results: Any,
+    X: Any,
+    y: Any,
+    *,
+    metrics: Any,
+    groups: Any = None,
+    sample_weight: Any = None,
+    confidence_level: float = 0.95,
+    method: str | Mapping[str, str] | None = None,
+    pos_label: Any = None,
+    random_state: Any = None,
+) -> CrossValidationReport:
+    """Report the mean performance of models that cross_validate fitted.
+
+    Parameters
+    ----------
+    cv_results : dict, or mapping of str to dict
+        Result of :func:`sklearn.model_selection.cross_validate` with
+        ``return_estimator=True`` and ``return_indices=True``; or results of several
+        learners by name, of the same splits.
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        The data that were cross-validated.
+    metrics, confidence_level, method, pos_label, random_state
+        See :func:`joint_report`.
+    groups, sample_weight
+        Clusters and weights of the rows; see :func:`joint_report`.
+
+    Returns
+    -------
+    CrossValidationReport
+        Of the mean performance of these models in the population, as that of
+        :func:`cross_validate_report` with ``target="fold-models"``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the data are not as described, or the test sets overlap.
+
+    See Also
+    --------
+    sklearn.metrics.RocCurveDisplay.from_cv_results : Draws the curves of these models.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_validate
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import fold_models_report
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = cross_validate(
+    ...     GaussianNB(), X, y, return_estimator=True, return_indices=True
+    ... )
+    >>> print(fold_models_report(found, X, y, metrics=["accuracy", "roc_auc"]))
+    Joint 95% confidence intervals (score and logit), of these 5 fold models, within...
+    <BLANKLINE>
+    rule        metric    estimate  joint interval    individual interval
+    ---------------------------------------------------------------------
+    gaussiannb  accuracy  0.9385    [0.9128, 0.9571]  [0.9158, 0.9554]
+    gaussiannb  roc_auc   0.9874    [0.9758, 0.9934]  [0.9775, 0.9929]
+    """
+    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
+    results = _named_results(cv_results)
+    first = {name: found["estimator"][0] for name, found in results.items()}
+    learners, held_out, rows = read_learners(
+        metric_set, first, X, y, _common_splits(results), groups, sample_weight
+    )
+    models = {
+        fit.train.tobytes(): {name: r["estimator"][k] for name, r in results.items()}
+        for k, fit in enumerate(rows.splits())
+    }
+    fitted = _FittedLearners(**vars(learners), models=models)
+    fold_models = FoldModels(rows, fitted, held_out)
+    return CrossValidationReport(fold_models.estimate(), fold_models)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _FittedLearners(Learners):
+    """Learners that were fitted before."""
+
+    models: Mapping[bytes, Mapping[str, Any]]
+    """Fitted estimators by training set and by name."""
+
+    def fit(self, fits: Iterable[Fit]) -> list[dict[str, Fitted]]:
+        """Predict with the estimators that were fitted to each training set."""
+        return [
+            {
+                name: self._predict(name, model, test)
+                for name, model in self.models[train.tobytes()].items()
+            }
+            for train, test in fits
+        ]
+
+    def _predict(self, name: str, model: Any, test: Array) -> Fitted:
+        wanted = self.wanted
+        options = wanted.reads, wanted.scored, wanted.probabilities
+        try:
+            return Fitted(*response(model, take_rows(self.X, test), *options), model)
+        except Exception as error:
+            raise named_error(name, error) from error
+
+
+def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
+    """Results of cross_validate by the name of the learner."""
+    several = isinstance(cv_results, Mapping) and all(
+        isinstance(found, Mapping) for found in cv_results.values()
+    )
+    pairs = named_pairs(cv_results, "cv_results") if several else [("", cv_results)]
+    for _, found in pairs:
+        keys = list(found) if isinstance(found, Mapping) else type(found).__name__
+        if not {"estimator", "indices"} <= {*keys}:
+            raise ValueError(
+                "cv_results must be of cross_validate with return_estimator=True and "
+                f"return_indices=True, got {keys}"
+            )
+    if several:
+        return dict(pairs)
+    ((name, _),) = named_estimators(list(cv_results["estimator"][:1]))
+    return {name: cv_results}
+
+
+def _common_splits(results: Mapping[str, Any]) -> list[tuple[Array, Array]]:
+    """Training and test rows of the splits, the same of all learners."""
+    splits = {
+        name: [*zip(found["indices"]["train"], found["indices"]["test"], strict=True)]
+        for name, found in results.items()
+    }
+    first, *others = splits.values()
+    for other in others:
+        sets = zip(itertools.chain(*first), itertools.chain(*other), strict=False)
+        if len(first) != len(other) or not all(itertools.starmap(np.array_equal, sets)):
+            raise ValueError(
+                f"cv_results must be of the same splits for all of {list(results)}; "
+                "a splitter that shuffles needs a random_state"
+            )
+    tests = np.concatenate([test for _, test in first])
+    if len(np.unique(tests)) < len(tests):
+        raise ValueError("cv_results must test each row at most once")
+    return first

@@ -26,7 +26,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skci import cross_val_folds, cross_validate_report, joint_report
+from skci import (
+    cross_val_folds,
+    cross_validate_report,
+    fold_models_report,
+    joint_report,
+)
 from skci.exceptions import ResamplingWarning
 from skci.inference.resampling_variance import (
     conservative_z,
@@ -451,6 +456,63 @@ def test_an_undefined_measure_changes_no_other_interval(variance):
     errors = [each["silent", "accuracy"].standard_error for each in (alone, report)]
     assert errors[0] > 0
     assert errors[1] == pytest.approx(errors[0])
+
+
+# --------------------------------------------------------------------------------------
+# Models that were fitted before
+# --------------------------------------------------------------------------------------
+
+
+def fitted_by_scikit_learn(learner, **options):
+    return cross_validate(
+        learner, X, Y, return_estimator=True, return_indices=True, **options
+    )
+
+
+@pytest.mark.parametrize(
+    "cv", [KFold(4), StratifiedKFold(5, shuffle=True, random_state=1)]
+)
+def test_models_fitted_by_scikit_learn_are_reported_as_fold_models(cv):
+    results = {
+        name: fitted_by_scikit_learn(learner, cv=cv)
+        for name, learner in LEARNERS.items()
+    }
+    options = {"metrics": METRICS, "groups": np.arange(240) // 2}
+    report = fold_models_report(results, X, Y, **options)
+    options |= {"cv": [*cv.split(X, Y)], "target": "fold-models"}
+    expected = cross_validate_report(LEARNERS, X, Y, **options)
+    assert str(report) == str(expected)
+    assert report.estimators["Bayes"] == results["Bayes"]["estimator"]
+    np.testing.assert_array_equal(report.splits[1][1], expected.splits[1][1])
+
+
+def test_the_result_of_one_learner_has_the_name_of_its_class():
+    results = fitted_by_scikit_learn(
+        LEARNERS["Bayes"], scoring=["accuracy", "roc_auc"], cv=KFold(6)
+    )
+    report = fold_models_report(results, X, Y, metrics=["accuracy", "roc_auc"])
+    for metric in report.metrics:
+        expected = np.mean(results[f"test_{metric}"])
+        assert report["gaussiannb", metric] == pytest.approx(expected)
+
+
+def test_results_that_hold_no_common_models_are_refused():
+    results = fitted_by_scikit_learn(GaussianNB(), cv=KFold(3))
+    others = fitted_by_scikit_learn(GaussianNB(), cv=KFold(3, shuffle=True))
+    repeated = fitted_by_scikit_learn(GaussianNB(), cv=ShuffleSplit(3, random_state=0))
+    plain = cross_validate(GaussianNB(), X, Y)
+    for given, message in [
+        (plain, "return_indices=True, got \\['fit_time'"),
+        ({"a": plain}, "return_indices=True, got \\['fit_time'"),
+        ([results], "return_indices=True, got list"),
+        ({}, "cv_results must hold at least one entry"),
+        ({"a": results, "b": others}, "cv_results must be of the same splits"),
+        (repeated, "cv_results must test each row at most once"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            fold_models_report(given, X, Y, metrics="accuracy")
+    with pytest.raises(ValueError, match=r"^gaussiannb: X has 2 features"):
+        fold_models_report(results, X[:, :2], Y, metrics="accuracy")
 
 
 # --------------------------------------------------------------------------------------

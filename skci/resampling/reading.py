@@ -1,0 +1,77 @@
+"""From what a user has to learners, rows and a resampling scheme."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skci._validation import check_choice, check_estimators
+from skci.data.labels import shape_of
+from skci.metrics._metric_set import MetricSet
+from skci.resampling.fitting import Learners, Wanted
+from skci.resampling.pooling import HeldOut
+from skci.resampling.schemes import (
+    SCHEMES,
+    OwnSplits,
+    Rows,
+    Scheme,
+)
+
+
+def scheme_of(variance: str | None, cv: Any) -> Scheme:
+    """Resampling scheme of a name, with the number of folds given."""
+    has_splitter = cv is not None and not isinstance(cv, int | np.integer)
+    if variance is None:
+        variance = "conservative-z" if has_splitter else "jackknife"
+    scheme = SCHEMES[check_choice(variance, [*SCHEMES], "variance")]
+    if isinstance(scheme, OwnSplits):
+        if has_splitter:
+            raise ValueError(
+                "cv must be a number or None with "
+                f"variance={variance!r}, which makes its own, got {cv!r}"
+            )
+        if cv is not None:
+            return scheme.with_parts(int(cv))
+    return scheme
+
+
+def read_learners(
+    metric_set: MetricSet,
+    estimators: Any,
+    X: Any,
+    y: Any,
+    cv: Any,
+    groups: Any,
+    sample_weight: Any,
+) -> tuple[Learners, HeldOut, Rows]:
+    """Check the data, and what to fit, to predict and to evaluate."""
+    named = check_estimators(estimators)
+    reader = metric_set.reader(y, truth="y", groups=groups)
+    reader.check_aligned("X", X)
+    weights = None
+    if sample_weight is not None:
+        metric_set.reader(y, truth="y", sample_weight=sample_weight)  # checks
+        weights = np.asarray(sample_weight, dtype=float)
+    n_rows = (shape_of(X) or (len(X),))[0]
+    y = np.asarray(y)
+    if n_rows != len(y):
+        raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
+    wanted = Wanted(metric_set.reads)
+    labels: tuple[Any, ...] = ()
+    pos_label = metric_set.pos_label
+    if "numbers" not in metric_set.reads:
+        vocabulary = reader.vocabulary
+        scored = metric_set.scored_labels(vocabulary)
+        probabilities = any(
+            metric._needs_probabilities for metric in metric_set.metrics.values()
+        )
+        wanted = Wanted(metric_set.reads, scored, probabilities)
+        if not vocabulary.multilabel:
+            labels = tuple(x for x in vocabulary.labels if x is not None)
+            if len(scored) == 1:
+                pos_label = scored[0]
+    codes = reader.cluster_numbers
+    learners = Learners(named, X, y, weights, wanted)
+    held_out = HeldOut(metric_set, y, weights, codes, labels, pos_label)
+    return learners, held_out, Rows(y, codes, cv, metric_set.seed or 0)
