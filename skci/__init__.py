@@ -22,6 +22,7 @@ from skci.independent import combine_independent, two_proportion_test
 from skci.inference.critical.law import critical_value
 from skci.inference.critical.quantile import CriticalValue
 from skci.intervals import joint_intervals
+from skci.learning_curves import LearningCurveReport, learning_curve_report
 from skci.metrics import *  # noqa: F403
 from skci.model_selection import (
     CrossValidationReport,
@@ -32,7 +33,11 @@ from skci.model_selection import (
 )
 from skci.planning import sample_size
 from skci.reports.contrasts import BestReport, ContrastReport
-from skci.reports.display import ConfidenceBandDisplay, ConfidenceIntervalDisplay
+from skci.reports.display import (
+    ConfidenceBandDisplay,
+    ConfidenceIntervalDisplay,
+    LearningCurveBandDisplay,
+)
 from skci.reports.estimate import ConfidenceInterval, MetricEstimate
 from skci.reports.joint import JointReport
 
@@ -51,6 +56,8 @@ __all__ = [
     "JointAccumulator",
     "JointEvaluator",
     "JointReport",
+    "LearningCurveBandDisplay",
+    "LearningCurveReport",
     "MetricEstimate",
     "classification_report_ci",
     "combine_independent",
@@ -63,6 +70,7 @@ __all__ = [
     "fold_models_report",
     "joint_intervals",
     "joint_report",
+    "learning_curve_report",
     "metrics",
     "precision_recall_report",
     "roc_report",

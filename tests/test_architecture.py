@@ -31,6 +31,7 @@ ENTRY_POINTS = {
     "evaluation",
     "independent",
     "intervals",
+    "learning_curves",
     "model_selection",
     "planning",
 }

@@ -212,7 +212,7 @@ class Report(TabularReport):
 
         Returns
         -------
-        ConfidenceIntervalDisplay or ConfidenceBandDisplay
+        ConfidenceIntervalDisplay, ConfidenceBandDisplay or LearningCurveBandDisplay
         """
         return self._display(**self._drawing()).plot(**kwargs)
 

@@ -17,6 +17,7 @@ from skci._validation import printable
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _GREY = "0.35"
 _THIN, _THICK = 1.5, 5
+_THIN_LIMIT, _SHADE = 0.7, 0.18  # width of a line of limits, opacity of a band
 
 _MAX_LABEL = 36  # characters to a line of a label
 
@@ -75,11 +76,9 @@ class ConfidenceIntervalDisplay:
         """
         metrics = list(dict.fromkeys(self.metrics))
         new_figure = axes is None
-        axes = np.ravel(self._new_axes(len(metrics)) if new_figure else axes)
-        if len(axes) != len(metrics):
-            raise ValueError(
-                f"axes must be one for each of {len(metrics)} metrics, got {len(axes)}"
-            )
+        axes = _check_axes(
+            self._new_axes(len(metrics)) if new_figure else axes, metrics
+        )
         for ax, metric in zip(axes, metrics, strict=True):
             self._plot_panel(ax, metric)
         self.axes_, self.figure_ = axes, axes[0].figure
@@ -95,21 +94,17 @@ class ConfidenceIntervalDisplay:
         return self
 
     def _new_axes(self, panels: int) -> Any:
-        columns = min(panels, 3)
-        lines = -(-panels // columns)
         rules = [_wrapped(rule).splitlines() for rule in dict.fromkeys(self.rules)]
         characters = max(len(line) for rule in rules for line in rule)
         height = 0.9 + sum(0.22 + 0.16 * len(rule) for rule in rules)
-        size = (3.4 * columns + 0.4 + 0.1 * characters, height * lines + 0.5)
-        axes = _subplots(lines, columns, figsize=size, sharey=True, squeeze=False)
-        for unused in axes.flat[panels:]:
-            unused.remove()
-        return axes.flat[:panels]
+        return _panels(panels, 3.4, height, 0.4 + 0.1 * characters, sharey=True)
 
     def _plot_panel(self, ax: Any, metric: str) -> None:
         rules = list(dict.fromkeys(self.rules))
         rows = [k for k, name in enumerate(self.metrics) if name == metric]
-        edges = self._edges(rows)
+        drawn = [self.intervals, self.individual_intervals, self.estimates]
+        reference: Any = [] if self.reference is None else self.reference
+        edges = _edges(np.append(np.column_stack(drawn)[rows], reference))
         if self.reference is not None:
             ax.axvline(self.reference, color=_GREY, linewidth=0.8, linestyle="--")
         for k in rows:
@@ -134,17 +129,6 @@ class ConfidenceIntervalDisplay:
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
-
-    def _edges(self, rows: list[int]) -> tuple[float, float]:
-        """Limits of the axis of a panel: all finite values and a margin."""
-        drawn = [self.intervals, self.individual_intervals, self.estimates]
-        reference: Any = [] if self.reference is None else self.reference
-        shown = np.append(np.column_stack(drawn)[rows], reference)
-        shown = shown[np.isfinite(shown)]
-        low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
-        high = high if high > low else low + 1
-        margin = 0.05 * (high - low)
-        return float(low - margin), float(high + margin)
 
 
 def _wrapped(name: str) -> str:
@@ -243,7 +227,7 @@ class ConfidenceBandDisplay:
         band = PathPatch(
             Path.make_compound_path(*paths),
             facecolor=COLOURS[0],
-            alpha=0.18,
+            alpha=_SHADE,
             linewidth=0,
             label=f"{kind} {100 * self.confidence_level:g}% band",
         )
@@ -253,6 +237,111 @@ class ConfidenceBandDisplay:
             self.ax_.add_patch(Polygon(box, linewidth=0.6, **outline))  # type: ignore
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class LearningCurveBandDisplay:
+    """Learning curves with their confidence bands, a panel for each metric.
+
+    Dots are the estimates at the training set sizes. The shaded band joins the joint
+    intervals at these sizes, which are its vertical lines; other thin lines join the
+    individual intervals. Returned by ``LearningCurveReport.plot``.
+
+    Parameters
+    ----------
+    rules, metrics : sequence of str, of length K
+        Label of each estimate.
+    train_sizes : sequence of int, of length K
+        Number of training rows of each estimate.
+    estimates : array of shape (K,)
+    intervals : array of shape (K, 2)
+        Joint intervals.
+    individual_intervals : array of shape (K, 2)
+    confidence_level : float
+
+    Attributes
+    ----------
+    axes_ : array of matplotlib Axes
+        One for each metric, after :meth:`plot`.
+    figure_ : matplotlib Figure
+    """
+
+    rules: Sequence[str]
+    metrics: Sequence[str]
+    train_sizes: Sequence[int]
+    estimates: Array
+    intervals: Array
+    individual_intervals: Array
+    confidence_level: float
+
+    def plot(self, *, axes: Any = None) -> LearningCurveBandDisplay:
+        """Draw the panels; matplotlib is needed.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, optional
+            One for each metric; a new figure is made if not given.
+
+        Returns
+        -------
+        LearningCurveBandDisplay
+
+        Raises
+        ------
+        ValueError
+            If `axes` are not as many as the metrics.
+        """
+        metrics = list(dict.fromkeys(self.metrics))
+        new_figure = axes is None
+        if new_figure:
+            axes = _panels(len(metrics), 3.6, 3.0, 0.2, sharex=True)
+        axes = _check_axes(axes, metrics)
+        for ax, metric in zip(axes, metrics, strict=True):
+            self._plot_panel(ax, metric)
+        self.axes_, self.figure_ = axes, axes[0].figure
+        _add_legend(axes[-1], new_figure, 2 * min(len(axes), 2), self._handles())
+        return self
+
+    def _handles(self) -> list[Any]:
+        """Entries of the legend: the rules, and the kinds of intervals."""
+        from matplotlib.patches import Patch
+
+        lines = self.axes_[0].get_legend_handles_labels()[0]
+        level = f"{100 * self.confidence_level:g}%"
+        grey: Any = {"color": _GREY, "linewidth": _THIN_LIMIT}
+        if np.array_equal(self.intervals, self.individual_intervals, equal_nan=True):
+            return [*lines, Patch(alpha=_SHADE, label=f"{level} intervals", **grey)]
+        band = Patch(alpha=_SHADE, label=f"joint {level} band", **grey)
+        label = f"individual {level} intervals"
+        return [*lines, band, *self.axes_[0].plot([], [], label=label, **grey)]
+
+    def _plot_panel(self, ax: Any, metric: str) -> None:
+        rows = [k for k, name in enumerate(self.metrics) if name == metric]
+        drawn = [self.intervals, self.individual_intervals, self.estimates]
+        edges = _edges(np.column_stack(drawn)[rows])
+        for k, rule in enumerate(dict.fromkeys(self.rules)):
+            curve = [row for row in rows if self.rules[row] == rule]
+            self._plot_curve(ax, curve, edges, COLOURS[k % len(COLOURS)])
+        ax.set_ylim(edges)
+        ax.set_title(_wrapped(metric), parse_math=False)
+        ax.set_xlabel("number of training rows")
+        ax.tick_params(labelbottom=True)
+        ax.grid(alpha=0.3)
+        ax.spines[["top", "right"]].set_visible(False)
+
+    def _plot_curve(
+        self, ax: Any, rows: list[int], edges: tuple[float, float], colour: str
+    ) -> None:
+        """Draw the curve of a rule, whose limits end where the axis does."""
+        sizes = np.take(self.train_sizes, rows)
+        joint = np.clip(self.intervals[rows].T, *edges)
+        ax.fill_between(sizes, *joint, color=colour, alpha=_SHADE, linewidth=0)
+        ax.vlines(sizes, *joint, color=colour, alpha=0.5, linewidth=_THIN_LIMIT)
+        limits = np.clip(self.individual_intervals[rows], *edges)
+        ax.plot(sizes, limits, color=colour, linewidth=_THIN_LIMIT)
+        label = printable(self.rules[rows[0]])
+        marker = {"markerfacecolor": "white", "markersize": 4, "label": label}
+        ax.plot(sizes, self.estimates[rows], "o-", color=colour, **marker)
+
+
 def _hull(points: Array) -> Array:
     """Convex hull, counterclockwise and closed; empty if it has no area."""
     try:
@@ -260,6 +349,36 @@ def _hull(points: Array) -> Array:
     except QhullError:
         return points[:0]
     return points[[*corners, corners[0]]]
+
+
+def _edges(values: Array) -> tuple[float, float]:
+    """Limits of an axis: all finite values and a margin."""
+    shown = values[np.isfinite(values)]
+    low, high = (shown.min(), shown.max()) if len(shown) else (0.0, 1.0)
+    high = high if high > low else low + 1
+    margin = 0.05 * (high - low)
+    return float(low - margin), float(high + margin)
+
+
+def _panels(n: int, width: float, height: float, margin: float, **options: Any) -> Any:
+    """Axes of a new figure, three to a line, of panels of this size in inches."""
+    columns = min(n, 3)
+    lines = -(-n // columns)
+    size = (width * columns + margin, height * lines + 0.5)
+    axes = _subplots(lines, columns, figsize=size, squeeze=False, **options)
+    for unused in axes.flat[n:]:
+        unused.remove()
+    return axes.flat[:n]
+
+
+def _check_axes(axes: Any, metrics: Sequence[str]) -> Array:
+    """Check axes, one for each metric."""
+    axes = np.ravel(axes)
+    if len(axes) != len(metrics):
+        raise ValueError(
+            f"axes must be one for each of {len(metrics)} metrics, got {len(axes)}"
+        )
+    return axes
 
 
 def _subplots(*grid: int, **options: Any) -> Any:
@@ -274,8 +393,9 @@ def _subplots(*grid: int, **options: Any) -> Any:
 
 def _add_legend(ax: Any, new_figure: bool, columns: int, handles: Any = None) -> None:
     """Add a legend below the panels of a new figure, or inside given axes."""
+    place: dict[str, Any] = {}
     if new_figure:
         place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
-        ax.figure.legend(handles=handles, **place)
-    else:
-        ax.legend(handles=handles)
+    legend = (ax.figure if new_figure else ax).legend(handles=handles, **place)
+    for text in legend.get_texts():
+        text.set_parse_math(False)

@@ -1,0 +1,302 @@
+"""Learning curves: joint reports of learners at several sizes of the training set."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import check_choice
+from skci.data.rows import check_numbers
+from skci.inference.joint import JointEstimate, Target
+from skci.inference.parameter import Key, Parameter
+from skci.metrics._metric_set import MetricSet
+from skci.reports.display import LearningCurveBandDisplay
+from skci.reports.estimate import warn_of_undefined
+from skci.reports.joint import JointReport
+from skci.resampling.estimation import Resampling
+from skci.resampling.fitting import Fit, Fitted, Learners
+from skci.resampling.reading import read_learners, scheme_of
+from skci.resampling.schemes import Rows, Scheme
+
+_VARIANCES = ("jackknife", "conservative-z", "corrected-t")
+_COLUMN = "train_size"
+"""Name of the column of a report that holds the sizes."""
+
+
+class LearningCurveReport(JointReport):
+    """Joint confidence intervals of several measures along learning curves.
+
+    Returned by :func:`skci.learning_curve_report`. A :class:`JointReport` labelled by
+    rule, metric and train size: :meth:`differences` compares the learners at each size,
+    :meth:`gaps` the sizes of each learner.
+    """
+
+    _display = LearningCurveBandDisplay
+
+    def __init__(self, joint: JointEstimate, train_sizes: Sequence[int]) -> None:
+        super().__init__(joint)
+        self._size_of = {str(size): size for size in train_sizes}
+
+    @property
+    def train_sizes(self) -> Array:
+        """Numbers of training rows, increasing, shape (S,)."""
+        return np.unique(self._sizes)
+
+    @property
+    def _sizes(self) -> list[int]:
+        """Number of training rows of each estimate."""
+        parameters = self._joint.parameters
+        return [self._size_of[p.key.level("subgroup")] for p in parameters]
+
+    def select(
+        self,
+        *,
+        rules: str | Iterable[str] | None = None,
+        metrics: str | Iterable[str] | None = None,
+        **subgroups: str | Iterable[str],
+    ) -> LearningCurveReport:
+        """Select rules, metrics and sizes, the last as in ``train_size=["40", "80"]``.
+
+        See :meth:`JointReport.select`.
+        """
+        selected = super().select(rules=rules, metrics=metrics, **subgroups)
+        return self._with(selected._joint)
+
+    def _drawing(self) -> dict[str, Any]:
+        drawing = super()._drawing()
+        del drawing["reference"]
+        metrics = [p.key.title for p in self._joint.parameters]
+        return {**drawing, "metrics": metrics, "train_sizes": self._sizes}
+
+
+def learning_curve_report(
+    estimators: Any,
+    X: Any,
+    y: Any,
+    *,
+    metrics: Any,
+    train_sizes: Any = (0.1, 0.325, 0.55, 0.775, 1.0),
+    cv: Any = None,
+    groups: Any = None,
+    variance: str | None = None,
+    sample_weight: Any = None,
+    confidence_level: float = 0.95,
+    method: str | Mapping[str, str] | None = None,
+    pos_label: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    random_state: Any = None,
+) -> LearningCurveReport:
+    """Cross-validate learners at several sizes of the training set.
+
+    Each estimate is of the expected performance of a learner on training sets of this
+    size; the intervals cover at all sizes at once.
+
+    Parameters
+    ----------
+    estimators, X, y, metrics, cv, sample_weight, confidence_level, method, pos_label
+        See :func:`cross_validate_report`.
+    train_sizes : array-like of shape (n_sizes,)
+        Numbers of training rows; if they are floats, fractions of the largest training
+        set, rounded down. Equal sizes are reported once.
+    groups : array-like of shape (n_samples,), optional
+        Clusters, such as patients, which are not divided by splits, nor by the choice
+        of training rows: sizes are then the nearest that whole clusters have.
+    variance : {"jackknife", "conservative-z", "corrected-t"}, optional
+        By default "jackknife", with a splitter "conservative-z"; see
+        :func:`cross_validate_report`, which fits each learner as often as this does at
+        each size.
+    n_jobs, verbose, random_state
+        See :func:`cross_validate_report`. `random_state` also chooses the training
+        rows.
+
+    Returns
+    -------
+    LearningCurveReport
+        Labelled ``rule``, ``metric``, ``train_size``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the data are not as described. Errors of an estimator, such as
+        one that needs rows of two classes, are raised with its name and the size.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a measure is undefined at some size. The other intervals stay jointly valid.
+
+    See Also
+    --------
+    cross_validate_report : The same at the largest size only.
+    sklearn.model_selection.learning_curve : Estimates without intervals.
+
+    Notes
+    -----
+    The rows are put in random order, anew for each partition of a jackknife, and a
+    training set of some size is the first ones of those that train in a split, so that
+    smaller training sets are subsets of larger ones. Each size is then treated as one
+    more learner of the same cross-validation: where a variance needs smaller training
+    sets, as those of a jackknife without a group of rows, the same fraction of their
+    rows is taken.
+
+    The jackknife is conservative, the more so the less stable the learner. For naive
+    Bayes and nearest centroids on 200 rows its standard errors were 1.3 times the
+    standard deviations of the estimates at 160 training rows, 1.9 times at 24, and 2.5
+    times for gaps between sizes; the band covered in all of 200 simulations.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skci import learning_curve_report
+    >>> X, y = load_digits(return_X_y=True)
+    >>> learners = {"Bayes": GaussianNB(), "1-NN": KNeighborsClassifier(1)}
+    >>> report = learning_curve_report(
+    ...     learners, X, y, metrics="accuracy", train_sizes=[100, 400, 1400]
+    ... )
+    >>> print(report)
+    Joint 95% confidence intervals (delta), of the procedures trained on 100 to 1400...
+    <BLANKLINE>
+    rule   metric    train_size  estimate  joint interval  individual interval
+    --------------------------------------------------------------------------
+    Bayes  accuracy  100         0.681     [0.538, 0.825]  [0.578, 0.784]
+    Bayes  accuracy  400         0.812     [0.758, 0.867]  [0.773, 0.851]
+    Bayes  accuracy  1400        0.841     [0.776, 0.907]  [0.794, 0.888]
+    1-NN   accuracy  100         0.905     [0.830, 0.980]  [0.851, 0.959]
+    1-NN   accuracy  400         0.971     [0.949, 0.993]  [0.955, 0.987]
+    1-NN   accuracy  1400        0.987     [0.975, 1.000]  [0.978, 0.996]
+    >>> report["1-NN", "accuracy", 400].low > report["Bayes", "accuracy", 1400].high
+    True
+    >>> report.differences().findings()[1]
+    'On accuracy, train_size = 400, Bayes is worse than 1-NN.'
+    >>> list(report.gaps(control="1400"))[0]
+    ('Bayes', 'accuracy', '100', '1400')
+    """
+    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
+    if variance is not None:
+        check_choice(variance, _VARIANCES, "variance")
+    scheme = scheme_of(variance, cv)
+    learners, held_out, rows = read_learners(
+        metric_set, estimators, X, y, cv, groups, sample_weight
+    )
+    n_train = _largest_training_set(scheme, rows)
+    sizes = _check_train_sizes(train_sizes, n_train)
+    learners = replace(learners, n_jobs=n_jobs, verbose=verbose)
+    seed = np.random.SeedSequence(rows.random_state).spawn(1)[0]  # not of the splits
+    subsampled = _SubsampledLearners(
+        **vars(learners),
+        train_sizes=sizes,
+        n_train=n_train,
+        units=np.arange(rows.n) if rows.groups is None else rows.groups,
+        rng=np.random.default_rng(seed),
+    )
+    held_out = replace(held_out, metric_set=metric_set.without_tables())
+    resampling = Resampling(scheme, rows, subsampled, held_out)
+    joint = _curves(resampling.estimate(), subsampled)
+    warn_of_undefined(joint)
+    return LearningCurveReport(joint, sizes)
+
+
+def _largest_training_set(scheme: Scheme, rows: Rows) -> int:
+    """Number of rows of the largest training set."""
+    return max(
+        len(fit.train)
+        for batch in scheme.batches(rows)
+        for pool in batch.pools
+        for fit in pool
+    )
+
+
+def _check_train_sizes(train_sizes: Any, n_train: int) -> tuple[int, ...]:
+    """Numbers of training rows, increasing, of numbers or fractions."""
+    sizes = check_numbers(train_sizes, "train_sizes")
+    if np.asarray(train_sizes).dtype.kind == "f":
+        if not ((sizes > 0) & (sizes <= 1)).all():
+            raise ValueError(
+                "train_sizes must be fractions above 0 and up to 1, or integers, got "
+                f"{train_sizes!r}"
+            )
+        sizes = np.maximum(np.floor(sizes * n_train), 1)
+    elif not ((sizes >= 1) & (sizes <= n_train)).all():
+        raise ValueError(
+            f"train_sizes must be from 1 to {n_train}, the number of rows of the "
+            f"largest training set, or fractions of it, got {train_sizes!r}"
+        )
+    return tuple(np.unique(sizes).astype(int).tolist())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _SubsampledLearners(Learners):
+    """Learners that are fitted to subsets of several sizes of each training set."""
+
+    train_sizes: tuple[int, ...]
+    n_train: int
+    """Number of rows of the training sets that the sizes are of."""
+    units: Array
+    """Number of the cluster of each row; clusters are not divided."""
+    rng: np.random.Generator
+
+    def fit(self, fits: Iterable[Fit]) -> list[dict[str, Fitted]]:
+        """Fit each estimator to subsets of each training set: by fit, name and size.
+
+        The order of the units is the same for all these fits.
+        """
+        fits = list(fits)
+        rank = self.rng.permutation(int(self.units.max()) + 1)[self.units]
+        by_size = []
+        for size in self.train_sizes:
+            named = [(_name(name, size), each) for name, each in self.estimators]
+            subsets = [
+                Fit(self._subset(train, size, rank), test) for train, test in fits
+            ]
+            by_size.append(Learners.fit(replace(self, estimators=named), subsets))
+        return [
+            {name: each for found in sizes for name, each in found.items()}
+            for sizes in zip(*by_size, strict=True)
+        ]
+
+    def _subset(self, train: Array, size: int, rank: Array) -> Array:
+        """Rows of the first units of a training set, in the share of a size."""
+        wanted = -(-size * len(train) // self.n_train)
+        _, position, counts = np.unique(
+            rank[train], return_inverse=True, return_counts=True
+        )
+        last = np.abs(np.cumsum(counts) - wanted).argmin()
+        return train[position <= last]
+
+
+def _name(name: str, size: int) -> str:
+    """Name of an estimator that is trained on some rows."""
+    return f"{name} trained on {size} rows"
+
+
+def _curves(joint: JointEstimate, learners: _SubsampledLearners) -> JointEstimate:
+    """Joint estimate whose keys name the size apart from the learner, and end by it."""
+    names, sizes = [name for name, _ in learners.estimators], learners.train_sizes
+    known = {_name(*pair): pair for pair in itertools.product(names, sizes)}
+    parameters: list[Parameter] = []
+    curves: dict[Key, list[int]] = {}
+    for k, parameter in enumerate(joint.parameters):
+        name, size = known[parameter.key.rule]
+        curve = replace(parameter.key, rule=name)
+        key = replace(curve, subgroup=((_COLUMN, str(size)),))
+        parameters.append(replace(parameter, key=key))
+        curves.setdefault(curve, []).append(k)
+    order = sorted(curves, key=lambda curve: names.index(curve.rule))
+    trained_on = " to ".join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))
+    sampling = replace(joint.sampling, parameters=tuple(parameters))  # type: ignore
+    return replace(
+        joint,
+        sampling=sampling,
+        target=Target(
+            f"the procedure{'s' * (len(names) > 1)} trained on {trained_on} rows",
+            joint.target.variance if joint.target else "",
+        ),
+    ).select([k for curve in order for k in curves[curve]])

@@ -1,0 +1,405 @@
+"""Learning curves, held to cross-validation by hand and to known learning curves."""
+
+from typing import ClassVar
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.datasets import make_classification
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    learning_curve,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+
+from skci import (
+    LearningCurveBandDisplay,
+    LearningCurveReport,
+    cross_validate_report,
+    learning_curve_report,
+)
+from skci.inference.resampling_variance import group_jackknife
+
+X, Y = make_classification(
+    200, 5, flip_y=0.2, weights=[0.6], class_sep=0.8, random_state=3
+)
+LEARNERS = {"Bayes": GaussianNB(), "5-NN": KNeighborsClassifier(5)}
+SIZES = [20, 60, 160]
+IDS = np.arange(len(Y))[:, np.newaxis]
+
+
+class Recorder(GaussianNB):
+    """Naive Bayes that keeps the rows that it is trained on; they are the first column.
+
+    Clones are fitted, so that all rows are kept with the class.
+    """
+
+    trained_on: ClassVar[list] = []
+
+    def fit(self, X, y):
+        self.trained_on.append(frozenset(X[:, 0].astype(int).tolist()))
+        return super().fit(X[:, 1:], y)
+
+    def predict(self, X):
+        return super().predict(X[:, 1:])
+
+
+@pytest.fixture
+def recorded():
+    """Rows of each fit, once a report was made."""
+    Recorder.trained_on = []
+    return Recorder.trained_on
+
+
+def subsets(recorded, n_fits):
+    """Rows trained on, by training set and size; fits go by batch, size and split."""
+    found = {}
+    for batch in np.reshape(recorded, (-1, len(SIZES), n_fits)):
+        for *smaller, train in batch.T:
+            rows = zip(SIZES, [*smaller, train], strict=True)
+            found |= {(train, size): sorted(each) for size, each in rows}
+    return found
+
+
+def values_by_hand(found, splits):
+    """Accuracy at each size and F1 at each size, of all test rows."""
+    values = []
+    for size in SIZES:
+        truth, predicted = [], []
+        for train, test in splits:
+            rows = found[frozenset(train.tolist()), size]
+            assert len(rows) == -(-size * len(train) // 160)
+            predicted.append(GaussianNB().fit(X[rows], Y[rows]).predict(X[test]))
+            truth.append(Y[test])
+        truth, predicted = np.concatenate(truth), np.concatenate(predicted)
+        values.append(
+            [sk.accuracy_score(truth, predicted), sk.f1_score(truth, predicted)]
+        )
+    return np.ravel(values, order="F")
+
+
+# --------------------------------------------------------------------------------------
+# Estimates and their covariance
+# --------------------------------------------------------------------------------------
+
+
+def test_the_jackknife_leaves_groups_out_of_the_subsets(recorded):
+    data, options = np.hstack([IDS, X]), {"metrics": ["accuracy", "f1"]}
+    report = learning_curve_report(
+        {"NB": Recorder()}, data, Y, train_sizes=SIZES, random_state=5, **options
+    )
+    fitted = subsets(recorded, 15)  # of a partition, 5 and 10 without two groups
+    splits = cross_validate_report(
+        {"NB": GaussianNB()}, X, Y, random_state=5, **options
+    ).splits
+    values, left_out = [], []
+    for partition in (splits[:5], splits[5:10], splits[10:]):
+        values.append(values_by_hand(fitted, partition))
+        for _, group in partition:
+            without = [
+                (np.setdiff1d(train, group), test)
+                for train, test in partition
+                if test is not group
+            ]
+            left_out.append(values_by_hand(fitted, without))
+    values, left_out = np.array(values), np.reshape(left_out, (3, 5, 6))
+    assert list(report) == [
+        ("NB", metric, str(size)) for metric in options["metrics"] for size in SIZES
+    ]
+    np.testing.assert_allclose(report.estimates, values.mean(axis=0))
+    expected = group_jackknife(values, left_out).covariance
+    np.testing.assert_allclose(report.covariance, expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"cv": 4, "method": "delta", "confidence_level": 0.9},
+        {"cv": KFold(3), "variance": "conservative-z"},
+        {"cv": RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)},
+        {"cv": ShuffleSplit(6, random_state=0), "variance": "corrected-t"},
+        {"groups": np.arange(200) // 4, "sample_weight": 1 + np.arange(200) % 3},
+    ],
+)
+def test_the_largest_size_is_cross_validation(options):
+    options = {"metrics": ["accuracy", "roc_auc"], "random_state": 2} | options
+    expected = cross_validate_report(LEARNERS, X, Y, **options)
+    report = learning_curve_report(LEARNERS, X, Y, train_sizes=[0.2, 1.0], **options)
+    largest = report.select(train_size=str(report.train_sizes[-1]))
+    assert largest.train_sizes == max(len(train) for train, _ in expected.splits)
+    np.testing.assert_allclose(largest.estimates, expected.estimates, rtol=1e-12)
+    if "jackknife" not in str(report):  # where noise is subtracted from all at once
+        np.testing.assert_allclose(largest.covariance, expected.covariance)
+
+
+def test_training_sets_are_nested_and_have_the_sizes(recorded):
+    data = np.hstack([IDS, X])
+    report = learning_curve_report(
+        Recorder(), data, Y, metrics="accuracy", train_sizes=SIZES, cv=KFold(5)
+    )
+    assert report.train_sizes.tolist() == SIZES
+    found = subsets(recorded, 5)
+    for train, _ in KFold(5).split(X):
+        sets = [found[frozenset(train.tolist()), size] for size in SIZES]
+        small, middle, large = map(set, sets)
+        assert small < middle < large == {*train.tolist()}
+    # Those of the estimate, and of the halves, which are half as large.
+    assert {*map(len, recorded)} == {*SIZES, *(size // 2 for size in SIZES)}
+
+
+def test_clusters_are_not_divided(recorded):
+    groups = np.random.default_rng(0).integers(0, 40, len(Y))
+    data = np.hstack([IDS, X])
+    report = learning_curve_report(
+        Recorder(), data, Y, metrics="accuracy", train_sizes=[0.2, 0.5], groups=groups,
+        cv=GroupKFold(5), variance="corrected-t",
+    )  # fmt: skip
+    members = {g: {*np.flatnonzero(groups == g).tolist()} for g in groups.tolist()}
+    largest = max(map(len, members.values()))
+    for rows, size in zip(recorded, np.repeat(report.train_sizes, 5), strict=True):
+        assert rows == set().union(*(members[groups[row]] for row in rows))
+        assert abs(len(rows) - size) <= largest / 2 + 1
+
+
+@pytest.mark.filterwarnings("ignore:Removed duplicate")
+@pytest.mark.parametrize("sizes", [[0.1, 0.33, 1.0], [0.15, 0.151], [160, 20, 50]])
+def test_sizes_are_those_of_scikit_learn(sizes):
+    options = {"train_sizes": sizes, "cv": KFold(5)}
+    report = learning_curve_report(GaussianNB(), X, Y, metrics="accuracy", **options)
+    expected = learning_curve(GaussianNB(), X, Y, **options)
+    assert report.train_sizes.tolist() == expected[0].tolist()
+
+
+class Mean(RegressorMixin, BaseEstimator):
+    """Predicts the mean of the training rows."""
+
+    def fit(self, X, y):
+        self.mean_ = np.mean(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+def test_the_band_covers_a_known_learning_curve():
+    """The mean squared error of the mean of m rows is 1 + 1/m."""
+    sizes = np.array([6, 24, 96])
+    truth = 1 + 1 / sizes
+    covered, estimates, variances = [], [], []
+    for seed in range(40):
+        y = np.random.default_rng(seed).normal(size=120)
+        report = learning_curve_report(
+            Mean(), np.zeros((120, 1)), y, metrics="mean_squared_error",
+            train_sizes=sizes, random_state=seed,
+        )  # fmt: skip
+        low, high = np.transpose([report[key].confidence_interval() for key in report])
+        covered.append(((low <= truth) & (truth <= high)).all())
+        estimates.append(report.estimates)
+        variances.append(report.covariance.diagonal())
+    assert sum(covered) >= 34  # 38 are expected; fewer have a probability of 0.003
+    ratio = np.mean(variances, axis=0) / np.var(estimates, axis=0, ddof=1)
+    assert (ratio > 0.6).all() and (ratio < 3).all(), ratio
+    bias = np.mean(estimates, axis=0) - truth
+    assert (np.abs(bias) < 4 * np.std(estimates, axis=0) / np.sqrt(40)).all()
+
+
+# --------------------------------------------------------------------------------------
+# The report
+# --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def report():
+    return learning_curve_report(
+        LEARNERS, X, Y, metrics=["accuracy", "f1"], train_sizes=SIZES
+    )
+
+
+def test_estimates_are_labelled_by_rule_metric_and_size(report):
+    assert isinstance(report, LearningCurveReport)
+    assert list(report)[:4] == [
+        *(("Bayes", "accuracy", str(size)) for size in SIZES),
+        ("Bayes", "f1", "20"),
+    ]
+    assert [*report.to_dict()][:3] == ["rule", "metric", "train_size"]
+    assert (report.rules, report.metrics) == (list(LEARNERS), ["accuracy", "f1"])
+    assert report["5-NN", "f1", 60] == report.estimates[10]
+    target = "the procedures trained on 20 to 160 rows"
+    assert report.to_dict()["target"] == 12 * [target]
+    alone = report.select(rules="5-NN", train_size=["20", "160"], metrics="f1")
+    assert alone.train_sizes.tolist() == [20, 160]
+    assert (
+        alone.at(0.8).individual().estimates.tolist()
+        == report.estimates[[9, 11]].tolist()
+    )
+
+
+def test_gaps_are_between_sizes_and_differences_between_learners(report):
+    gaps = report.gaps(control="160")
+    assert next(iter(gaps)) == ("Bayes", "accuracy", "20", "160")
+    assert len(gaps) == 8
+    estimates, V = report.estimates, report.covariance
+    assert gaps["5-NN", "f1", "60", "160"] == pytest.approx(
+        estimates[10] - estimates[11]
+    )
+    expected = V[10, 10] + V[11, 11] - 2 * V[10, 11]
+    assert gaps["5-NN", "f1", "60", "160"].standard_error ** 2 == pytest.approx(
+        expected
+    )
+    differences = report.differences()
+    assert list(differences)[1] == ("accuracy", "60", "Bayes", "5-NN")
+    assert len(differences) == 6
+    np.testing.assert_allclose(
+        differences.estimates[:3], estimates[:3] - estimates[6:9], atol=1e-12
+    )
+
+
+def test_the_same_seed_gives_the_same_report_whatever_runs_in_parallel(report):
+    def again(n_jobs, seed):
+        options = {"metrics": "f1", "train_sizes": [30], "cv": KFold(3)}
+        options["variance"] = "corrected-t"
+        options |= {"n_jobs": n_jobs, "random_state": seed}
+        return str(learning_curve_report(LEARNERS, X, Y, **options))
+
+    assert again(1, 0) == again(2, 0) != again(1, 1)
+
+
+def test_messages_name_the_learner_and_the_size(capsys):
+    learners = {"knn": KNeighborsClassifier(15)}
+    with pytest.raises(ValueError, match=r"^knn trained on 2 rows: Expected n_neigh"):
+        learning_curve_report(learners, X, Y, metrics="f1", train_sizes=[2, 160])
+    options = {"train_sizes": [40], "cv": KFold(4), "verbose": 1}
+    options["variance"] = "corrected-t"
+    learning_curve_report(learners, X, Y, metrics="accuracy", **options)
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 4
+    assert printed[0].startswith("[skci] knn trained on 40 rows: fitted to 40 rows in")
+
+
+def test_a_measure_that_is_undefined_at_one_size_leaves_the_others():
+    learners = {"knn": KNeighborsClassifier(15)}
+    with pytest.warns(UndefinedMetricWarning, match="train_size = 20: undefined"):
+        report = learning_curve_report(
+            learners, X, Y, metrics="precision", train_sizes=[20, 160]
+        )
+    small, large = report["knn", "precision", 20], report["knn", "precision", 160]
+    assert np.isnan(small) and small.confidence_interval() == (0, 1)
+    assert 0 < large.low < large < large.high < 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"train_sizes": [0.0, 0.5]}, "train_sizes must be fractions above 0"),
+        ({"train_sizes": [0.5, 1.5]}, "train_sizes must be fractions above 0"),
+        ({"train_sizes": [0, 20]}, "train_sizes must be from 1 to 160"),
+        ({"train_sizes": [20, 161]}, "train_sizes must be from 1 to 160"),
+        ({"train_sizes": []}, "train_sizes must hold at least one number"),
+        ({"variance": "nested"}, "variance must be one of"),
+        ({"variance": "jackknife", "cv": KFold(3)}, "cv must be the number of parts"),
+        ({"method": "score"}, "method='score' needs a table of counts"),
+        ({"X": X[:-1]}, "X must have as many rows as y, 200, got 199"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    arguments = {"X": X, "y": Y, "metrics": "accuracy"} | options
+    with pytest.raises(ValueError, match=message):
+        learning_curve_report(GaussianNB(), **arguments)
+
+
+# --------------------------------------------------------------------------------------
+# The picture
+# --------------------------------------------------------------------------------------
+
+
+def test_constructor_stores():
+    given = dict(
+        rules=["a", "a"],
+        metrics=["f1", "f1"],
+        train_sizes=[10, 20],
+        estimates=np.array([0.5, 0.6]),
+        intervals=np.array([[0.3, 0.7], [0.5, 0.7]]),
+        individual_intervals=np.array([[0.4, 0.6], [0.55, 0.65]]),
+        confidence_level=0.9,
+    )
+    display = LearningCurveBandDisplay(**given)
+    assert vars(display) == given
+    assert not plt.get_fignums()
+    assert display.plot() is display
+    (ax,) = display.axes_
+    assert display.figure_ is ax.figure
+    assert {name: vars(display)[name] for name in given} == given
+
+
+def drawn(ax, size):
+    """Vertices of each band and ordinates of the lines of two limits, at one size."""
+    fills, verticals = ax.collections[::2], ax.collections[1::2]
+    bands = [path.vertices for band in fills for path in band.get_paths()]
+    lines = [line for line in ax.lines if line.get_marker() == "None"]
+    curves = [line for line in ax.lines if line.get_marker() == "o"]
+    at = [{*v[v[:, 0] == size, 1].tolist()} for v in bands]
+    marks = np.array([each.get_segments() for each in verticals])  # rule, size, end, 2
+    marks = [{*each[each[..., 0] == size, 1].tolist()} for each in marks]
+    assert marks == at
+    return at, *(
+        [line.get_ydata()[line.get_xdata() == size].tolist() for line in each]
+        for each in (lines, curves)
+    )
+
+
+def test_every_number_is_drawn(report):
+    display = report.plot()
+    assert [ax.get_title() for ax in display.axes_] == report.metrics
+    assert display.axes_[0].get_xlim() == display.axes_[1].get_xlim()
+    alone = report.individual()
+    for ax, metric in zip(display.axes_, report.metrics, strict=True):
+        for size in SIZES:
+            bands, lines, curves = drawn(ax, size)
+            keys = [(rule, metric, size) for rule in report.rules]
+            assert bands == [{*report[key].confidence_interval()} for key in keys]
+            limits = [[x] for key in keys for x in alone[key].confidence_interval()]
+            assert [line for line in lines if line] == limits
+            assert curves == [[report[key]] for key in keys]
+    (legend,) = display.figure_.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *("Bayes", "5-NN", "joint 95% band", "individual 95% intervals")
+    ]
+    colours = {line.get_color() for line in display.axes_[0].lines[:-1]}
+    assert len(colours) == 2
+
+
+def test_a_selection_and_individual_intervals_are_drawn(report):
+    _, axes = plt.subplots(1, 2)
+    display = report.individual().select(train_size="60").plot(axes=axes)
+    assert list(display.axes_) == list(axes)
+    legend = axes[-1].get_legend()
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert shown == ["Bayes", "5-NN", "95% intervals"]
+    with pytest.raises(ValueError, match="axes must be one for each of 2 metrics"):
+        report.plot(axes=axes[:1])
+
+
+def test_unknown_and_infinite_limits_reach_the_edge_of_the_panel():
+    intervals = np.array([[0.0, np.inf], [0.2, 0.8], [0.0, 1.0]])
+    display = LearningCurveBandDisplay(
+        rules=3 * ["a"],
+        metrics=3 * ["lift"],
+        train_sizes=[10, 20, 30],
+        estimates=np.array([0.4, 0.5, np.nan]),
+        intervals=intervals,
+        individual_intervals=intervals,
+        confidence_level=0.95,
+    ).plot()
+    (ax,) = display.axes_
+    low, high = ax.get_ylim()
+    assert low < 0 < 1 < high < np.inf
+    ((first, *_), (last, *_)) = drawn(ax, 10)[0], drawn(ax, 30)[0]
+    assert first == {0.0, high} and last == {0.0, 1.0}
