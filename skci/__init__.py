@@ -40,6 +40,13 @@ from skci.reports.display import (
 )
 from skci.reports.estimate import ConfidenceInterval, MetricEstimate
 from skci.reports.joint import JointReport
+from skci.searching import (
+    SearchReport,
+    best_bound,
+    interval_scorers,
+    search_report,
+    simplest_not_worse,
+)
 
 __version__ = version("skci")
 
@@ -59,6 +66,8 @@ __all__ = [
     "LearningCurveBandDisplay",
     "LearningCurveReport",
     "MetricEstimate",
+    "SearchReport",
+    "best_bound",
     "classification_report_ci",
     "combine_independent",
     "confusion_matrix_report",
@@ -68,6 +77,7 @@ __all__ = [
     "exceptions",
     "five_by_two_f_test",
     "fold_models_report",
+    "interval_scorers",
     "joint_intervals",
     "joint_report",
     "learning_curve_report",
@@ -75,6 +85,8 @@ __all__ = [
     "precision_recall_report",
     "roc_report",
     "sample_size",
+    "search_report",
+    "simplest_not_worse",
     "threshold_report",
     "two_proportion_test",
 ]
