@@ -301,12 +301,12 @@ class simplest_not_worse(_SplitRule):
 
     Parameters
     ----------
+    metric : str
+        Metric of the search; "score" if it has but one, as scikit-learn names it.
     complexity : str or callable
         Name of a parameter of numbers that increases with the complexity, or with "-"
         before it one that decreases, as in "-n_neighbors"; None is without limit and
         most complex. Or a function from the dict of parameters to a number.
-    metric : str, default="score"
-        Metric of the search, if it has several.
     margin : float, default=0
         How much worse the candidate may be, in units of the score.
     confidence_level : float, default=0.95
@@ -353,15 +353,15 @@ class simplest_not_worse(_SplitRule):
     >>> from skci import simplest_not_worse
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> tree = DecisionTreeClassifier(random_state=0)
-    >>> rule = simplest_not_worse("max_depth")
+    >>> rule = simplest_not_worse("score", "max_depth")
     >>> search = GridSearchCV(tree, {"max_depth": [1, 2, 3, 4, 5]}, refit=rule, cv=10)
     >>> search.fit(X, y).best_params_
     {'max_depth': 2}
     """
 
+    metric: str
     complexity: str | Callable[[dict[str, Any]], float]
     _: KW_ONLY
-    metric: str = "score"
     margin: float = 0.0
     confidence_level: float = 0.95
     test_over_train: float | None = None

@@ -304,7 +304,7 @@ def test_a_measure_that_is_undefined_at_one_size_leaves_the_others():
         ({"train_sizes": [20, 161]}, "train_sizes must be from 1 to 160"),
         ({"train_sizes": []}, "train_sizes must hold at least one number"),
         ({"variance": "nested"}, "variance must be one of"),
-        ({"variance": "jackknife", "cv": KFold(3)}, "cv must be the number of parts"),
+        ({"variance": "jackknife", "cv": KFold(3)}, "cv must be a number or None"),
         ({"method": "score"}, "method='score' needs a table of counts"),
         ({"X": X[:-1]}, "X must have as many rows as y, 200, got 199"),
     ],

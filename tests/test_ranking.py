@@ -22,6 +22,7 @@ from skci import (
     joint_report,
     two_proportion_test,
 )
+from skci.inference.critical.law import MaximumLaw
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import pearson
 from skci.inference.ranking import compact_letters, compare_with_best
@@ -62,8 +63,8 @@ def best_of(theta, covariance, level=0.95):
         usable=np.isfinite(errors),
         correlation=squares / np.outer(errors, errors),
         confidence_level=level,
-        random_state=None,
         common_df=None,
+        law_of=lambda matrix, df, side: MaximumLaw(matrix, df=df, alternative=side),
         limits_at_normal_quantile=limits_at,
     )
     return compare_with_best(rules, compared)

@@ -3,6 +3,7 @@
 import json
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -38,6 +39,8 @@ from skci import (
 )
 from skci.exceptions import SmallSampleWarning
 from skci.inference.selection import SplitMeans, max_t_quantile
+
+simplest = partial(simplest_not_worse, "score")
 
 X, Y = make_classification(200, 6, flip_y=0.2, class_sep=0.8, random_state=3)
 CV = KFold(4, shuffle=True, random_state=0)
@@ -124,7 +127,7 @@ def test_of_equal_candidates_the_simplest_is_chosen():
     rng = np.random.default_rng(2)
     ratio, n_repeats = 0.25, 150
     common = ratio / (1 + ratio)
-    rule = simplest_not_worse("size", confidence_level=0.9)
+    rule = simplest("size", confidence_level=0.9)
     first = 0
     for _ in range(n_repeats):
         shared, single = rng.normal(size=8), rng.normal(size=(5, 8))
@@ -137,8 +140,8 @@ def test_what_is_much_better_is_chosen_unless_the_margin_allows_for_it():
     rng = np.random.default_rng(3)
     for _ in range(50):
         scores = rng.normal([0.6, 0.61, 0.9, 0.9], 0.02, (10, 4))
-        assert simplest_not_worse("size")(results(scores)) == 2
-        assert simplest_not_worse("size", margin=0.4)(results(scores)) == 0
+        assert simplest("size")(results(scores)) == 2
+        assert simplest("size", margin=0.4)(results(scores)) == 0
 
 
 def test_a_lucky_score_does_not_have_the_best_bound():
@@ -155,9 +158,7 @@ def test_two_candidates_are_compared_by_the_corrected_t_test():
         difference = scores[:, 1] - scores[:, 0]
         error = np.sqrt((1 / 6 + 0.5) * difference.var(ddof=1))
         shown = difference.mean() - stats.t.ppf(0.8, 5) * error > 0.01
-        rule = simplest_not_worse(
-            "size", margin=0.01, confidence_level=0.8, test_over_train=0.5
-        )
+        rule = simplest("size", margin=0.01, confidence_level=0.8, test_over_train=0.5)
         decided.append(rule(results(scores)))
         assert decided[-1] == shown
     assert {*decided} == {0, 1}
@@ -173,11 +174,11 @@ def test_folds_have_the_ratio_of_their_sizes():
 def test_undefined_scores_are_never_chosen():
     scores = np.random.default_rng(6).normal(0.7, 0.01, (5, 4))
     scores[2, 0], scores[1, 3] = np.nan, np.inf
-    assert simplest_not_worse("size")(results(scores)) == 1
-    assert simplest_not_worse("-size")(results(scores)) == 2
+    assert simplest("size")(results(scores)) == 1
+    assert simplest("-size")(results(scores)) == 2
     assert best_bound()(results(scores)) in (1, 2)
     scores[0] = np.nan
-    for rule in (best_bound(), simplest_not_worse("size")):
+    for rule in (best_bound(), simplest("size")):
         with pytest.raises(ValueError, match="finite scores of 'score' on all splits"):
             rule(results(scores))
 
@@ -185,9 +186,9 @@ def test_undefined_scores_are_never_chosen():
 def test_scores_that_do_not_vary_count_as_known():
     constant = np.repeat([[0.7, 0.9, 0.1 + 0.8]], 5, axis=0)
     assert best_bound()(results(constant)) in (1, 2)
-    assert simplest_not_worse("size")(results(constant)) == 1
-    assert simplest_not_worse("size", margin=0.25)(results(constant)) == 0
-    assert simplest_not_worse("size")(results(constant[:, :1])) == 0
+    assert simplest("size")(results(constant)) == 1
+    assert simplest("size", margin=0.25)(results(constant)) == 0
+    assert simplest("size")(results(constant[:, :1])) == 0
 
 
 @pytest.mark.parametrize(
@@ -204,10 +205,10 @@ def test_complexity_is_a_parameter_or_a_function_of_them(complexity, chosen):
         params[0]["depth"] = 30
     scores = np.random.default_rng(7).normal([0.7, 0.71, 0.7, 0.7], 0.1, (5, 4))
     scores[:, 3] = scores[:, 1] - 0.001 * np.arange(5)
-    assert simplest_not_worse(complexity)(results(scores, params)) == chosen
+    assert simplest(complexity)(results(scores, params)) == chosen
 
 
-@pytest.mark.parametrize("rule", [best_bound(), simplest_not_worse("max_depth")])
+@pytest.mark.parametrize("rule", [best_bound(), simplest("max_depth")])
 def test_rules_work_in_searches_and_are_cloned_and_pickled(rule):
     assert pickle.loads(pickle.dumps(rule)) == rule
     assert repr(rule).startswith(type(rule).__name__ + "(")
@@ -221,10 +222,10 @@ def test_rules_work_in_searches_and_are_cloned_and_pickled(rule):
 
 def test_rules_of_several_metrics_need_one():
     scoring = ["accuracy", "f1"]
-    rule = simplest_not_worse("max_depth", metric="f1")
+    rule = simplest_not_worse("f1", "max_depth")
     search = GridSearchCV(TREE, DEPTHS, scoring=scoring, refit=rule, cv=CV).fit(X, Y)
     single = GridSearchCV(TREE, DEPTHS, scoring="f1", refit=False, cv=CV).fit(X, Y)
-    expected = simplest_not_worse("max_depth")(single.cv_results_)
+    expected = simplest("max_depth")(single.cv_results_)
     assert search.best_index_ == expected
     with pytest.raises(ValueError, match="metric must be one of"):
         best_bound()(search.cv_results_)
@@ -235,20 +236,28 @@ def test_rules_of_several_metrics_need_one():
     [
         (lambda: best_bound(confidence_level=95), ValueError, "confidence_level must"),
         (lambda: best_bound(test_over_train=0), ValueError, "test_over_train must"),
-        (lambda: simplest_not_worse(3), TypeError, "complexity must be the name"),
-        (lambda: simplest_not_worse("a", margin=-1), ValueError, "margin must be"),
         (
-            lambda: simplest_not_worse("depth")(results(np.eye(3))),
+            lambda: simplest(3),
+            TypeError,
+            "complexity must be the name",
+        ),
+        (
+            lambda: simplest("a", margin=-1),
+            ValueError,
+            "margin must be",
+        ),
+        (
+            lambda: simplest("depth")(results(np.eye(3))),
             ValueError,
             "complexity must be a parameter of all candidates",
         ),
         (
-            lambda: simplest_not_worse("k")(results(np.eye(2), 2 * [{"k": "x"}])),
+            lambda: simplest("k")(results(np.eye(2), 2 * [{"k": "x"}])),
             ValueError,
             "complexity: k must be a number or None, got 'x'",
         ),
         (
-            lambda: simplest_not_worse(str)(results(np.eye(3))),
+            lambda: simplest(str)(results(np.eye(3))),
             ValueError,
             "complexity must be a number or None",
         ),
@@ -330,8 +339,10 @@ def test_candidates_of_several_metrics_are_ranked_by_one():
     by_f = DEPTHS["max_depth"][search.cv_results_["rank_test_f"].argmin()]
     report = search_report(search, X, Y, top=1, **COMMON)
     assert report.rules == [f"max_depth={by_f}"]
-    chosen = simplest_not_worse("max_depth", metric="a")
-    for refit in (False, chosen):
+    rule = simplest_not_worse("f", "max_depth")
+    search = GridSearchCV(TREE, DEPTHS, refit=rule, **options).fit(X, Y)
+    assert f"max_depth={by_f}" in search_report(search, X, Y, top=1, **COMMON).rules
+    for refit in (False, lambda results: 0):
         search = GridSearchCV(TREE, DEPTHS, refit=refit, **options).fit(X, Y)
         with pytest.raises(ValueError, match=r"rank_by must be one of .*'a', 'f'"):
             search_report(search, X, Y, **COMMON)

@@ -438,7 +438,7 @@ class RowSampling:
             poor = "the variance is poorly estimated and the interval may be too narrow"
             text = f"{what}: {poor}"
             reasons.append(SmallSampleReason(text, other_method_helps=normal))
-        if self._has_heavy_tail(parameter):
+        if self.has_variance[k] and self._has_heavy_tail(parameter):
             reasons.append(SmallSampleReason(_HEAVY_TAIL))
         return reasons
 

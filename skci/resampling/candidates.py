@@ -61,8 +61,9 @@ def _ranking_metric(
     refit = getattr(search, "refit", None)
     if len(known) == 1:
         return known[0]
-    if refit in known:
-        return str(refit)
+    chosen_by = getattr(refit, "metric", refit)  # a rule has one, or it is a name
+    if chosen_by in known:
+        return str(chosen_by)
     raise ValueError(
         f"rank_by must be one of the metrics of the search, {known}, which has none of "
         f"them as refit, got refit={refit!r} and rank_by=None"
