@@ -32,8 +32,8 @@ class LearningCurveReport(JointReport):
     """Joint confidence intervals of several measures along learning curves.
 
     Returned by :func:`skci.learning_curve_report`. A :class:`JointReport` labelled by
-    rule, metric and train size: :meth:`differences` compares the learners at each size,
-    :meth:`gaps` the sizes of each learner.
+    rule, metric and train size: :meth:`~skci.JointReport.differences` compares the
+    learners at each size, :meth:`~skci.JointReport.gaps` the sizes of each learner.
     """
 
     _display = LearningCurveBandDisplay
