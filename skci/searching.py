@@ -50,10 +50,11 @@ class SearchReport(CrossValidationReport):
         n_candidates: int,
     ) -> None:
         joint = report._joint
-        if joint.target and n_candidates > len(candidates):
+        if joint.target:
             target, variance = joint.target
-            selected = f"{len(candidates)} of {n_candidates} candidates"
-            target += f", {selected} that were preselected on the same rows"
+            target += f", {len(candidates)} of {n_candidates} candidates of a search"
+            if n_candidates > len(candidates):
+                target += " that were preselected on the same rows"
             joint = replace(joint, target=Target(target, variance))
         super().__init__(joint, report)
         self.candidates = candidates
@@ -331,8 +332,8 @@ class simplest_not_worse(_SplitRule):
     A candidate is shown to be worse if the one-sided simultaneous lower limit of how
     much better some other one is lies above the margin: multiple comparisons with the
     best [1]_, from the differences on the splits, with the variance of Nadeau and
-    Bengio [2]_ and a multivariate t distribution with J - 1 degrees of freedom for J
-    splits. Of equally complex ones the one with the higher mean is taken.
+    Bengio [2]_ and the distribution of the maximum of :class:`best_bound`. Of equally
+    complex ones the one with the higher mean is taken.
 
     Not shown to be worse is not shown to be as good: with few splits or rows the choice
     may be much simpler than the best candidate, and worse. A lower confidence level

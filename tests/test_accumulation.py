@@ -191,6 +191,19 @@ def test_a_file_is_checked(breaking, changed, message, tmp_path):
         JointAccumulator.load(path, "accuracy")
 
 
+@pytest.mark.parametrize(
+    ("design", "column"), [("groups", "cluster_number"), ("subgroups", "subgroup")]
+)
+def test_numbers_of_clusters_and_subgroups_are_checked(design, column, tmp_path):
+    path = tmp_path / "table.json"
+    accumulated("labels", design, [np.arange(N)]).save(path)
+    state = json.loads(path.read_text(encoding="utf-8"))
+    state["arrays"][column][0] = -1
+    path.write_text(json.dumps(state), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"{column} holds other values"):
+        JointAccumulator.load(path, "accuracy")
+
+
 @pytest.mark.parametrize("ending", [".npz", ".json"])
 def test_files_of_other_kinds_are_refused(ending, tmp_path):
     path = tmp_path / f"table{ending}"

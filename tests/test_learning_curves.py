@@ -403,3 +403,12 @@ def test_unknown_and_infinite_limits_reach_the_edge_of_the_panel():
     assert low < 0 < 1 < high < np.inf
     ((first, *_), (last, *_)) = drawn(ax, 10)[0], drawn(ax, 30)[0]
     assert first == {0.0, high} and last == {0.0, 1.0}
+
+
+def test_splits_that_can_be_iterated_over_once_do():
+    def report(cv):
+        options = {"metrics": "accuracy", "cv": cv, "variance": "corrected-t"}
+        return str(learning_curve_report(LEARNERS, X, Y, train_sizes=[1.0], **options))
+
+    splitter = KFold(4, shuffle=True, random_state=0)
+    assert report(splitter.split(X)) == report(splitter)

@@ -130,7 +130,9 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
     if header["clusters"] is not None:
         names = header["clusters"]
         keys = np.fromiter(names, dtype=object, count=len(names))
-        number = column("cluster_number", "iu", (None,), lambda x: x < len(keys))
+        number = column(
+            "cluster_number", "iu", (None,), lambda x: (x >= 0) & (x < len(keys))
+        )
         size = (len(number),)
         unit = column("cluster_unit", "iu", size, lambda x: (x >= 0) & (x < n_units))
         in_cluster = column("cluster_weights", "iuf", size, lambda x: x >= 0)
@@ -142,7 +144,9 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
         found = tuple(
             tuple((str(k), str(v)) for k, v in each) for each in header["subgroups"]
         )
-        of_unit = column("subgroup", "iu", (n_units,), lambda x: x < len(found))
+        of_unit = column(
+            "subgroup", "iu", (n_units,), lambda x: (x >= 0) & (x < len(found))
+        )
         subgroups = Subgroups(of_unit, found)
     powers = rows = None
     if "powers" in arrays:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._validation import check_choice, check_estimators
+from skci._validation import check_choice, check_estimators, is_iterable
 from skci.data.labels import shape_of
 from skci.metrics._metric_set import MetricSet
 from skci.resampling.fitting import Learners, Wanted
@@ -74,4 +74,6 @@ def read_learners(
     codes = reader.cluster_numbers
     learners = Learners(named, X, y, weights, wanted)
     held_out = HeldOut(metric_set, y, weights, codes, labels, pos_label)
+    if is_iterable(cv) and not (isinstance(cv, str) or hasattr(cv, "split")):
+        cv = list(cv)  # splits are made more than once
     return learners, held_out, Rows(y, codes, cv, metric_set.seed or 0)
