@@ -3,11 +3,12 @@
     python -m benchmarks.coverage [--quick] [page ...]
 
 Samples are drawn from known populations, and it is counted how often the intervals
-cover the true values, on four pages: individual and joint intervals for labels
+cover the true values, on five pages: individual and joint intervals for labels
 ("coverage"), joint intervals for other data ("chapters"), comparisons ("decisions"),
-and small samples, by the default and by the former one ("small_samples"). Results are
-cached in the folder --work, so that a stopped run resumes as long as the code is the
-same. With the folder --data of ``abalone.data`` and
+small samples, by the default and by the former one ("small_samples"), and learners that
+are cross-validated ("cross_validation", which takes hours; fewer samples by --draws).
+Results are cached in the folder --work, so that a stopped run resumes as long as the
+code is the same. With the folder --data of ``abalone.data`` and
 ``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
 compares the rules of the paper on them.
 """
@@ -17,13 +18,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.common.command import BENCHMARKS, page_folder, parser
-from benchmarks.coverage import certificate, chapters, decisions, small_samples
+from benchmarks.coverage import (
+    certificate,
+    chapters,
+    cross_validation,
+    decisions,
+    small_samples,
+)
 
 PAGES = {
     "coverage": certificate.run,
     "chapters": chapters.run,
     "decisions": decisions.run,
     "small_samples": small_samples.run,
+    "cross_validation": cross_validation.run,
 }
 
 
@@ -32,6 +40,9 @@ def main() -> None:
     command.add_argument("pages", nargs="*", help=f"{', '.join(PAGES)}; all by default")
     command.add_argument(
         "--work", type=Path, help="folder of cached results and tables"
+    )
+    command.add_argument(
+        "--draws", type=int, help="samples of each setting of cross_validation"
     )
     options = command.parse_args()
     if unknown := set(options.pages).difference(PAGES):

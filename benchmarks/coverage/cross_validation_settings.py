@@ -1,0 +1,328 @@
+"""Populations, learners and their true performance, for cross-validation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from benchmarks.common import Array
+from benchmarks.common.results import Record
+
+PARTS = 5
+"""Folds, or groups of rows, of a cross-validation."""
+CLASSIFICATION = ("accuracy", "f1", "mcc", "roc_auc", "log_loss")
+REGRESSION = ("r2", "mean_squared_error")
+MEANS = ("accuracy", "log_loss", "mean_squared_error")
+"""Metrics that are means over rows."""
+
+_CLIP = 0.01  # least probability that a learner predicts, so that losses are finite
+
+
+# --------------------------------------------------------------------------------------
+# Learners
+# --------------------------------------------------------------------------------------
+
+
+class LinearDiscriminant(ClassifierMixin, BaseEstimator):
+    """Linear discriminant analysis of two classes, without the checks of another."""
+
+    def fit(self, X: Array, y: Array) -> LinearDiscriminant:
+        self.classes_ = np.unique(y)
+        negative, positive = (X[y == label] for label in self.classes_)
+        centres = negative.mean(axis=0), positive.mean(axis=0)
+        residuals = np.concatenate([negative - centres[0], positive - centres[1]])
+        covariance = residuals.T @ residuals / (len(X) - 2)
+        self.coef_ = np.linalg.solve(covariance, centres[1] - centres[0])
+        odds = len(positive) / len(negative)
+        self.intercept_ = np.log(odds) - self.coef_ @ (centres[0] + centres[1]) / 2
+        return self
+
+    def predict_proba(self, X: Array) -> Array:
+        positive = np.clip(expit(X @ self.coef_ + self.intercept_), _CLIP, 1 - _CLIP)
+        return np.stack([1 - positive, positive], axis=1)
+
+    def predict(self, X: Array) -> Array:
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+class _Shrunken:
+    """Probabilities away from 0 and 1, so that the log loss is finite."""
+
+    def predict_proba(self, X: Array) -> Array:
+        return _CLIP + (1 - 2 * _CLIP) * super().predict_proba(X)  # type: ignore[misc]
+
+
+class Neighbors(_Shrunken, KNeighborsClassifier):  # type: ignore[misc]
+    pass
+
+
+class Tree(_Shrunken, DecisionTreeClassifier):  # type: ignore[misc]
+    pass
+
+
+LEARNERS: dict[str, Any] = {
+    "LDA": LinearDiscriminant(),
+    "logistic": LogisticRegression(),
+    "7-NN": Neighbors(7, algorithm="brute"),
+    "15-NN": Neighbors(15, algorithm="brute"),
+    "tree": Tree(min_samples_leaf=10, random_state=0),
+    "full tree": Tree(random_state=0),
+    "boosting": GradientBoostingClassifier(
+        n_estimators=30, max_depth=2, random_state=0
+    ),
+    "ridge": Ridge(),
+    "regression tree": DecisionTreeRegressor(min_samples_leaf=5, random_state=0),
+}
+
+
+# --------------------------------------------------------------------------------------
+# Populations
+# --------------------------------------------------------------------------------------
+
+
+class Sampled(NamedTuple):
+    """Rows of a population, and the cluster of each if there are clusters."""
+
+    X: Array
+    y: Array
+    groups: Array | None = None
+
+
+class Population(ABC):
+    """A population that samples are drawn from."""
+
+    metrics: ClassVar[tuple[str, ...]] = CLASSIFICATION
+    unit: ClassVar[str] = ""
+    """What is counted, if not rows."""
+    rows_per_unit: ClassVar[float] = 1
+
+    @abstractmethod
+    def draw(self, n: int, rng: np.random.Generator) -> Sampled:
+        """Draw n units."""
+
+
+@dataclass(frozen=True)
+class TwoNormals(Population):
+    """Two labels with normal features, whose means are a distance apart."""
+
+    prevalence: float
+    distance: float
+    features: int
+
+    def draw(self, n: int, rng: np.random.Generator) -> Sampled:
+        y = (rng.random(n) < self.prevalence).astype(int)
+        X = rng.normal(size=(n, self.features))
+        # The distance is that of three features together.
+        X[:, :3] += self.distance / np.sqrt(3) * y[:, np.newaxis]
+        return Sampled(X, y)
+
+
+@dataclass(frozen=True)
+class Curved(Population):
+    """Labels whose log odds are the square of a feature and another feature."""
+
+    features: int = 5
+
+    def draw(self, n: int, rng: np.random.Generator) -> Sampled:
+        X = rng.normal(size=(n, self.features))
+        logits = 1.5 * (X[:, 0] ** 2 - 1) + X[:, 1]
+        return Sampled(X, (rng.random(n) < expit(logits)).astype(int))
+
+
+@dataclass(frozen=True)
+class Clusters(Population):
+    """Two labels in clusters, whose prevalences and feature means differ."""
+
+    unit: ClassVar[str] = "clusters"
+    rows_per_unit: ClassVar[float] = 5
+
+    equal: bool
+    """Whether clusters have 5 rows each; else 3 times a lognormal, rounded up."""
+    prevalence: float = 0.4
+    correlation: float = 0.3
+    """Intraclass correlation of the labels."""
+    distance: float = 1.5
+    features: int = 5
+
+    def draw(self, n: int, rng: np.random.Generator) -> Sampled:
+        sizes = np.full(n, 5)
+        if not self.equal:
+            sizes = np.ceil(3 * rng.lognormal(size=n)).astype(int)
+        groups = np.repeat(np.arange(n), sizes)
+        total = 1 / self.correlation - 1
+        shapes = self.prevalence * total, (1 - self.prevalence) * total
+        y = (rng.random(len(groups)) < rng.beta(*shapes, n)[groups]).astype(int)
+        X = rng.normal(size=(len(groups), self.features))
+        X += 0.7 * rng.normal(size=(n, self.features))[groups]
+        X[:, :3] += self.distance / np.sqrt(3) * y[:, np.newaxis]
+        return Sampled(X, y, groups)
+
+
+@dataclass(frozen=True)
+class Friedman(Population):
+    """Friedman's first regression, with normal errors or those of t5."""
+
+    metrics: ClassVar[tuple[str, ...]] = REGRESSION
+
+    heavy: bool
+    features: int = 8
+
+    def draw(self, n: int, rng: np.random.Generator) -> Sampled:
+        X = rng.random((n, self.features))
+        mean = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
+        mean += 10 * X[:, 3] + 5 * X[:, 4]
+        errors = rng.standard_t(5, n) if self.heavy else rng.normal(size=n)
+        return Sampled(X, mean + 2 * errors)
+
+
+# --------------------------------------------------------------------------------------
+# Settings
+# --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Samples of a population, and two learners that are cross-validated in them."""
+
+    name: str
+    population: Population
+    n: int
+    """Number of rows, or of clusters."""
+    learners: tuple[str, str]
+    stratified: bool = False
+    """Whether splitters, where they are given, stratify by label."""
+    every: int = 1
+    """Only every so many samples are drawn, where fits take long."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return self.population.metrics
+
+    @property
+    def n_train(self) -> int:
+        """Number of rows, or of clusters, that train in a cross-validation."""
+        return self.n * (PARTS - 1) // PARTS
+
+    @property
+    def estimators(self) -> dict[str, Any]:
+        return {name: LEARNERS[name] for name in self.learners}
+
+    @property
+    def labels(self) -> list[tuple[str, str]]:
+        """Labels of the intervals of a report, in its order."""
+        return [(rule, name) for rule in self.learners for name in self.metrics]
+
+
+_NORMALS = TwoNormals
+SETTINGS = (
+    Setting("no signal", _NORMALS(0.5, 0, 5), 100, ("LDA", "tree")),
+    Setting("weak signal", _NORMALS(0.4, 1, 10), 100, ("LDA", "7-NN")),
+    Setting("strong signal", _NORMALS(0.3, 3, 5), 200, ("LDA", "15-NN")),
+    Setting("curved", Curved(), 200, ("boosting", "LDA"), every=4),
+    Setting("full tree", _NORMALS(0.3, 1.5, 5), 300, ("LDA", "full tree")),
+    Setting("near the majority", _NORMALS(0.2, 1, 20), 400, ("LDA", "15-NN")),
+    Setting("alike", _NORMALS(0.5, 1.5, 5), 400, ("LDA", "logistic")),
+    Setting("rare label", _NORMALS(0.05, 2, 5), 500, ("LDA", "tree")),
+    Setting("rare and weak", _NORMALS(0.1, 1, 10), 1000, ("LDA", "tree")),
+    Setting("large", _NORMALS(0.3, 1.5, 5), 2000, ("LDA", "tree")),
+    Setting("stratified", _NORMALS(0.2, 1.5, 5), 200, ("LDA", "tree"), stratified=True),
+    Setting("equal clusters", Clusters(equal=True), 60, ("LDA", "tree")),
+    Setting("unequal clusters", Clusters(equal=False), 60, ("LDA", "tree")),
+    Setting("regression", Friedman(heavy=False), 100, ("ridge", "regression tree")),
+    Setting("heavy tails", Friedman(heavy=True), 400, ("ridge", "regression tree")),
+)
+
+
+# --------------------------------------------------------------------------------------
+# True values
+# --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Mean performance in the population of learners trained on fresh samples."""
+
+    setting: Setting
+    n_train: int
+    """Number of rows, or of clusters, that are trained on."""
+    training_sets: int
+    rows: int
+    """Number of fresh rows on which each model is evaluated."""
+
+    @property
+    def cost(self) -> float:
+        return self.n_train * self.training_sets
+
+    def records(self, rng: np.random.Generator) -> list[Record]:
+        setting = self.setting
+        fresh = setting.population.draw(
+            int(self.rows / setting.population.rows_per_unit), rng
+        )
+        values = np.array(
+            [
+                performance_of_models(self._models(rng), fresh, setting.metrics)
+                for _ in range(self.training_sets)
+            ]
+        )
+        return [
+            {
+                "setting": setting.name,
+                "n_train": self.n_train,
+                "values": values.mean(axis=0).tolist(),
+                "deviations": values.std(axis=0, ddof=1).tolist(),
+            }
+        ]
+
+    def _models(self, rng: np.random.Generator) -> list[Any]:
+        X, y, _ = self.setting.population.draw(self.n_train, rng)
+        return [model.fit(X, y) for model in self.setting.estimators.values()]
+
+
+def performance_of_models(
+    models: Sequence[Any], rows: Sampled, metrics: Sequence[str]
+) -> list[float]:
+    """Metrics of each model on some rows, without skci."""
+    values = []
+    for model in models:
+        if metrics == REGRESSION:
+            found = of_numbers(rows.y, model.predict(rows.X))
+        else:
+            found = of_labels(rows.y, model.predict_proba(rows.X)[:, 1])
+        values += [found[name] for name in metrics]
+    return values
+
+
+def of_numbers(y: Array, predicted: Array) -> Mapping[str, float]:
+    error = float(np.mean((y - predicted) ** 2))
+    return {"r2": 1 - error / float(y.var()), "mean_squared_error": error}
+
+
+def of_labels(y: Array, probability: Array) -> Mapping[str, float]:
+    """Metrics of predicted probabilities; 0 where one is undefined."""
+    predicted = probability > 0.5
+    tp, fp = np.mean(predicted & (y == 1)), np.mean(predicted & (y == 0))
+    fn = y.mean() - tp
+    tn = 1 - tp - fp - fn
+    variances = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    ranks = rankdata(probability)[y == 1]
+    n, positives = len(y), len(ranks)
+    above = ranks.sum() - positives * (positives + 1) / 2
+    values = {
+        "accuracy": tp + tn,
+        "f1": 2 * tp / (2 * tp + fp + fn),
+        "mcc": (tp * tn - fp * fn) / np.sqrt(variances) if variances > 0 else 0.0,
+        "roc_auc": above / (positives * (n - positives)),
+        "log_loss": -np.log(np.where(y == 1, probability, 1 - probability)).mean(),
+    }
+    return {name: float(value) for name, value in values.items()}
