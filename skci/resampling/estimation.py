@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -111,8 +111,7 @@ class Resampling:
         number = {fit.train.tobytes(): k for k, fit in enumerate(fits)}
         for split in itertools.chain(*batch.pools[: batch.n_of_estimate]):
             self.splits.append(split)
-            for name, each in fitted[number[split.train.tobytes()]].items():
-                self.estimators.setdefault(name, []).append(each.estimator)
+            keep_fitted(self.estimators, fitted[number[split.train.tobytes()]])
 
     def _evaluate(
         self, sample: Sample, parameters: Sequence[TableParameter], rows: Array
@@ -183,8 +182,7 @@ class FoldModels:
         fits = unique_fits(pools)
         fitted = self.learners.fit(fits)
         for by_name in fitted:
-            for name, each in by_name.items():
-                self.estimators.setdefault(name, []).append(each.estimator)
+            keep_fitted(self.estimators, by_name)
         sample = predicted_sample(pools[0], fits, fitted, self.held_out, by_fold=True)
         return mean_over_folds(self.held_out.metric_set, sample)
 
@@ -216,6 +214,13 @@ def predicted_sample(
     wanted = by_fold or columns["scores"]
     by = folds if wanted else None
     return held_out.sample(rows, by, **columns, by_rows=by_rows)
+
+
+def keep_fitted(estimators: dict[str, list[Any]], fitted: Mapping[str, Fitted]) -> None:
+    """Add what was fitted to lists of estimators by name, where it is returned."""
+    for name, each in fitted.items():
+        if each.estimator is not None:
+            estimators.setdefault(name, []).append(each.estimator)
 
 
 def unique_fits(pools: Iterable[Pool]) -> list[Fit]:
