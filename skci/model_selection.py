@@ -80,8 +80,9 @@ def cross_validate_report(
     metrics, confidence_level, pos_label
         See :func:`joint_report`.
     cv : int or splitter, optional
-        Number of folds, by default 5, or a splitter of
-        :mod:`sklearn.model_selection`. The same splits are made for all learners.
+        Number of folds, by default 5, which are shuffled and not stratified, or a
+        splitter of :mod:`sklearn.model_selection`. The same splits are made for all
+        learners.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients, which are not divided by splits.
     target : {"procedure", "fold-models"}, default="procedure"
@@ -94,7 +95,8 @@ def cross_validate_report(
         - "jackknife": cross-validation in 5 groups of rows (`cv` sets their number),
           repeated without each of them, in 3 partitions: 45 fits of each learner.
         - "conservative-z": `cv` in all rows and in each half of 10 random divisions.
-        - "corrected-t": the variance between splits, corrected for their overlap.
+        - "corrected-t": the variance between splits, corrected for their overlap. With
+          few splits, joint intervals of more measures than splits are too narrow.
         - "nested": nested cross-validation, for means of losses, with a correction of
           the estimate for bias: 150 fits.
         - "fold-t": the variance between splits without a correction. It is too small,
@@ -162,11 +164,12 @@ def cross_validate_report(
     the number of pairs that they compare. With "corrected-t" they are means over
     splits, as of :func:`sklearn.model_selection.cross_val_score`.
 
-    Test rows are independent of each other given the models, but models are fitted to
-    the rows that other models are tested on, so that no interval from the rows alone is
-    about the procedure [1]_. "jackknife" leaves out groups of rows, and so lets those
-    that train and those that test vary together [2]_; "conservative-z" and
-    "corrected-t" are of Nadeau and Bengio [3]_, "nested" of Bates and others [4]_.
+    Models are fitted to the rows that other models are tested on, so that no interval
+    from the test rows alone is about the procedure [1]_, and even those of
+    "fold-models" are short of their level below about 1,000 rows. "jackknife" leaves
+    out groups of rows, and so lets those that train and those that test vary together
+    [2]_; "conservative-z" and "corrected-t" are of Nadeau and Bengio [3]_, "nested" of
+    Bates and others [4]_.
 
     "corrected-t" after repeated cross-validation is of Bouckaert and Frank [5]_,
     "fold-t" and "5x2-t" of Dietterich [6]_, whose statistic with 5 degrees of freedom
@@ -359,7 +362,14 @@ def cross_val_folds(
     >>> report["y_pred", "accuracy"].low > 0.9
     True
     """
-    splits = check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups)
+    splitter = check_cv(cv, y, classifier=is_classifier(estimator))
+    shuffles = getattr(splitter, "shuffle", False)
+    if shuffles and getattr(splitter, "random_state", None) is None:
+        raise ValueError(
+            "cv must have a random_state if it shuffles, to split as cross_val_predict "
+            f"did, got {cv!r}"
+        )
+    splits = splitter.split(X, y, groups)
     folds = np.full(shape_of(y)[0] if shape_of(y) else len(y), -1)
     for k, (_, test) in enumerate(splits):
         if (folds[test] >= 0).any():

@@ -29,6 +29,8 @@ from skci.resampling.candidates import (
     scored_metrics,
 )
 
+_MOST_FOLDS = 10  # of a partition; more splits are likely to be repetitions
+
 
 class SearchReport(CrossValidationReport):
     """Joint confidence intervals of several measures of the candidates of a search.
@@ -202,6 +204,11 @@ class _SplitRule:
         columns: list[Array] = []
         while (key := f"split{len(columns)}_test_{self.metric}") in cv_results:
             columns.append(np.asarray(cv_results[key], dtype=float))
+        if self.test_over_train is None and len(columns) > _MOST_FOLDS:
+            raise ValueError(
+                "test_over_train must be given for more than "
+                f"{_MOST_FOLDS} splits, which may be repetitions, got {len(columns)}"
+            )
         if len(columns) < 2:
             raise ValueError(
                 "cv_results must have scores of at least two splits, got "
@@ -259,7 +266,10 @@ class best_bound(_SplitRule):
     S the sample covariance of the scores on J splits with :math:`n_1` training and
     :math:`n_2` test rows [1]_, and q the quantile of the largest of correlated t
     statistics with J - 1 degrees of freedom, each with a variance of its own, simulated
-    from S. A score that is the same on all splits is its own limit.
+    from S. A score that is the same on all splits is its own limit: so is the accuracy
+    of a constant prediction in stratified splits, which do not show how prevalence
+    varies. A measure that does not move with it, such as ``balanced_accuracy`` or
+    ``roc_auc``, has no such candidates.
 
     References
     ----------

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import sklearn
+from scipy import stats
 from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification, make_regression
@@ -16,6 +17,7 @@ from sklearn.model_selection import (
     RepeatedKFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
     TimeSeriesSplit,
     cross_val_predict,
@@ -285,7 +287,7 @@ def test_predictions_with_their_folds_are_those_of_fold_models():
 
 
 PARTS = {"5x2-t": None, "bootstrap-632": 60, "bootstrap-632+": 60}
-N_TRAIN = {"5x2-t": 120, "bootstrap-632": 240, "bootstrap-632+": 240}
+N_TRAIN = {"5x2-t": 120, "nested": 240, "bootstrap-632": 240, "bootstrap-632+": 240}
 
 
 @pytest.mark.parametrize("variance", SCHEMES)
@@ -470,16 +472,17 @@ def fitted_by_scikit_learn(learner, **options):
 
 
 @pytest.mark.parametrize(
-    "cv", [KFold(4), StratifiedKFold(5, shuffle=True, random_state=1)]
+    "cv", [GroupKFold(4), StratifiedGroupKFold(5, shuffle=True, random_state=1)]
 )
 def test_models_fitted_by_scikit_learn_are_reported_as_fold_models(cv):
+    groups = np.arange(240) // 2
     results = {
-        name: fitted_by_scikit_learn(learner, cv=cv)
+        name: fitted_by_scikit_learn(learner, cv=cv, groups=groups)
         for name, learner in LEARNERS.items()
     }
-    options = {"metrics": METRICS, "groups": np.arange(240) // 2}
+    options = {"metrics": METRICS, "groups": groups}
     report = fold_models_report(results, X, Y, **options)
-    options |= {"cv": [*cv.split(X, Y)], "target": "fold-models"}
+    options |= {"cv": [*cv.split(X, Y, groups)], "target": "fold-models"}
     expected = cross_validate_report(LEARNERS, X, Y, **options)
     assert str(report) == str(expected)
     assert report.estimators["Bayes"] == results["Bayes"]["estimator"]
@@ -541,12 +544,25 @@ def test_results_that_hold_no_common_models_are_refused():
         ),
         ({"cv": 2}, "cv must be at least 3 parts, got 2"),
         ({"cv": "five"}, "cv must be"),
+        ({"cv": TimeSeriesSplit(3)}, "which splits halves of the rows as well"),
         ({"cv": 300}, "X must have at least 300 rows to divide, got 240"),
         ({"target": "fold-models", "variance": "jackknife"}, "variance must not be"),
         ({"target": "fold-models", "cv": ShuffleSplit(3)}, "each row at most once"),
         ({"method": "score"}, "method='score' needs a table of counts"),
         ({"X": X[:-1]}, "X must have as many rows as y, 240, got 239"),
         ({"X": Y}, "GaussianNB"),
+        (
+            {"groups": np.arange(240) % 9, "cv": [(np.arange(9), np.arange(9, 240))]},
+            "cv must be a number of folds or a splitter",
+        ),
+        (
+            {
+                "groups": np.arange(240) % 9,
+                "cv": [(np.arange(20), np.arange(20, 240))],
+                "target": "fold-models",
+            },
+            "cv must not divide groups",
+        ),
         (
             {
                 "cv": [(np.arange(200), np.arange(200, 240))],
@@ -575,6 +591,33 @@ def test_folds_are_a_partition_of_the_rows(cv, message):
     groups = np.arange(len(Y)) // 3
     folds = cross_val_folds(GaussianNB(), X, Y, groups=groups, cv=GroupKFold(4))
     assert set(folds) == set(range(4))
+
+
+def test_folds_of_an_unknown_shuffle_are_refused():
+    with pytest.raises(ValueError, match="cv must have a random_state if it shuffles"):
+        cross_val_folds(GaussianNB(), X, Y, cv=KFold(4, shuffle=True))
+
+
+def test_few_clusters_have_fewer_degrees_of_freedom_than_partitions():
+    """Partitions of n units share (G - 1) / (n - 1) of what they show."""
+    groups = np.arange(len(Y)) % 5  # there is but one partition in five groups
+    few, many = (
+        cross_validate_report(GaussianNB(), X, Y, metrics="accuracy", groups=each)
+        for each in (groups, np.arange(len(Y)) % 60)
+    )
+    for report, df in ((few, 4), (many, 12 / (1 + 2 * 4 / 59))):
+        estimate = report["gaussiannb", "accuracy"]
+        half_width = (estimate.high - estimate.low) / 2
+        assert half_width / estimate.standard_error == pytest.approx(
+            stats.t.ppf(0.975, df)
+        )
+
+
+def test_training_sets_of_very_different_sizes_are_named_by_their_range():
+    report = cross_validate_report(
+        GaussianNB(), X, Y, metrics="recall", cv=TimeSeriesSplit(3), variance="fold-t"
+    )
+    assert "trained on 60 to 180 rows" in str(report)
 
 
 def test_the_parts_of_a_jackknife_are_of_nearly_equal_size():

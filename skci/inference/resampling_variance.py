@@ -146,7 +146,8 @@ def nested(
     over all folds of all partitions in K folds, :math:`m_{out}` of a test fold with
     covariance :math:`V_{out}` given its model, and :math:`m_{in}` of the
     cross-validation of the other folds. Standard errors are kept between those of n
-    independent rows and :math:`\sqrt K` times as much. The estimate is corrected for
+    independent rows and :math:`\sqrt K` times as much, and so the lower bound of every
+    linear combination. The estimate is corrected for
     the bias that smaller training sets cause.
 
     Parameters
@@ -171,7 +172,8 @@ def nested(
     differences = (inner - outer).reshape(-1, inner.shape[-1])
     products = differences.T @ differences / len(differences)
     error = products - test_covariance.mean(axis=(0, 1))
-    covariance = _positive((n_folds - 1) / n_folds * error)
+    # At least that of independent rows also of every difference of the means.
+    covariance = _at_least((n_folds - 1) / n_folds * error, row_covariance)
     least = np.sqrt(row_covariance.diagonal())
     deviations = np.sqrt(covariance.diagonal())
     bounded = np.clip(deviations, least, np.sqrt(n_folds) * least)
@@ -179,9 +181,6 @@ def nested(
         bounded, deviations, out=np.zeros_like(bounded), where=deviations > 0
     )
     covariance = covariance * np.outer(scale, scale)
-    # What shows no excess variance is as certain as its rows make it.
-    flat = np.flatnonzero(deviations == 0)
-    covariance[flat, flat] = bounded[flat] ** 2
     cross_validated, of_inner = values.mean(axis=0), inner.mean(axis=(0, 1))
     bias = (1 + (n_folds - 2) / n_folds) * (of_inner - cross_validated)
     return ResampledMoments(of_inner - bias, covariance)
@@ -375,13 +374,6 @@ def _root(covariance: Array) -> tuple[Array, Array]:
     deviations, directions = np.sqrt(eigenvalues[positive]), directions[:, positive]
     scale = scale[:, np.newaxis]
     return directions * deviations * scale, directions / deviations / scale
-
-
-def _positive(covariance: Array) -> Array:
-    """Positive semidefinite matrix without the directions of negative variance."""
-    scale, eigenvalues, directions = _principal_axes(covariance)
-    root = directions * np.sqrt(np.maximum(eigenvalues, 0)) * scale[:, np.newaxis]
-    return _square(root)
 
 
 def _principal_axes(covariance: Array) -> tuple[Array, Array, Array]:

@@ -36,6 +36,7 @@ from skci.resampling.schemes import (
     disjoint_pools,
 )
 
+_SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
 _NO_VARIANCE = 1e-10  # deviation, relative to the values, that is zero but for rounding
 
 
@@ -62,6 +63,8 @@ class Resampling:
         parameters, evaluations = self.evaluate()
         names = [str(parameter) for parameter in parameters]
         moments = self.scheme.moments(evaluations, self.splits, names)
+        df = self.scheme.effective_df(moments.df, self.rows.n_units)
+        moments = moments._replace(df=df)
         return self._joint(parameters, moments, evaluations)
 
     def evaluate(self) -> tuple[list[TableParameter], list[list[Evaluation]]]:
@@ -156,7 +159,12 @@ class Resampling:
     @property
     def _target(self) -> str:
         several = len(self.learners.estimators) > 1
-        n = round(np.mean([len(split.train) for split in self.splits]))
+        sizes = [len(split.train) for split in self.splits]
+        n = f"{round(np.mean(sizes))}"
+        if self.scheme.of_all_rows:
+            n = f"{self.rows.n}"
+        elif max(sizes) > _SAME_SIZE * min(sizes):  # as of a time series
+            n = f"{min(sizes)} to {max(sizes)}"
         return f"the procedure{'s' * several} trained on {n} rows"
 
 

@@ -21,6 +21,10 @@ _MOST_TRUTHS = 1000  # distinct true values that are paired with all predictions
 
 ParameterT = TypeVar("ParameterT", bound=Parameter)
 
+_WITHIN_FOLDS = (
+    "variance within folds, which is too small below about 1,000 rows or with unstable "
+    "learners"
+)
 FOLD = "fold"
 """Name of the column of subgroups whose rows are predicted by one model."""
 
@@ -217,5 +221,5 @@ def mean_over_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:
         for key, block in blocks.items()
     ]
     n_folds = max(map(len, blocks.values()))
-    target = Target(f"these {n_folds} fold models", "within folds")
+    target = Target(f"these {n_folds} fold models", _WITHIN_FOLDS)
     return replace(contrast_estimate(joint, contrasts), target=target)

@@ -12,15 +12,18 @@ import numpy as np
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
+    PredefinedSplit,
     RepeatedStratifiedKFold,
     StratifiedGroupKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
+    TimeSeriesSplit,
     check_cv,
 )
 
 from skci._arrays import Array
 from skci._validation import join_names
+from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.resampling_variance import (
     ResampledMoments,
     bootstrap_632,
@@ -44,6 +47,7 @@ _STRATIFIED = (
     StratifiedKFold,
     StratifiedShuffleSplit,
 )
+_FEW_UNITS = 12  # whose halves leave too little to a normal quantile
 _FOLDS = 5  # of cross-validation, if there is no splitter
 _ROUNDING = 1e-9  # relative difference of equal means
 _LEAST_SAMPLES = 50  # of a bootstrap, for each row to be out of the bag of some
@@ -64,6 +68,11 @@ class Rows:
     def n(self) -> int:
         """Number of rows."""
         return len(self.y)
+
+    @property
+    def n_units(self) -> int:
+        """Number of independent units: clusters, or rows."""
+        return self.n if self.groups is None else int(self.groups.max()) + 1
 
     def partition(self, n_parts: int, rng: np.random.Generator) -> Array:
         """Number of the part of each row, in a random partition of the units."""
@@ -89,7 +98,16 @@ class Rows:
         groups = None if self.groups is None else self.groups[rows]
         # Splitters look at X for its number of rows.
         pairs = self._splitter.split(np.zeros(len(rows)), self.y[rows], groups)
-        return [Fit(rows[train], rows[test]) for train, test in pairs]
+        splits = [Fit(rows[train], rows[test]) for train, test in pairs]
+        if self.groups is not None:
+            for train, test in splits:
+                if np.isin(self.groups[test], self.groups[train]).any():
+                    raise ValueError(
+                        "cv must not divide groups, which may be dependent within, "
+                        f"got {type(self.cv).__name__}; use GroupKFold or "
+                        "StratifiedGroupKFold"
+                    )
+        return splits
 
     @property
     def makes_folds(self) -> bool:
@@ -149,6 +167,8 @@ class Scheme(ABC):
     """Whether it needs the loss of each row."""
     needs_spread_of_folds: ClassVar[bool] = False
     """Whether its variance is that between splits, which stratified ones reduce."""
+    of_all_rows: ClassVar[bool] = False
+    """Whether the estimate is corrected to training sets of all rows."""
 
     @abstractmethod
     def batches(self, rows: Rows) -> Iterator[Batch]:
@@ -165,6 +185,10 @@ class Scheme(ABC):
 
         The splits are those that the estimate is of.
         """
+
+    def effective_df(self, df: float, n_units: int) -> float:
+        """Degrees of freedom when there are n independent units."""
+        return df
 
     @abstractmethod
     def __str__(self) -> str:
@@ -240,6 +264,16 @@ class GroupJackknife(OwnSplits):
         values = np.stack([_values(batch) for batch in evaluations])
         return group_jackknife(values[:, 0], values[:, 1:])
 
+    def effective_df(self, df: float, n_units: int) -> float:
+        r"""Degrees of freedom that partitions of n units share.
+
+        :math:`\nu / (1 + (P - 1)(G - 1)/(n - 1))`: of an estimate that is linear in the
+        units, the variances of two random partitions have the correlation
+        :math:`(G - 1)/(n - 1)`.
+        """
+        shared = (self.n_partitions - 1) * (self.n_groups - 1) / (n_units - 1)
+        return df / (1 + shared)
+
     def __str__(self) -> str:
         return (
             f"jackknife over {self.n_groups} groups of rows in {self.n_partitions} "
@@ -286,6 +320,7 @@ class NestedCrossValidation(OwnSplits):
     n_folds: int = 5
     n_partitions: int = 10
     needs_covariance: ClassVar[bool] = True
+    of_all_rows: ClassVar[bool] = True
 
     def with_parts(self, n_parts: int) -> Self:
         """The same with another number of folds."""
@@ -332,11 +367,19 @@ class ConservativeZ(Scheme):
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
         rng = np.random.default_rng(rows.random_state)
-        if not (rows.makes_folds or hasattr(rows.cv, "split")):
+        fixed = isinstance(rows.cv, PredefinedSplit | TimeSeriesSplit)
+        if fixed or not (rows.makes_folds or hasattr(rows.cv, "split")):
             raise ValueError(
                 "cv must be a number of folds or a splitter with "
                 "variance='conservative-z', which splits halves of the rows as well, "
                 f"got {type(rows.cv).__name__}"
+            )
+        if rows.n_units < _FEW_UNITS:
+            warn_caller(
+                f"fewer than {_FEW_UNITS} independent units, {rows.n_units}: the "
+                "variance between halves is poorly estimated and the intervals may be "
+                "too narrow; variance='jackknife' allows for it",
+                ResamplingWarning,
             )
         pools = list(disjoint_pools(rows.splits()))
         yield Batch(pools, len(pools))
