@@ -792,6 +792,7 @@ def test_correlation_is_checked(correlation, error, message):
         ({"confidence_level": np.nan}, ValueError, "between 0 and 1, .*got nan"),
         ({"confidence_level": "0.95"}, ValueError, "between 0 and 1, .*got '0.95'"),
         ({"confidence_level": None}, ValueError, "between 0 and 1, .*got None"),
+        ({"confidence_level": 1e-300}, ValueError, "at least 1e-06, got 1e-300"),
         ({"tol": 0}, ValueError, "a finite number above 0, got 0"),
         ({"tol": -1e-3}, ValueError, "a finite number above 0, got -0.001"),
         ({"tol": "small"}, ValueError, "a finite number above 0, got 'small'"),

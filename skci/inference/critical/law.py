@@ -15,9 +15,9 @@ from scipy import optimize, special
 from skci._arrays import Array, cached_property
 from skci._validation import (
     check_alternative,
+    check_confidence_level,
     check_degrees,
     check_positive_number,
-    check_probability,
 )
 from skci.exceptions import CriticalValueWarning
 from skci.inference.critical.correlation import ROUNDING, check_correlation, factor
@@ -90,7 +90,7 @@ class MaximumLaw:
         Warns with a `CriticalValueWarning` if the error could not be brought below
         `tol`; see `critical_value`.
         """
-        alpha = 1 - check_probability(level, "confidence_level")
+        alpha = 1 - check_confidence_level(level)
         tol = check_positive_number(tol, "tol")
         if (alpha, tol) not in self._quantiles:
             if self._is_exact:
@@ -247,7 +247,7 @@ def critical_value(
     correlation : array-like of shape (K, K), or a scalar 1
         Correlation matrix R of the estimates, of any rank. Estimates may be equal or
         opposite to each other.
-    confidence_level : float in (0, 1), default=0.95
+    confidence_level : float in [1e-6, 1), default=0.95
         Joint coverage probability of the intervals.
     df : float, optional
         Common degrees of freedom of the standard errors, at least 1: z is then
