@@ -213,6 +213,33 @@ def test_nearly_equal_weights_and_groups_of_one_row(name, method):
     assert_allclose(single, expected, atol=atol)
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_equal_group_totals_leave_the_blurring_of_a_difference():
+    """Two rules are right in other rows of a group, but in as many."""
+    right = np.array([1, 2, 3, 2, 1, 3, 3, 2, 1, 2])
+    n, y = 4 * len(right), np.ones(4 * len(right), dtype=int)
+    rules = {
+        "a": (np.arange(4) < right[:, np.newaxis]).ravel().astype(int),
+        "b": (np.arange(4) >= 4 - right[:, np.newaxis]).ravel().astype(int),
+    }
+    report = joint_report(
+        y, rules, metrics="accuracy", method="blurred",
+        groups=np.repeat(np.arange(len(right)), 4),
+    )  # fmt: skip
+    compared = report.differences()
+    difference = compared["accuracy", "a", "b"]
+    assert difference.design_effect == 0
+    with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring alone"):
+        low, high = difference.confidence_interval()
+    # Accuracy is 1 + 2 za - a - z, and each rule has the same noise of its own.
+    p = right.sum() / n
+    simple = p * (1 - p) / (n - 1)
+    clustered = np.sum((right - right.mean()) ** 2) / n**2 * 10 / 9
+    noise = 6 * (norm.isf(0.025) * clustered / simple / n) ** 2 / 2
+    half = compared.critical_value * np.sqrt(2 * noise)
+    assert_allclose([low, high], [-half, half])
+
+
 def test_a_class_in_one_group():
     """With one group of positive rows the variance of the recall is undefined."""
     y = np.repeat([1, 0], [40, 180])

@@ -383,15 +383,14 @@ class JointEstimate:
         if isinstance(functional, Negative):
             functional, estimate = functional.functional, -estimate
             hall = -hall[0], -hall[1]
-        design_effect = float(self.design_effects[k])
         return Task(
             trait.negative_of or trait,
             estimate,
             self._deviations[k],
-            parameter.support.rarer_class / design_effect,
+            parameter.support.rarer_class,
             functional,
             getattr(parameter, "counts", None),
-            design_effect,
+            float(self.design_effects[k]),
             hall,
         )
 

@@ -28,14 +28,14 @@ class Task:
     """One interval to compute.
 
     The standard error is with the blurring, where the method blurs. `rarer_class` is
-    the effective number of rows in the rarer class of an area under a curve, and 0 for
-    other measures. Without a table, `functional` and `counts` are None.
+    the number of rows in the rarer class of an area under a curve, and 0 for other
+    measures. Without a table, `functional` and `counts` are None.
     """
 
     trait: Trait
     estimate: float
     standard_error: float
-    rarer_class: float
+    rarer_class: int
     functional: Any
     counts: Any
     design_effect: float
@@ -184,8 +184,8 @@ class Logit(Wald):
     """Wald's interval on the logit scale.
 
     At an end of the range, where the logit is infinite, an area under a curve of which
-    the rarer class has k rows reaches as far from it as Wilson's interval of k
-    successes in k trials.
+    the rarer class has k rows, over the design effect, reaches as far from it as
+    Wilson's interval of k successes in k trials.
     """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
@@ -194,7 +194,8 @@ class Logit(Wald):
     def _limits(self, task: Task, crit: float, z: float) -> Limits:
         if min(task.estimate, 1 - task.estimate) > EDGE:
             return super()._limits(task, crit, z)
-        reach = crit**2 / (task.rarer_class + crit**2)
+        spread = task.design_effect * crit**2
+        reach = spread / (task.rarer_class + spread)
         return (1 - reach, 1.0) if task.estimate > 0.5 else (0.0, reach)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -206,7 +207,7 @@ class Logit(Wald):
         if not task.rarer_class:
             return 0.0  # the interval is the whole range at any critical value
         odds = reach / (1 - reach) if reach < 1 else np.inf
-        return float(np.sqrt(task.rarer_class * odds))
+        return float(np.sqrt(task.rarer_class / task.design_effect * odds))
 
 
 class Wilson(IntervalMethod):
