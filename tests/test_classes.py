@@ -797,6 +797,16 @@ def test_interval_is_extended_for_an_undefined_class(method):
     assert zero.high == pytest.approx(high * 2 / 3 + 1 / 3, abs=2e-3)
 
 
+@pytest.mark.parametrize("method", ["delta", "score"])
+@pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
+def test_an_infinite_average_with_an_undefined_class_has_the_whole_range(method):
+    metric = PositiveLikelihoodRatioCI(average="weighted", method=method)
+    with pytest.warns(UndefinedMetricWarning, match="class '0'.*hold any value"):
+        found = metric.from_confusion_matrix([[0, 1, 0], [0, 1, 0], [0, 1, 2]])
+    assert found == np.inf
+    assert found.confidence_interval() == (0, np.inf)
+
+
 def test_a_delta_interval_warns_of_a_class_with_few_rows():
     table = np.array([[50, 12, 3], [14, 60, 2], [1, 1, 2]])
     with pytest.warns(SmallSampleWarning, match="f1_macro: fewer than 19 degrees"):

@@ -132,6 +132,8 @@ class Averaged(Functional):
         value = float(self.estimate(counts))
         if np.isnan(value) or not share:
             return 0.0, 0.0
+        if np.isinf(value):
+            return np.inf, np.inf
         low, high = self.measure.bounds
         value = value if np.isnan(self.undefined_as) else self.undefined_as
         return share * (value - low), share * (high - value)
