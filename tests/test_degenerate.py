@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import roc_auc_score
 
 from skci import (
     F1CI,
@@ -221,6 +222,32 @@ def test_subgroups_of_zero_weight_are_left_out(metric):
 def test_levels_that_are_too_low():
     with pytest.raises(ValueError, match=r"^confidence_level must be .*got 1e-300"):
         F1CI(confidence_level=1e-300)(Y, P)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_contrast_of_areas_of_which_one_has_a_single_negative_row():
+    """Its variance within the class of that row cannot be estimated."""
+    rng = np.random.default_rng(1)  # one of those whose rounding is not zero
+    y, by = np.repeat([0, 1, 0, 1], [1, 5, 3, 3]), np.repeat(["a", "b"], 6)
+    report = joint_report(
+        y, y_score={"rule": rng.random(12)}, metrics="roc_auc", by=by, method="delta",
+        sample_weight=rng.uniform(0.5, 2, 12),
+    )  # fmt: skip
+    contrast = report.contrasts([[1, -1]], ["a - b"], method="delta")["a - b",]
+    with pytest.warns(DegenerateVarianceWarning, match="the interval is the whole"):
+        assert contrast.confidence_interval() == (-1, 1)
+    assert np.isfinite(contrast.design_effect)
+
+
+def test_areas_of_pairs_of_labels_of_which_many_have_one_row():
+    """The rounding of a centred influence value times infinity has either sign."""
+    rng = np.random.default_rng(34)
+    y = np.append(np.arange(6), rng.integers(0, 6, 4))
+    scores = rng.dirichlet(np.ones(6), len(y))
+    found = RocAucCI(multi_class="ovo")(y, scores)
+    assert found == pytest.approx(roc_auc_score(y, scores, multi_class="ovo"))
+    with pytest.warns(DegenerateVarianceWarning, match="the interval is the whole"):
+        assert found.confidence_interval() == (0, 1)
 
 
 def test_a_difference_of_infinite_estimates():

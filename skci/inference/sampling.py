@@ -176,7 +176,7 @@ class RowSampling:
         if parameter.components:
             factors = [self._small_sample_factor(c) for c in parameter.components]
             influence = parameter.functional.influence(p, factors)  # type: ignore[attr-defined]
-            influence = np.nan_to_num(influence)
+            influence = _finite(influence)
         else:
             influence = influence * self._small_sample_factor(parameter)
         counts = parameter.counts
@@ -419,7 +419,7 @@ class RowSampling:
     def _smoothed_influence(self, parameter: TableParameter) -> Array:
         """Influence values at the table with pseudo-counts."""
         _, influence, _ = parameter.functional(parameter.smoothed_weights)
-        return np.nan_to_num(influence, posinf=0.0, neginf=0.0)
+        return _finite(influence)
 
     @cached_property
     def small_sample_reasons(self) -> list[list[SmallSampleReason]]:
@@ -452,6 +452,11 @@ class RowSampling:
 
 Sampling = GivenCovariance | RowSampling
 """Estimates of K parameters, their covariance, and how well it is known."""
+
+
+def _finite(influence: Array) -> Array:
+    """Influence values, zero where a functional has no derivative."""
+    return np.nan_to_num(influence, posinf=0.0, neginf=0.0)
 
 
 def _bases(parameter: TableParameter) -> list[tuple[TableParameter, float]]:

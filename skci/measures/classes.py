@@ -249,7 +249,8 @@ class WeightedMean(Composite):
         moved = np.where(shares == 0, 0, values - mean) / (p @ self.sizes).sum()
         terms = [shares[k] * parts[k].influence for k in counted]
         gradients = [shares[k] * parts[k].gradient for k in counted]
-        influence = self.sizes @ moved + np.sum(terms, axis=0)
+        with np.errstate(invalid="ignore"):  # infinity less infinity is undefined
+            influence = self.sizes @ moved + np.sum(terms, axis=0)
         return Evaluation(mean, influence, np.concatenate(gradients))
 
     def slopes(self, p: Array) -> Array:
