@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import roc_auc_score
@@ -222,6 +223,24 @@ def test_subgroups_of_zero_weight_are_left_out(metric):
 def test_levels_that_are_too_low():
     with pytest.raises(ValueError, match=r"^confidence_level must be .*got 1e-300"):
         F1CI(confidence_level=1e-300)(Y, P)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred"])
+def test_the_highest_level_is_shared_by_the_best_on_several_metrics(method):
+    """Half of the error of the highest level below 1 rounds to none."""
+    highest = np.nextafter(1, 0)
+    report = joint_report(
+        Y, {"a": P, "b": 1 - Y}, metrics=["accuracy", "recall"], method=method,
+        confidence_level=highest,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallSampleWarning)
+        warnings.simplefilter("ignore", DegenerateVarianceWarning)
+        shared = report.best()
+        alone = {metric: report.best(metric) for metric in report.metrics}
+    for metric in report.metrics:
+        assert np.isfinite(shared[metric].intervals).all()
+        assert_array_equal(shared[metric].intervals, alone[metric].intervals)
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")

@@ -23,6 +23,8 @@ from skci.reports.contrasts import (
 )
 from skci.reports.estimate import warn_of_intervals, warn_of_undefined
 
+_HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
+
 
 class JointReport(ReportWithContrasts):
     """Joint confidence intervals of several measures of several rules.
@@ -350,7 +352,8 @@ class JointReport(ReportWithContrasts):
     def _best(self, metric: str, n_metrics: int) -> BestReport:
         """Compare with the best on one of some metrics, whose errors add up."""
         positions = self._positions(metric)
-        joint = self._joint.at(1 - (1 - self.confidence_level) / n_metrics)
+        level = 1 - (1 - self.confidence_level) / n_metrics
+        joint = self._joint.at(min(level, _HIGHEST_LEVEL))
         intervals, differences = intervals_to_best(joint, positions)
         warn_of_intervals(differences, range(len(differences.parameters)))
         return BestReport(
