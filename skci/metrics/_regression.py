@@ -96,7 +96,9 @@ class RegressionMetricCI(MetricCI):
             features = np.stack(self._features(y, values, weights), axis=1)
             functional = self._of_features(features, weights)
             estimate = functional.estimate(weights / weights.sum())
-        largest = np.abs(np.append(features, estimate))
+        largest = np.abs(
+            features if np.isinf(estimate) else np.append(features, estimate)
+        )
         if (largest >= LARGEST).any():  # NaN is undefined
             sizes = " and ".join(f"{np.abs(x).max():.3g}" for x in (y, values))
             raise ValueError(
