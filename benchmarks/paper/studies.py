@@ -154,7 +154,7 @@ class Study:
         results = []
         for counts in tests:
             joint = self.estimate(method, counts)
-            individual = joint.individual().intervals
+            individual = joint.individual.intervals
             covered = _cover(individual, truths)
             jointly = [
                 # Joint intervals contain the individual ones.
@@ -165,7 +165,7 @@ class Study:
             error = np.sqrt(joint.covariance.diagonal())
             results.append((covered, _width(individual), error, jointly))
         first = self.estimate(method, tests[0])
-        width = _width(first.individual().intervals)
+        width = _width(first.individual.intervals)
         selected = [first.select(group) for group in groups]
         joint_width = [
             np.mean(_width(each.intervals) / width[group])
