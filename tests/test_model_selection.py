@@ -407,7 +407,7 @@ STILL = ["recall", "specificity", "balanced_accuracy", "informedness", "roc_auc"
 
 
 @pytest.mark.parametrize(
-    "cv", [StratifiedKFold(3), RepeatedStratifiedKFold(n_splits=3, n_repeats=2)]
+    "cv", [StratifiedKFold(3), RepeatedStratifiedKFold(n_splits=2, random_state=0)]
 )
 def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(cv):
     options = {"cv": cv, "variance": "corrected-t"}
@@ -471,6 +471,7 @@ def fitted_by_scikit_learn(learner, **options):
     )
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize(
     "cv", [GroupKFold(4), StratifiedGroupKFold(5, shuffle=True, random_state=1)]
 )
