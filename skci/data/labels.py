@@ -106,8 +106,8 @@ def _holds(dtype: np.dtype[Any], label: Any) -> bool:
     if isinstance(label, str):
         return True
     try:
-        with np.errstate(over="ignore"):
-            value = dtype.type(label)
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = np.asarray(label).astype(dtype)[()]
         return bool(np.isfinite(value) and value == label)
     except (OverflowError, ValueError):
         return False
