@@ -167,6 +167,7 @@ def joint_intervals(
         parameters,
         matrix,
         degrees,
+        common_variance=True,
         confidence_level=level,
         random_state=fixed_seed(random_state),
     )

@@ -35,12 +35,16 @@ from skci import (
     joint_report,
 )
 from skci.exceptions import ResamplingWarning
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key, Parameter
 from skci.inference.resampling_variance import (
     conservative_z,
     corrected_t,
     group_jackknife,
     nested,
 )
+from skci.measures.registry import Trait
+from skci.reports.joint import JointReport
 from skci.resampling.fitting import Fit
 from skci.resampling.schemes import (
     SCHEMES,
@@ -100,7 +104,7 @@ def of_all(function, *arguments):
 
 def test_corrected_t_is_nadeau_and_bengio_s():
     values = np.random.default_rng(0).normal(size=(10, 3)) * [1, 10, 0.1]
-    estimates, covariance, df = corrected_t(values, 0.25)
+    estimates, covariance, df, _ = corrected_t(values, 0.25)
     np.testing.assert_allclose(estimates, np.mean(values, axis=0))
     np.testing.assert_allclose(covariance, (0.1 + 0.25) * np.cov(values.T))
     assert df == 9
@@ -109,7 +113,7 @@ def test_corrected_t_is_nadeau_and_bengio_s():
 def test_conservative_z_is_the_mean_square_of_differences_of_halves():
     rng = np.random.default_rng(1)
     values, halves = rng.normal(size=(4, 2)), rng.normal(size=(7, 2, 2))
-    estimates, covariance, df = conservative_z(values, halves)
+    estimates, covariance, df, _ = conservative_z(values, halves)
     total = np.zeros((2, 2))
     for first, second in halves:
         total += np.outer(first - second, first - second)
@@ -120,7 +124,7 @@ def test_conservative_z_is_the_mean_square_of_differences_of_halves():
 
 def test_the_jackknife_of_one_partition_is_the_delete_one_group_jackknife():
     left_out = np.random.default_rng(2).normal(size=(1, 6, 2))
-    _, covariance, df = group_jackknife(np.zeros((1, 2)), left_out)
+    _, covariance, df, _ = group_jackknife(np.zeros((1, 2)), left_out)
     np.testing.assert_allclose(covariance, 5 / 6 * 5 * np.cov(left_out[0].T))
     assert df == 5
 
@@ -129,7 +133,7 @@ def test_the_jackknife_subtracts_the_noise_of_partitions_where_it_is_small():
     rng = np.random.default_rng(3)
     left_out = rng.normal(size=(3, 5, 2)) * [1, 1000]
     values = 0.1 * rng.normal(size=(3, 2)) * [1, 1000]
-    _, covariance, df = group_jackknife(values, left_out)
+    _, covariance, df, _ = group_jackknife(values, left_out)
     one = [
         group_jackknife(values[:1], each[np.newaxis]).covariance for each in left_out
     ]
@@ -150,6 +154,51 @@ def test_a_quarter_of_the_variance_stays_where_partitions_differ_much(scale):
     shares = np.linalg.eigvalsh(root.T @ (kept / np.outer(scale, scale)) @ root)
     np.testing.assert_allclose(shares[:2], 0.25)
     assert shares[2] <= 1 + 1e-9
+
+
+def test_the_excess_is_the_noise_that_a_jackknife_multiplies():
+    """Of estimates with noise alone, and more of it in samples without a group."""
+    n_groups, n_partitions, n_samples = 5, 3, 5_000
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(n_samples, n_partitions, 1))
+    left_out = rng.normal(size=(n_samples, n_partitions, n_groups, 1))
+    left_out *= np.sqrt(n_groups / (n_groups - 1))
+    moments = [group_jackknife(*each) for each in zip(values, left_out, strict=True)]
+    deviations = left_out - left_out.mean(axis=2, keepdims=True)
+    jackknife = (n_groups - 1) / n_groups * (deviations**2).sum(axis=2).mean()
+    excess = np.mean([m.excess for m in moments])
+    # The mean over partitions has the variance 1/P. Monte Carlo error .05.
+    kept = jackknife - (1 - 1 / n_partitions) - excess
+    assert kept == pytest.approx(1 / n_partitions, abs=0.15)
+
+
+def test_comparisons_of_learners_are_free_of_the_excess():
+    rng = np.random.default_rng(6)
+    root, noise = rng.normal(size=(6, 6)), 0.3 * rng.normal(size=(6, 6))
+    covariance, excess = root @ root.T, noise @ noise.T
+    keys = [Key(rule=rule, metric=metric) for rule in "ABC" for metric in ("f1", "mcc")]
+    parameters = [
+        Parameter(key=key, trait=Trait(key.metric), method="delta", given=0.0)
+        for key in keys
+    ]
+    joint = JointEstimate.from_moments(parameters, covariance, 10, excess=excess)
+    report = JointReport(joint)
+    differences = report.differences()
+    for i, j in [(0, 1), (0, 2), (1, 2)]:
+        shares = {}
+        for m, metric in enumerate(["f1", "mcc"]):
+            L = np.zeros(6)
+            L[2 * i + m], L[2 * j + m] = 1, -1
+            whole = L @ covariance @ L
+            shares[metric] = whole, (L @ excess @ L) / whole
+        removed = min(np.mean([share for _, share in shares.values()]), 0.6)
+        for metric, (whole, _) in shares.items():
+            found = differences[metric, "ABC"[i], "ABC"[j]].standard_error
+            assert found == pytest.approx(np.sqrt(whole * (1 - removed)))
+    # A mean of learners is no comparison.
+    mean = report.contrasts([[0.5, 0, 0.5, 0, 0, 0]], ["mean"])
+    L = np.array([0.5, 0, 0.5, 0, 0, 0])
+    assert mean["mean"].standard_error ** 2 == pytest.approx(L @ covariance @ L)
 
 
 def nested_by_rows(learner, group, n_folds):

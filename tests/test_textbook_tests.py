@@ -111,7 +111,7 @@ def test_corrected_t_is_the_resampled_t_test_of_correct_r():
     """Its vignette, version 0.2.1: 30 resamples, 80 rows train and 20 test."""
     noise = normal_variates_of_r(123, 60).reshape(2, 30).T
     assert noise[0, 0] == pytest.approx(-0.56047565, abs=5e-9)
-    estimates, covariance, df = corrected_t([0.6, 0.4] + 0.1 * noise, 20 / 80)
+    estimates, covariance, df, _ = corrected_t([0.6, 0.4] + 0.1 * noise, 20 / 80)
     contrast = np.array([1, -1])
     t = contrast @ estimates / np.sqrt(contrast @ covariance @ contrast)
     assert t == pytest.approx(2.407318, abs=5e-7)
@@ -120,7 +120,7 @@ def test_corrected_t_is_the_resampled_t_test_of_correct_r():
 
 def test_5x2_t_has_the_mean_variance_of_five_pairs():
     values = np.random.default_rng(0).normal(size=(5, 2, 3)) * [1, 10, 0.1]
-    estimates, covariance, df = five_by_two_t(values)
+    estimates, covariance, df, _ = five_by_two_t(values)
     expected = np.zeros((3, 3))
     for first, second in values:
         mean = (first + second) / 2

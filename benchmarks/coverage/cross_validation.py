@@ -41,8 +41,8 @@ MODULES_OF_JACKKNIVES = ("cross_validation_settings", "jackknife_simulation")
 
 BLOCK = 4
 """Samples that are simulated, and cached, at once."""
-JACKKNIVES = 2
-"""Samples of a jackknife for each sample of all methods."""
+PER_JACKKNIFE = 2
+"""Samples of all methods for each one of the jackknives that are compared."""
 ROWS = 60_000
 """Fresh rows that every true value is evaluated on."""
 
@@ -56,7 +56,8 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     found = summaries(simulate(runner, settings, draws, size.training_sets), settings)
     runner = _runner(options, work, *MODULES_OF_JACKKNIVES)
     compared = jackknife_settings()[:: size.every]
-    simulated = compare(runner, compared, JACKKNIVES * draws, size.training_sets)
+    jackknives = draws // PER_JACKKNIFE
+    simulated = compare(runner, compared, jackknives, size.training_sets)
     performed = performances(compared, *simulated)
     sections = [
         Section("Verdict", verdict(found), []),
@@ -65,7 +66,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         Section("The default, by setting", _DEFAULT, [by_setting(found, DEFAULT.name)]),
         Section(
             "Groups and partitions",
-            _SCHEMES.format(jackknives=JACKKNIVES * draws),
+            _SCHEMES.format(jackknives=jackknives),
             [schemes(performed)],
         ),
         Section("Variance and quantile", _VARIANTS, [variants(performed)]),

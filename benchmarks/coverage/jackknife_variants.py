@@ -15,6 +15,7 @@ from benchmarks.common import Array
 from benchmarks.coverage.cross_validation_settings import Setting
 from benchmarks.coverage.simulation import JOINT_LEVEL
 from skci.inference.resampling_variance import group_jackknife
+from skci.inference.sampling import GivenCovariance
 
 _POINTS = 8_000  # of the simulated critical value
 _ON_LOGIT_SCALE = "roc_auc"
@@ -26,7 +27,7 @@ class Variant:
 
     n_groups: int
     n_partitions: int
-    noise: str = "in each direction"
+    noise: str = "in each direction, then of differences"
     """How the noise of partitioning is removed, a key of `NOISE`."""
     df: str = "P (G - 1)"
     """Degrees of freedom, a key of `DEGREES_OF_FREEDOM`."""
@@ -50,8 +51,16 @@ def noise(values: Array) -> Array:
     return deviations.T @ deviations / max(len(values) - 1, 1)
 
 
+def _as_shipped(values: Array, contrasts: Array) -> Array:
+    """As `cross_validate_report`: of a pair of learners, also the excess."""
+    _, covariance, df, excess = group_jackknife(values[:, 0], values[:, 1:])
+    given = GivenCovariance((), np.nan_to_num(covariance), df, excess=excess)
+    differences = contrasts.sum(axis=1) == 0
+    return given.contrasts((), contrasts, differences - 1).covariance
+
+
 def _in_each_direction(values: Array, contrasts: Array) -> Array:
-    """As `group_jackknife`: once, and never below a quarter in any direction."""
+    """Once, and never below a quarter in any direction."""
     covariance = group_jackknife(values[:, 0], values[:, 1:]).covariance
     return contrasts @ np.nan_to_num(covariance) @ contrasts.T
 
@@ -85,6 +94,7 @@ def _from_variances(
 
 
 NOISE: dict[str, Callable[[Array, Array], Array]] = {
+    "in each direction, then of differences": _as_shipped,
     "in each direction": _in_each_direction,
     "not removed": _not_at_all,
     "G - 1 times, to 1/2": partial(_from_variances, least=1 / 2, pooled=False),

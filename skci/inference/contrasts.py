@@ -39,7 +39,6 @@ Contrast = tuple[Key, Mapping[int, float]]
 _Parameter = TypeVar("_Parameter", bound=Parameter)
 
 _CANCELLED = 1e-12  # share of the terms of a coefficient that is rounding
-_NO_VARIANCE = 1e-12  # share of the largest possible variance that is zero
 _DIGITS = 12  # of the range of a contrast, so that K times 1/K is 1
 _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes of which cells are listed
 
@@ -133,14 +132,25 @@ def _given_contrasts(
                 coefficients=tuple(terms.values()),
             )
         )
-    covariance = slopes @ sampling.covariance @ slopes.T
-    # Of what does not vary there is rounding left, of either sign.
-    most = np.abs(slopes) @ np.sqrt(sampling.covariance.diagonal())
-    constant = covariance.diagonal() <= _NO_VARIANCE * most**2
-    # A zero variance is unknown, and so is that of what depends on it.
-    unknown = slopes[:, ~sampling.has_variance].any(axis=1)
-    covariance[constant | unknown] = covariance[:, constant | unknown] = 0
-    return GivenCovariance(tuple(parameters), covariance, sampling.df)
+    return sampling.contrasts(parameters, slopes, _comparisons(sampling, contrasts))
+
+
+def _comparisons(sampling: GivenCovariance, contrasts: Sequence[Contrast]) -> Array:
+    """Number the comparisons of the same rules in several metrics; -1 for no such."""
+    numbers: dict[frozenset[tuple[str, float]], int] = {}
+    found = []
+    for _, weights in contrasts:
+        keys = [sampling.parameters[k].key for k in weights]
+        where = {key.without("rule") for key in keys}
+        balanced = abs(sum(weights.values())) < _CANCELLED
+        compared = frozenset(
+            zip((key.name for key in keys), weights.values(), strict=True)
+        )
+        is_comparison = balanced and len(where) == 1
+        found.append(
+            numbers.setdefault(compared, len(numbers)) if is_comparison else -1
+        )
+    return np.array(found)
 
 
 def _table_contrast(

@@ -23,8 +23,6 @@ from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.sampling import GivenCovariance, RowSampling, Sampling
 from skci.measures.functional import Negative
 
-_SAME_DF = 1e-9  # relative difference of equal degrees of freedom
-
 
 class Target(NamedTuple):
     """What resampled estimates are of, and how their variance was estimated."""
@@ -71,10 +69,16 @@ class JointEstimate:
         parameters: Iterable[Parameter],
         covariance: Array,
         df: float = np.inf,
+        *,
+        common_variance: bool = False,
+        excess: Array | None = None,
         **options: Any,
     ) -> JointEstimate:
-        """Take given estimates with a given covariance and its degrees of freedom."""
-        return cls(GivenCovariance(tuple(parameters), covariance, df), **options)
+        """Take given estimates with a given covariance; see `GivenCovariance`."""
+        sampling = GivenCovariance(
+            tuple(parameters), covariance, df, common_variance, excess
+        )
+        return cls(sampling, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:
         """Return the same estimates with intervals of another confidence level."""
@@ -228,8 +232,10 @@ class JointEstimate:
         """Critical value on the scale of a standard normal estimate.
 
         An estimate without a usable variance has the whole range for an interval, so
-        it takes no part. With common degrees of freedom it is the quantile of the
-        multivariate t, translated; with others each parameter translates it for itself.
+        it takes no part. With a variance in common it is the quantile of the
+        multivariate t, translated. Else each parameter, with a variance of its own,
+        translates it for itself: statistics whose estimates are independent then have
+        the joint level exactly, which the multivariate t falls short of.
         """
         if self.is_individual and self.horizon is None:
             return CriticalValue(self.z)
@@ -239,19 +245,10 @@ class JointEstimate:
         normal = self.to_normal_quantile(q, self.usable.argmax())
         return CriticalValue(normal, q.error * normal / q)
 
-    @cached_property
+    @property
     def common_df(self) -> float | None:
-        """Finite degrees of freedom that all usable variances have; None for others.
-
-        Over a horizon they grow, and each parameter translates the normal quantile.
-        """
-        if self.horizon is not None:
-            return None
-        df = self.degrees_of_freedom[self.usable]
-        if not len(df) or np.isinf(df).any():
-            return None
-        common = float(df.max())
-        return common if df.min() > common * (1 - _SAME_DF) else None
+        """Degrees of freedom of a variance that all have in common; None if none."""
+        return self.sampling.common_df
 
     def law(self, alternative: Alternative = "two-sided") -> MaximumLaw | HorizonLaw:
         """Distribution of the maximum of the standardised usable estimates.

@@ -20,6 +20,8 @@ class ResampledMoments(NamedTuple):
     estimates: Array
     covariance: Array
     df: float = np.inf
+    excess: Array | None = None
+    """Part of the covariance that comparisons of learners are free of, (K, K)."""
 
 
 def fold_t(values: Array) -> ResampledMoments:
@@ -104,6 +106,14 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     subtracted; at least a quarter of the variance stays in every direction. The degrees
     of freedom are :math:`P (G - 1)`.
 
+    The jackknife multiplies the noise of partitioning, as it does all that is not
+    linear in the rows: the estimate without a group is of models fitted to other rows,
+    and has a noise of about its own. So V holds :math:`G - 1` times that of a partition
+    where one is due: the other :math:`G - 2` are the excess, which differences of
+    learners are freed of. What two of them have in common cancels and leaves little
+    else. It stays in the variances of single estimates, as a margin for what the
+    jackknife does not see.
+
     Parameters
     ----------
     values : ndarray of shape (P, K)
@@ -124,11 +134,13 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     deviations = left_out - left_out.mean(axis=1, keepdims=True)
     products = np.einsum("pgj,pgk->jk", deviations, deviations)
     covariance = (n_groups - 1) / n_groups * products / n_partitions
+    excess = None
     if n_partitions > 1:
-        noise = (1 - 1 / n_partitions) * _sample_covariance(values)
-        covariance = _subtract(covariance, noise)
+        noise = np.nan_to_num(_sample_covariance(values))
+        covariance = _subtract(covariance, (1 - 1 / n_partitions) * noise)
+        excess = (n_groups - 2) * noise
     df = n_partitions * (n_groups - 1)
-    return ResampledMoments(values.mean(axis=0), covariance, df)
+    return ResampledMoments(values.mean(axis=0), covariance, df, excess)
 
 
 def nested(
@@ -354,7 +366,7 @@ def _subtract(covariance: Array, noise: Array) -> Array:
 
     Variances of undefined measures, NaN, are zero in the result.
     """
-    covariance, noise = np.nan_to_num(covariance), np.nan_to_num(noise)
+    covariance = np.nan_to_num(covariance)
     root, whitener = _root(covariance)
     shares, axes = np.linalg.eigh(whitener.T @ noise @ whitener)
     return _square(root @ axes * np.sqrt(np.maximum(1 - shares, _LEAST_SHARE)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +16,8 @@ from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.totals import Moments
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
+_NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
+_MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
@@ -40,23 +42,65 @@ class SmallSampleReason(NamedTuple):
 class GivenCovariance:
     """Given estimates with a given covariance, zero where it is unknown.
 
-    The degrees of freedom of all variances are infinite for a normal quantile. For
-    what inference asks of both see `RowSampling`.
+    For what inference asks of both see `RowSampling`.
     """
 
     parameters: tuple[Parameter, ...]
     covariance: Array
     df: float
+    """Degrees of freedom of each variance; infinite for a normal quantile."""
+    common_variance: bool = False
+    """Whether they are those of one variance, as of the residuals of a linear model."""
+    excess: Array | None = None
+    """Part of the covariance that comparisons are free of, (K, K)."""
     design: None = None
 
     @property
     def degrees_of_freedom(self) -> Array:
         return np.full(len(self.parameters), self.df)
 
+    @property
+    def common_df(self) -> float | None:
+        return self.df if self.common_variance and self.df < np.inf else None
+
     def select(self, positions: Sequence[int]) -> GivenCovariance:
         chosen = tuple(self.parameters[k] for k in positions)
-        block = self.covariance[np.ix_(positions, positions)]
-        return GivenCovariance(chosen, block, self.df)
+        block = np.ix_(positions, positions)
+        excess = None if self.excess is None else self.excess[block]
+        return replace(
+            self, parameters=chosen, covariance=self.covariance[block], excess=excess
+        )
+
+    def contrasts(
+        self, parameters: Sequence[Parameter], slopes: Array, comparisons: Array
+    ) -> GivenCovariance:
+        r"""Linear combinations of the estimates, with covariance :math:`L V L^T`.
+
+        Comparisons of the same rules in several metrics have a number in common, which
+        is -1 for what is none. An excess is removed from their variances: the mean of
+        its shares in them, and at most `_MOST_EXCESS`.
+        """
+        covariance = slopes @ self.covariance @ slopes.T
+        # Of what does not vary there is rounding left, of either sign.
+        most = np.abs(slopes) @ np.sqrt(self.covariance.diagonal())
+        constant = covariance.diagonal() <= _NO_VARIANCE_OF_CONTRAST * most**2
+        # A zero variance is unknown, and so is that of what depends on it.
+        unknown = slopes[:, ~self.has_variance].any(axis=1)
+        covariance[constant | unknown] = covariance[:, constant | unknown] = 0
+        if self.excess is not None:
+            variances = covariance.diagonal()
+            removed = np.einsum("ij,jk,ik->i", slopes, self.excess, slopes)
+            shares = np.zeros(len(variances))
+            known = variances > 0
+            shares[known] = removed[known] / variances[known]
+            scale = np.ones(len(variances))
+            for number in np.unique(comparisons[known & (comparisons >= 0)]):
+                alike = known & (comparisons == number)
+                scale[alike] -= min(shares[alike].mean(), _MOST_EXCESS)
+            covariance *= np.sqrt(np.outer(scale, scale))
+        return replace(
+            self, parameters=tuple(parameters), covariance=covariance, excess=None
+        )
 
     @property
     def is_linear(self) -> Array:
@@ -95,6 +139,8 @@ class RowSampling:
 
     parameters: tuple[TableParameter, ...]
     design: Design
+    common_df: ClassVar[None] = None
+    """Degrees of freedom of a variance that all have in common; there is none."""
 
     def select(self, positions: Sequence[int]) -> RowSampling:
         """Keep some of the parameters."""

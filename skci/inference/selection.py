@@ -32,7 +32,7 @@ class SplitMeans:
         self, values: Array, test_over_train: float, confidence_level: float
     ) -> None:
         self.confidence_level = confidence_level
-        self.estimates, covariance, self.df = corrected_t(values, test_over_train)
+        self.estimates, covariance, self.df, _ = corrected_t(values, test_over_train)
         errors = np.sqrt(covariance.diagonal())
         self._varies = errors > _NO_VARIANCE * np.abs(values).max(axis=0)
         self.standard_errors = np.where(self._varies, errors, 0.0)

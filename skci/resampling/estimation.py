@@ -140,7 +140,7 @@ class Resampling:
         """Joint estimate of moments, whose variances of rounding errors are zero."""
         values = np.concatenate([[e.values for e in batch] for batch in evaluations])
         size = np.abs(values).max(axis=0)
-        estimates, covariance, df = moments
+        estimates, covariance = moments.estimates, moments.covariance
         known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * size
         covariance = np.where(np.outer(known, known), covariance, 0.0)
         resampled = [
@@ -150,7 +150,8 @@ class Resampling:
         return JointEstimate.from_moments(
             resampled,
             covariance,
-            df,
+            moments.df,
+            excess=moments.excess,
             confidence_level=self.metric_set.confidence_level,
             random_state=self.metric_set.seed,
             target=Target(self._target, str(self.scheme)),
