@@ -29,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skci import (
+    available_metrics,
     cross_val_folds,
     cross_validate_report,
     fold_models_report,
@@ -613,15 +614,9 @@ def test_results_that_hold_no_common_models_are_refused():
     [
         ({"target": "models"}, "target must be one of"),
         ({"variance": "boot"}, "variance must be one of"),
-        ({"variance": "nested", "metrics": "f1"}, "variance='nested' is for means"),
         ({"cv": KFold(3), "variance": "jackknife"}, "cv must be a number or None"),
         ({"cv": KFold(3), "variance": "bootstrap-632"}, "cv must be a number or None"),
         ({"cv": 49, "variance": "bootstrap-632"}, "cv must be at least 50 parts"),
-        ({"variance": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' is for"),
-        (
-            {"variance": "bootstrap-632+", "metrics": ["roc_auc", "precision"]},
-            "='bootstrap-632.' is for",
-        ),
         ({"cv": 5, "variance": "5x2-t"}, "cv must make five pairs of halves"),
         (
             {"cv": RepeatedKFold(n_splits=5, n_repeats=2), "variance": "5x2-t"},
@@ -661,6 +656,62 @@ def test_wrong_options_are_refused(options, message):
     arguments = {"X": X, "y": Y, "metrics": "accuracy"} | options
     with pytest.raises(ValueError, match=message):
         cross_validate_report({"GaussianNB": GaussianNB()}, **arguments)
+
+
+class Unfitted(GaussianNB):
+    """A learner that must not be fitted."""
+
+    def fit(self, X, y):
+        raise AssertionError("fitted before the options were checked")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variance": "nested", "metrics": ["log_loss", "f1"]}, "not f1; use"),
+        ({"variance": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' is for"),
+        (
+            {"variance": "bootstrap-632+", "metrics": ["roc_auc", "precision"]},
+            "not roc_auc and precision; use",
+        ),
+        ({"variance": "corrected-t", "cv": ShuffleSplit(1)}, "at least two splits"),
+        (
+            {"variance": "conservative-z", "cv": KFold(121)},
+            "number of splits n_splits=121 greater than the number of samples",
+        ),
+    ],
+)
+def test_what_cannot_be_estimated_is_refused_before_any_fit(options, message):
+    arguments = {"X": X, "y": Y, "metrics": "accuracy"} | options
+    with pytest.raises(ValueError, match=message):
+        cross_validate_report(Unfitted(), **arguments)
+
+
+MEANS_OF_LABELS = {"accuracy", "error_rate", "hamming_loss", "log_loss", "brier_score"}
+MEANS_OF_NUMBERS = {
+    *("mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error"),
+    *("mean_squared_log_error", "mean_pinball_loss", "mean_poisson_deviance"),
+    *("mean_gamma_deviance", "mean_tweedie_deviance"),
+}
+NUMBERS = {
+    *MEANS_OF_NUMBERS,
+    *("r2", "explained_variance", "pearson_correlation", "median_absolute_error"),
+    *("root_mean_squared_error", "root_mean_squared_log_error"),
+    *("d2_absolute_error", "d2_pinball", "d2_tweedie"),
+}
+
+
+@pytest.mark.parametrize(
+    "metric", sorted({*available_metrics()} - {"top_k_accuracy", "rejection_rate"})
+)
+def test_nested_cross_validation_takes_exactly_the_means_over_rows(metric):
+    is_mean = metric in MEANS_OF_LABELS | MEANS_OF_NUMBERS
+    y = np.arange(60) % 2  # equally many, where the null loss of each label is the same
+    if metric in NUMBERS:
+        y = 1e-9 * np.random.default_rng(0).exponential(size=60)
+    with pytest.raises(AssertionError if is_mean else ValueError, match="f") as caught:
+        cross_validate_report(Unfitted(), X[:60], y, metrics=metric, variance="nested")
+    assert ("variance='nested' is for means" in str(caught.value)) != is_mean
 
 
 @pytest.mark.parametrize(

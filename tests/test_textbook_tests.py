@@ -404,7 +404,7 @@ def test_twins_as_groups_are_as_certain_as_one_of_each():
 
 def test_a_perfect_fit_does_not_hide_that_a_metric_is_no_mean():
     X, y = make_classification(60, flip_y=0.3, random_state=0)
-    with pytest.raises(ValueError, match="which f1 of 1-NN is not"):
+    with pytest.raises(ValueError, match="not f1; use"):
         cross_validate_report(
             {"1-NN": KNeighborsClassifier(1)},
             X,

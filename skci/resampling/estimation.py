@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._validation import join_names
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
@@ -21,6 +22,7 @@ from skci.resampling.fitting import Fit, Fitted, Learners
 from skci.resampling.pooling import (
     HeldOut,
     mean_over_folds,
+    metrics_without_losses,
     moves_with_prevalence,
     pooled_parameters,
     pooled_values,
@@ -60,12 +62,27 @@ class Resampling:
 
     def estimate(self) -> JointEstimate:
         """Estimate the metrics of all learners, and their covariance."""
+        self._check_metrics()
         parameters, evaluations = self.evaluate()
-        names = [str(parameter) for parameter in parameters]
-        moments = self.scheme.moments(evaluations, self.splits, names)
+        moments = self.scheme.moments(evaluations, self.splits)
         df = self.scheme.effective_df(moments.df, self.rows.n_units)
         moments = moments._replace(df=df)
         return self._joint(parameters, moments, evaluations)
+
+    def _check_metrics(self) -> None:
+        """Check that the metrics are means over rows, where they must be."""
+        if not self.scheme.needs_means:
+            return
+        needs_best = self.scheme.needs_losses
+        n_scored = len(self.learners.wanted.scored)
+        others = metrics_without_losses(self.held_out, n_scored, needs_best)
+        if others:
+            best = " with a best value" * needs_best
+            raise ValueError(
+                f"variance={self.scheme.name!r} is for means over rows{best}, such as "
+                f"accuracy, log_loss and mean_squared_error, not {join_names(others)}; "
+                "use 'jackknife'"
+            )
 
     def evaluate(self) -> tuple[list[TableParameter], list[list[Evaluation]]]:
         """Evaluate the metrics in all pools, by batch."""

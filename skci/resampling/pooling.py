@@ -17,6 +17,7 @@ from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.metrics._metric_set import MetricSet
 
 _ROUNDING = 1e-9  # difference of equal values
+_WEIGHTINGS = 8  # of rows, at which a metric is looked at for being linear
 _MOST_TRUTHS = 1000  # distinct true values that are paired with all predictions
 
 ParameterT = TypeVar("ParameterT", bound=Parameter)
@@ -131,8 +132,6 @@ class Losses(NamedTuple):
     """Weights of the rows, (n,)."""
     units: Array
     """Number of the independent unit of each row, (n,)."""
-    are_losses: Array
-    """Which metrics are means over rows, with a best value, (K,)."""
     best: Array
     """Best values of the metrics, (K,)."""
 
@@ -146,27 +145,58 @@ def row_losses(held_out: HeldOut, sample: Sample, rows: Array) -> Losses:
     weights = (np.ones(n_rows) if weights is None else weights)[rows]
     units = (np.arange(n_rows) if units is None else units)[rows]
     parameters = pooled_parameters(held_out.metric_set, sample)
-    best = np.array([p.trait.bounds[p.trait.greater_is_better] for p in parameters])
-    values, are_means = np.zeros((len(parameters), len(rows))), np.isfinite(best)
+    best = np.array([_best_value(parameter) for parameter in parameters])
+    values = np.zeros((len(parameters), len(rows)))
     for k, parameter in enumerate(parameters):
-        values[k, weights > 0], is_mean = _row_losses(parameter)
-        are_means[k] &= is_mean
-    return Losses(values, weights, units, are_means, best)
+        values[k, weights > 0] = _row_losses(parameter)
+    return Losses(values, weights, units, best)
 
 
-def _row_losses(parameter: TableParameter) -> tuple[Array, bool]:
-    """Estimate and influence value of each row; and whether they average to values.
-
-    That is so if they do with other weights of the cells.
-    """
+def _row_losses(parameter: TableParameter) -> Array:
+    """Loss of each row, of a metric that is their mean: estimate plus influence."""
     counts = parameter.counts
     estimate, influence, _ = parameter.functional(counts / counts.sum())
-    losses = estimate + influence
-    other = counts * np.linspace(1, 2, parameter.size)
-    other /= other.sum()
-    value = parameter.functional.estimate(other)
-    is_mean = np.isclose(value, other @ losses, rtol=_ROUNDING, atol=_ROUNDING)
-    return np.append(losses, 0)[parameter.index], bool(is_mean)
+    return np.append(estimate + influence, 0)[parameter.index]
+
+
+def _best_value(parameter: TableParameter) -> float:
+    return parameter.trait.bounds[parameter.trait.greater_is_better]
+
+
+def metrics_without_losses(
+    held_out: HeldOut, n_scored: int, needs_best: bool
+) -> list[str]:
+    """Names of the metrics that are no means over rows, whatever is predicted.
+
+    And of those, if these are needed, that have no best value. Means are linear in the
+    weights of the rows, here at random ones and for random predictions, with scores of
+    so many labels.
+    """
+    rng, n_rows = np.random.default_rng(0), len(held_out.y)
+    reads, predicted = held_out.metric_set.reads, rng.permutation(held_out.y)
+    if "numbers" in reads:  # positive ones where true ones are only nonnegative
+        predicted = (predicted + predicted.mean(axis=0)) / 2
+    probabilities = rng.dirichlet(np.ones(max(n_scored, 2)), n_rows)
+    scores = probabilities[:, 0] if n_scored == 1 else probabilities
+    columns = (
+        {} if reads == {"scores"} else {"": predicted},
+        {"": scores} if "scores" in reads else {},
+    )
+    weights = rng.standard_exponential((_WEIGHTINGS, n_rows)) ** 3
+    weights /= weights.sum(axis=1, keepdims=True)
+    values = []
+    for each in (weights.mean(axis=0), *weights):
+        weighted = replace(held_out, sample_weight=each, groups=None)
+        sample = weighted.sample(np.arange(n_rows), None, *columns)
+        parameters = pooled_parameters(held_out.metric_set, sample)
+        values.append([parameter.estimate for parameter in parameters])
+    of_mean, *others = np.array(values)
+    rounding = _ROUNDING * np.abs(values).max(axis=0)
+    is_mean = np.abs(np.mean(others, axis=0) - of_mean) <= rounding
+    if needs_best:
+        is_mean &= np.isfinite([_best_value(parameter) for parameter in parameters])
+    names = [parameter.key.title for parameter in parameters]
+    return [name for name, mean in zip(names, is_mean, strict=True) if not mean]
 
 
 def values_without_information(metric_set: MetricSet, sample: Sample) -> Array:

@@ -22,7 +22,6 @@ from sklearn.model_selection import (
 )
 
 from skci._arrays import Array
-from skci._validation import join_names
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.resampling_variance import (
     ResampledMoments,
@@ -49,7 +48,6 @@ _STRATIFIED = (
 )
 _FEW_UNITS = 12  # whose halves leave too little to a normal quantile
 _FOLDS = 5  # of cross-validation, if there is no splitter
-_ROUNDING = 1e-9  # relative difference of equal means
 _LEAST_SAMPLES = 50  # of a bootstrap, for each row to be out of the bag of some
 _BATCH = 16  # splits whose predictions are held at once
 
@@ -161,14 +159,21 @@ class Evaluation(NamedTuple):
 class Scheme(ABC):
     """A resampling scheme, and the variance of its estimates."""
 
+    needs_means: ClassVar[bool] = False
+    """Whether it is for means over rows alone."""
     needs_covariance: ClassVar[bool] = False
     """Whether it needs the covariance of each pool given the models."""
     needs_losses: ClassVar[bool] = False
-    """Whether it needs the loss of each row."""
+    """Whether it needs the loss of each row, and the best value of each metric."""
     needs_spread_of_folds: ClassVar[bool] = False
     """Whether its variance is that between splits, which stratified ones reduce."""
     of_all_rows: ClassVar[bool] = False
     """Whether the estimate is corrected to training sets of all rows."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Name of the variance."""
 
     @abstractmethod
     def batches(self, rows: Rows) -> Iterator[Batch]:
@@ -179,9 +184,8 @@ class Scheme(ABC):
         self,
         evaluations: list[list[Evaluation]],
         splits: Sequence[Fit],
-        names: Sequence[str],
     ) -> ResampledMoments:
-        """Moments of the estimates of named metrics from the pools of each batch.
+        """Moments of the estimates from the evaluated pools of each batch.
 
         The splits are those that the estimate is of.
         """
@@ -218,17 +222,6 @@ def disjoint_pools(splits: Iterable[Fit]) -> Iterator[Pool]:
         yield tuple(pool)
 
 
-def check_are_means(is_mean: Array, names: Sequence[str], variance: str) -> None:
-    """Check that all metrics are means over rows."""
-    if not is_mean.all():
-        others = [n for n, mean in zip(names, is_mean, strict=True) if not mean]
-        raise ValueError(
-            f"variance={variance!r} is for means over rows, such as accuracy, log_loss "
-            f"and mean_squared_error, which {join_names(others)} is not; use "
-            "'jackknife'"
-        )
-
-
 def _values(evaluations: Iterable[Evaluation]) -> Array:
     return np.array([evaluation.values for evaluation in evaluations])
 
@@ -246,6 +239,8 @@ class GroupJackknife(OwnSplits):
     n_groups: int = 5
     n_partitions: int = 3
 
+    name = "jackknife"
+
     def with_parts(self, n_parts: int) -> Self:
         """The same with another number of groups."""
         return replace(self, n_groups=check_parts(n_parts, 3))
@@ -259,7 +254,6 @@ class GroupJackknife(OwnSplits):
         self,
         evaluations: list[list[Evaluation]],
         splits: Sequence[Fit],
-        names: Sequence[str],
     ) -> ResampledMoments:
         values = np.stack([_values(batch) for batch in evaluations])
         return group_jackknife(values[:, 0], values[:, 1:])
@@ -319,6 +313,9 @@ class NestedCrossValidation(OwnSplits):
 
     n_folds: int = 5
     n_partitions: int = 10
+
+    name = "nested"
+    needs_means: ClassVar[bool] = True
     needs_covariance: ClassVar[bool] = True
     of_all_rows: ClassVar[bool] = True
 
@@ -335,14 +332,9 @@ class NestedCrossValidation(OwnSplits):
         self,
         evaluations: list[list[Evaluation]],
         splits: Sequence[Fit],
-        names: Sequence[str],
     ) -> ResampledMoments:
         values = np.stack([_values(batch) for batch in evaluations])
         whole, inner, outer = np.split(values, [1, 1 + self.n_folds], axis=1)
-        sizes = [len(split.test) for split in splits[: self.n_folds]]
-        means = np.average(outer[0], weights=sizes, axis=0)
-        is_mean = np.isclose(means, whole[0, 0], rtol=_ROUNDING, atol=_ROUNDING)
-        check_are_means(is_mean, names, "nested")
         covariance = np.array([[e.covariance for e in batch] for batch in evaluations])
         return nested(
             whole[:, 0],
@@ -365,8 +357,9 @@ class ConservativeZ(Scheme):
 
     n_halves: int = 10
 
+    name = "conservative-z"
+
     def batches(self, rows: Rows) -> Iterator[Batch]:
-        rng = np.random.default_rng(rows.random_state)
         fixed = isinstance(rows.cv, PredefinedSplit | TimeSeriesSplit)
         if fixed or not (rows.makes_folds or hasattr(rows.cv, "split")):
             raise ValueError(
@@ -381,8 +374,14 @@ class ConservativeZ(Scheme):
                 "too narrow; variance='jackknife' allows for it",
                 ResamplingWarning,
             )
-        pools = list(disjoint_pools(rows.splits()))
+        pools, halves = list(disjoint_pools(rows.splits())), self._halves(rows)
+        first = next(halves)  # refused before any fit if halves cannot be split
         yield Batch(pools, len(pools))
+        yield from itertools.chain([first], halves)
+
+    def _halves(self, rows: Rows) -> Iterator[Batch]:
+        """Splits within each half of random divisions of the rows."""
+        rng = np.random.default_rng(rows.random_state)
         for _ in range(self.n_halves):
             half = rows.partition(2, rng)
             for k in range(2):
@@ -393,7 +392,6 @@ class ConservativeZ(Scheme):
         self,
         evaluations: list[list[Evaluation]],
         splits: Sequence[Fit],
-        names: Sequence[str],
     ) -> ResampledMoments:
         whole, *halves = [_values(batch) for batch in evaluations]
         means = np.array([half.mean(axis=0) for half in halves])
@@ -408,20 +406,25 @@ class SplitT(Scheme):
     """The t interval of the mean over splits, corrected for their overlap or not."""
 
     corrected: bool = True
+
     needs_spread_of_folds: ClassVar[bool] = True
 
+    @property
+    def name(self) -> str:
+        return "corrected-t" if self.corrected else "fold-t"
+
     def batches(self, rows: Rows) -> Iterator[Batch]:
-        return _batched((fit,) for fit in rows.splits())
+        splits = rows.splits()
+        if len(splits) < 2:
+            raise ValueError(f"cv must make at least two splits, got {len(splits)}")
+        yield from _batched((split,) for split in splits)
 
     def moments(
         self,
         evaluations: list[list[Evaluation]],
         splits: Sequence[Fit],
-        names: Sequence[str],
     ) -> ResampledMoments:
         values = np.concatenate([_values(batch) for batch in evaluations])
-        if len(values) < 2:
-            raise ValueError(f"cv must make at least two splits, got {len(values)}")
         if not self.corrected:
             return fold_t(values)
         n_test = sum(len(split.test) for split in splits)
@@ -435,6 +438,7 @@ class SplitT(Scheme):
 class FiveByTwo(Scheme):
     """Five repetitions of two halves, each tested on the other."""
 
+    name = "5x2-t"
     needs_spread_of_folds: ClassVar[bool] = True
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
@@ -465,7 +469,6 @@ class FiveByTwo(Scheme):
         self,
         evaluations: list[list[Evaluation]],
         splits: Sequence[Fit],
-        names: Sequence[str],
     ) -> ResampledMoments:
         return five_by_two_t(_values(evaluations[0]).reshape(5, 2, -1))
 
@@ -479,7 +482,13 @@ class Bootstrap(OwnSplits):
 
     n_samples: int = 200
     plus: bool = False
+
+    needs_means: ClassVar[bool] = True
     needs_losses: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        return "bootstrap-632+" if self.plus else "bootstrap-632"
 
     def with_parts(self, n_parts: int) -> Self:
         """Return the same with another number of bootstrap samples."""
@@ -507,15 +516,12 @@ class Bootstrap(OwnSplits):
         self,
         evaluations: list[list[Evaluation]],
         splits: Sequence[Fit],
-        names: Sequence[str],
     ) -> ResampledMoments:
         apparent = evaluations[0][0]
         of_all, *left_out = map(_losses, itertools.chain(*evaluations))
-        are_losses = np.array([found.are_losses for found in (of_all, *left_out)])
-        check_are_means(np.min(are_losses, axis=0), names, self._name)
         sizes = np.bincount(of_all.units, of_all.weights)
         counts = np.zeros((len(splits), len(sizes)))
-        losses = np.zeros((len(splits), len(names), len(sizes)))
+        losses = np.zeros((len(splits), len(of_all.best), len(sizes)))
         for b, (split, found) in enumerate(zip(splits, left_out, strict=True)):
             drawn = of_all.units[split.train]
             counts[b] = np.bincount(drawn, minlength=len(sizes))
@@ -530,10 +536,6 @@ class Bootstrap(OwnSplits):
             apparent.without_information,
         )
 
-    @property
-    def _name(self) -> str:
-        return "bootstrap-632+" if self.plus else "bootstrap-632"
-
     def __str__(self) -> str:
         return f".632{'+' * self.plus} bootstrap from {self.n_samples} samples"
 
@@ -545,13 +547,16 @@ def _losses(evaluation: Evaluation) -> Losses:
 
 
 SCHEMES: dict[str, Scheme] = {
-    "jackknife": GroupJackknife(),
-    "conservative-z": ConservativeZ(),
-    "corrected-t": SplitT(),
-    "nested": NestedCrossValidation(),
-    "fold-t": SplitT(corrected=False),
-    "5x2-t": FiveByTwo(),
-    "bootstrap-632": Bootstrap(),
-    "bootstrap-632+": Bootstrap(plus=True),
+    scheme.name: scheme
+    for scheme in (
+        GroupJackknife(),
+        ConservativeZ(),
+        SplitT(),
+        NestedCrossValidation(),
+        SplitT(corrected=False),
+        FiveByTwo(),
+        Bootstrap(),
+        Bootstrap(plus=True),
+    )
 }
 """Every variance by its name, with the default sizes."""
