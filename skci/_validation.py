@@ -322,9 +322,14 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
     """Check objects that can predict, and name those without a name."""
     named = named_estimators(estimators)
     for name, estimator in named:
-        if isinstance(estimator, type) or not _predicts(estimator):
+        if isinstance(estimator, type):
+            kind = estimator.__name__
             raise TypeError(
-                f"estimators must be fitted and have a predict method, got {name!r}: "
-                f"{estimator!r}"
+                f"estimators must be instances, got the class {kind}; make one, as in "
+                f"{kind}()"
+            )
+        if not _predicts(estimator):
+            raise TypeError(
+                f"estimators must have a predict method, got {name!r}: {estimator!r}"
             )
     return named

@@ -9,7 +9,7 @@ from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
     check_no_pos_label,
-    shape_of,
+    check_not_swapped,
 )
 from skci.data.reading import named_predictions
 from skci.data.responses import respond
@@ -112,11 +112,7 @@ class JointEvaluator:
         metric_set = MetricSet(self.metrics, *options)
         metrics = metric_set.metrics.values()
         rows = {"by": by, "sample_weight": sample_weight, "groups": groups}
-        if (shape := shape_of(X)) and len(shape) == 1 and len(shape_of(y)) == 2:
-            raise ValueError(
-                f"X must have rows and columns, got shape {shape}; are X and y "
-                "swapped? It is evaluate(X, y)"
-            )
+        check_not_swapped(X, y, "evaluate(X, y)")
         reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
         reader.check_aligned("X", X)
         scored: tuple[Any, ...] = ()
@@ -248,7 +244,8 @@ def joint_report(
         return metric_set.report(reader.sample(predicted, scores))
     if by is not None:
         raise ValueError("by must not be given with folds, whose means are reported")
-    reader = metric_set.reader(y_true, abstain=abstain, by={FOLD: folds}, **rows)
+    rows |= {"by": {FOLD: folds}, "by_name": "folds"}
+    reader = metric_set.reader(y_true, abstain=abstain, **rows)
     sample = reader.sample(predicted, scores)
     return JointReport(mean_over_folds(metric_set, sample))
 

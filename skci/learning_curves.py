@@ -243,7 +243,7 @@ class _SubsampledLearners(Learners):
     """Number of the cluster of each row; clusters are not divided."""
     rng: np.random.Generator
 
-    def fit(self, fits: Iterable[Fit]) -> list[dict[str, Fitted]]:
+    def fit(self, fits: Iterable[Fit], kind: str = "") -> list[dict[str, Fitted]]:
         """Fit each estimator to subsets of each training set: by fit, name and size.
 
         The order of the units is the same for all these fits.
@@ -256,7 +256,7 @@ class _SubsampledLearners(Learners):
             subsets = [
                 Fit(self._subset(train, size, rank), test) for train, test in fits
             ]
-            by_size.append(Learners.fit(replace(self, estimators=named), subsets))
+            by_size.append(Learners.fit(replace(self, estimators=named), subsets, kind))
         return [
             {name: each for found in sizes for name, each in found.items()}
             for sizes in zip(*by_size, strict=True)

@@ -13,8 +13,12 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from skci._arrays import Array
-from skci._validation import check_choice, named_estimators, named_pairs
-from skci.data.labels import shape_of
+from skci._validation import (
+    check_choice,
+    named_estimators,
+    named_pairs,
+)
+from skci.data.labels import check_not_swapped, shape_of
 from skci.data.responses import named_error, response
 from skci.inference.joint import JointEstimate
 from skci.inference.resampling_variance import five_by_two_f
@@ -22,7 +26,7 @@ from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 from skci.resampling.estimation import FoldModels, Resampling
-from skci.resampling.fitting import Fit, Fitted, Learners, take_rows
+from skci.resampling.fitting import Fit, Fitted, Learners, fit_name, take_rows
 from skci.resampling.reading import read_learners, scheme_of
 from skci.resampling.schemes import SCHEMES
 
@@ -362,6 +366,7 @@ def cross_val_folds(
     >>> report["y_pred", "accuracy"].low > 0.9
     True
     """
+    check_not_swapped(X, y, "cross_val_folds(estimator, X, y)")
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
     shuffles = getattr(splitter, "shuffle", False)
     if shuffles and getattr(splitter, "random_state", None) is None:
@@ -469,14 +474,14 @@ class _FittedLearners(Learners):
     models: Mapping[bytes, Mapping[str, Any]]
     """Fitted estimators by training set and by name."""
 
-    def fit(self, fits: Iterable[Fit]) -> list[dict[str, Fitted]]:
+    def fit(self, fits: Iterable[Fit], kind: str = "") -> list[dict[str, Fitted]]:
         """Predict with the estimators that were fitted to each training set."""
         return [
             {
-                name: self._predict(name, model, test)
+                name: self._predict(fit_name(name, k, kind), model, test)
                 for name, model in self.models[train.tobytes()].items()
             }
-            for train, test in fits
+            for k, (train, test) in enumerate(fits)
         ]
 
     def _predict(self, name: str, model: Any, test: Array) -> Fitted:

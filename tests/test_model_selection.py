@@ -10,6 +10,7 @@ from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (
     GroupKFold,
@@ -600,7 +601,7 @@ def test_results_that_hold_no_common_models_are_refused():
     ]:
         with pytest.raises(ValueError, match=message):
             fold_models_report(given, X, Y, metrics="accuracy")
-    with pytest.raises(ValueError, match=r"^gaussiannb: X has 2 features"):
+    with pytest.raises(ValueError, match=r"^gaussiannb, fold = 0: X has 2 features"):
         fold_models_report(results, X[:, :2], Y, metrics="accuracy")
 
 
@@ -685,6 +686,54 @@ def test_what_cannot_be_estimated_is_refused_before_any_fit(options, message):
     arguments = {"X": X, "y": Y, "metrics": "accuracy"} | options
     with pytest.raises(ValueError, match=message):
         cross_validate_report(Unfitted(), **arguments)
+
+
+@pytest.mark.parametrize("given", [GaussianNB, [GaussianNB], {"a": GaussianNB}])
+def test_classes_of_estimators_are_refused_with_what_to_write(given):
+    with pytest.raises(
+        TypeError, match=r"class GaussianNB; make one, .* GaussianNB\(\)"
+    ):
+        cross_validate_report(given, X, Y, metrics="accuracy")
+
+
+def test_x_and_y_that_are_swapped_are_told():
+    for metric in ("accuracy", "r2"):
+        with pytest.raises(ValueError, match=r"are X and y swapped\?$"):
+            cross_validate_report(Unfitted(), Y, X, metrics=metric)
+    with pytest.raises(ValueError, match=r"swapped\? It is cross_val_folds"):
+        cross_val_folds(GaussianNB(), Y, X)
+    texts, topics = ["red blue", "blue", "red"] * 20, [[1, 1], [0, 1], [1, 0]] * 20
+    model = make_pipeline(CountVectorizer(), KNeighborsClassifier(1))
+    report = cross_validate_report({"1-NN": model}, texts, topics, metrics="accuracy")
+    assert report.estimates[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("folds", "message"),
+    [
+        (3, "folds must be a one-dimensional array of labels, got int"),
+        (Y[:5], "folds must have an entry for each of the 240 rows"),
+        (np.arange(240), "folds must part the rows in at most 100"),
+        ([None, *Y[1:]], "folds must name a subgroup in every row"),
+        (KFold(3), "folds must be a one-dimensional array of labels, got KFold"),
+    ],
+)
+def test_wrong_folds_are_told_by_their_name(folds, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        joint_report(Y, Y, metrics="accuracy", folds=folds)
+
+
+def test_a_fold_that_trains_on_one_label_is_named():
+    negative, rows = np.flatnonzero(Y == 0), np.arange(240)
+    cv = [(rows[1::2], rows[::4]), (negative, rows[2::4])]
+    options = {"metrics": "roc_auc", "target": "fold-models", "cv": cv}
+    with pytest.raises(ValueError, match=r"^bayes, fold = 1: scores need an estimator"):
+        cross_validate_report({"bayes": GaussianNB()}, X, Y, **options)
+    found = cross_validate(
+        GaussianNB(), X, Y, cv=cv, return_estimator=True, return_indices=True
+    )
+    with pytest.raises(ValueError, match=r"^gaussiannb, fold = 1: scores need"):
+        fold_models_report(found, X, Y, metrics="roc_auc")
 
 
 MEANS_OF_LABELS = {"accuracy", "error_rate", "hamming_loss", "log_loss", "brier_score"}

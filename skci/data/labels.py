@@ -199,6 +199,18 @@ def shape_of(values: Any) -> tuple[int, ...]:
     return tuple(getattr(values, "shape", None) or ())
 
 
+def check_not_swapped(X: Any, y: Any, call: str = "") -> None:
+    """Check that X is not numbers in one dimension where y has two."""
+    shape = shape_of(X)
+    if len(shape) == 1 and len(shape_of(y)) == 2:
+        if np.asarray(X).dtype.kind not in "biuf":  # as texts
+            return
+        raise ValueError(
+            f"X must have rows and columns, got shape {shape}; are X and y swapped?"
+            + (f" It is {call}" if call else "")
+        )
+
+
 def check_one_target(vocabulary: Vocabulary, name: str) -> None:
     """Check that labels are of one target."""
     if vocabulary.multilabel:

@@ -64,6 +64,7 @@ class Reader:
     groups: InitVar[Any] = None
     by: InitVar[Any] = None
     truth: str = "y_true"  # name of the truth in messages
+    by_name: str = "by"  # name of the subgroups in messages
 
     def __post_init__(
         self, y_true: Any, sample_weight: Any, groups: Any, by: Any
@@ -92,7 +93,13 @@ class Reader:
                 )
         self._is_plain = sample_weight is None and groups is None and by is None
         self._kept, self._weights, self._clusters, self._subgroups = check_rows(
-            sample_weight, groups, by, len(self._y), self.truth, self.check_aligned
+            sample_weight,
+            groups,
+            by,
+            len(self._y),
+            self.truth,
+            self.check_aligned,
+            self.by_name,
         )
 
     @property

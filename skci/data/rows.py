@@ -218,6 +218,7 @@ def check_rows(
     n: int,
     truth: str,
     check_aligned: Callable[[str, Any], None],
+    by_name: str = "by",
 ) -> tuple[Any, Array | None, tuple[Array, Array] | None, Subgroups | None]:
     """Check the weights, clusters and subgroups of n rows.
 
@@ -239,7 +240,7 @@ def check_rows(
         names, positions = _distinct_names(column, "groups", "group")
         clusters = names, positions[kept]
     if by is not None:
-        subgroups = _check_subgroups(by, n, truth, kept, check_aligned)
+        subgroups = _check_subgroups(by, by_name, n, truth, kept, check_aligned)
     return kept, weights, clusters, subgroups
 
 
@@ -286,6 +287,7 @@ def _sort_key(name: Any) -> tuple[str, Any]:
 
 def _check_subgroups(
     by: Any,
+    by_name: str,
     n: int,
     truth: str,
     kept: Any,
@@ -300,7 +302,7 @@ def _check_subgroups(
         )
     names, positions = [], []
     for name, values in columns.items():
-        parameter = f"by[{name!r}]" if len(columns) > 1 else "by"
+        parameter = f"{by_name}[{name!r}]" if len(columns) > 1 else by_name
         check_aligned(parameter, values)
         column = as_column(values, parameter, "several columns need names")
         check_length(column, n, parameter, truth)
@@ -315,8 +317,8 @@ def _check_subgroups(
     found, codes = distinct_rows(np.stack(positions, axis=1)[kept])
     if len(found) > _MAX_SUBGROUPS:
         raise ValueError(
-            f"by must part the rows in at most {_MAX_SUBGROUPS} subgroups, got "
-            f"{len(found)}; cut numbers into intervals first"
+            f"{by_name} must part the rows in at most {_MAX_SUBGROUPS} subgroups, got "
+            f"{len(found)}; numbers are to be cut into intervals first"
         )
     subgroups = [
         tuple(levels[k] for levels, k in zip(names, row, strict=True))

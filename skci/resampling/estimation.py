@@ -20,6 +20,7 @@ from skci.measures.registry import Trait
 from skci.metrics._metric_set import MetricSet
 from skci.resampling.fitting import Fit, Fitted, Learners
 from skci.resampling.pooling import (
+    FOLD,
     HeldOut,
     mean_over_folds,
     metrics_without_losses,
@@ -206,7 +207,7 @@ class FoldModels:
                 f"{self.rows.cv!r}"
             )
         fits = unique_fits(pools)
-        fitted = self.learners.fit(fits)
+        fitted = self.learners.fit(fits, kind=FOLD)
         for by_name in fitted:
             keep_fitted(self.estimators, by_name)
         sample = predicted_sample(pools[0], fits, fitted, self.held_out, by_fold=True)

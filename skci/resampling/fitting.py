@@ -56,16 +56,25 @@ class Learners:
     keep: bool = False
     """Whether fitted estimators are returned."""
 
-    def fit(self, fits: Iterable[Fit]) -> list[dict[str, Fitted]]:
-        """Fit each estimator to each training set, in parallel: by fit and by name."""
+    def fit(self, fits: Iterable[Fit], kind: str = "") -> list[dict[str, Fitted]]:
+        """Fit each estimator to each training set, in parallel: by fit and by name.
+
+        If they are of a kind, such as folds, errors tell the number of the fit.
+        """
         fits = list(fits)
+        how = self.wanted, self.verbose, self.keep
         tasks = (
             delayed(_fit)(
-                *named, self.X, self.y, self._weights_for(named[1]), fit, *how
+                fit_name(name, k, kind),
+                estimator,
+                self.X,
+                self.y,
+                self._weights_for(estimator),
+                fit,
+                *how,
             )
-            for how in [(self.wanted, self.verbose, self.keep)]
-            for fit in fits
-            for named in self.estimators
+            for k, fit in enumerate(fits)
+            for name, estimator in self.estimators
         )
         found = iter(Parallel(n_jobs=self.n_jobs)(tasks))
         return [{name: next(found) for name, _ in self.estimators} for _ in fits]
@@ -77,6 +86,11 @@ class Learners:
         routing = get_routing_for_object(estimator)
         requested = routing.consumes("fit", ["sample_weight"])
         return self.sample_weight if requested else None
+
+
+def fit_name(name: str, k: int, kind: str) -> str:
+    """Name of an estimator, and of the fit of some kind, in messages."""
+    return f"{name}, {kind} = {k}" if kind else name
 
 
 def _fit(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skci._validation import check_choice, check_estimators, is_iterable
-from skci.data.labels import shape_of
+from skci.data.labels import check_not_swapped, shape_of
 from skci.metrics._metric_set import MetricSet
 from skci.resampling.fitting import Learners, Wanted
 from skci.resampling.pooling import HeldOut
@@ -47,6 +47,7 @@ def read_learners(
 ) -> tuple[Learners, HeldOut, Rows]:
     """Check the data, and what to fit, to predict and to evaluate."""
     named = check_estimators(estimators)
+    check_not_swapped(X, y)
     reader = metric_set.reader(y, truth="y", groups=groups)
     reader.check_aligned("X", X)
     weights = None
