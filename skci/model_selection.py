@@ -153,8 +153,8 @@ def cross_validate_report(
         If a measure is undefined where it must be known, as in a split for
         "corrected-t". The other intervals stay jointly valid.
     ResamplingWarning
-        If the variance is that between stratified splits, and a metric moves with the
-        prevalence.
+        If the variance is that between stratified splits, made by a splitter or given,
+        and a metric moves with the prevalence.
 
     See Also
     --------

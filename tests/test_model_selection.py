@@ -15,11 +15,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
+    PredefinedSplit,
     RepeatedKFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedGroupKFold,
     StratifiedKFold,
+    StratifiedShuffleSplit,
     TimeSeriesSplit,
     cross_val_predict,
     cross_validate,
@@ -55,6 +57,7 @@ from skci.resampling.schemes import (
     OwnSplits,
     Rows,
     disjoint_pools,
+    have_equal_shares,
 )
 
 X, Y = make_classification(
@@ -506,6 +509,46 @@ def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(c
     cross_validate_report(
         GaussianNB(), X, Y, metrics=MOVING, cv=cv, variance="conservative-z"
     )
+
+
+def as_folds(splits):
+    folds = np.empty(len(Y), dtype=int)
+    for k, (_, test) in enumerate(splits):
+        folds[test] = k
+    return PredefinedSplit(folds)
+
+
+@pytest.mark.parametrize("listed", [list, iter, as_folds])
+@pytest.mark.parametrize("y", [Y, Y + (X[:, 0] > 0.5)])
+def test_stratified_splits_that_are_given_are_recognised(y, listed):
+    def report(cv):
+        splits = listed(cv(5, shuffle=True, random_state=3).split(X, y))
+        options = {"metrics": "accuracy", "variance": "corrected-t", "cv": splits}
+        return cross_validate_report(GaussianNB(), X, y, **options)
+
+    with pytest.warns(ResamplingWarning, match="between stratified splits"):
+        report(StratifiedKFold)
+    report(KFold)
+
+
+@pytest.mark.parametrize("n", [60, 100, 237])
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [0.9, 0.1], [0.3, 0.3, 0.4], [0.2] * 5])
+def test_all_stratified_splits_of_scikit_learn_have_equal_shares(n, shares):
+    rng, n_at_random = np.random.default_rng(n), 0
+    for seed in range(20):
+        labels = np.arange(len(shares))
+        y = np.r_[np.repeat(labels, 5), rng.choice(labels, n, p=shares)]
+        options = {"n_splits": 5, "random_state": seed}
+        for cv in (
+            StratifiedKFold(shuffle=True, **options),
+            StratifiedKFold(4),
+            StratifiedShuffleSplit(**options),
+            RepeatedStratifiedKFold(n_repeats=2, **options),
+        ):
+            assert have_equal_shares([test for _, test in cv.split(y, y)], y)
+        cv = RepeatedKFold(n_repeats=2, **options)
+        n_at_random += have_equal_shares([test for _, test in cv.split(y, y)], y)
+    assert n_at_random <= 2
 
 
 def test_a_constant_estimate_has_no_variance_and_the_whole_range():

@@ -113,10 +113,10 @@ class Resampling:
         self, parameters: Sequence[TableParameter], sample: Sample
     ) -> None:
         """Warn of a variance between splits that cannot show that of the prevalence."""
-        if not (self.scheme.needs_spread_of_folds and self.rows.is_stratified):
+        if not self.scheme.needs_spread_of_folds:
             return
         moving = [p for p in parameters if moves_with_prevalence(p, sample)]
-        if moving:
+        if moving and self.rows.is_stratified:
             warn_caller(
                 f"{', '.join(map(str, moving))}: the variance between stratified "
                 "splits leaves out that of the prevalence, with which the metric "

@@ -114,7 +114,12 @@ class Rows:
 
     @property
     def is_stratified(self) -> bool:
-        """Whether all splits have the same share of each label."""
+        """Whether all splits have the same share of each label.
+
+        Those that are given, and not made by a splitter, are looked at.
+        """
+        if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
+            return have_equal_shares([test for _, test in self.splits()], self.y)
         return isinstance(self.cv, _STRATIFIED)
 
     @property
@@ -131,6 +136,21 @@ class Rows:
                 "cv must be a number of folds, a splitter of "
                 f"sklearn.model_selection or an iterable of splits, got {self.cv!r}"
             ) from error
+
+
+def have_equal_shares(tests: Sequence[Array], y: Array) -> bool:
+    """Whether test sets have the numbers of rows of each label that are expected.
+
+    As exactly as whole rows allow: the share of the label among all rows times the
+    number of rows, less than one row off, where test sets are of equal size.
+    """
+    labels, codes = np.unique(y, return_inverse=True)
+    counts = np.array([np.bincount(codes[test], None, len(labels)) for test in tests])
+    sizes = counts.sum(axis=1)
+    shares = np.bincount(codes) / len(y)
+    off = np.abs(counts - np.outer(sizes, shares))
+    slack = np.outer(np.abs(sizes - sizes.mean()), shares)
+    return bool((off < 1 + slack).all())
 
 
 class Batch(NamedTuple):
