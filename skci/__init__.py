@@ -40,6 +40,12 @@ from skci.reports.display import (
 )
 from skci.reports.estimate import ConfidenceInterval, MetricEstimate
 from skci.reports.joint import JointReport
+from skci.resampling.schemes import (
+    Bootstrap632,
+    ConservativeZ,
+    GroupJackknife,
+    NestedCrossValidation,
+)
 from skci.searching import (
     SearchReport,
     best_bound,
@@ -52,20 +58,24 @@ __version__ = version("skci")
 
 __all__ = [
     "BestReport",
+    "Bootstrap632",
     "ClassificationReport",
     "ConfidenceBandDisplay",
     "ConfidenceInterval",
     "ConfidenceIntervalDisplay",
+    "ConservativeZ",
     "ContrastReport",
     "CriticalValue",
     "CrossValidationReport",
     "CurveReport",
+    "GroupJackknife",
     "JointAccumulator",
     "JointEvaluator",
     "JointReport",
     "LearningCurveBandDisplay",
     "LearningCurveReport",
     "MetricEstimate",
+    "NestedCrossValidation",
     "SearchReport",
     "best_bound",
     "classification_report_ci",

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_choice
 from skci.data.rows import check_numbers
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, Parameter
@@ -21,7 +20,8 @@ from skci.reports.joint import JointReport
 from skci.resampling.estimation import Resampling
 from skci.resampling.fitting import Fit, Fitted, Learners
 from skci.resampling.reading import read_learners, scheme_of
-from skci.resampling.schemes import Rows, Scheme
+from skci.resampling.schemes import Scheme
+from skci.resampling.splitting import Rows
 
 _VARIANCES = ("jackknife", "conservative-z", "corrected-t")
 _COLUMN = "train_size"
@@ -83,7 +83,7 @@ def learning_curve_report(
     train_sizes: Any = (0.1, 0.325, 0.55, 0.775, 1.0),
     cv: Any = None,
     groups: Any = None,
-    variance: str | None = None,
+    variance: Any = None,
     sample_weight: Any = None,
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
@@ -107,8 +107,9 @@ def learning_curve_report(
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients, which are not divided by splits, nor by the choice
         of training rows: sizes are then the nearest that whole clusters have.
-    variance : {"jackknife", "conservative-z", "corrected-t"}, optional
-        By default "jackknife", with a splitter "conservative-z"; see
+    variance : {"jackknife", "conservative-z", "corrected-t"} or object, optional
+        By default "jackknife", with a splitter "conservative-z"; or a
+        :class:`GroupJackknife` or :class:`ConservativeZ` of other sizes. See
         :func:`cross_validate_report`, which fits each learner as often as this does at
         each size.
     n_jobs, verbose, random_state
@@ -180,9 +181,7 @@ def learning_curve_report(
     ('Bayes', 'accuracy', '100', '1400')
     """
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
-    if variance is not None:
-        check_choice(variance, _VARIANCES, "variance")
-    scheme = scheme_of(variance, cv)
+    scheme = scheme_of(variance, cv, _VARIANCES)
     learners, held_out, rows = read_learners(
         metric_set, estimators, X, y, cv, groups, sample_weight
     )

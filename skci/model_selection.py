@@ -62,7 +62,7 @@ def cross_validate_report(
     cv: Any = None,
     groups: Any = None,
     target: str = "procedure",
-    variance: str | None = None,
+    variance: Any = None,
     sample_weight: Any = None,
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
@@ -93,7 +93,7 @@ def cross_validate_report(
         What the intervals are to cover. "procedure": the expected performance of the
         learners on training sets of this size. "fold-models": the mean performance in
         the population of the models that were fitted in the folds.
-    variance : str, optional
+    variance : str or object, optional
         Of "procedure", by default "jackknife", with a splitter "conservative-z":
 
         - "jackknife": cross-validation in 5 groups of rows (`cv` sets their number),
@@ -122,6 +122,10 @@ def cross_validate_report(
           says. It flatters learners that interpolate the training rows.
         - "bootstrap-632+": the same with a correction for these, by the error without
           information.
+
+        Other sizes than these are set by an object in place of the name:
+        :class:`GroupJackknife`, :class:`ConservativeZ`, :class:`NestedCrossValidation`
+        or :class:`Bootstrap632`.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the measures, and of the training rows for estimators
         that request them (see the metadata routing of scikit-learn).

@@ -81,7 +81,7 @@ def search_report(
     rank_by: str | None = None,
     cv: Any = None,
     groups: Any = None,
-    variance: str | None = None,
+    variance: Any = None,
     sample_weight: Any = None,
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,

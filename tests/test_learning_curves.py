@@ -20,8 +20,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from skci import (
+    GroupJackknife,
     LearningCurveBandDisplay,
     LearningCurveReport,
+    NestedCrossValidation,
     cross_validate_report,
     learning_curve_report,
 )
@@ -272,6 +274,16 @@ def test_the_same_seed_gives_the_same_report_whatever_runs_in_parallel(report):
     assert again(1, 0) == again(2, 0) != again(1, 1)
 
 
+def test_an_object_sets_the_sizes_of_the_variance():
+    options = {"metrics": "f1", "train_sizes": [30, 80]}
+    by_number = learning_curve_report(LEARNERS, X, Y, cv=3, **options)
+    by_object = learning_curve_report(
+        LEARNERS, X, Y, variance=GroupJackknife(n_groups=3), **options
+    )
+    assert "over 3 groups of rows" in str(by_object)
+    assert str(by_object) == str(by_number)
+
+
 def test_messages_name_the_learner_and_the_size(capsys):
     learners = {"knn": KNeighborsClassifier(15)}
     with pytest.raises(ValueError, match=r"^knn trained on 2 rows: Expected n_neigh"):
@@ -304,6 +316,7 @@ def test_a_measure_that_is_undefined_at_one_size_leaves_the_others():
         ({"train_sizes": [20, 161]}, "train_sizes must be from 1 to 160"),
         ({"train_sizes": []}, "train_sizes must hold at least one number"),
         ({"variance": "nested"}, "variance must be one of"),
+        ({"variance": NestedCrossValidation()}, "variance must be one of"),
         ({"variance": "jackknife", "cv": KFold(3)}, "cv must be a number or None"),
         ({"method": "score"}, "method='score' needs a table of counts"),
         ({"X": X[:-1]}, "X must have as many rows as y, 200, got 199"),

@@ -32,6 +32,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skci import (
+    Bootstrap632,
+    ConservativeZ,
+    GroupJackknife,
+    NestedCrossValidation,
     available_metrics,
     cross_val_folds,
     cross_validate_report,
@@ -52,13 +56,9 @@ from skci.reports.joint import JointReport
 from skci.resampling.fitting import Fit
 from skci.resampling.schemes import (
     SCHEMES,
-    GroupJackknife,
-    NestedCrossValidation,
     OwnSplits,
-    Rows,
-    disjoint_pools,
-    have_equal_shares,
 )
+from skci.resampling.splitting import Rows, disjoint_pools, have_equal_shares
 
 X, Y = make_classification(
     240, 6, flip_y=0.2, weights=[0.65], class_sep=0.7, random_state=3
@@ -267,14 +267,10 @@ def nested_by_rows(learner, group, n_folds):
 
 @pytest.mark.parametrize("learner", LEARNERS.values())
 def test_nested_cross_validation_is_that_of_bates_and_others(learner):
-    scheme = NestedCrossValidation(n_folds=6, n_partitions=1)
-    SCHEMES["one"] = scheme
-    try:
-        report = cross_validate_report(
-            learner, X, Y, metrics="accuracy", variance="one", random_state=1
-        )
-    finally:
-        del SCHEMES["one"]
+    variance = NestedCrossValidation(n_folds=6, n_partitions=1)
+    report = cross_validate_report(
+        learner, X, Y, metrics="accuracy", variance=variance, random_state=1
+    )
     group = np.empty(len(Y), dtype=int)
     for k, (_, test) in enumerate(report.splits):
         group[test] = k
@@ -397,6 +393,68 @@ def test_every_report_names_its_target_and_variance(variance):
     assert trained in repr(estimate)
     assert estimate.to_dict()["target"] == columns["target"][0]
     assert report.best("accuracy").rules and report.letters("accuracy")
+
+
+@pytest.mark.parametrize(
+    ("variance", "n_splits", "n_fits"),
+    [
+        (GroupJackknife(4, 2), 8, 2 * (4 + 6)),  # without each group, and each two
+        (ConservativeZ(3), 5, 5 + 3 * 2 * 5),
+        (NestedCrossValidation(4, 2), 8, 2 * (4 + 6)),
+        (Bootstrap632(50), 50, 51),
+        (Bootstrap632(60, plus=True), 60, 61),
+    ],
+)
+def test_objects_set_the_sizes_of_a_variance(variance, n_splits, n_fits):
+    fitted = []
+
+    class Counted(GaussianNB):
+        def fit(self, X, y):
+            fitted.append(len(X))
+            return super().fit(X, y)
+
+    report = cross_validate_report(
+        Counted(), X, Y, metrics="accuracy", variance=variance
+    )
+    assert (len(report.splits), len(fitted)) == (n_splits, n_fits)
+    assert report.to_dict()["variance"] == [str(variance)]
+    assert eval(repr(variance)) == variance
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("jackknife", GroupJackknife(n_groups=4)),
+        ("nested", NestedCrossValidation(n_folds=4)),
+        ("bootstrap-632", Bootstrap632(n_samples=60)),
+        ("bootstrap-632+", Bootstrap632(n_samples=60, plus=True)),
+        ("conservative-z", ConservativeZ()),
+    ],
+)
+def test_a_number_of_folds_sets_the_first_size_of_a_variance(name, same):
+    options = {"metrics": "accuracy"} | ({"cv": 4} if same == ConservativeZ() else {})
+    cv = 60 if "bootstrap" in name else 4
+    by_name = cross_validate_report(
+        GaussianNB(), X, Y, metrics="accuracy", variance=name, cv=cv
+    )
+    assert str(by_name) == str(
+        cross_validate_report(GaussianNB(), X, Y, variance=same, **options)
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GroupJackknife(n_groups=2), "n_groups must be a whole number of at l"),
+        (lambda: GroupJackknife(n_partitions=0), "n_partitions must be a whole number"),
+        (lambda: ConservativeZ(n_halves=2.5), "n_halves must be a whole number"),
+        (lambda: NestedCrossValidation(n_folds="5"), "n_folds must be a whole number"),
+        (lambda: Bootstrap632(49), "n_samples must be a whole number of at least 50"),
+    ],
+)
+def test_wrong_sizes_of_a_variance_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 @pytest.mark.parametrize("variance", ["jackknife", "conservative-z", "nested", "5x2-t"])
@@ -667,6 +725,9 @@ def test_results_that_hold_no_common_models_are_refused():
             "cv must make five pairs of halves",
         ),
         ({"cv": 2}, "cv must be at least 3 parts, got 2"),
+        ({"variance": GroupJackknife}, "variance must be one of"),
+        ({"variance": GroupJackknife(), "cv": 5}, "cv must be None with variance=Gro"),
+        ({"variance": GroupJackknife(), "cv": KFold(5)}, "cv must be a number or None"),
         ({"cv": "five"}, "cv must be"),
         ({"cv": TimeSeriesSplit(3)}, "which splits halves of the rows as well"),
         ({"cv": 300}, "X must have at least 300 rows to divide, got 240"),

@@ -30,14 +30,8 @@ from skci.resampling.pooling import (
     row_losses,
     values_without_information,
 )
-from skci.resampling.schemes import (
-    Batch,
-    Evaluation,
-    Pool,
-    Rows,
-    Scheme,
-    disjoint_pools,
-)
+from skci.resampling.schemes import Batch, Evaluation, Scheme
+from skci.resampling.splitting import Pool, Rows, disjoint_pools
 
 _SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
 _NO_VARIANCE = 1e-10  # deviation, relative to the values, that is zero but for rounding

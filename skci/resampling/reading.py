@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from skci._validation import check_choice, check_estimators, is_iterable
+from skci._validation import check_estimators, is_iterable
 from skci.data.labels import check_not_swapped, shape_of
 from skci.metrics._metric_set import MetricSet
 from skci.resampling.fitting import Learners, Wanted
 from skci.resampling.pooling import HeldOut
-from skci.resampling.schemes import (
-    SCHEMES,
-    OwnSplits,
-    Rows,
-    Scheme,
-)
+from skci.resampling.schemes import SCHEMES, OwnSplits, Scheme
+from skci.resampling.splitting import Rows
 
 
-def scheme_of(variance: str | None, cv: Any) -> Scheme:
-    """Resampling scheme of a name, with the number of folds given."""
+def scheme_of(variance: Any, cv: Any, names: Sequence[str] = tuple(SCHEMES)) -> Scheme:
+    """Resampling scheme of some name, with the number of folds given."""
     has_splitter = cv is not None and not isinstance(cv, int | np.integer)
     if variance is None:
         variance = "conservative-z" if has_splitter else "jackknife"
-    scheme = SCHEMES[check_choice(variance, [*SCHEMES], "variance")]
-    if isinstance(scheme, OwnSplits):
-        if has_splitter:
-            raise ValueError(
-                "cv must be a number or None with "
-                f"variance={variance!r}, which makes its own, got {cv!r}"
-            )
-        if cv is not None:
-            return scheme.with_parts(int(cv))
-    return scheme
+    scheme = SCHEMES.get(variance) if isinstance(variance, str) else variance
+    if not (isinstance(scheme, Scheme) and scheme.name in names):
+        raise ValueError(
+            f"variance must be one of {[*names]}, or an object with other sizes, such "
+            f"as GroupJackknife(n_groups=7), got {variance!r}"
+        )
+    if cv is None or not isinstance(scheme, OwnSplits):
+        return scheme
+    if has_splitter:
+        raise ValueError(
+            f"cv must be a number or None with variance={variance!r}, which makes its "
+            f"own, got {cv!r}"
+        )
+    if scheme is variance:
+        raise ValueError(f"cv must be None with variance={variance!r}, got {cv!r}")
+    return scheme.with_parts(int(cv))
 
 
 def read_learners(

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    PredefinedSplit,
-    RepeatedStratifiedKFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-    TimeSeriesSplit,
-    check_cv,
-)
+from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 
 from skci._arrays import Array
 from skci.exceptions import ResamplingWarning, warn_caller
@@ -36,121 +26,10 @@ from skci.inference.resampling_variance import (
 )
 from skci.resampling.fitting import Fit
 from skci.resampling.pooling import Losses
+from skci.resampling.splitting import Pool, Rows, disjoint_pools
 
-Pool = tuple[Fit, ...]
-"""Fits whose test sets are disjoint; their predictions are evaluated at once."""
-
-_STRATIFIED = (
-    RepeatedStratifiedKFold,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
 _FEW_UNITS = 12  # whose halves leave too little to a normal quantile
-_FOLDS = 5  # of cross-validation, if there is no splitter
-_LEAST_SAMPLES = 50  # of a bootstrap, for each row to be out of the bag of some
 _BATCH = 16  # splits whose predictions are held at once
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows to resample, in independent units, and the splitter for parts of them."""
-
-    y: Array
-    groups: Array | None
-    """Number of the cluster of each row."""
-    cv: Any
-    random_state: int
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return len(self.y)
-
-    @property
-    def n_units(self) -> int:
-        """Number of independent units: clusters, or rows."""
-        return self.n if self.groups is None else int(self.groups.max()) + 1
-
-    def partition(self, n_parts: int, rng: np.random.Generator) -> Array:
-        """Number of the part of each row, in a random partition of the units."""
-        units = self.units(n_parts)
-        n_units = int(units.max()) + 1
-        parts: Array = rng.permutation(np.arange(n_units) % n_parts)[units]
-        return parts
-
-    def units(self, least: int) -> Array:
-        """Number of the independent unit of each row, of which there are so many."""
-        units = np.arange(self.n) if self.groups is None else self.groups
-        n_units = int(units.max()) + 1
-        if n_units < least:
-            kind = "rows" if self.groups is None else "groups"
-            raise ValueError(
-                f"X must have at least {least} {kind} to divide, got {n_units}"
-            )
-        return units
-
-    def splits(self, rows: Array | None = None) -> list[Fit]:
-        """Splits of all rows, or of some of them, by the splitter."""
-        rows = np.arange(self.n) if rows is None else rows
-        groups = None if self.groups is None else self.groups[rows]
-        # Splitters look at X for its number of rows.
-        pairs = self._splitter.split(np.zeros(len(rows)), self.y[rows], groups)
-        splits = [Fit(rows[train], rows[test]) for train, test in pairs]
-        if self.groups is not None:
-            for train, test in splits:
-                if np.isin(self.groups[test], self.groups[train]).any():
-                    raise ValueError(
-                        "cv must not divide groups, which may be dependent within, "
-                        f"got {type(self.cv).__name__}; use GroupKFold or "
-                        "StratifiedGroupKFold"
-                    )
-        return splits
-
-    @property
-    def makes_folds(self) -> bool:
-        """Whether there is but a number of folds, and no splitter."""
-        return self.cv is None or isinstance(self.cv, int | np.integer)
-
-    @property
-    def is_stratified(self) -> bool:
-        """Whether all splits have the same share of each label.
-
-        Those that are given, and not made by a splitter, are looked at.
-        """
-        if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
-            return have_equal_shares([test for _, test in self.splits()], self.y)
-        return isinstance(self.cv, _STRATIFIED)
-
-    @property
-    def _splitter(self) -> Any:
-        if self.makes_folds:
-            n_folds = _FOLDS if self.cv is None else int(self.cv)
-            if self.groups is not None:
-                return GroupKFold(n_folds, shuffle=True, random_state=self.random_state)
-            return KFold(n_folds, shuffle=True, random_state=self.random_state)
-        try:
-            return check_cv(self.cv)
-        except ValueError as error:
-            raise ValueError(
-                "cv must be a number of folds, a splitter of "
-                f"sklearn.model_selection or an iterable of splits, got {self.cv!r}"
-            ) from error
-
-
-def have_equal_shares(tests: Sequence[Array], y: Array) -> bool:
-    """Whether test sets have the numbers of rows of each label that are expected.
-
-    As exactly as whole rows allow: the share of the label among all rows times the
-    number of rows, less than one row off, where test sets are of equal size.
-    """
-    labels, codes = np.unique(y, return_inverse=True)
-    counts = np.array([np.bincount(codes[test], None, len(labels)) for test in tests])
-    sizes = counts.sum(axis=1)
-    shares = np.bincount(codes) / len(y)
-    off = np.abs(counts - np.outer(sizes, shares))
-    slack = np.outer(np.abs(sizes - sizes.mean()), shares)
-    return bool((off < 1 + slack).all())
 
 
 class Batch(NamedTuple):
@@ -179,6 +58,8 @@ class Evaluation(NamedTuple):
 class Scheme(ABC):
     """A resampling scheme, and the variance of its estimates."""
 
+    least: ClassVar[Mapping[str, int]] = {}
+    """Least values of its sizes, by their names."""
     needs_means: ClassVar[bool] = False
     """Whether it is for means over rows alone."""
     needs_covariance: ClassVar[bool] = False
@@ -189,6 +70,14 @@ class Scheme(ABC):
     """Whether its variance is that between splits, which stratified ones reduce."""
     of_all_rows: ClassVar[bool] = False
     """Whether the estimate is corrected to training sets of all rows."""
+
+    def __post_init__(self) -> None:
+        for name, least in self.least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(
+                    f"{name} must be a whole number of at least {least}, got {value!r}"
+                )
 
     @property
     @abstractmethod
@@ -220,26 +109,14 @@ class Scheme(ABC):
 
 
 class OwnSplits(Scheme):
-    """A scheme that makes its own splits, of a number of parts that may be given."""
+    """A scheme that makes its own splits."""
 
-    @abstractmethod
     def with_parts(self, n_parts: int) -> Self:
-        """Return the same with another number of parts."""
-
-
-def disjoint_pools(splits: Iterable[Fit]) -> Iterator[Pool]:
-    """Unite consecutive splits while their test sets are disjoint."""
-    pool: list[Fit] = []
-    tested: set[int] = set()
-    for split in splits:
-        rows = set(split.test.tolist())
-        if pool and tested & rows:
-            yield tuple(pool)
-            pool, tested = [], set()
-        pool.append(split)
-        tested |= rows
-    if pool:
-        yield tuple(pool)
+        """Return the same with another number of parts, its first size."""
+        name, least = next(iter(self.least.items()))
+        if n_parts < least:
+            raise ValueError(f"cv must be at least {least} parts, got {n_parts}")
+        return replace(self, **{name: n_parts})  # type: ignore[type-var]
 
 
 def _values(evaluations: Iterable[Evaluation]) -> Array:
@@ -254,16 +131,38 @@ def _batched(pools: Iterable[Pool]) -> Iterator[Batch]:
 
 @dataclass(frozen=True)
 class GroupJackknife(OwnSplits):
-    """Jackknife over groups of rows; see `inference.resampling_variance`."""
+    """Variance of a cross-validation by a jackknife over groups of rows.
+
+    For the parameter `variance` of :func:`cross_validate_report`, to set the sizes that
+    "jackknife" has. Each learner is fitted
+    ``n_partitions * n_groups * (n_groups + 1) / 2`` times.
+
+    Parameters
+    ----------
+    n_groups : int, default=5
+        Number of groups of a partition of the rows, which are the folds, at least 3.
+    n_partitions : int, default=3
+        Number of random partitions that are averaged.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import GroupJackknife, cross_validate_report
+    >>> variance = GroupJackknife(n_groups=7, n_partitions=2)
+    >>> report = cross_validate_report(
+    ...     GaussianNB(), *load_wine(return_X_y=True), metrics="accuracy",
+    ...     variance=variance,
+    ... )
+    >>> len(report.splits)
+    14
+    """
 
     n_groups: int = 5
     n_partitions: int = 3
 
     name = "jackknife"
-
-    def with_parts(self, n_parts: int) -> Self:
-        """The same with another number of groups."""
-        return replace(self, n_groups=check_parts(n_parts, 3))
+    least: ClassVar[Mapping[str, int]] = {"n_groups": 3, "n_partitions": 1}
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
         """The cross-validation over the groups, and that without each of them."""
@@ -295,13 +194,6 @@ class GroupJackknife(OwnSplits):
         )
 
 
-def check_parts(n_parts: int, least: int) -> int:
-    """Check a number of parts to divide the rows in."""
-    if n_parts < least:
-        raise ValueError(f"cv must be at least {least} parts, got {n_parts}")
-    return n_parts
-
-
 def jackknife_pools(
     rows: Rows, n_groups: int, n_partitions: int
 ) -> Iterator[list[Pool]]:
@@ -329,19 +221,34 @@ def jackknife_pools(
 
 @dataclass(frozen=True)
 class NestedCrossValidation(OwnSplits):
-    """Nested cross-validation, for means of losses."""
+    """Variance of means over rows by nested cross-validation.
+
+    For the parameter `variance` of :func:`cross_validate_report`, to set the sizes that
+    "nested" has. Each learner is fitted ``n_partitions * n_folds * (n_folds + 1) / 2``
+    times.
+
+    Parameters
+    ----------
+    n_folds : int, default=5
+        Number of folds of a partition of the rows, at least 3.
+    n_partitions : int, default=10
+        Number of random partitions that are averaged.
+
+    Examples
+    --------
+    >>> from skci import NestedCrossValidation
+    >>> NestedCrossValidation(n_folds=10, n_partitions=20)
+    NestedCrossValidation(n_folds=10, n_partitions=20)
+    """
 
     n_folds: int = 5
     n_partitions: int = 10
 
     name = "nested"
+    least: ClassVar[Mapping[str, int]] = {"n_folds": 3, "n_partitions": 1}
     needs_means: ClassVar[bool] = True
     needs_covariance: ClassVar[bool] = True
     of_all_rows: ClassVar[bool] = True
-
-    def with_parts(self, n_parts: int) -> Self:
-        """The same with another number of folds."""
-        return replace(self, n_folds=check_parts(n_parts, 3))
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
         """The same fits as of a jackknife over groups, and each fold by itself."""
@@ -373,11 +280,28 @@ class NestedCrossValidation(OwnSplits):
 
 @dataclass(frozen=True)
 class ConservativeZ(Scheme):
-    """The splitter within pairs of disjoint random halves of the rows."""
+    """Variance of any splits by the same within pairs of disjoint halves of the rows.
+
+    For the parameter `variance` of :func:`cross_validate_report`, to set the number of
+    halves that "conservative-z" has. With k splits each learner is fitted
+    ``k * (1 + 2 * n_halves)`` times.
+
+    Parameters
+    ----------
+    n_halves : int, default=10
+        Number of random divisions of the rows in two halves, at least 2.
+
+    Examples
+    --------
+    >>> from skci import ConservativeZ
+    >>> ConservativeZ(n_halves=20)
+    ConservativeZ(n_halves=20)
+    """
 
     n_halves: int = 10
 
     name = "conservative-z"
+    least: ClassVar[Mapping[str, int]] = {"n_halves": 2}
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
         fixed = isinstance(rows.cv, PredefinedSplit | TimeSeriesSplit)
@@ -497,22 +421,38 @@ class FiveByTwo(Scheme):
 
 
 @dataclass(frozen=True)
-class Bootstrap(OwnSplits):
-    """The .632 bootstrap of means of losses, or .632+."""
+class Bootstrap632(OwnSplits):
+    """The .632 bootstrap of means over rows, or .632+.
+
+    For the parameter `variance` of :func:`cross_validate_report`, to set the number of
+    samples that "bootstrap-632" and "bootstrap-632+" have. Each learner is fitted once
+    to each, and to all rows.
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of bootstrap samples, at least 50 for each row to be out of the bag of
+        some.
+    plus : bool, default=False
+        Whether it is "bootstrap-632+".
+
+    Examples
+    --------
+    >>> from skci import Bootstrap632
+    >>> Bootstrap632(n_samples=500, plus=True)
+    Bootstrap632(n_samples=500, plus=True)
+    """
 
     n_samples: int = 200
     plus: bool = False
 
+    least: ClassVar[Mapping[str, int]] = {"n_samples": 50}
     needs_means: ClassVar[bool] = True
     needs_losses: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         return "bootstrap-632+" if self.plus else "bootstrap-632"
-
-    def with_parts(self, n_parts: int) -> Self:
-        """Return the same with another number of bootstrap samples."""
-        return replace(self, n_samples=check_parts(n_parts, _LEAST_SAMPLES))
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
         """All rows, predicted by models fitted to them; and the bootstrap samples."""
@@ -575,8 +515,8 @@ SCHEMES: dict[str, Scheme] = {
         NestedCrossValidation(),
         SplitT(corrected=False),
         FiveByTwo(),
-        Bootstrap(),
-        Bootstrap(plus=True),
+        Bootstrap632(),
+        Bootstrap632(plus=True),
     )
 }
 """Every variance by its name, with the default sizes."""
