@@ -281,6 +281,7 @@ def test_an_object_sets_the_sizes_of_the_variance():
         LEARNERS, X, Y, variance=GroupJackknife(n_groups=3), **options
     )
     assert "over 3 groups of rows" in str(by_object)
+    assert by_object.target == "the procedures trained on 30 to 80 rows"
     assert str(by_object) == str(by_number)
 
 

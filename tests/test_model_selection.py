@@ -366,7 +366,9 @@ def test_predictions_with_their_folds_are_those_of_fold_models():
     )
     same = joint_report(Y, predicted, metrics=names, folds=folds)
     assert str(ours) == str(same)
-    assert "these 5 fold models" in str(same)
+    assert ours.target == same.target == "these 5 fold models"
+    assert same.target in str(same)
+    assert joint_report(Y, predicted, metrics=names).target is None
     with pytest.raises(ValueError, match="by must not be given with folds"):
         joint_report(Y, predicted, metrics=names, folds=folds, by=folds)
 
@@ -387,7 +389,7 @@ def test_every_report_names_its_target_and_variance(variance):
         assert trained in str(each) and trained in each._repr_html_()
         columns = each.to_dict()
         json.dumps(columns, allow_nan=False)
-        assert columns["target"][0] == f"the procedures {trained}"
+        assert columns["target"][0] == each.target == f"the procedures {trained}"
         assert columns["variance"][0] == str(scheme)
     estimate = report["Bayes", "accuracy"]
     assert trained in repr(estimate)

@@ -298,6 +298,7 @@ def test_reports_tell_the_selection_and_what_they_allow_for():
     allowed = "joint over the 2 candidates and allow for picking the best of them"
     for each in (report, report.at(0.9), report.individual(), report.differences()):
         assert selected in str(each) and selected in each._repr_html_()
+        assert each.target.endswith(f", {selected}")
         assert selected in json.dumps(each.to_dict(), allow_nan=False)
     assert allowed in str(report) and allowed in str(report.at(0.9))
     assert allowed not in str(report.individual())

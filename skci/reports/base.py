@@ -113,6 +113,14 @@ class Report(TabularReport):
         return self._joint.design.n_groups if self._joint.is_of_rows else None
 
     @property
+    def target(self) -> str | None:
+        """What resampled estimates are of; None for rules that are given.
+
+        Such as "the procedures trained on 455 rows" or "these 5 fold models".
+        """
+        return self._joint.target.target if self._joint.target else None
+
+    @property
     def design_effects(self) -> dict[tuple[str, ...], float]:
         """Design effect of each estimate, by its names.
 
