@@ -28,6 +28,7 @@ from skci.resampling.candidates import (
     ranked_candidates,
     scored_metrics,
 )
+from skci.resampling.reading import splits_of_search
 
 _MOST_FOLDS = 10  # of a partition; more splits are likely to be repetitions
 
@@ -50,6 +51,7 @@ class SearchReport(CrossValidationReport):
         report: CrossValidationReport,
         candidates: dict[str, dict[str, Any]],
         n_candidates: int,
+        splits: str = "",
     ) -> None:
         joint = report._joint
         if joint.target:
@@ -57,6 +59,7 @@ class SearchReport(CrossValidationReport):
             target += f", {len(candidates)} of {n_candidates} candidates of a search"
             if n_candidates > len(candidates):
                 target += " that were preselected on the same rows"
+            variance = ", ".join(filter(None, [variance, splits]))
             joint = replace(joint, target=Target(target, variance))
         super().__init__(joint, report)
         self.candidates = candidates
@@ -103,9 +106,15 @@ def search_report(
         ``cv_results_`` and ``estimator``.
     X, y
         The data that it was fitted to.
-    metrics, cv, groups, variance, sample_weight, confidence_level, method, pos_label, \
+    metrics, groups, variance, sample_weight, confidence_level, method, pos_label, \
 n_jobs, verbose, random_state
         See :func:`cross_validate_report`.
+    cv : int or splitter, optional
+        See :func:`cross_validate_report`. If not given it is the splitter of the
+        search, which the report says: with it the variance is by default
+        "conservative-z", and "corrected-t" takes it and a number of folds as well. For
+        other variances, and where the search has a number of folds and none is named,
+        splits are made as in that function.
     top : int, default=10
         Number of candidates, the best by their rank in the search; those with undefined
         scores are left out. The one that the search chose is among them in any case.
@@ -158,6 +167,9 @@ n_jobs, verbose, random_state
     if (chosen := chosen_candidate(search)) in candidates and chosen not in kept:
         kept[-1] = chosen
     names = candidate_names(kept, candidates)
+    splits = ""
+    if cv is None:
+        cv, splits = splits_of_search(search, variance)
     estimators = {
         name: clone(search.estimator).set_params(**clone(each.params, safe=False))
         for name, each in zip(names, kept, strict=True)
@@ -179,7 +191,7 @@ n_jobs, verbose, random_state
         random_state=random_state,
     )
     params = {name: dict(each.params) for name, each in zip(names, kept, strict=True)}
-    return SearchReport(report, params, len(candidates))
+    return SearchReport(report, params, len(candidates), splits)
 
 
 class _SplitRule:
@@ -418,7 +430,9 @@ class simplest_not_worse(_SplitRule):
         return sign * check_number(value, name, wanted, lambda x: not np.isnan(x))
 
 
-def interval_scorers(metrics: Any, *, confidence_level: float = 0.95) -> Any:
+def interval_scorers(
+    metrics: Any, *, confidence_level: float = 0.95, pos_label: Any = None
+) -> Any:
     """Scorer of several metrics and the limits of their intervals, for a search.
 
     Parameters
@@ -427,6 +441,8 @@ def interval_scorers(metrics: Any, *, confidence_level: float = 0.95) -> Any:
         See :func:`joint_report`.
     confidence_level : float, default=0.95
         Of each interval for itself.
+    pos_label : label, optional
+        Positive label of metrics that do not set their own; 1 if not given.
 
     Returns
     -------
@@ -467,7 +483,7 @@ def interval_scorers(metrics: Any, *, confidence_level: float = 0.95) -> Any:
     """
     level = check_confidence_level(confidence_level)
     signed = dict(_greater_is_better(*pair) for pair in named_metrics(metrics).items())
-    return IntervalScorers(signed, level)
+    return IntervalScorers(signed, level, pos_label)
 
 
 def _greater_is_better(name: str, metric: MetricCI) -> tuple[str, MetricCI]:
@@ -485,13 +501,18 @@ class IntervalScorers:
 
     metrics: dict[str, MetricCI]
     confidence_level: float
+    pos_label: Any = None
 
     def __call__(
         self, estimator: Any, X: Any, y: Any, sample_weight: Any = None
     ) -> dict[str, float]:
         """Estimate the metrics and their intervals on some rows."""
-        level = self.confidence_level
-        evaluator = JointEvaluator([estimator], self.metrics, confidence_level=level)
+        evaluator = JointEvaluator(
+            [estimator],
+            self.metrics,
+            confidence_level=self.confidence_level,
+            pos_label=self.pos_label,
+        )
         report = evaluator.evaluate(X, y, sample_weight=sample_weight).individual()
         scores = {}
         for rule, name in report:
@@ -501,5 +522,7 @@ class IntervalScorers:
         return scores
 
     def __repr__(self) -> str:
-        level = self.confidence_level
-        return f"interval_scorers({self.metrics!r}, confidence_level={level!r})"
+        options = f"confidence_level={self.confidence_level!r}"
+        if self.pos_label is not None:
+            options += f", pos_label={self.pos_label!r}"
+        return f"interval_scorers({self.metrics!r}, {options})"

@@ -14,9 +14,11 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupKFold,
     HalvingGridSearchCV,
     KFold,
     RandomizedSearchCV,
+    TimeSeriesSplit,
     cross_validate,
 )
 from sklearn.naive_bayes import GaussianNB
@@ -27,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skci import (
     F1CI,
+    GroupJackknife,
     LogLossCI,
     RecallCI,
     RocAucCI,
@@ -402,6 +405,67 @@ def test_successive_halving_ranks_the_last_round_first():
     assert report.rules[0] in {f"max_depth={depth}" for depth in depths}
 
 
+BAYES, SMOOTHING = GaussianNB(), {"var_smoothing": [1e-9, 0.1]}
+
+
+@pytest.mark.parametrize(
+    ("cv", "words"),
+    [
+        (CV, "with the splitter of the search (KFold)"),
+        ([*CV.split(X)], "with the splits of the search"),
+        (3, "in 3 folds as in the search"),
+    ],
+)
+def test_a_report_takes_over_the_splits_of_the_search_and_says_so(cv, words):
+    search = GridSearchCV(BAYES, SMOOTHING, cv=cv).fit(X, Y)
+    options = {"metrics": "accuracy", "variance": "corrected-t"}
+    report = search_report(search, X, Y, **options)
+    given = search_report(search, X, Y, cv=cv, **options)
+    np.testing.assert_array_equal(report.covariance, given.covariance)
+    assert words in str(report) and words not in str(given)
+    assert set(report.to_dict()["variance"]) == {f"corrected t, {words}"}
+    if not isinstance(cv, int):
+        for (train, test), split in zip(CV.split(X), report.splits, strict=True):
+            np.testing.assert_array_equal(train, split[0])
+            np.testing.assert_array_equal(test, split[1])
+
+
+def test_groups_that_a_search_keeps_together_are_not_divided_by_its_report():
+    groups = np.arange(200) // 4
+    search = GridSearchCV(BAYES, SMOOTHING, cv=GroupKFold(4)).fit(X, Y, groups=groups)
+    report = search_report(search, X, Y, metrics="accuracy", groups=groups)
+    assert "conservative z" in str(report) and "search (GroupKFold)" in str(report)
+    for train, test in report.splits:
+        assert not set(groups[train]) & set(groups[test])
+    with pytest.raises(ValueError, match="'groups' parameter should not be None"):
+        search_report(search, X, Y, metrics="accuracy")
+
+
+def test_splits_of_a_search_are_not_taken_by_variances_that_make_their_own():
+    for cv, variance in [
+        (4, None),
+        (None, None),
+        (CV, "jackknife"),
+        (CV, GroupJackknife(3)),
+        (CV, "5x2-t"),
+    ]:
+        search = GridSearchCV(BAYES, SMOOTHING, cv=cv).fit(X, Y)
+        report = search_report(search, X, Y, metrics="accuracy", variance=variance)
+        assert "the search" not in report.to_dict()["variance"][0]
+        assert ("jackknife" in str(report)) == (variance != "5x2-t")
+
+
+def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
+    once = GridSearchCV(BAYES, SMOOTHING, cv=CV.split(X)).fit(X, Y)
+    with pytest.raises(ValueError, match="cv must be given, for the search has used"):
+        search_report(once, X, Y, metrics="accuracy")
+    ordered = GridSearchCV(BAYES, SMOOTHING, cv=TimeSeriesSplit(3)).fit(X, Y)
+    with pytest.raises(ValueError, match="TimeSeriesSplit; variance='corrected-t'"):
+        search_report(ordered, X, Y, metrics="accuracy")
+    report = search_report(ordered, X, Y, metrics="accuracy", variance="corrected-t")
+    assert len(report.splits) == 3
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -507,6 +571,25 @@ def test_scorers_pass_weights_on_and_take_other_names():
 def test_wrong_metrics_of_scorers_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         interval_scorers(*arguments)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_scorers_take_the_positive_label():
+    named = np.where(Y, "sick", "well")
+    metrics = ["f1", "roc_auc", "recall", RecallCI(pos_label="well")]
+    metrics = dict(zip(["f1", "roc_auc", "recall", "other"], metrics, strict=True))
+    found = [
+        cross_validate(BAYES, X, y, scoring=scorers, cv=CV)
+        for y, scorers in [
+            (named, interval_scorers(metrics, pos_label="sick")),
+            (Y, interval_scorers(metrics | {"other": RecallCI(pos_label=0)})),
+        ]
+    ]
+    for key in found[0].keys() - {"fit_time", "score_time"}:
+        np.testing.assert_array_equal(found[0][key], found[1][key])
+    assert "pos_label='sick'" in repr(interval_scorers("f1", pos_label="sick"))
+    with pytest.raises(ValueError, match="pos_label must be one of the labels"):
+        interval_scorers("f1")(BAYES.fit(X, named), X, named)
 
 
 def test_scorers_warn_of_small_samples():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,13 @@ from skci.data.labels import check_not_swapped, shape_of
 from skci.metrics._metric_set import MetricSet
 from skci.resampling.fitting import Learners, Wanted
 from skci.resampling.pooling import HeldOut
-from skci.resampling.schemes import SCHEMES, OwnSplits, Scheme
+from skci.resampling.schemes import (
+    SCHEMES,
+    ConservativeZ,
+    OwnSplits,
+    Scheme,
+    SplitT,
+)
 from skci.resampling.splitting import Rows
 
 
@@ -37,6 +43,25 @@ def scheme_of(variance: Any, cv: Any, names: Sequence[str] = tuple(SCHEMES)) -> 
     if scheme is variance:
         raise ValueError(f"cv must be None with variance={variance!r}, got {cv!r}")
     return scheme.with_parts(int(cv))
+
+
+def splits_of_search(search: Any, variance: Any) -> tuple[Any, str]:
+    """Splitter or number of folds of a search that a variance takes, and in words.
+
+    None where it makes splits of its own, as the default does for numbers of folds.
+    """
+    cv = getattr(search, "cv", None)
+    has_splitter = cv is not None and not isinstance(cv, int | np.integer)
+    scheme = scheme_of(variance, cv if variance is None else None)
+    if cv is None or not isinstance(scheme, ConservativeZ | SplitT):
+        return None, ""
+    if not has_splitter:
+        return cv, f"in {cv} folds as in the search"
+    if isinstance(cv, Iterator):
+        raise ValueError("cv must be given, for the search has used up its splits")
+    if not hasattr(cv, "split"):
+        return cv, "with the splits of the search"
+    return cv, f"with the splitter of the search ({type(cv).__name__})"
 
 
 def read_learners(

@@ -309,7 +309,7 @@ class ConservativeZ(Scheme):
             raise ValueError(
                 "cv must be a number of folds or a splitter with "
                 "variance='conservative-z', which splits halves of the rows as well, "
-                f"got {type(rows.cv).__name__}"
+                f"got {type(rows.cv).__name__}; variance='corrected-t' takes any"
             )
         if rows.n_units < _FEW_UNITS:
             warn_caller(
