@@ -38,7 +38,8 @@ class ResamplingWarning(UserWarning):
     """The splits do not show all of the variance of a resampled estimate.
 
     Stratified splits all have the same prevalence, so that the variance between them
-    leaves out that of the prevalence, with which many metrics move.
+    leaves out that of the prevalence, with which many metrics move. A score that is the
+    same on all splits shows no variance at all.
     """
 
 

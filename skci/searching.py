@@ -17,6 +17,7 @@ from skci._validation import (
     check_positive_number,
 )
 from skci.evaluation import JointEvaluator
+from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import Target
 from skci.inference.selection import SplitMeans, is_shown_worse
 from skci.metrics import MetricCI
@@ -264,6 +265,11 @@ class best_bound(_SplitRule):
         If an option is not as described or, in the search, if it has no such metric,
         fewer than two splits, or no candidate whose scores are all finite.
 
+    Warns
+    -----
+    ResamplingWarning
+        If the candidate chosen has the same score on all splits.
+
     See Also
     --------
     simplest_not_worse : The least complex candidate that is as good.
@@ -278,10 +284,15 @@ class best_bound(_SplitRule):
     S the sample covariance of the scores on J splits with :math:`n_1` training and
     :math:`n_2` test rows [1]_, and q the quantile of the largest of correlated t
     statistics with J - 1 degrees of freedom, each with a variance of its own, simulated
-    from S. A score that is the same on all splits is its own limit: so is the accuracy
-    of a constant prediction in stratified splits, which do not show how prevalence
-    varies. A measure that does not move with it, such as ``balanced_accuracy`` or
-    ``roc_auc``, has no such candidates.
+    from S.
+
+    A score that is the same on all splits shows nothing of its error, and has no limit.
+    Such is the accuracy of a constant prediction in stratified splits, which do not
+    show how prevalence varies. The candidate is chosen only if no other one has a
+    higher mean, with a warning. Where the splits differ by a row the score varies a
+    little, and its limit is too high: measures that do not move with prevalence, such
+    as ``balanced_accuracy`` or ``roc_auc``, and splits that are not stratified are
+    safe.
 
     References
     ----------
@@ -309,8 +320,19 @@ class best_bound(_SplitRule):
     def __call__(self, cv_results: Mapping[str, Any]) -> int:
         """Return the position of the candidate in ``cv_results_``."""
         scores, positions = self._scores(cv_results)
-        limits = SplitMeans(scores, *self._inference(scores)).lower_limits()
-        return int(positions[limits.argmax()])
+        means = SplitMeans(scores, *self._inference(scores))
+        varies = means.standard_errors > 0
+        is_highest = means.estimates >= means.estimates.max()
+        limits = np.where(varies | is_highest, means.lower_limits(), -np.inf)
+        chosen = limits.argmax()
+        if not varies[chosen]:
+            warn_caller(
+                f"the candidate {cv_results['params'][positions[chosen]]} has the same "
+                f"{self.metric} on all splits, which do not show its error: it was "
+                "chosen by its mean, without a confidence limit",
+                ResamplingWarning,
+            )
+        return int(positions[chosen])
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from sklearn.model_selection import (
     HalvingGridSearchCV,
     KFold,
     RandomizedSearchCV,
+    StratifiedKFold,
     TimeSeriesSplit,
     cross_validate,
 )
@@ -40,7 +41,7 @@ from skci import (
     search_report,
     simplest_not_worse,
 )
-from skci.exceptions import SmallSampleWarning
+from skci.exceptions import ResamplingWarning, SmallSampleWarning
 from skci.inference.selection import SplitMeans, max_t_quantile
 
 simplest = partial(simplest_not_worse, "score")
@@ -188,10 +189,34 @@ def test_undefined_scores_are_never_chosen():
 
 def test_scores_that_do_not_vary_count_as_known():
     constant = np.repeat([[0.7, 0.9, 0.1 + 0.8]], 5, axis=0)
-    assert best_bound()(results(constant)) in (1, 2)
+    with pytest.warns(ResamplingWarning, match="'size': [12]} has the same score on"):
+        assert best_bound()(results(constant)) in (1, 2)
     assert simplest("size")(results(constant)) == 1
     assert simplest("size", margin=0.25)(results(constant)) == 0
     assert simplest("size")(results(constant[:, :1])) == 0
+
+
+def test_a_score_that_does_not_vary_has_no_limit():
+    scores = np.random.default_rng(8).normal([0.93, 0.8, 0.5], 0.02, (5, 3))
+    scores[:, 1] = 0.9
+    assert SplitMeans(scores, 0.25, 0.95).lower_limits().argmax() == 1
+    assert best_bound()(results(scores)) == 0
+    scores[:, 1] = 0.95  # above all means, and not a limit
+    with pytest.warns(ResamplingWarning, match="chosen by its mean, without"):
+        assert best_bound()(results(scores)) == 1
+
+
+def test_a_constant_prediction_in_stratified_splits_is_not_chosen_for_its_limit():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 0, 0, 0, 1], 20)
+    x = (y + rng.normal(0, 0.7, 100))[:, np.newaxis]
+    grid = {"min_samples_leaf": [60, 10]}  # of 80 rows, the first makes no split
+    search = GridSearchCV(TREE, grid, cv=StratifiedKFold(5), refit=best_bound())
+    constant, tree = search.fit(x, y).cv_results_["mean_test_score"]
+    assert constant == pytest.approx(0.8) and tree > 0.82
+    scores = [search.cv_results_[f"split{k}_test_score"] for k in range(5)]
+    limits = SplitMeans(np.array(scores), 0.25, 0.95).lower_limits()
+    assert limits[0] > limits[1] and search.best_index_ == 1
 
 
 @pytest.mark.parametrize(
