@@ -121,6 +121,12 @@ def test_errors_out_of_all_proportion_to_the_truths(metric):
         resolve_metric(metric)(1e-130 * SCORES, np.full(N, 0.5))
 
 
+@pytest.mark.parametrize("metric", ["d2_tweedie", "r2"])
+def test_an_infinite_skill_of_groups(metric):
+    y, groups = SCORES[:5], [2, 1, 0, 2, 2]
+    honest(lambda: resolve_metric(metric)(y, 1e160 * (1 + y), groups=groups))
+
+
 @pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e307])
 @pytest.mark.parametrize(
     "metric",

@@ -246,10 +246,10 @@ class WeightedMean(Composite):
         values = np.array([part.estimate for part in parts])
         mean, shares = self._mean(p, values), self.slopes(p)
         counted = np.flatnonzero(shares)  # without a weight it may be undefined
-        moved = np.where(shares == 0, 0, values - mean) / (p @ self.sizes).sum()
         terms = [shares[k] * parts[k].influence for k in counted]
         gradients = [shares[k] * parts[k].gradient for k in counted]
         with np.errstate(invalid="ignore"):  # infinity less infinity is undefined
+            moved = np.where(shares == 0, 0, values - mean) / (p @ self.sizes).sum()
             influence = self.sizes @ moved + np.sum(terms, axis=0)
         return Evaluation(mean, influence, np.concatenate(gradients))
 
