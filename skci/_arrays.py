@@ -64,20 +64,28 @@ def distinct_rows(codes: Array) -> tuple[Array, Array]:
 
     Codes are booleans or integers from 0 on. Distinct rows are in lexicographic order.
     """
+    sizes = [int(column.max()) + 1 for column in codes.T]
+    if sizes and math.prod(sizes) <= _DENSE_ROWS:
+        return _distinct_among(codes, sizes)
     number: Array = np.zeros(len(codes), dtype=np.int64)
     size = 1
-    for column in codes.T:
-        values = int(column.max()) + 1
+    for column, values in zip(codes.T, sizes, strict=True):
         if size * values > _NUMBERED_ROWS:
             found, number = np.unique(number, return_inverse=True)
             size = len(found)
         number = number * values + column
         size *= values
-    if size <= _DENSE_ROWS:
-        seen = np.bincount(number, minlength=size) > 0
-        inverse = (np.cumsum(seen) - 1)[number]
-        first = np.empty(np.count_nonzero(seen), dtype=np.intp)
-        first[inverse] = np.arange(len(codes))
-    else:
-        _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
     return codes[first], inverse
+
+
+def _distinct_among(codes: Array, sizes: list[int]) -> tuple[Array, Array]:
+    """Distinct rows of codes below some sizes, from a table of all possible rows."""
+    size = math.prod(sizes)
+    number = codes[:, 0].astype(np.min_scalar_type(size))
+    for column, values in zip(codes.T[1:], sizes[1:], strict=True):
+        number *= number.dtype.type(values)
+        number += column.astype(number.dtype, copy=False)
+    seen = np.bincount(number, minlength=size) > 0
+    rows = np.unravel_index(np.flatnonzero(seen), sizes)
+    return np.stack(rows, axis=1).astype(codes.dtype), (np.cumsum(seen) - 1)[number]

@@ -857,3 +857,68 @@ def test_individual_reports_have_individual_differences():
     assert str(report.differences()) == str(alone)
     assert report.differences().findings()[0].startswith("Taken alone: ")
     assert_allclose(report.differences(adjust="step-down").pvalues, alone.pvalues)
+
+
+def many_rules(n=400, size=9):
+    """Correlated rules, the last two the same and one that differs in a single row."""
+    rng = np.random.default_rng(0)
+    y, hard = rng.random(n) < 0.4, rng.normal(size=n)
+    wrong = [hard + rng.normal(size=n) > 1.2 for _ in range(size)]
+    rules = {f"r{k}": (y ^ each).astype(int) for k, each in enumerate(wrong)}
+    single = rules["r0"].copy()
+    single[7] = 1 - single[7]
+    return y.astype(int), rules | {"single": single, "same": rules["r0"]}
+
+
+def rowwise_influence(y, predicted):
+    """Influence values of accuracy and F1 for each row, by their definitions."""
+    correct = (y == predicted).astype(float)
+    tp, positive = y * predicted, y + predicted
+    f1 = 2 * tp.mean() / positive.mean()
+    return [correct - correct.mean(), (2 * tp - f1 * positive) / positive.mean()]
+
+
+def test_covariance_of_many_differences_against_rows():
+    y, rules = many_rules()
+    report = joint_report(y, rules, metrics=["accuracy", "f1"], method="delta")
+    influence = {rule: rowwise_influence(y, p) for rule, p in rules.items()}
+    expected = np.cov(
+        [
+            influence[first][metric] - influence[second][metric]
+            for metric in range(2)
+            for first, second in combinations(rules, 2)
+        ]
+    )
+    found = quiet(report.differences).covariance
+    assert len(found) == 110
+    assert_allclose(found, expected / len(y), rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("scale", ["difference", "ratio"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("design", ["rows", "weights", "groups"])
+def test_differences_of_many_rules_are_those_of_few(scale, method, design):
+    y, rules = many_rules()
+    rng = np.random.default_rng(1)
+    options = {
+        "rows": {},
+        "weights": {"sample_weight": rng.uniform(0.5, 2, len(y))},
+        "groups": {"groups": rng.integers(0, 80, len(y))},
+    }[design]
+
+    def differences(names):
+        chosen = {name: rules[name] for name in names}
+        report = joint_report(
+            y, chosen, metrics=["accuracy", "mcc"], method=method, **options
+        )
+        return report.differences(scale=scale, metrics=["accuracy"])
+
+    few = ["r1", "r2", "single", "same"]
+    many, some = quiet(differences, rules), quiet(differences, few)
+    positions = [list(many).index(key) for key in some]
+    block = many.covariance[np.ix_(positions, positions)]
+    assert_allclose(block, some.covariance, rtol=1e-9, atol=1e-15)
+    limits = [quiet(each.individual().to_dict) for each in (many, some)]
+    for name in ("low", "high", "standard_error", "pvalue"):
+        many_values = [limits[0][name][k] for k in positions]
+        assert_allclose(many_values, limits[1][name], rtol=1e-6, err_msg=name)

@@ -36,6 +36,9 @@ from skci.measures.registry import IDENTITY, LOG, Trait
 Contrast = tuple[Key, Mapping[int, float]]
 """Name of a contrast, and the coefficients of parameters by their positions."""
 
+_Enumeration = tuple[Array, Array]
+"""Cells that K parameters can be in together, (m, K), and pseudo-counts, (m,)."""
+
 _Parameter = TypeVar("_Parameter", bound=Parameter)
 
 _CANCELLED = 1e-12  # share of the terms of a coefficient that is rounding
@@ -91,7 +94,10 @@ def contrast_estimate(
     """
     sampling = joint.sampling
     if isinstance(sampling, RowSampling):
-        tables = [_table_contrast(sampling, *each, ratio, method) for each in contrasts]
+        known: dict[object, _Enumeration | None] = {}
+        tables = [
+            _table_contrast(sampling, *each, ratio, method, known) for each in contrasts
+        ]
         contrasted: Sampling = RowSampling(tuple(tables), sampling.design)
     else:
         contrasted = _given_contrasts(sampling, contrasts, ratio, method)
@@ -159,13 +165,17 @@ def _table_contrast(
     weights: Mapping[int, float],
     ratio: bool,
     method: str | None,
+    known: dict[object, _Enumeration | None],
 ) -> TableParameter:
-    """Combine parameters of a sample into one more."""
+    """Combine parameters of a sample into one more.
+
+    `known` are the enumerations of contrasts of other rules, whose labels are the same.
+    """
     kind = Ratio if ratio else LinearCombination
     terms = _base_terms(sampling.parameters, key, weights, ratio)
     parameters, coefficients = tuple(terms), tuple(terms.values())
     trait = _trait_of(terms, ratio, key)
-    enumeration = _enumerate(parameters)
+    enumeration = _enumeration_of(parameters, known)
     if enumeration is None:
         if method not in (None, AUTO):
             check_serves(method, trait)
@@ -179,14 +189,15 @@ def _table_contrast(
         enumeration = np.zeros((0, len(parameters)), dtype=int), np.zeros(0)
     enumerated, pseudo_counts = enumeration
 
-    observed = np.stack([parameter.index for parameter in parameters], axis=1)
-    cells, cell = distinct_rows(np.concatenate([enumerated, observed]))
+    observed = np.stack([parameter.index for parameter in parameters])
+    enumerated = enumerated.T.astype(observed.dtype)
+    cells, cell = distinct_rows(np.concatenate([enumerated, observed], axis=1).T)
     # The last cell may be that of units that no component depends on.
     outside = (cells[-1] == [parameter.size for parameter in parameters]).all()
     n_cells = len(cells) - int(outside)
-    index = cell[len(enumerated) :].astype(np.min_scalar_type(len(cells)))
+    index = cell[len(pseudo_counts) :].astype(np.min_scalar_type(len(cells)))
     counts = np.bincount(index, sampling.design.counts, len(cells))[:n_cells]
-    smoothing = np.bincount(cell[: len(enumerated)], pseudo_counts, len(cells))
+    smoothing = np.bincount(cell[: len(pseudo_counts)], pseudo_counts, len(cells))
     components = [
         Component(parameter.functional, column, parameter.size)
         for parameter, column in zip(parameters, cells[:n_cells].T, strict=True)
@@ -270,15 +281,30 @@ def _extension_of(
     return (np.inf, np.inf) if ratio and (low or high) else (low, high)
 
 
-def _enumerate(parameters: Sequence[TableParameter]) -> tuple[Array, Array] | None:
-    """Cells that K parameters can be in together, (m, K), and pseudo-counts, (m,).
+def _enumeration_of(
+    parameters: Sequence[TableParameter], known: dict[object, _Enumeration | None]
+) -> _Enumeration | None:
+    """Enumerate the cells of parameters, or look them up.
 
-    The pseudo-counts are two rows in each sample, spread evenly over the possible
-    outcomes. None if there are too many cells, or they cannot be enumerated.
+    None if there are too many cells, or they cannot be enumerated.
     """
     maps = [parameter.cell_map for parameter in parameters if parameter.cell_map]
     if len(maps) < len(parameters):
         return None
+    columns = [column for cell_map in maps for column in cell_map.columns]
+    same = tuple(map(columns.index, columns))  # which of the columns are one
+    key = same, tuple(cell_map.content for cell_map in maps)
+    if key not in known:
+        known[key] = _enumerate(maps)
+    return known[key]
+
+
+def _enumerate(maps: Sequence[CellMap]) -> _Enumeration | None:
+    """Cells that maps can lead to together, unless they are too many.
+
+    The pseudo-counts are two rows in each sample, spread evenly over the possible
+    outcomes.
+    """
     enumerated, pseudo_counts = [], []
     for units in dict.fromkeys(cell_map.units for cell_map in maps):
         possible = _possible_codes([m for m in maps if m.units == units])

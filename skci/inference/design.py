@@ -343,9 +343,26 @@ class Design:
         else:
             total = self._over_clusters(influences, indices, self.clusters)
         total = total + total.T  # a product of matrices rounds on one side only
-        n_units = self.n_units
-        total *= n_units / (2 * n**2 * max(n_units - self.ddof, 1))
+        total *= self._per_total / 2
         return total
+
+    def variance(self, influence: Array, index: Array) -> float:
+        """Estimate the variance of one estimate; see `covariance`."""
+        if self.strata is not None or self.clusters is not None:
+            return float(self.covariance([influence], [index])[0, 0])
+        size = len(influence)
+        weights = np.bincount(index, self.weights, size)
+        equal = self.powers is None
+        squares = weights if equal else np.bincount(index, self._squares, size)
+        deviations = influence - weights @ influence / weights.sum()
+        return float(squares @ deviations**2) * self._per_total
+
+    @property
+    def _per_total(self) -> float:
+        """Variance of an estimate over the sum of squared totals of its influence."""
+        n_units = self.n_units
+        total_weight = float(self.weights.sum())
+        return n_units / (total_weight**2 * max(n_units - self.ddof, 1))
 
     def _over_rows(
         self, influences: Sequence[Array], indices: Sequence[Array]

@@ -130,6 +130,12 @@ class CellMap:
         pairs = zip(self.columns, self.symbols, strict=True)
         return self.cells[tuple(symbols[codes[column]] for column, symbols in pairs)]
 
+    @cached_property
+    def content(self) -> tuple[Any, ...]:
+        """The map but for its columns, to be compared with others."""
+        symbols = tuple(each.tobytes() for each in self.symbols)
+        return symbols, self.cells.tobytes(), self.cells.shape, self.size, self.units
+
     @property
     def units(self) -> tuple[int, int | None]:
         """Which units have a cell; those of two maps are the same or disjoint."""

@@ -13,11 +13,15 @@ from scipy import sparse
 from skci._arrays import Array, cached_property
 from skci.inference.design import Design
 from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.terms import Terms
 from skci.inference.totals import Moments
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
 _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
+_MANY = 16  # contrasts whose covariance may follow from that of their components
+_NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
+_SMALL_SHARE = 1e-7  # share to which rounding adds something
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
@@ -154,16 +158,15 @@ class RowSampling:
     @cached_property
     def has_variance(self) -> Array:
         """Which parameters have a variance that is not zero, (K,)."""
-        deviations = np.sqrt(self.covariance.diagonal() * self.design.n_samples)
-        return np.array(
-            [
-                linear and deviation > _NO_VARIANCE * parameter.steepness
-                for parameter, linear, deviation in zip(
-                    self.parameters, self.is_linear, deviations, strict=True
-                )
-            ],
-            dtype=bool,
-        )
+        return self._exceed_rounding(self.covariance.diagonal())
+
+    def _exceed_rounding(self, variances: Array) -> Array:
+        """Which variances of linear parameters are not zero up to rounding, (K,)."""
+        least = [
+            _NO_VARIANCE * p.steepness if p.is_linear else np.inf
+            for p in self.parameters
+        ]
+        return np.sqrt(variances * self.design.n_samples) > np.array(least)
 
     @cached_property
     def covariance(self) -> Array:
@@ -172,10 +175,7 @@ class RowSampling:
         if not len(linear):
             return np.zeros((len(self.parameters),) * 2)
         chosen = [self.parameters[k] for k in linear]
-        block = self.design.covariance(
-            [self._influence(p, p.linearised.influence, p.weights) for p in chosen],
-            [p.index for p in chosen],
-        )
+        block = self._covariance_of(chosen)
         for j, (k, parameter) in enumerate(zip(linear, chosen, strict=True)):
             if parameter.interval_method.smooths:
                 squares = parameter.weights @ parameter.linearised.influence**2
@@ -195,6 +195,45 @@ class RowSampling:
         covariance[np.ix_(linear, linear)] = block
         return covariance
 
+    def _covariance_of(self, parameters: Sequence[TableParameter]) -> Array:
+        """Covariance of the estimates of linear parameters.
+
+        That of many contrasts of few parameters follows from that of the parameters,
+        unless it would be the rounding of it.
+        """
+        if len(parameters) > _MANY:
+            terms = Terms(parameters, self._observed)
+            if len(terms) < len(parameters) / 2:
+                of_terms = self.design.covariance(terms.influences, terms.indices)
+                variances = self._variances_of(parameters)
+                share = variances / terms.largest(of_terms.diagonal())
+                if not ((share > _NO_SHARE) & (share < _SMALL_SHARE)).any():
+                    block = terms.combine(of_terms)
+                    constant = share <= _NO_SHARE
+                    block[constant] = block[:, constant] = 0
+                    np.fill_diagonal(block, variances)
+                    return block
+        values, indices = zip(*map(self._observed, parameters), strict=True)
+        return self.design.covariance(values, indices)
+
+    @cached_property
+    def _observed_variances(self) -> Array:
+        """Variances of the estimates by methods that do not smooth, (K,)."""
+        variances = np.zeros(len(self.parameters))
+        varying = [
+            k
+            for k in np.flatnonzero(self.is_linear)
+            if not self.parameters[k].is_on_boundary
+        ]
+        if varying:
+            chosen = [self.parameters[k] for k in varying]
+            variances[varying] = self._variances_of(chosen)
+        return variances
+
+    def _variances_of(self, parameters: Sequence[TableParameter]) -> Array:
+        """Variances of the estimates of linear parameters, each by itself."""
+        return np.array([self.design.variance(*self._observed(p)) for p in parameters])
+
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors at the observed table, where it shows a variance, (K,)."""
@@ -205,8 +244,9 @@ class RowSampling:
         if smoothed:
             observed = [replace(self.parameters[k], method="delta") for k in smoothed]
             sampling = RowSampling(tuple(observed), self.design)
-            found = np.sqrt(sampling.covariance.diagonal())
-            errors[smoothed] = np.where(sampling.has_variance, found, errors[smoothed])
+            variances = sampling._observed_variances
+            varies = sampling._exceed_rounding(variances)
+            errors[smoothed] = np.where(varies, np.sqrt(variances), errors[smoothed])
         return errors
 
     def _influence(

@@ -191,6 +191,16 @@ class Component(Functional):
     size: int
 
     @cached_property
+    def _identity(self) -> tuple[Functional, int, bytes]:
+        return self.functional, self.size, self.cells.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
     def _indicators(self) -> Array:
         indicators: Array = self.cells[:, np.newaxis] == np.arange(self.size)
         return indicators.astype(float)
@@ -264,6 +274,16 @@ class LinearCombination(Composite):
     """A linear combination of functionals on one table."""
 
     coefficients: Sequence[float]
+
+    @cached_property
+    def _identity(self) -> tuple[tuple[Functional, ...], tuple[float, ...]]:
+        return tuple(self.components), tuple(self.coefficients)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
 
     def estimate(self, p: Array) -> Array:
         p = np.asarray(p, dtype=float)
