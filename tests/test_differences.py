@@ -859,6 +859,14 @@ def test_individual_reports_have_individual_differences():
     assert_allclose(report.differences(adjust="step-down").pvalues, alone.pvalues)
 
 
+def test_too_many_differences_are_refused():
+    y, rules = many_rules(50, size=180)
+    report = joint_report(y, rules, metrics=["accuracy"], method="delta")
+    with pytest.raises(ValueError, match="at most 16,384, got 16,471; name a control"):
+        report.differences()
+    assert len(quiet(report.differences, control="r0")) == 181
+
+
 def many_rules(n=400, size=9):
     """Correlated rules, the last two the same and one that differs in a single row."""
     rng = np.random.default_rng(0)

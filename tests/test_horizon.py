@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
+from scipy.optimize import brentq
 
 from skci import JointAccumulator
 from skci.inference.critical.horizon import Horizon, HorizonLaw
@@ -16,6 +18,31 @@ def test_planned_looks_have_pocock_s_critical_values(looks):
     horizon = Horizon(tuple(100 * k for k in range(1, looks + 1)), continuous=False)
     q = HorizonLaw(np.ones((1, 1)), horizon).quantile(0.95)
     assert q == pytest.approx(POCOCK[looks], abs=2e-3)
+
+
+def stays_within(boundary, length, cells=300):
+    """P(|X| < boundary) over a length of an Ornstein-Uhlenbeck process in time.
+
+    By Kolmogorov's backward equation, in finite differences.
+    """
+    x, step = np.linspace(-boundary, boundary, cells + 1, retstep=True)
+    x = x[1:-1]
+    generator = np.diag(np.full(len(x), -1 / step**2))
+    generator += np.diag(0.5 / step**2 - x[:-1] / (4 * step), 1)
+    generator += np.diag(0.5 / step**2 + x[1:] / (4 * step), -1)
+    density = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi) * step
+    return density @ expm(length * generator).sum(axis=1)
+
+
+@pytest.mark.parametrize("ratio", [2, 10, 100])
+@pytest.mark.parametrize("level", [0.9, 0.99])
+def test_the_critical_value_of_one_estimate_is_that_of_its_process(ratio, level):
+    def excess(boundary):
+        return stays_within(boundary, np.log(ratio)) - level
+
+    law = HorizonLaw(np.ones((1, 1)), Horizon((100, 100 * ratio), continuous=True))
+    above = law.quantile(level) - brentq(excess, 1.5, 5, xtol=1e-4)
+    assert 0 < above < 0.016  # on the safe side by a half percent at most
 
 
 def largest(n_paths, first, last, correlation, rng):
@@ -92,6 +119,11 @@ def test_a_report_over_a_horizon_is_wider_and_consistent():
     assert wide[0, 1] > narrow[0, 1]
     with pytest.raises(ValueError, match="adjust must be 'single-step' with a horizon"):
         HorizonLaw(np.eye(2), Horizon((2, 9), continuous=True)).step_down([1, 2])
+
+
+def test_a_horizon_for_too_many_estimates_is_refused():
+    with pytest.raises(ValueError, match="at most 2048 estimates, got 3000"):
+        HorizonLaw(np.eye(3000), Horizon((100, 1000), continuous=True))
 
 
 def test_groups_are_the_units_of_a_horizon():

@@ -45,8 +45,9 @@ def count_two_labels(
             return outcomes, table
         return outcomes[table > 0], table[table > 0]
     words, counts = _count_words(words)
-    octets = words.astype(_WORD).view(np.uint8)
-    return np.unpackbits(octets, axis=1, count=n_columns).view(bool), counts
+    # Columns that are contiguous in memory, as all that follows reads columns.
+    octets = np.ascontiguousarray(words.astype(_WORD).view(np.uint8).T)
+    return np.unpackbits(octets, axis=0, count=n_columns).view(bool).T, counts
 
 
 def encode_two_labels(

@@ -23,6 +23,7 @@ from skci.reports.contrasts import (
 )
 from skci.reports.estimate import warn_of_intervals, warn_of_undefined
 
+_MOST_CONTRASTS = 1 << 14  # whose covariance has 2 GiB
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
 
 
@@ -282,6 +283,12 @@ class JointReport(ReportWithContrasts):
             raise ValueError(
                 f"{scale}s need two {join_names(factors)}s with one metric, got "
                 f"{list(self)}"
+            )
+        number = len(contrasts)
+        if number > _MOST_CONTRASTS:
+            raise ValueError(
+                f"{scale}s must be at most {_MOST_CONTRASTS:,}, got {number:,}; "
+                "name a control or some of the metrics, or select rules first"
             )
         simultaneous = joint.simultaneous and adjust != "none"
         compared = contrast_estimate(joint, contrasts, ratio, method, simultaneous)

@@ -25,6 +25,7 @@ from skci.inference.critical.quantile import CriticalValue
 
 _MOST_TIMES, _FEWEST_TIMES = 20, 8
 _COORDINATES = 60  # of parameters at several times
+_MOST_COORDINATES = 1 << 14  # whose correlation has 2 GiB
 _OVERSHOOT = 0.5826  # -zeta(1/2) / sqrt(2 pi)
 
 
@@ -84,6 +85,11 @@ class HorizonLaw:
     ) -> None:
         matrix = np.asarray(correlation, dtype=float)
         times, step = horizon.times(len(matrix))
+        if len(times) * len(matrix) > _MOST_COORDINATES:
+            raise ValueError(
+                f"horizon must be for at most {_MOST_COORDINATES // len(times)} "
+                f"estimates, got {len(matrix)}; select some of the rules or metrics"
+            )
         over_time = np.exp(-np.abs(times[:, np.newaxis] - times) / 2)
         self._shift = _OVERSHOOT * math.sqrt(step)
         self._law = MaximumLaw(
