@@ -98,6 +98,7 @@ class JointAccumulator:
         *,
         y_score: Any = None,
         sample_weight: Any = None,
+        counts: Any = None,
         groups: Any = None,
         by: Any = None,
     ) -> None:
@@ -105,7 +106,7 @@ class JointAccumulator:
 
         Parameters
         ----------
-        y_true, y_pred, y_score, sample_weight, groups, by
+        y_true, y_pred, y_score, sample_weight, counts, groups, by
             See :func:`joint_report`. Groups may go on in other batches, where they have
             the same names; weights are on the same scale in all batches.
 
@@ -124,6 +125,7 @@ class JointAccumulator:
             abstain=self._abstain,
             by=by,
             sample_weight=sample_weight,
+            counts=counts,
             groups=groups,
         )
         if self._labels:

@@ -151,6 +151,7 @@ def joint_report(
     by: Any = None,
     folds: Any = None,
     sample_weight: Any = None,
+    counts: Any = None,
     groups: Any = None,
     random_state: Any = None,
 ) -> JointReport:
@@ -197,6 +198,9 @@ def joint_report(
         :func:`cross_validate_report`.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows, up to a common factor: sampling weights, not frequencies.
+    counts : array-like of shape (n_samples,), optional
+        How often each row occurs: frequencies, whole numbers. The report is that of
+        rows repeated so often.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent, and clusters
         are the independent units. 1 and "1" are two of them, and none may be missing.
@@ -238,7 +242,7 @@ def joint_report(
     predicted = None if y_pred is None else named_predictions(y_pred)
     scores = None if y_score is None else named_predictions(y_score, "y_score")
     metric_set.must_be_given(predicted, scores)
-    rows = {"sample_weight": sample_weight, "groups": groups}
+    rows = {"sample_weight": sample_weight, "counts": counts, "groups": groups}
     if folds is None:
         reader = metric_set.reader(y_true, abstain=abstain, by=by, **rows)
         return metric_set.report(reader.sample(predicted, scores))

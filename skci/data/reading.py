@@ -63,11 +63,12 @@ class Reader:
     sample_weight: InitVar[Any] = None
     groups: InitVar[Any] = None
     by: InitVar[Any] = None
+    counts: InitVar[Any] = None
     truth: str = "y_true"  # name of the truth in messages
     by_name: str = "by"  # name of the subgroups in messages
 
     def __post_init__(
-        self, y_true: Any, sample_weight: Any, groups: Any, by: Any
+        self, y_true: Any, sample_weight: Any, groups: Any, by: Any, counts: Any
     ) -> None:
         self.check_aligned = Alignment().check
         self.check_aligned(self.truth, y_true)
@@ -91,16 +92,12 @@ class Reader:
                 raise ValueError(
                     f"abstain must not be set for {no_abstention}, got {self.abstain!r}"
                 )
-        self._is_plain = sample_weight is None and groups is None and by is None
-        self._kept, self._weights, self._clusters, self._subgroups = check_rows(
-            sample_weight,
-            groups,
-            by,
-            len(self._y),
-            self.truth,
-            self.check_aligned,
-            self.by_name,
+        given = sample_weight, counts, groups, by
+        self._is_plain = all(each is None for each in given)
+        self._rows = check_rows(
+            *given, len(self._y), self.truth, self.check_aligned, self.by_name
         )
+        self._kept = self._rows.kept
 
     @property
     def _keeps_rows(self) -> bool:
@@ -109,7 +106,8 @@ class Reader:
     @property
     def cluster_numbers(self) -> Array | None:
         """Number of the cluster of each row of positive weight."""
-        return None if self._clusters is None else self._clusters[1]
+        clusters = self._rows.clusters
+        return None if clusters is None else clusters[1]
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -231,10 +229,10 @@ class Reader:
         self, codes: Array, vocabulary: Vocabulary, rules: Iterable[str]
     ) -> Sample:
         """Make a sample of codes of the rows; of distinct outcomes unless by rows."""
-        codes, subgroups, unit = distinct_units(
-            codes, self._subgroups, self._keeps_rows
-        )
-        design = Design.of_units(unit, len(codes), self._weights, self._clusters)
+        rows = self._rows
+        codes, subgroups, unit = distinct_units(codes, rows.subgroups, self._keeps_rows)
+        drawn = rows.weights, rows.clusters, rows.counts
+        design = Design.of_units(unit, len(codes), *drawn)
         return Sample(design, vocabulary, codes, tuple(rules), subgroups=subgroups)
 
     def _with_scores(self, sample: Sample, y_score: Mapping[str, Any]) -> Sample:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
 _MAX_SUBGROUPS = 100
+_MOST_ROWS = 2**53
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
     *("low", "high", "standard_error", "individual_low", "individual_high"),
@@ -211,28 +212,45 @@ class Alignment:
         self._known.append((name, axis, labels))
 
 
+class RowDesign(NamedTuple):
+    """How the rows that count were drawn; None for what is not given."""
+
+    kept: Any
+    """Index of the rows of positive weight that occur."""
+    weights: Array | None
+    counts: Array | None
+    """How often each of them occurs."""
+    clusters: tuple[Array, Array] | None
+    """Names of the clusters, and the number of that of each row."""
+    subgroups: Subgroups | None
+
+
 def check_rows(
     sample_weight: Any,
+    counts: Any,
     groups: Any,
     by: Any,
     n: int,
     truth: str,
     check_aligned: Callable[[str, Any], None],
     by_name: str = "by",
-) -> tuple[Any, Array | None, tuple[Array, Array] | None, Subgroups | None]:
-    """Check the weights, clusters and subgroups of n rows.
-
-    Returns the index of the rows of positive weight, and of these the weights, the
-    names of the clusters with the number of that of each row, and the subgroups.
-    """
+) -> RowDesign:
+    """Check the weights, frequencies, clusters and subgroups of n rows."""
     kept: Any = slice(None)
     weights = clusters = subgroups = None
+    if counts is not None:
+        check_aligned("counts", counts)
+        counts = check_counts(counts, "counts")
+        check_length(counts, n, "counts", truth)
+        check_nonnegative(counts, "counts")
     if sample_weight is not None:
         check_aligned("sample_weight", sample_weight)
-        weights = _check_weights(sample_weight, n, truth)
-        if not weights.all():
-            kept = weights > 0
-            weights = weights[kept]
+        weights = _check_weights(sample_weight, counts, n, truth)
+    positive = [column > 0 for column in (weights, counts) if column is not None]
+    if not np.all(positive):
+        kept = np.all(positive, axis=0)
+        weights = None if weights is None else weights[kept]
+        counts = None if counts is None else counts[kept]
     if groups is not None:
         check_aligned("groups", groups)
         column = _flat(as_array(groups, "groups", "an array of names"))
@@ -241,13 +259,29 @@ def check_rows(
         clusters = names, positions[kept]
     if by is not None:
         subgroups = _check_subgroups(by, by_name, n, truth, kept, check_aligned)
-    return kept, weights, clusters, subgroups
+    return RowDesign(kept, weights, counts, clusters, subgroups)
 
 
-def _check_weights(sample_weight: Any, n: int, truth: str) -> Array:
-    """Check weights of n rows; negligible ones become 0."""
+def check_counts(values: Any, name: str) -> Array:
+    """Check whole numbers, how often rows occur."""
+    numbers = as_numbers(values, name)
+    strange = numbers[(numbers != np.rint(numbers)) | (np.abs(numbers) > _MOST_ROWS)]
+    if len(strange):
+        raise ValueError(
+            f"{name} must hold whole numbers up to 2**53, how often each row occurs, "
+            f"got {strange[0]}; weights are given by sample_weight"
+        )
+    return numbers.astype(np.int64)
+
+
+def _check_weights(
+    sample_weight: Any, counts: Array | None, n: int, truth: str
+) -> Array:
+    """Check weights of n rows; negligible ones and those of absent rows become 0."""
     weights = as_numbers(sample_weight, "sample_weight")
     check_length(weights, n, "sample_weight", truth)
+    if counts is not None:
+        weights = np.where(counts > 0, weights, 0)
     check_nonnegative(weights, "sample_weight")
     largest = weights.max()
     with np.errstate(over="ignore"):

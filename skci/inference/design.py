@@ -107,23 +107,26 @@ class Design:
         n_units: int,
         weights: Array | None = None,
         groups: tuple[Array, Array] | None = None,
+        counts: Array | None = None,
     ) -> Design:
         """Count n rows by their unit, with weights of shape (n,).
 
-        `groups` are the names of the clusters, and the number of that of each row.
+        `groups` are the names of the clusters, and the number of that of each row;
+        `counts` is how often each row occurs, once if None.
         """
-        counts = np.bincount(unit, minlength=n_units)
-        scale = 1.0
+        rows = np.bincount(unit, counts, n_units).astype(np.intp)
+        scale, totals = 1.0, counts
         if weights is not None:
             scale = binade(weights)
             weights = weights / scale
-        clusters = None if groups is None else Clusters.of(*groups, unit, weights)
-        if weights is None:
-            return cls(counts, clusters=clusters)
-        squares = weights * weights
-        terms = weights, squares, squares * weights, squares * squares
+            totals = weights if counts is None else weights * counts
+        clusters = None if groups is None else Clusters.of(*groups, unit, totals)
+        if weights is None or totals is None:
+            return cls(rows, clusters=clusters)
+        squares, products = weights * weights, totals * weights
+        terms = totals, products, products * weights, products * squares
         total, *powers = (np.bincount(unit, term, n_units) for term in terms)
-        return cls(total, np.array(powers), counts, clusters, scale=scale)
+        return cls(total, np.array(powers), rows, clusters, scale=scale)
 
     @property
     def total_weight(self) -> float:
@@ -133,7 +136,7 @@ class Design:
     @cached_property
     def n_samples(self) -> int:
         """Number of rows."""
-        return round(self._rows.sum())
+        return round(self.frequencies.sum())
 
     @cached_property
     def counts(self) -> Array:
@@ -190,7 +193,7 @@ class Design:
 
     def n_rows(self, units: Array) -> int:
         """Count the rows of some of the units."""
-        return round(self._rows[units].sum())
+        return round(self.frequencies[units].sum())
 
     def effective_sample_size(self, units: Array) -> float:
         r"""Effective sample size of some units if rows of a cluster are all alike.
@@ -238,7 +241,7 @@ class Design:
 
     def _divided(self, strata: Array, units: Array, classes: Sequence[Array]) -> Array:
         """Divide strata of rows by classes, unless that leaves a row alone."""
-        rows, parts = self._rows * units, strata
+        rows, parts = self.frequencies * units, strata
         for members in classes:
             parts = 2 * parts + members
             if parts.max() > _MOST_STRATA:
@@ -254,7 +257,7 @@ class Design:
 
     def _moments(self, values: Array, units: Array, strata: Array) -> Moments:
         """Sum powers of the weighted totals of values of units by stratum."""
-        rows, powers = self._rows * units, self._powers
+        rows, powers = self.frequencies * units, self._powers
         if self.clusters is not None:
             strata = strata[self.clusters.unit[self.clusters.starts]]
             rows = self.clusters.totals(units * 1.0) > 0
@@ -265,19 +268,22 @@ class Design:
         return Moments(np.bincount(strata, rows), *sums)
 
     def tail_shape(self, influence: Array, index: Array, units: Array) -> float:
-        """Shape of the tail of totals of influence values of clusters, or of units.
+        """Shape of the tail of totals of influence values of clusters, or of rows.
 
         Of several strata it is that of the one with the largest total.
         """
         values, strata = self._centred(influence, index), self._strata
         if self.clusters is None:
-            totals = values * self.weights
+            frequencies = np.rint(self.frequencies).astype(np.intp)
+            totals = values * self.weights / np.maximum(frequencies, 1)
         else:
             totals = self.clusters.totals(values)
+            frequencies = np.ones(len(totals), dtype=np.intp)
             units = self.clusters.totals(units * 1.0) > 0
             strata = strata[self.clusters.unit[self.clusters.starts]]
         largest = np.abs(totals).argmax()
-        return tail_shape(totals[units & (strata == strata[largest])])
+        chosen = units & (strata == strata[largest])
+        return tail_shape(totals[chosen], frequencies[chosen])
 
     def _centred(self, influence: Array, index: Array) -> Array:
         """Influence values of units, centred in each stratum."""
@@ -478,7 +484,9 @@ class Design:
         """Divide the weights as they were given by another power of two."""
         if scale == self.scale:
             return self
-        return replace(self._times(self.scale / scale), rows=self._rows, scale=scale)
+        return replace(
+            self._times(self.scale / scale), rows=self.frequencies, scale=scale
+        )
 
     def _times(self, factor: float) -> Design:
         """Multiply the weights."""
@@ -499,7 +507,8 @@ class Design:
         return columns
 
     @property
-    def _rows(self) -> Array:
+    def frequencies(self) -> Array:
+        """Number of rows of each unit."""
         return self.weights if self.rows is None else self.rows
 
     @property
@@ -549,7 +558,7 @@ def _side_by_side(designs: Sequence[Design], clusters: Clusters | None) -> Desig
     return Design(
         np.concatenate([design.weights for design in designs]),
         np.concatenate([d._powers for d in designs], axis=1) if weighted else None,
-        np.concatenate([d._rows for d in designs]) if weighted else None,
+        np.concatenate([d.frequencies for d in designs]) if weighted else None,
         clusters,
         ddof=designs[0].ddof,
     )

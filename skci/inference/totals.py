@@ -55,7 +55,7 @@ class Moments(NamedTuple):
             return float(np.divide(total**2, terms))
 
 
-def tail_shape(totals: Array) -> float:
+def tail_shape(totals: Array, frequencies: Array | None = None) -> float:
     r"""Generalized Pareto shape of the tail of totals of independent units.
 
     A distribution with a tail of shape k > 0 has moments of orders below 1/k alone:
@@ -63,28 +63,37 @@ def tail_shape(totals: Array) -> float:
     :math:`\min(G / 10, 2 \sqrt{G})` greatest absolute values, and on the side of the
     greatest one that of the :math:`\min(G / 5, 3 \sqrt{G})` most extreme values. The
     smaller shape is returned, since where positive and negative totals differ in
-    distribution one of them is great without heavy tails.
+    distribution one of them is great without heavy tails. Totals occur as often as
+    their frequencies say.
 
     Returns
     -------
     float
         NaN for a tail of fewer than 10 values, or with many ties.
     """
-    n, root = len(totals), math.sqrt(len(totals))
+    if frequencies is None:
+        frequencies = np.ones(len(totals), dtype=np.intp)
+    n = int(frequencies.sum())
+    root = math.sqrt(n)
     side = totals if totals.max() >= -totals.min() else -totals
+    tails = (np.abs(totals), min(n / 10, 2 * root)), (side, min(n / 5, 3 * root))
     shapes = [
-        _shape_of_largest(np.abs(totals), math.ceil(min(n / 10, 2 * root))),
-        _shape_of_largest(side, math.ceil(min(n / 5, 3 * root))),
+        _shape_of_largest(values, frequencies, math.ceil(m)) for values, m in tails
     ]
     return float(np.min(shapes))
 
 
-def _shape_of_largest(values: Array, m: int) -> float:
+def _shape_of_largest(values: Array, frequencies: Array, m: int) -> float:
     """Shape of the m largest values over the next one."""
     if m < _FEWEST:
         return math.nan
-    threshold = np.partition(values, -m - 1)[-m - 1]
-    excesses = np.sort(values[values > threshold]) - threshold
+    n_distinct = min(m + 1, len(values))
+    candidates = np.argpartition(values, -n_distinct)[-n_distinct:]
+    candidates = candidates[np.argsort(-values[candidates])]
+    repeats = np.minimum(frequencies[candidates], m + 1)
+    largest = np.repeat(values[candidates], repeats)[: m + 1]
+    threshold = largest[-1]
+    excesses = largest[largest > threshold][::-1] - threshold
     tied = len(np.unique(excesses)) <= m / 2
     return math.nan if tied else pareto_shape(excesses)
 

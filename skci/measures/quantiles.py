@@ -42,6 +42,8 @@ class Median(Functional):
 
     values: Array
     weights: Array
+    frequencies: Array
+    """Number of rows of each value."""
 
     def estimate(self, p: Array) -> Array:
         return np.asarray(quantile(self.values, p, 0.5))
@@ -50,8 +52,9 @@ class Median(Functional):
         median = self.estimate(p)
         side = np.sign(self.values - median) / 2
         # As if half of the rows at the median, but for one, were on either side.
-        ties = p[side == 0]
-        side /= np.sqrt(max(1 - ties.sum() + ties.max(initial=0), _ROUNDING))
+        ties = side == 0
+        heaviest = (p / self.frequencies)[ties].max(initial=0)
+        side /= np.sqrt(max(1 - p[ties].sum() + heaviest, _ROUNDING))
         influence = self._spread * (side - p @ side)
         return Evaluation(median, influence, np.array([self._spread]))
 
@@ -78,7 +81,12 @@ class Median(Functional):
         """
         order = np.argsort(self.values, kind="stable")
         values, mass = self.values[order], self.weights[order] / self.weights.sum()
-        shares = np.cumsum(mass) - mass / 2
+        row_mass = mass / self.frequencies[order]
+        shares = np.cumsum(mass) - row_mass / 2
+        repeated = np.flatnonzero(self.frequencies[order] > 1)
+        of_first_row = (shares - mass + row_mass)[repeated]
+        shares = np.insert(shares, repeated, of_first_row)
+        values = np.insert(values, repeated, values[repeated])
         place = np.searchsorted(shares, 0.5)
         values = np.insert(values, place, self._median)
         shares = np.insert(shares, place, 0.5)
@@ -99,7 +107,7 @@ class Median(Functional):
     def _spread(self) -> float:
         """Reciprocal of the density at the median; 0 if all values are equal."""
         values, shares = self._knots
-        reach = _REACH / np.sqrt(len(self.values))
+        reach = _REACH / np.sqrt(self.frequencies.sum())
         nearest = np.interp(self._neighbours, values, shares)
         low, high = min(0.5 - reach, nearest[0]), max(0.5 + reach, nearest[1])
         ends: Any = np.clip([low, high], shares[1], shares[-2])

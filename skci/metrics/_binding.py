@@ -138,6 +138,11 @@ class Binding:
         return self.sample.within(self.subgroup)
 
     @cached_property
+    def frequencies(self) -> Array:
+        """Number of rows of each unit in the subgroup."""
+        return self.sample.design.frequencies[self.within]
+
+    @cached_property
     def truth(self) -> Array:
         """Code of the true label of each unit in the subgroup."""
         codes: Array = self.sample.codes[self.within, 0]

@@ -59,10 +59,13 @@ class RegressionMetricCI(MetricCI):
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         sample, within = binding.sample, binding.within
-        numbers = sample.truth, sample.numbers[binding.rule], sample.design.counts
-        truth, values, weights = (column[within] for column in numbers)
+        design = sample.design
+        truth, values = sample.truth[within], sample.numbers[binding.rule][within]
+        weights, frequencies = design.counts[within], design.frequencies[within]
         targets = zip(truth.T, values.T, strict=True)
-        functionals = [self._functional(*pair, weights) for pair in targets]
+        functionals = [
+            self._functional(*pair, weights, frequencies) for pair in targets
+        ]
         traits = list(map(self._trait_of, functionals))
         if self._each:
             names = map(binding.name_of, sample.vocabulary.targets)
@@ -90,11 +93,13 @@ class RegressionMetricCI(MetricCI):
         """Properties of the metric of a target."""
         return self._measure
 
-    def _functional(self, y: Array, values: Array, weights: Array) -> Functional:
+    def _functional(
+        self, y: Array, values: Array, weights: Array, frequencies: Array
+    ) -> Functional:
         """Functional of the rows of a target; squares of its values are finite."""
         with np.errstate(all="ignore"):
             features = np.stack(self._features(y, values, weights), axis=1)
-            functional = self._of_features(features, weights)
+            functional = self._of_features(features, weights, frequencies)
             estimate = functional.estimate(weights / weights.sum())
         largest = np.abs(
             features if np.isinf(estimate) else np.append(features, estimate)
@@ -107,7 +112,9 @@ class RegressionMetricCI(MetricCI):
             )
         return functional
 
-    def _of_features(self, features: Array, weights: Array) -> Functional:
+    def _of_features(
+        self, features: Array, weights: Array, frequencies: Array
+    ) -> Functional:
         """Functional of features of rows; its moments are in units of their sizes."""
         units = np.array([binade(column) for column in features.T])
         function = partial(_in_units, self._function, units)
@@ -189,8 +196,10 @@ class MedianAbsoluteErrorCI(MeanAbsoluteErrorCI, measure="median_absolute_error"
     def _trait_of(self, functional: Functional) -> Trait:
         return replace(self._measure, scale=cast(Median, functional).link)
 
-    def _of_features(self, features: Array, weights: Array) -> Functional:
-        return Median(features[:, 0], weights)
+    def _of_features(
+        self, features: Array, weights: Array, frequencies: Array
+    ) -> Functional:
+        return Median(features[:, 0], weights, frequencies)
 
 
 class MeanAbsolutePercentageErrorCI(

@@ -120,14 +120,17 @@ class _AreaCI(ScoreMetricCI):
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         positive = binding.truth == code
-        area = self._area_of(positive, ~positive, scores.among(binding.within))
+        scores = scores.among(binding.within)
+        area = self._area_of(positive, ~positive, scores, binding.frequencies)
         return self._of_cells(binding, area)
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         truth, measure = binding.positives, self._measure
+        frequencies = binding.frequencies
         if self.average == "micro":
             pooled = scores.among(binding.within).pooled
-            return [binding.of_units(measure, self._area_of(truth, ~truth, pooled))]
+            area = self._area_of(truth, ~truth, pooled, frequencies)
+            return [binding.of_units(measure, area)]
         if self.average == "samples":
             rows = zip(truth, ~truth, scores.values[binding.within], strict=True)
             values = np.array([self._value(*row) for row in rows])
@@ -135,7 +138,7 @@ class _AreaCI(ScoreMetricCI):
         columns = [column.among(binding.within) for column in scores.columns]
         classes = self._classes(binding)
         areas = [
-            self._area_of(positive, negative, columns[k])
+            self._area_of(positive, negative, columns[k], frequencies)
             for k, positive, negative, _ in classes
         ]
         if self.average is None:
@@ -158,14 +161,16 @@ class _AreaCI(ScoreMetricCI):
         truth = binding.positives.T
         return [(k, rows, ~rows, rows) for k, rows in enumerate(truth)]
 
-    def _area_of(self, positive: Array, negative: Array, scores: Scores) -> Component:
+    def _area_of(
+        self, positive: Array, negative: Array, scores: Scores, frequencies: Array
+    ) -> Component:
         """Area of a column of scores, or of all of them, as a functional of the units.
 
         Whether units are positive and negative are arrays of shape (n,) or (n, labels).
         """
-        n = len(positive)
+        n_units, n = len(positive), round(frequencies.sum())
         n_negative, n_positive = (
-            int(np.count_nonzero(each.reshape(n, -1).any(axis=1)))
+            round(frequencies[each.reshape(n_units, -1).any(axis=1)].sum())
             for each in (negative, positive)
         )
         levels, ranks = scores.ranked
@@ -176,8 +181,9 @@ class _AreaCI(ScoreMetricCI):
 
     def _value(self, positive: Array, negative: Array, scores: Array) -> float:
         """Area of one row, over its classes."""
-        area = self._area_of(positive, negative, Scores(scores))
-        return float(area.estimate(np.ones(len(positive))))
+        ones = np.ones(len(positive))
+        area = self._area_of(positive, negative, Scores(scores), ones)
+        return float(area.estimate(ones))
 
 
 class _ProbabilityMetricCI(ScoreMetricCI):

@@ -1,0 +1,237 @@
+"""How often rows occur: the report is that of the rows repeated."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numbers_battery import CASES as OF_NUMBERS
+from numpy.testing import assert_allclose
+
+from skci import JointAccumulator, available_metrics, joint_report
+from skci.inference.totals import tail_shape
+from skci.metrics._names import resolve_metric
+
+RNG = np.random.default_rng(0)
+N = 120
+COUNTS = RNG.integers(0, 6, N)
+COUNTS[:10] = 40  # enough for a half of the weight at one value, and for ties
+FLAGS = RNG.random(N) < 0.4
+Y = FLAGS.astype(int)
+LABELS = {rule: np.where(RNG.random(N) < 0.25, 1 - Y, Y) for rule in "AB"}
+SCORES = {rule: 1 / (1 + np.exp(-2 * Y - RNG.normal(-1, 1, N))) for rule in "AB"}
+CLASSES = RNG.integers(0, 3, N)
+PREDICTED = {"A": np.where(RNG.random(N) < 0.6, CLASSES, RNG.integers(0, 3, N))}
+PROBABILITIES = {"A": RNG.dirichlet(np.ones(3), N)}
+TARGETS = RNG.random((N, 3)) < 0.4
+TARGET_LABELS = {"A": TARGETS ^ (RNG.random((N, 3)) < 0.2)}
+TARGET_SCORES = {"A": (TARGETS + RNG.random((N, 3))) / 2}
+NUMBERS = RNG.uniform(0.5, 3, N)
+GUESSES = {rule: NUMBERS * RNG.uniform(0.5, 2, N) for rule in "AB"}
+HEAVY = {"A": NUMBERS + RNG.standard_cauchy(N) ** 2}
+TWO_NUMBERS = RNG.uniform(0.5, 3, (N, 2))
+TWO_GUESSES = {"A": TWO_NUMBERS * RNG.uniform(0.5, 2, (N, 2))}
+
+
+OF_SCORES = [
+    name
+    for name in available_metrics()
+    if resolve_metric(name).reads == "scores" and name != "top_k_accuracy"
+]
+DATA = {
+    "labels": (Y, LABELS, None, ["accuracy", "f1", "mcc", "g_mean", "cohen_kappa"]),
+    "classes": (CLASSES, PREDICTED, None, ["accuracy", "mcc", "f1_macro", "f1_micro"]),
+    "targets": (TARGETS, TARGET_LABELS, None, ["f1_samples", "f1_macro", "accuracy"]),
+    "scores": (Y, None, SCORES, OF_SCORES),
+    "labels and scores": (Y, LABELS, SCORES, ["f1", "roc_auc"]),
+    "scores of classes": (
+        CLASSES,
+        None,
+        PROBABILITIES,
+        [
+            *("roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_ovo", "top_k_accuracy"),
+            *("log_loss", "d2_log_loss_score"),
+        ],
+    ),
+    "scores of targets": (
+        TARGETS,
+        None,
+        TARGET_SCORES,
+        ["roc_auc_micro", "roc_auc_samples", "average_precision"],
+    ),
+    "numbers": (NUMBERS, GUESSES, None, {k: c.metric for k, c in OF_NUMBERS.items()}),
+    "heavy tails": (NUMBERS, HEAVY, None, ["mean_squared_error"]),
+    "two targets of numbers": (TWO_NUMBERS, TWO_GUESSES, None, ["r2"]),
+}
+DESIGNS = {
+    "simple": {},
+    "weights": {"sample_weight": RNG.uniform(0.5, 2, N)},
+    "some weights are zero": {"sample_weight": RNG.integers(0, 3, N)},
+    "groups": {"groups": RNG.integers(0, 40, N)},
+    "groups and weights": {
+        "groups": RNG.integers(0, 40, N),
+        "sample_weight": RNG.uniform(0.5, 2, N),
+    },
+    "subgroups": {"by": np.array(["f", "m"])[RNG.integers(0, 2, N)]},
+    "folds": {"folds": RNG.integers(0, 2, N)},
+}
+
+
+def repeated(values, counts=COUNTS):
+    if isinstance(values, dict):
+        return {name: repeated(column, counts) for name, column in values.items()}
+    return None if values is None else np.repeat(values, counts, axis=0)
+
+
+def report_of(y, predicted, scores, metrics, **options):
+    """Report, its individual limits, and their warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        report = joint_report(y, predicted, y_score=scores, metrics=metrics, **options)
+        alone = report.individual()
+        limits = [alone[key].confidence_interval() for key in alone]
+    return report, np.array(limits), {str(each.message) for each in caught}
+
+
+def everything_of(report):
+    sampling = report._joint.sampling
+    return {
+        "estimates": report.estimates,
+        "covariance": report.covariance,
+        "df": sampling.degrees_of_freedom,
+        "design effects": sampling.design_effects,
+        "hall": [sampling.hall_coefficients(k) for k in range(len(report))],
+    }
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("kind", DATA)
+def test_the_report_is_that_of_repeated_rows(kind, design):
+    y, predicted, scores, metrics = DATA[kind]
+    rows = DESIGNS[design]
+    report, limits, warned = report_of(
+        y, predicted, scores, metrics, counts=COUNTS, **rows
+    )
+    expected, expected_limits, expected_warned = report_of(
+        *map(repeated, (y, predicted, scores)), metrics, **repeated(rows)
+    )
+    assert list(report) == list(expected)
+    assert report.n_samples == expected.n_samples
+    for key in report:
+        assert report[key].n_samples == expected[key].n_samples
+    found = everything_of(report)
+    for name, value in everything_of(expected).items():
+        # Hall's coefficients have second differences, of errors about 1e-9.
+        atol = 1e-7 if name == "hall" else 1e-12
+        assert_allclose(found[name], value, rtol=1e-8, atol=atol, err_msg=name)
+    assert_allclose(limits, expected_limits, rtol=1e-6, atol=1e-6)
+    assert warned == expected_warned
+
+
+@pytest.mark.parametrize("kind", ["labels", "scores", "numbers"])
+def test_differences_are_those_of_repeated_rows(kind):
+    y, predicted, scores, _ = DATA[kind]
+    metrics = {"labels": "f1", "scores": "roc_auc", "numbers": "r2"}[kind]
+    weights = DESIGNS["weights"]["sample_weight"]
+    reports = [
+        joint_report(y, predicted, y_score=scores, metrics=metrics, **rows)
+        for y, predicted, scores, rows in (
+            (y, predicted, scores, {"counts": COUNTS, "sample_weight": weights}),
+            (
+                *map(repeated, (y, predicted, scores)),
+                {"sample_weight": repeated(weights)},
+            ),
+        )
+    ]
+    found, expected = (report.differences().to_dict() for report in reports)
+    assert found.keys() == expected.keys()
+    for name in ("estimate", "low", "high", "standard_error", "pvalue"):
+        assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["labels", "scores", "numbers"])
+@pytest.mark.parametrize("design", ["simple", "groups and weights", "subgroups"])
+def test_batches_with_counts_add_up(kind, design, tmp_path):
+    y, predicted, scores, metrics = DATA[kind]
+    rows = DESIGNS[design]
+    expected, limits, _ = report_of(
+        *map(repeated, (y, predicted, scores)), metrics, **repeated(rows)
+    )
+    accumulator = JointAccumulator(metrics)
+    for part in np.array_split(np.arange(N), 3):
+        chosen = [
+            None if x is None else {k: v[part] for k, v in x.items()}
+            for x in (predicted, scores)
+        ]
+        more = {name: column[part] for name, column in rows.items()}
+        if part[0] == 0:  # with counts, and after it rows that are repeated
+            more |= {"counts": COUNTS[part]}
+            accumulator.update(y[part], chosen[0], y_score=chosen[1], **more)
+        else:
+            often = COUNTS[part]
+            columns = (repeated(x, often) for x in (y[part], *chosen))
+            first, second, third = columns
+            more = repeated(more, often)
+            accumulator.update(first, second, y_score=third, **more)
+    path = tmp_path / "counts.npz"
+    accumulator.save(path)
+    loaded = JointAccumulator.load(path, metrics)
+    assert loaded.n_samples == expected.n_samples
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = loaded.report()
+        alone = report.individual()
+        found = [alone[key].confidence_interval() for key in alone]
+    assert_allclose(report.covariance, expected.covariance, rtol=1e-8, atol=1e-12)
+    assert_allclose(found, limits, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int32, float, object])
+def test_counts_of_any_type(dtype):
+    y, p = [0, 1, 1, 0] * 10, [0, 1, 0, 1] * 10
+    counts = np.array([1, 0, 1, 1] * 10).astype(dtype)
+    report = joint_report(y, p, counts=counts, metrics="accuracy", method="delta")
+    assert report.n_samples == 30
+    assert report["y_pred", "accuracy"] == pytest.approx(1 / 3, rel=1e-15)
+
+
+def test_a_table_of_counts_is_its_confusion_matrix():
+    report = joint_report(
+        ["no", "no", "yes", "yes"],
+        ["no", "yes", "no", "yes"],
+        counts=[2_000_000_000, 10, 30, 4_000_000_000],
+        metrics=["accuracy", "f1"],
+        pos_label="yes",
+    )
+    assert report.n_samples == 6_000_000_040
+    accuracy, f1 = report.estimates
+    assert accuracy == pytest.approx(6_000_000_000 / 6_000_000_040, rel=1e-15)
+    assert f1 == pytest.approx(8e9 / (8e9 + 40), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "message"),
+    [
+        ([1, 1.5, 1], ValueError, "counts must hold whole numbers .* got 1.5; weights"),
+        ([1, -1, 1], ValueError, "counts must hold finite numbers, none negative"),
+        ([0, 0, 0], ValueError, "counts must hold finite numbers, .* not all zero"),
+        ([1, np.nan, 1], ValueError, "counts must hold finite numbers, got nan in row"),
+        ([1, 2.0**60, 1], ValueError, r"counts must hold whole numbers up to 2\*\*53"),
+        (["a", "b", "c"], TypeError, "counts must hold numbers, got 'a'"),
+        ([1, 1], ValueError, "counts must have an entry for each of the 3 rows"),
+        (3, TypeError, "counts must be an array of numbers, got int"),
+    ],
+)
+def test_wrong_counts(counts, error, message):
+    with pytest.raises(error, match=f"^{message}"):
+        joint_report([0, 1, 1], [0, 1, 0], counts=counts, metrics="accuracy")
+
+
+def test_the_tail_of_totals_that_repeat_is_that_of_their_copies():
+    rng = np.random.default_rng(5)
+    totals = rng.standard_cauchy(3000)
+    for most in (2, 4, 2000):
+        counts = rng.integers(1, most, len(totals))
+        found = tail_shape(totals, counts)
+        assert found == pytest.approx(
+            tail_shape(np.repeat(totals, counts)), nan_ok=True
+        )
