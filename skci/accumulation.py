@@ -11,7 +11,6 @@ import numpy as np
 
 from skci._validation import printable
 from skci.data.labels import check_labels
-from skci.data.reading import named_predictions
 from skci.data.sample import Sample
 from skci.data.storage import read_sample, write_sample
 from skci.inference.critical.horizon import Horizon
@@ -97,6 +96,7 @@ class JointAccumulator:
         y_pred: Any = None,
         *,
         y_score: Any = None,
+        data: Any = None,
         sample_weight: Any = None,
         counts: Any = None,
         groups: Any = None,
@@ -106,7 +106,7 @@ class JointAccumulator:
 
         Parameters
         ----------
-        y_true, y_pred, y_score, sample_weight, counts, groups, by
+        y_true, y_pred, y_score, data, sample_weight, counts, groups, by
             See :func:`joint_report`. Groups may go on in other batches, where they have
             the same names; weights are on the same scale in all batches.
 
@@ -116,21 +116,19 @@ class JointAccumulator:
             If the data are not as described, or do not fit those before. Nothing is
             added then.
         """
-        metric_set = self._metric_set
-        predicted = None if y_pred is None else named_predictions(y_pred)
-        scores = None if y_score is None else named_predictions(y_score, "y_score")
-        metric_set.must_be_given(predicted, scores)
-        reader = metric_set.reader(
+        sample = self._metric_set.read(
             y_true,
+            y_pred,
+            y_score,
+            data=data,
             abstain=self._abstain,
+            labels=self._labels,
             by=by,
             sample_weight=sample_weight,
             counts=counts,
             groups=groups,
         )
-        if self._labels:
-            reader.know(self._labels)
-        self._add(reader.sample(predicted, scores))
+        self._add(sample)
 
     def _add(self, sample: Sample) -> None:
         """Add a sample, after it was found to fit those before.

@@ -11,7 +11,6 @@ from skci.data.labels import (
     check_no_pos_label,
     check_not_swapped,
 )
-from skci.data.reading import named_predictions
 from skci.data.responses import respond
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
@@ -143,6 +142,7 @@ def joint_report(
     y_pred: Any = None,
     *,
     y_score: Any = None,
+    data: Any = None,
     metrics: Any,
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
@@ -172,6 +172,15 @@ def joint_report(
         Scores of each rule, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
         several targets a column for each.
+    data : data frame, optional
+        Frame of which the other parameters name columns: `y_pred`, `y_score` and `by`
+        one, several in a list, or several by another name in a mapping, and a list in
+        place of a name for several targets or a score of each label. No value may be
+        missing. It may be of pandas, polars, Arrow, DuckDB, Dask, PySpark or another
+        library that narwhals reads, lazy or not, or an Arrow dataset or reader of
+        batches. For metrics of labels its library groups the rows, and only the
+        distinct ones and their counts are fetched: at most ten million of them, unless
+        they are in memory. For others all rows of the columns named are.
     metrics : str, metric object, list of them, or mapping of str to them
         Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
     confidence_level : float, default=0.95
@@ -237,20 +246,34 @@ def joint_report(
     A     mcc       0.800     [0.615, 0.902]  [0.651, 0.890]
     B     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
     B     mcc       0.816     [0.672, 0.906]  [0.701, 0.894]
+
+    A table of counts, whose columns are named:
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame(
+    ...     {"truth": [0, 0, 1, 1], "A": [0, 1, 0, 1], "n": [900, 50, 40, 110]}
+    ... )
+    >>> report = joint_report("truth", "A", data=table, counts="n", metrics="recall")
+    >>> report["A", "recall"]
+    recall = 0.733 [0.657, 0.798], 95% interval (score, n = 1100)
     """
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
-    predicted = None if y_pred is None else named_predictions(y_pred)
-    scores = None if y_score is None else named_predictions(y_score, "y_score")
-    metric_set.must_be_given(predicted, scores)
-    rows = {"sample_weight": sample_weight, "counts": counts, "groups": groups}
-    if folds is None:
-        reader = metric_set.reader(y_true, abstain=abstain, by=by, **rows)
-        return metric_set.report(reader.sample(predicted, scores))
-    if by is not None:
+    if folds is not None and by is not None:
         raise ValueError("by must not be given with folds, whose means are reported")
-    rows |= {"by": {FOLD: folds}, "by_name": "folds"}
-    reader = metric_set.reader(y_true, abstain=abstain, **rows)
-    sample = reader.sample(predicted, scores)
+    sample = metric_set.read(
+        y_true,
+        y_pred,
+        y_score,
+        data=data,
+        abstain=abstain,
+        by=by if folds is None else {FOLD: folds},
+        by_name="by" if folds is None else "folds",
+        sample_weight=sample_weight,
+        counts=counts,
+        groups=groups,
+    )
+    if folds is None:
+        return metric_set.report(sample)
     return JointReport(mean_over_folds(metric_set, sample))
 
 

@@ -12,7 +12,8 @@ from skci._validation import (
     join_names,
     named_pairs,
 )
-from skci.data.reading import Reader
+from skci.data.frames import Frame
+from skci.data.reading import Reader, named_predictions
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import check_method
@@ -108,6 +109,28 @@ class MetricSet:
         metrics = self.metrics.values()
         return open_reader(metrics, y_true, pos_label=self.pos_label, **rows)
 
+    def read(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        y_score: Any,
+        *,
+        data: Any = None,
+        abstain: Any = None,
+        labels: Iterable[Any] = (),
+        **rows: Any,
+    ) -> Sample:
+        """Read what is given row by row, or the columns of `data` that it names."""
+        columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, **rows}
+        frame = None if data is None else Frame(data, columns)
+        self.must_be_given(*_predictions(columns if frame is None else frame.names))
+        if frame is not None:
+            columns = frame.read(counted=self.reads == {"labels"})
+            rows = {name: columns[name] for name in rows}
+        reader = self.reader(columns["y_true"], abstain=abstain, **rows)
+        reader.know(labels)
+        return reader.sample(*_predictions(columns))
+
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
         """Labels that scores are of: all, or the positive one of two; or targets."""
         labels = vocabulary.labels
@@ -160,6 +183,12 @@ class MetricSet:
                 ):
                     settings = self.methods[name], self.pos_label, subgroup
                     yield from metric.bind(sample, rule, name, *settings)
+
+
+def _predictions(columns: Mapping[str, Any]) -> list[dict[str, Any] | None]:
+    """Predicted labels or numbers, and scores, by rule; None where not given."""
+    given = ((columns[parameter], parameter) for parameter in ("y_pred", "y_score"))
+    return [None if each[0] is None else named_predictions(*each) for each in given]
 
 
 def methods_by_metric(method: Any, metrics: list[str]) -> dict[str, str | None]:

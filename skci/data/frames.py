@@ -1,0 +1,259 @@
+"""Columns of data frames by name: their rows, or counts of the distinct ones.
+
+Frames of all libraries are read through narwhals. Rows that are counted are grouped by
+the library that holds them, and only distinct ones and their counts are fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import join_names, named_pairs
+from skci.data.rows import check_counts
+
+_MOST_OUTCOMES = 10_000_000
+"""Largest number of distinct outcomes that are fetched."""
+_ROWS_AT_ONCE = 1 << 20
+"""Number of rows of a stream that are grouped at once."""
+_MOST_SHOWN = 20  # columns in a message
+_N_ROWS = "skci: number of rows"
+_PREDICTIONS = ("y_pred", "y_score")
+
+
+class Frame:
+    """Columns of a data frame, named by parameters of a report.
+
+    Parameters
+    ----------
+    data : data frame or stream of Arrow batches
+    names : mapping of str to names of columns
+        For each parameter the name of its column, or names of several columns, or a
+        mapping of such names; None if it is not given.
+    """
+
+    def __init__(self, data: Any, names: Mapping[str, Any]) -> None:
+        self._nw = _narwhals()
+        self._frame, known = self._open(data)
+        given = {k: _parsed(k, value) for k, value in names.items()}
+        self.names = given
+        self._parameters: dict[str, str] = {}
+        for parameter, value in given.items():
+            for column in _leaves(value):
+                _check_column(column, parameter, known)
+                self._parameters.setdefault(column, parameter)
+
+    def _open(self, data: Any) -> tuple[Any, list[str]]:
+        """Open a data frame, or what is read batch by batch, and name its columns."""
+        kind = type(data)
+        if hasattr(kind, "scanner") or hasattr(kind, "read_next_batch"):
+            return data, list(data.schema.names)
+        try:
+            if hasattr(kind, "__arrow_c_array__"):  # a batch
+                data = self._nw.from_arrow(data, backend="pyarrow")
+            frame = self._nw.from_native(data)
+        except TypeError as error:
+            raise TypeError(
+                "data must be a data frame that narwhals reads, or an Arrow dataset or "
+                f"reader of batches, got {kind.__name__}"
+            ) from error
+        return frame, frame.collect_schema().names()
+
+    def read(self, *, counted: bool) -> dict[str, Any]:
+        """Read the columns of each parameter; of distinct rows only if `counted`.
+
+        "counts" is then how often each of them occurs.
+        """
+        table, is_counted = self._fetch(counted)
+        self._check_present(table)
+        if is_counted:
+            table = self._in_order(table)
+        columns = {k: _read(table, value) for k, value in self.names.items()}
+        if is_counted:
+            counts = table[_N_ROWS].to_numpy().astype(np.int64)
+            if columns["counts"] is not None:
+                counts = counts * check_counts(columns["counts"], "counts")
+            columns["counts"] = counts
+        return columns
+
+    def _fetch(self, counted: bool) -> tuple[Any, bool]:
+        """Fetch a table of the columns, and whether its rows are counted."""
+        nw, frame, names = self._nw, self._frame, list(self._parameters)
+        if isinstance(frame, nw.LazyFrame):
+            rows = frame.select(names)
+            if not counted:
+                return _collect(rows), False
+            table = _collect(_grouped(nw, rows, names).head(_MOST_OUTCOMES + 1))
+            self._check_size(table)
+        elif isinstance(frame, nw.DataFrame):
+            table = frame.select(names)
+            # Numbers in memory are counted as fast by the reader.
+            kinds = table.schema.values()
+            if not counted or all(x.is_numeric() or x == nw.Boolean for x in kinds):
+                return table, False
+            table = _grouped(nw, _unified(nw, table), names)
+        else:
+            batches = self._batches(frame, names)
+            if not counted:
+                return _concatenated(nw, list(batches)), False
+            table = self._count_batches(batches, names)
+        return table, True
+
+    def _batches(self, stream: Any, names: Sequence[str]) -> Iterator[Any]:
+        """Tables of an Arrow dataset, or of a reader of batches."""
+        if hasattr(stream, "scanner"):
+            stream = stream.scanner(columns=list(names)).to_reader()
+        empty = stream.schema.empty_table()
+        yield self._nw.from_native(empty).select(names)
+        for batch in stream:
+            yield self._nw.from_arrow(batch, backend="pyarrow").select(names)
+
+    def _count_batches(self, batches: Iterable[Any], names: Sequence[str]) -> Any:
+        """Count distinct rows, of which no more are held than twice their number."""
+        nw, n_rows = self._nw, self._nw.col(_N_ROWS).sum()
+        one = nw.lit(1, nw.Int64).alias(_N_ROWS)
+        held: list[Any] = []
+        total: Any = None
+        for batch in batches:
+            held.append(batch.with_columns(one))
+            size = sum(map(len, held))
+            if size > max(_ROWS_AT_ONCE, 0 if total is None else len(total)):
+                parts = held if total is None else [total, *held]
+                rows = _concatenated(nw, parts)
+                total, held = _group_by(rows, names).agg(n_rows), []
+                self._check_size(total)
+        parts = held if total is None else [total, *held]
+        table = _group_by(_concatenated(nw, parts), names).agg(n_rows)
+        self._check_size(table)
+        return table
+
+    def _check_size(self, table: Any) -> None:
+        """Check the number of distinct rows."""
+        if len(table) <= _MOST_OUTCOMES:
+            return
+        sizes = {name: table[name].n_unique() for name in self._parameters}
+        column = max(sizes, key=lambda name: sizes[name])
+        raise ValueError(
+            f"data must have at most {_MOST_OUTCOMES:,} distinct rows in the columns "
+            f"{join_names([*map(repr, sizes)])}, got more; {column!r} "
+            f"({self._parameters[column]}) has the most distinct values, "
+            f"{sizes[column]:,} in as many rows. Leave it out, make it coarser, or add "
+            "the rows in batches to a JointAccumulator"
+        )
+
+    def _in_order(self, table: Any) -> Any:
+        """Sort by what is added up, which rounds in an order that engines vary."""
+        weights = self.names.get("sample_weight")
+        if weights is None or not table[weights].dtype.is_numeric():
+            return table
+        of_rows = table[weights].cast(self._nw.Float64).to_numpy()
+        return table[np.lexsort((table[_N_ROWS].to_numpy(), of_rows))]
+
+    def _check_present(self, table: Any) -> None:
+        """Check that no value is missing."""
+        for column, parameter in self._parameters.items():
+            series = table[column]
+            missing = series.is_null()
+            if not missing.any() and series.dtype.is_float():
+                missing = ~series.is_finite()
+            if missing.any():
+                rows = table.filter(missing)
+                n = rows[_N_ROWS].sum() if _N_ROWS in rows.columns else len(rows)
+                raise ValueError(
+                    f"{parameter} must have a value in every row of its column "
+                    f"{column!r}, got a missing or infinite value in {n} of them"
+                )
+
+
+def _narwhals() -> Any:
+    try:
+        import narwhals.stable.v2 as narwhals
+    except ImportError as error:
+        raise ImportError("data= needs narwhals: pip install 'skci[frames]'") from error
+    return narwhals
+
+
+def _parsed(parameter: str, value: Any) -> Any:
+    """Names of the columns of a parameter; of predictions and subgroups by name."""
+    if value is None or (isinstance(value, str) and parameter not in _PREDICTIONS):
+        return value
+    if parameter in (*_PREDICTIONS, "by"):
+        if isinstance(value, str):
+            value = [value]
+        if isinstance(value, list | tuple) and all(isinstance(x, str) for x in value):
+            value = [(name, name) for name in value]
+        return dict(named_pairs(value, parameter))
+    if parameter == "y_true" and isinstance(value, list | tuple):
+        return list(value)
+    return value
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """Names of columns within the value of a parameter."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _leaves(each)
+    elif value is not None:
+        yield value
+
+
+def _check_column(column: Any, parameter: str, known: Sequence[str]) -> None:
+    """Check the name of a column."""
+    if not isinstance(column, str):
+        raise TypeError(
+            f"{parameter} must name a column of data, or columns, got "
+            f"{type(column).__name__}"
+        )
+    if column not in known:
+        shown = [*map(repr, known[:_MOST_SHOWN])]
+        more = len(known) - len(shown)
+        shown += [f"{more} more"] if more else []
+        has = join_names(shown) if shown else "none"
+        raise ValueError(
+            f"{parameter} must name a column of data, which has {has}, got {column!r}"
+        )
+
+
+def _read(table: Any, value: Any) -> Any:
+    """Columns of a table in place of their names."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return {name: _read(table, each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return table.select(list(value))
+    column: Array = table[value].to_numpy()
+    return column
+
+
+def _collect(frame: Any) -> Any:
+    """Fetch a lazy frame; polars streams it, rather than hold its rows at once."""
+    if frame.implementation.is_polars():
+        return frame.collect(engine="streaming")
+    return frame.collect()
+
+
+def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:
+    """Distinct rows of a frame, and their number."""
+    return _group_by(frame, names).agg(nw.len().alias(_N_ROWS))
+
+
+def _group_by(frame: Any, names: Sequence[str]) -> Any:
+    return frame.group_by(*names, drop_null_keys=False)
+
+
+def _concatenated(nw: Any, tables: Sequence[Any]) -> Any:
+    """Arrow tables one after the other."""
+    return _unified(nw, nw.concat(tables))
+
+
+def _unified(nw: Any, table: Any) -> Any:
+    """Table in which all chunks of a column of Arrow have a dictionary in common."""
+    if not table.implementation.is_pyarrow():
+        return table
+    return nw.from_native(table.to_native().unify_dictionaries())

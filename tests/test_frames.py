@@ -1,0 +1,447 @@
+"""Reports of columns of data frames, by name, whatever library holds them."""
+
+import builtins
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from skci import JointAccumulator, MeanAbsoluteErrorCI, joint_report
+from skci.data import frames
+
+pytest.importorskip("narwhals", reason="data= reads frames through narwhals")
+pytestmark = pytest.mark.filterwarnings(
+    # narwhals tells of a package for Dask that is to come.
+    "ignore:Dask support is moving:FutureWarning"
+)
+
+RNG = np.random.default_rng(0)
+N = 1000
+Y = RNG.random(N) < 0.3
+TEXT = np.array(["no", "yes"])
+COLUMNS = {
+    "y": Y.astype(int),
+    "model_a": np.where(RNG.random(N) < 0.2, ~Y, Y).astype(int),
+    "model_b": np.where(RNG.random(N) < 0.1, ~Y, Y).astype(int),
+    "score_a": Y + RNG.normal(size=N),
+    "score_b": Y + RNG.normal(size=N),
+    "price": RNG.uniform(1, 3, N),
+    "price_a": RNG.uniform(1, 3, N),
+    "sex": np.array(["f", "m"])[RNG.integers(0, 2, N)],
+    "site": RNG.integers(0, 2, N),
+    "patient": RNG.integers(0, 100, N),
+    "w": RNG.integers(1, 4, N) / 2,
+    "noise": RNG.uniform(0.5, 2, N),
+    "n": RNG.integers(0, 4, N),
+}
+COLUMNS |= {f"{name}_text": TEXT[COLUMNS[name]] for name in ("y", "model_a", "model_b")}
+UNUSED = {"unused": RNG.normal(size=N)}
+
+
+def pandas_frame(columns):
+    return pd.DataFrame(
+        columns, index=RNG.permutation(len(next(iter(columns.values()))))
+    )
+
+
+def polars_frame(columns):
+    return pytest.importorskip("polars").DataFrame(columns)
+
+
+def polars_lazy(columns):
+    return polars_frame(columns).lazy()
+
+
+def arrow_table(columns):
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+def arrow_batch(columns):
+    return arrow_table(columns).to_batches()[0]
+
+
+def arrow_dictionaries(columns):
+    """Table of chunks whose text is encoded by different dictionaries."""
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table(columns)
+    chunks = []
+    for batch in table.to_batches(max_chunksize=170):
+        arrays = [
+            column.dictionary_encode() if pa.types.is_string(column.type) else column
+            for column in batch.columns
+        ]
+        chunks.append(pa.table(dict(zip(columns, arrays, strict=True))))
+    return pa.concat_tables(chunks)
+
+
+def arrow_reader(columns):
+    pa = pytest.importorskip("pyarrow")
+    table = arrow_dictionaries(columns)
+    return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+
+
+def arrow_dataset(columns, directory):
+    dataset = pytest.importorskip("pyarrow.dataset")
+    table = arrow_table(columns)
+    options = {"format": "parquet", "max_rows_per_file": 300}
+    dataset.write_dataset(table, directory, max_rows_per_group=100, **options)
+    return dataset.dataset(directory)
+
+
+def duckdb_relation(columns):
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    return duckdb.connect().from_arrow(arrow_table(columns))
+
+
+def dask_frame(columns):
+    dd = pytest.importorskip("dask.dataframe")
+    return dd.from_pandas(pd.DataFrame(columns), npartitions=3)
+
+
+@pytest.fixture(scope="module")
+def spark():
+    pytest.importorskip("pyspark")
+    sql = pytest.importorskip("pyspark.sql")
+    try:
+        builder = sql.SparkSession.builder.master("local[1]")
+        session = builder.config("spark.sql.shuffle.partitions", 1).getOrCreate()
+    except Exception as error:  # there is no Java
+        pytest.skip(f"Spark does not start: {error}")
+    yield session
+    session.stop()
+
+
+FRAMES = {
+    "pandas": pandas_frame,
+    "polars": polars_frame,
+    "polars, lazy": polars_lazy,
+    "Arrow table": arrow_table,
+    "Arrow batch": arrow_batch,
+    "Arrow dictionaries": arrow_dictionaries,
+    "Arrow reader": arrow_reader,
+    "Arrow dataset": arrow_dataset,
+    "DuckDB": duckdb_relation,
+    "Dask": dask_frame,
+    "Spark": None,
+}
+
+
+@pytest.fixture(params=FRAMES)
+def make(request, tmp_path):
+    """Makes a frame of columns."""
+    if request.param == "Spark":
+        session = request.getfixturevalue("spark")
+        return lambda columns: session.createDataFrame(
+            [*zip(*(np.asarray(x).tolist() for x in columns.values()), strict=True)],
+            schema=list(columns),
+        )
+    if request.param == "Arrow dataset":
+        numbers = itertools.count()
+        return lambda columns: arrow_dataset(columns, tmp_path / str(next(numbers)))
+    return FRAMES[request.param]
+
+
+def arrays(value):
+    """Columns in place of their names."""
+    if isinstance(value, dict):
+        return {name: arrays(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return np.stack([COLUMNS[name] for name in value], axis=1)
+    return None if value is None else COLUMNS[value]
+
+
+RULES = {"model_a": "model_a", "model_b": "model_b"}
+OF_TEXT = {"A": "model_a_text", "B": "model_b_text"}
+SCORED = {"model_a": "score_a", "model_b": "score_b"}
+DATA = {
+    "labels": ("y", RULES, None, ["accuracy", "f1"]),
+    "text": ("y_text", OF_TEXT, None, ["accuracy", "f1"]),
+    "targets": (["y", "site"], {"A": ["model_a", "model_b"]}, None, ["f1_macro"]),
+    "scores": ("y", None, SCORED, ["roc_auc", "average_precision"]),
+    "labels and scores": ("y", RULES, SCORED, ["f1", "roc_auc"]),
+    "numbers": ("price", {"A": "price_a"}, None, ["r2", "mean_absolute_error"]),
+}
+DESIGNS = {
+    "simple": {},
+    "weights": {"sample_weight": "w"},
+    "weights that differ": {"sample_weight": "noise"},
+    "groups": {"groups": "patient"},
+    "counts, groups and weights": {
+        "counts": "n",
+        "groups": "patient",
+        "sample_weight": "w",
+    },
+    "subgroups": {"by": {"sex": "sex", "site": "site"}},
+    "folds": {"folds": "site"},
+}
+
+
+def report_of(kind, columns=lambda names: names, **options):
+    y, predicted, scores, metrics = DATA[kind]
+    rows = {
+        name: columns(value) for name, value in DESIGNS[options.pop("rows")].items()
+    }
+    options |= {"metrics": metrics, "pos_label": "yes" if kind == "text" else None}
+    return joint_report(
+        columns(y), columns(predicted), y_score=columns(scores), **rows, **options
+    )
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("kind", DATA)
+def test_the_report_of_a_frame_is_that_of_its_columns(make, kind, design):
+    report = report_of(kind, rows=design, data=make({**COLUMNS, **UNUSED}))
+    expected = report_of(kind, arrays, rows=design)
+    assert list(report) == list(expected)
+    assert report.n_samples == expected.n_samples
+    assert_allclose(report.estimates, expected.estimates, rtol=1e-12)
+    assert_allclose(report.covariance, expected.covariance, rtol=1e-10, atol=1e-15)
+    limits, expected_limits = (
+        [each.individual()[key].confidence_interval() for key in each]
+        for each in (report, expected)
+    )
+    assert_allclose(limits, expected_limits, rtol=1e-7)
+    if design in ("simple", "subgroups", "groups") and kind in ("labels", "text"):
+        assert report.to_dict() == expected.to_dict()  # counted, so to the bit
+
+
+LAZY = [
+    "polars, lazy",
+    "Arrow dictionaries",
+    "Arrow reader",
+    "Arrow dataset",
+    "DuckDB",
+    "Dask",
+]
+
+
+@pytest.mark.parametrize("make", LAZY, indirect=True)
+def test_distinct_rows_are_fetched_and_their_number(make):
+    names = {"y_true": "y_text", "y_pred": OF_TEXT, "counts": None}
+    columns = frames.Frame(make(COLUMNS), names).read(counted=True)
+    found = zip(
+        columns["y_true"],
+        *columns["y_pred"].values(),
+        columns["counts"].tolist(),
+        strict=True,
+    )
+    rows = zip(*map(arrays, ["y_text", *OF_TEXT.values()]), strict=True)
+    expected = {}
+    for row in rows:
+        expected[row] = expected.get(row, 0) + 1
+    assert sorted(found) == sorted((*row, n) for row, n in expected.items())
+
+
+def test_columns_that_are_not_named_are_not_computed():
+    pl = pytest.importorskip("polars")
+
+    def fail(column):
+        raise AssertionError("computed")
+
+    unused = pl.col("unused").map_batches(fail, return_dtype=pl.Float64)
+    data = polars_lazy({**COLUMNS, **UNUSED}).with_columns(unused)
+    for kind in ("labels", "scores"):
+        report_of(kind, rows="simple", data=data)
+    errors = AssertionError, pl.exceptions.ComputeError
+    with pytest.raises(errors, match="computed"):
+        report_of("labels", rows="simple", data=data.filter(pl.col("unused") > 0))
+
+
+@pytest.mark.parametrize("make", ["polars, lazy", "DuckDB"], indirect=True)
+def test_the_order_of_rows_changes_no_bit(make):
+    order = np.random.default_rng(1).permutation(N)
+    reports = [
+        report_of("labels", rows="counts, groups and weights", data=make(columns))
+        for columns in (COLUMNS, {k: v[order] for k, v in COLUMNS.items()})
+    ]
+    assert reports[0].to_dict() == reports[1].to_dict()
+
+
+@pytest.mark.parametrize("make", ["Arrow reader", "Arrow dataset"], indirect=True)
+def test_streams_are_grouped_as_they_come(make, monkeypatch):
+    monkeypatch.setattr(frames, "_ROWS_AT_ONCE", 200)
+    for kind in ("labels", "text"):
+        report = report_of(kind, rows="groups", data=make(COLUMNS))
+        assert report.to_dict() == report_of(kind, arrays, rows="groups").to_dict()
+
+
+@pytest.mark.parametrize("rows_at_once", [1 << 20, 100])
+@pytest.mark.parametrize(
+    "make", [name for name in FRAMES if name != "pandas"], indirect=True
+)
+def test_too_many_distinct_rows(make, rows_at_once, monkeypatch, request):
+    monkeypatch.setattr(frames, "_ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(frames, "_MOST_OUTCOMES", 90)
+    kind = request.node.callspec.params["make"]
+    data = make(COLUMNS)
+    if kind in ("polars", "Arrow table", "Arrow batch", "Arrow dictionaries"):
+        report = report_of("text", rows="groups", data=data)  # in memory already
+        assert report.n_groups == 100
+        return
+    with pytest.raises(ValueError, match="has the most distinct values") as caught:
+        report_of("text", rows="groups", data=data)
+    assert str(caught.value).startswith(
+        "data must have at most 90 distinct rows in the columns 'y_text', "
+        "'model_a_text', 'model_b_text' and 'patient', got more; 'patient' (groups) has"
+    )
+    assert "JointAccumulator" in str(caught.value)
+
+
+def test_a_column_that_there_is_not(make):
+    data = make({name: COLUMNS[name] for name in ("y", "model_a", "sex")})
+    with pytest.raises(ValueError) as caught:
+        joint_report("y", ["model_a", "model_c"], data=data, metrics="accuracy")
+    assert str(caught.value) == (
+        "y_pred must name a column of data, which has 'y', 'model_a' and 'sex', got "
+        "'model_c'"
+    )
+
+
+def test_many_columns_are_not_all_shown():
+    data = pd.DataFrame(np.zeros((2, 100)), columns=[f"x{k}" for k in range(100)])
+    with pytest.raises(ValueError, match=r"'x19' and 80 more, got 'y'$"):
+        joint_report("y", ["x1"], data=data, metrics="accuracy")
+
+
+@pytest.mark.parametrize(
+    ("column", "parameter"),
+    [
+        ("y", "y_true"),
+        ("y_text", "y_true"),
+        ("model_a", "y_pred"),
+        ("score_a", "y_score"),
+        ("sex", "by"),
+        ("patient", "groups"),
+        ("noise", "sample_weight"),
+        ("n", "counts"),
+    ],
+)
+def test_missing_values_are_named_by_column(make, column, parameter):
+    columns = {k: v.tolist() for k, v in COLUMNS.items()}
+    for row in (3, 700):
+        columns[column][row] = None
+    rows = {"by": "sex", "groups": "patient", "sample_weight": "noise", "counts": "n"}
+    names = {"data": make(columns), "metrics": "accuracy", **rows}
+    truth, rules = "y", ["model_a"]
+    if column == "y_text":
+        truth, rules = column, {"A": "model_a_text"}
+    if parameter == "y_score":
+        names |= {"metrics": "roc_auc", "y_score": {"model_a": "score_a"}}
+    with pytest.raises(ValueError) as caught:
+        joint_report(truth, rules, **names)
+    assert str(caught.value) == (
+        f"{parameter} must have a value in every row of its column {column!r}, got a "
+        "missing or infinite value in 2 of them"
+    )
+
+
+@pytest.mark.parametrize("make", ["pandas", "polars, lazy", "DuckDB"], indirect=True)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_missing(make, value):
+    columns = {**COLUMNS, "noise": COLUMNS["noise"].copy()}
+    columns["noise"][[2, 5, 7]] = value
+    with pytest.raises(ValueError, match=r"column 'noise', got .* in 3 of them"):
+        report_of("labels", rows="weights that differ", data=make(columns))
+
+
+@pytest.mark.parametrize(
+    "make", ["pandas", "polars, lazy", "Arrow reader"], indirect=True
+)
+def test_counts_that_are_not_whole(make):
+    data = make({**COLUMNS, "n": np.full(N, 0.5)})  # of which the sums are whole
+    with pytest.raises(
+        ValueError, match=r"^counts must hold whole numbers .* got 0\.5"
+    ):
+        report_of("text", rows="counts, groups and weights", data=data)
+
+
+@pytest.mark.parametrize(
+    "make", ["pandas", "polars, lazy", "Arrow table"], indirect=True
+)
+def test_a_frame_without_rows(make):
+    data = make({name: column[:0] for name, column in COLUMNS.items()})
+    with pytest.raises(ValueError, match="y_true must hold at least one row, got none"):
+        report_of("labels", rows="simple", data=data)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        ([1, 2], "list"),
+        ({"y": [0, 1]}, "dict"),
+        (np.eye(3), "ndarray"),
+        ("f.csv", "str"),
+    ],
+)
+def test_data_that_are_no_frame(data, kind):
+    with pytest.raises(TypeError, match=f"^data must be a data frame .* got {kind}$"):
+        joint_report("y", ["model_a"], data=data, metrics="accuracy")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"groups": COLUMNS["patient"]},
+            TypeError,
+            "groups must name a column of data",
+        ),
+        ({"y_true": COLUMNS["y"]}, TypeError, "y_true must name .*, got ndarray"),
+        ({"y_pred": {"A": 1}}, TypeError, "y_pred must name a column .*, got int"),
+        ({"y_pred": ["model_a"] * 2}, ValueError, "y_pred must have distinct names"),
+        ({"y_pred": None}, ValueError, "y_pred= must be given for metrics of labels"),
+        ({"counts": "sex"}, TypeError, "counts must hold numbers, got '[fm]'"),
+    ],
+)
+def test_wrong_names(options, error, message):
+    names = {"y_true": "y", "y_pred": ["model_a"], **options}
+    with pytest.raises(error, match=f"^{message}"):
+        joint_report(**names, data=pandas_frame(COLUMNS), metrics="accuracy")
+
+
+@pytest.mark.parametrize("names", ["model_a", ["model_a"], {"model_a": "model_a"}])
+def test_a_column_names_its_rule(names):
+    report = joint_report("y", names, data=pandas_frame(COLUMNS), metrics="accuracy")
+    assert report.rules == ["model_a"]
+
+
+def test_columns_name_their_targets():
+    truth, rules = ["price", "noise"], {"A": ["price_a", "price"]}
+    metric = MeanAbsoluteErrorCI(multioutput="raw_values")
+    data = pandas_frame(COLUMNS)
+    report = joint_report(truth, rules, data=data, metrics={"mae": metric})
+    assert [name for _, name in report] == ["mae[price]", "mae[noise]"]
+
+
+def test_chunks_of_a_frame_add_up(make):
+    accumulator = JointAccumulator(["accuracy", "f1"])
+    for rows in np.array_split(np.arange(N), 3):
+        chunk = {name: column[rows] for name, column in COLUMNS.items()}
+        accumulator.update("y", RULES, data=make(chunk), groups="patient", counts="n")
+    expected = joint_report(
+        COLUMNS["y"],
+        arrays(RULES),
+        groups=COLUMNS["patient"],
+        counts=COLUMNS["n"],
+        metrics=["accuracy", "f1"],
+    )
+    report = accumulator.report()
+    assert report.n_samples == expected.n_samples
+    assert_allclose(report.covariance, expected.covariance, rtol=1e-12)
+
+
+def test_frames_without_narwhals(monkeypatch):
+    import_module = builtins.__import__
+
+    def without_narwhals(name, *args, **kwargs):
+        if name.partition(".")[0] == "narwhals":
+            raise ImportError(name)
+        return import_module(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_narwhals)
+    with pytest.raises(ImportError, match=r"pip install 'skci\[frames\]'"):
+        joint_report("y", ["model_a"], data=pandas_frame(COLUMNS), metrics="accuracy")
+    report_of("labels", arrays, rows="simple")
