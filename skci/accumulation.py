@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from skci._validation import printable
+from skci.data.batches import SampleSum
 from skci.data.labels import check_labels
 from skci.data.sample import Sample
 from skci.data.storage import read_sample, write_sample
@@ -78,17 +80,17 @@ class JointAccumulator:
         self._metric_set = MetricSet(metrics, *options)
         self._labels = [] if labels is None else check_labels(labels)
         self._abstain = abstain
-        self._samples: list[Sample] = []
+        self._rows = SampleSum()
 
     @property
     def n_samples(self) -> int:
         """Number of rows so far."""
-        return sum(sample.design.n_samples for sample in self._samples)
+        return self._rows.n_samples
 
     @property
     def rules(self) -> list[str]:
         """Names of the rules; none before the first batch."""
-        return self._samples[0].rules if self._samples else []
+        return self._rows.parts[0].rules if self._rows.parts else []
 
     def update(
         self,
@@ -128,21 +130,7 @@ class JointAccumulator:
             counts=counts,
             groups=groups,
         )
-        self._add(sample)
-
-    def _add(self, sample: Sample) -> None:
-        """Add a sample, after it was found to fit those before.
-
-        Samples are united with those of about their size, so that rows that are kept
-        are not copied for each batch.
-        """
-        samples = [*self._samples, sample]
-        while len(samples) > 1 and _size(samples[-2]) <= 2 * _size(samples[-1]):
-            last = samples.pop()
-            samples[-1] = samples[-1] + last
-        if len(samples) > 1:
-            samples[0].check_addable(samples[-1])
-        self._samples = samples
+        self._rows.add(sample)
 
     def merge(self, other: JointAccumulator) -> None:
         """Add the rows of another accumulator, of the same rules."""
@@ -150,32 +138,22 @@ class JointAccumulator:
             raise TypeError(
                 f"other must be a JointAccumulator, got {type(other).__name__}"
             )
-        if other._samples:
-            self._add(other._sample())
+        if other._rows.parts:
+            self._rows.add(other._sample())
 
     def __add__(self, other: JointAccumulator) -> Self:
         if not isinstance(other, JointAccumulator):
             return NotImplemented
-        total = self._empty()
-        total._samples = list(self._samples)
+        total = copy(self)
+        total._rows = SampleSum(list(self._rows.parts))
         total.merge(other)
         return total
 
-    def _empty(self) -> Self:
-        """Accumulator of the same options without rows."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self) | {"_samples": []})
-        return other
-
     def _sample(self) -> Sample:
         """Sample of all rows."""
-        if not self._samples:
+        if not self._rows.parts:
             raise ValueError("update must be called with a batch of rows first")
-        first, *others = reversed(self._samples)
-        for sample in others:
-            first = sample + first
-        self._samples = [first]
-        return first
+        return self._rows.total()
 
     def report(self, horizon: Any = None) -> JointReport:
         r"""Report the metrics on all rows so far.
@@ -269,7 +247,7 @@ class JointAccumulator:
                 f"metrics must be of {', '.join(sample.kinds)}, which was saved, got "
                 f"metrics of {', '.join(sorted(missing))}"
             )
-        accumulator._add(sample)
+        accumulator._rows.add(sample)
         return accumulator
 
     def __repr__(self) -> str:
@@ -279,11 +257,6 @@ class JointAccumulator:
         return printable(
             f"JointAccumulator(metrics: {names}{of}; n = {self.n_samples})"
         )
-
-
-def _size(sample: Sample) -> int:
-    """Number of units that a sample holds."""
-    return len(sample.design.weights)
 
 
 def _check_horizon(horizon: Any, n_units: int) -> Horizon:

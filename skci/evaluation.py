@@ -1,21 +1,30 @@
 """Joint reports of several measures of several rules on the same rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from skci._validation import check_estimators, named_estimators, printable
+from skci._validation import (
+    check_estimators,
+    is_iterable,
+    named_estimators,
+    printable,
+)
+from skci.data.batches import SampleSum
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
     check_no_pos_label,
     check_not_swapped,
+    is_multilabel,
 )
-from skci.data.responses import respond
+from skci.data.responses import named_error, respond
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.reports.joint import JointReport
 from skci.resampling.pooling import FOLD, mean_over_folds
+
+_BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
 
 
 @dataclass(eq=False, repr=False)
@@ -106,21 +115,90 @@ class JointEvaluator:
             If an option or the labels are not as described. Errors of an estimator are
             raised with its name.
         """
+        metric_set = self._metric_set()
         estimators = check_estimators(self.estimators)
-        options = self.confidence_level, self.method, self.pos_label, self.random_state
-        metric_set = MetricSet(self.metrics, *options)
-        metrics = metric_set.metrics.values()
         rows = {"by": by, "sample_weight": sample_weight, "groups": groups}
-        check_not_swapped(X, y, "evaluate(X, y)")
+        return metric_set.report(self._read(metric_set, estimators, X, y, **rows))
+
+    def evaluate_batches(self, batches: Iterable[Any]) -> JointReport:
+        """Predict held-out data batch by batch and report the metrics jointly.
+
+        The report is that of `evaluate` on all rows at once. Of metrics of labels only
+        distinct outcomes are kept, and of others no features of the rows.
+
+        Parameters
+        ----------
+        batches : iterable of (X, y) or (X, y, sample_weight)
+            Batches of rows that none of the estimators was fitted on; all of them with
+            weights, or none. They need not hold all labels, of which those that all
+            estimators know are enough.
+
+        Returns
+        -------
+        JointReport
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an option is not as described. Errors of a batch, and of an estimator,
+            are raised with its number, from 0 on, and its name.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_classification
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from skci import JointEvaluator
+        >>> X, y = make_classification(n_samples=1500, flip_y=0.1, random_state=0)
+        >>> rule = LogisticRegression().fit(X[:500], y[:500])
+        >>> batches = ((X[k : k + 100], y[k : k + 100]) for k in range(500, 1500, 100))
+        >>> report = JointEvaluator({"Logistic": rule}, "f1").evaluate_batches(batches)
+        >>> report["Logistic", "f1"]
+        f1 = 0.857 [0.833, 0.879], 95% interval (score, n = 1000)
+        """
+        metric_set = self._metric_set()
+        estimators = check_estimators(self.estimators)
+        if not is_iterable(batches):
+            raise TypeError(f"batches must be {_BATCHES}, got {batches!r}")
+        total, weighted = SampleSum(), None
+        for k, batch in enumerate(batches):
+            try:
+                X, y, weights = _check_batch(batch, weighted)
+                weighted = weights is not None
+                sample = self._read(metric_set, estimators, X, y, sample_weight=weights)
+                total.add(sample)
+            except Exception as error:
+                raise named_error(f"batch {k}", error) from error
+        if not total.parts:
+            raise ValueError(f"batches must be {_BATCHES}, got none")
+        return metric_set.report(total.total())
+
+    def _metric_set(self) -> MetricSet:
+        options = self.confidence_level, self.method, self.pos_label, self.random_state
+        return MetricSet(self.metrics, *options)
+
+    def _read(
+        self,
+        metric_set: MetricSet,
+        estimators: list[tuple[str, Any]],
+        X: Any,
+        y: Any,
+        **rows: Any,
+    ) -> Sample:
+        """Read rows and what the estimators predict of them."""
+        metrics = metric_set.metrics.values()
+        if (shape := shape_of(X)) and len(shape) == 1 and len(shape_of(y)) == 2:
+            raise ValueError(
+                f"X must have rows and columns, got shape {shape}; are X and y "
+                "swapped? It is evaluate(X, y)"
+            )
         reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
         reader.check_aligned("X", X)
         scored: tuple[Any, ...] = ()
         if "numbers" not in metric_set.reads:
             # The vocabulary checks the labels before anything is predicted.
-            several = all(metric._several for metric in metrics)
-            several &= not reader.vocabulary.multilabel
-            known = known_labels(estimators) if several else set()
-            if len(known) > 2 and known >= set(reader.vocabulary.labels) - {None}:
+            known = set() if is_multilabel(y) else known_labels(estimators)
+            several = all(metric._several for metric in metrics) or len(known) <= 2
+            if known and several and known >= reader.true_labels:
                 reader.know(known)
             scored = metric_set.scored_labels(reader.vocabulary)
             if len(scored) == 1:
@@ -134,7 +212,18 @@ class JointEvaluator:
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        return metric_set.report(reader.sample(predicted, scores))
+        return reader.sample(predicted, scores)
+
+
+def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
+    """Check a batch, with weights or without if those before are; None if none are."""
+    if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+        size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
+        raise TypeError(f"batches must be {_BATCHES}, got {type(batch).__name__}{size}")
+    X, y, weights = (*batch, None)[:3]
+    if weighted not in (None, weights is not None):
+        raise ValueError("batches must all have a sample_weight, or none of them")
+    return X, y, weights
 
 
 def joint_report(

@@ -116,6 +116,11 @@ class Reader:
             return Vocabulary(targets=self._targets)
         return self._vocabulary([self.truth], [self._true_labels[0]])
 
+    @property
+    def true_labels(self) -> set[Any]:
+        """Labels of one target that occur in the truth."""
+        return set(self._true_labels[0])
+
     @cached_property
     def _true_labels(self) -> tuple[Any, Array]:
         return distinct_labels(self._y[self._kept], self.truth, is_truth=True)

@@ -118,6 +118,7 @@ class MetricSet:
         data: Any = None,
         abstain: Any = None,
         labels: Iterable[Any] = (),
+        by_name: str = "by",
         **rows: Any,
     ) -> Sample:
         """Read what is given row by row, or the columns of `data` that it names."""
@@ -127,7 +128,8 @@ class MetricSet:
         if frame is not None:
             columns = frame.read(counted=self.reads == {"labels"})
             rows = {name: columns[name] for name in rows}
-        reader = self.reader(columns["y_true"], abstain=abstain, **rows)
+        options = {"abstain": abstain, "by_name": by_name}
+        reader = self.reader(columns["y_true"], **options, **rows)
         reader.know(labels)
         return reader.sample(*_predictions(columns))
 

@@ -1,0 +1,46 @@
+"""Sums of samples that come one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from skci.data.sample import Sample
+
+
+@dataclass(eq=False)
+class SampleSum:
+    """Sum of samples, kept in a few parts.
+
+    Samples are united with those of about their size, so that rows that are kept are
+    not copied for each of them.
+    """
+
+    parts: list[Sample] = field(default_factory=list)
+
+    def add(self, sample: Sample) -> None:
+        """Add a sample, after it was found to fit those before."""
+        parts = [*self.parts, sample]
+        while len(parts) > 1 and _size(parts[-2]) <= 2 * _size(parts[-1]):
+            last = parts.pop()
+            parts[-1] = parts[-1] + last
+        if len(parts) > 1:
+            parts[0].check_addable(parts[-1])
+        self.parts = parts
+
+    def total(self) -> Sample:
+        """Sample of all rows, of which there must be some."""
+        total, *others = reversed(self.parts)
+        for sample in others:
+            total = sample + total
+        self.parts = [total]
+        return total
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return sum(sample.design.n_samples for sample in self.parts)
+
+
+def _size(sample: Sample) -> int:
+    """Number of units that a sample holds."""
+    return len(sample.design.weights)
