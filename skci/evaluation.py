@@ -186,11 +186,7 @@ class JointEvaluator:
     ) -> Sample:
         """Read rows and what the estimators predict of them."""
         metrics = metric_set.metrics.values()
-        if (shape := shape_of(X)) and len(shape) == 1 and len(shape_of(y)) == 2:
-            raise ValueError(
-                f"X must have rows and columns, got shape {shape}; are X and y "
-                "swapped? It is evaluate(X, y)"
-            )
+        check_not_swapped(X, y, "evaluate(X, y)")
         reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
         reader.check_aligned("X", X)
         scored: tuple[Any, ...] = ()
