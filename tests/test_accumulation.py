@@ -1,12 +1,15 @@
 """Batches add up to the report on all rows."""
 
+import contextlib
 import json
+import os
 import pickle
 
 import numpy as np
 import pytest
 
 from skci import JointAccumulator, joint_report
+from skci.data.writing import replacing
 
 RNG = np.random.default_rng(0)
 N = 400
@@ -221,6 +224,34 @@ def test_files_of_other_kinds_are_refused(ending, tmp_path):
         JointAccumulator.load(tmp_path / f"none{ending}", "accuracy")
 
 
+def test_files_are_replaced_once_all_is_written(tmp_path):
+    path = tmp_path / "out.txt"
+    for content in ("first", "second"):
+        with replacing(path) as part:
+            part.write_text(content, encoding="utf-8")
+            assert path.exists() == (content == "second")
+        assert path.read_text(encoding="utf-8") == content
+    with contextlib.suppress(KeyboardInterrupt), replacing(path) as part:
+        part.write_text("ha", encoding="utf-8")
+        raise KeyboardInterrupt
+    assert path.read_text(encoding="utf-8") == "second"
+    assert list(tmp_path.iterdir()) == [path]
+    link = tmp_path / "link.txt"
+    link.symlink_to(path)
+    with replacing(link) as part:
+        part.write_text("third", encoding="utf-8")
+    assert link.is_symlink() and path.read_text(encoding="utf-8") == "third"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with replacing(pipe) as part:
+        assert part == pipe
+    assert pipe.is_fifo()
+
+
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
@@ -254,3 +285,12 @@ def test_options_are_checked_at_once():
         JointAccumulator("accuracy") + 1
     accumulator = accumulated("labels", "simple", [np.arange(9)])
     assert "accuracy" in repr(accumulator) and "n = 9" in repr(accumulator)
+
+
+def test_labels_of_other_types_do_not_add_up():
+    numbers, text = (JointAccumulator("accuracy") for _ in range(2))
+    numbers.update([0, 1], [0, 1])
+    text.update(["0", "1"], ["0", "1"])
+    with pytest.raises(ValueError, match="must have labels of one type"):
+        numbers.merge(text)
+    assert numbers.n_samples == 2

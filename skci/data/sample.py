@@ -56,6 +56,11 @@ class Vocabulary:
                 f"got {self} and {other}"
             )
         known = {*self.labels, *other.labels} - {None}
+        if len({isinstance(label, str) for label in known}) > 1:
+            raise ValueError(
+                "samples that are added must have labels of one type, got "
+                f"{self.labels} and {other.labels}"
+            )
         for vocabulary in (self, other):
             # One that has both of two labels knows which of them is positive.
             if len(known) == 2 and set(vocabulary.labels) == known:

@@ -11,6 +11,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.data.sample import Sample, Subgroups, Vocabulary
+from skci.data.writing import replacing
 from skci.inference.design import Clusters, Design
 from skci.measures.areas import Scores
 
@@ -20,16 +21,17 @@ _HEADER = "header"
 
 
 def write_sample(sample: Sample, path: Any) -> None:
-    """Write a sample to a file, ``.npz`` or ``.json``."""
+    """Write a sample to a file, ``.npz`` or ``.json``, whole or not at all."""
     path = Path(path)
     header, arrays = _plain(sample)
     if _is_json(path):
         columns = {name: array.tolist() for name, array in arrays.items()}
         text = json.dumps({**header, "arrays": columns})
-        path.write_text(text, encoding="utf-8")
+        with replacing(path) as part:
+            part.write_text(text, encoding="utf-8")
         return
     arrays[_HEADER] = np.array(json.dumps(header))
-    with path.open("wb") as file:
+    with replacing(path) as part, part.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
