@@ -1,4 +1,9 @@
-"""``python -m skci``: a joint report on data that ships with scikit-learn."""
+"""``python -m skci``, and ``skci``: a demonstration, or the commands.
+
+Without arguments, a joint report on data that ships with scikit-learn.
+"""
+
+import sys
 
 from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
@@ -9,9 +14,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skci import JointEvaluator
+from skci.cli.main import main as run
 
 
-def main() -> None:
+def main() -> int:
+    """Run the command that the arguments name; without any, the demonstration."""
+    if len(sys.argv) > 1:
+        return run()
+    demonstrate()
+    return 0
+
+
+def demonstrate() -> None:
     """Fit three classifiers and report on held-out rows."""
     digits = load_digits()
     X_train, X_test, y_train, y_test = train_test_split(
@@ -32,4 +46,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -19,7 +19,7 @@ ROOMS = {
     "exceptions": set(),
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},
-    "data": {"numpy", "narwhals", "sklearn"},
+    "data": {"numpy", "narwhals", "pyarrow", "sklearn"},
     "reports": {"numpy", "scipy", "sklearn", "pandas", "matplotlib"},
     "metrics": {"numpy", "scipy", "sklearn"},
     "resampling": {"numpy", "sklearn"},
@@ -27,6 +27,7 @@ ROOMS = {
 ENTRY_POINTS = {
     "accumulation",
     "classification",
+    "cli",
     "curves",
     "evaluation",
     "independent",
@@ -36,7 +37,10 @@ ENTRY_POINTS = {
     "planning",
     "searching",
 }
-BUILT_ON = {"searching": {"evaluation", "model_selection"}}
+BUILT_ON = {
+    "cli": {"accumulation", "planning"},
+    "searching": {"evaluation", "model_selection"},
+}
 """Entry points that are made from others, and these."""
 ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}
 

@@ -1,0 +1,1 @@
+"""The command line: reports of files, without a line of Python."""

@@ -1,0 +1,123 @@
+"""What each command does."""
+
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from skci.accumulation import JointAccumulator
+from skci.cli.output import Reports, write
+from skci.cli.selection import (
+    Labels,
+    accumulate,
+    check_distinct,
+    empty_accumulator,
+)
+from skci.data.storage import read_sample
+from skci.planning import sample_size
+from skci.reports.base import Report
+
+FAILED = 1
+
+
+def report(arguments: Namespace) -> int:
+    """Report metrics of rules in files."""
+    return _report(arguments, accumulate(arguments))
+
+
+def merge(arguments: Namespace) -> int:
+    """Report on saved tables together."""
+    check_distinct(arguments.tables)
+    known = read_sample(arguments.tables[0]).vocabulary.labels
+    labels = Labels(arguments, not any(isinstance(label, str) for label in known))
+    total = empty_accumulator(arguments, labels)
+    options = {"confidence_level": arguments.level, "method": arguments.method}
+    for path in arguments.tables:
+        part = JointAccumulator.load(path, arguments.metrics, **options)
+        try:
+            total.merge(part)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}: {error}") from error
+    return _report(arguments, total)
+
+
+def _report(arguments: Namespace, accumulator: JointAccumulator) -> int:
+    report = accumulator.report()
+    reports: dict[str, Report] = {"report": report}
+    if arguments.differences:
+        reports["differences"] = report.differences()
+    return _finish(arguments, accumulator, reports)
+
+
+def compare(arguments: Namespace) -> int:
+    """Compare rules in files by paired differences."""
+    accumulator = accumulate(arguments)
+    differences = accumulator.report().differences(
+        control=arguments.control, scale=arguments.scale, adjust=arguments.adjust
+    )
+    return _finish(arguments, accumulator, {"differences": differences})
+
+
+def _finish(
+    arguments: Namespace, accumulator: JointAccumulator, reports: Reports
+) -> int:
+    """Write the reports, save the table, and look at the requirements."""
+    report = next(iter(reports.values()))
+    failures = [
+        failure
+        for requirement in arguments.fail_if
+        for failure in requirement.failures(report, arguments.strict)
+    ]
+    inputs = getattr(arguments, "files", None) or arguments.tables
+    for path in (arguments.out, arguments.save):
+        if path and path.resolve() in [Path(each).resolve() for each in inputs]:
+            raise ValueError(f"{path} is read; choose another file to write")
+    if arguments.save:
+        accumulator.save(arguments.save)
+    write(reports, arguments.format, arguments.out)
+    for failure in failures:
+        print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
+    return FAILED if failures else 0
+
+
+def plan(arguments: Namespace) -> int:
+    """Print the number of rows for a width or a power."""
+    has_width = arguments.half_width is not None
+    if has_width == (arguments.power is not None):
+        raise ValueError("either --half-width or --power must be given")
+    if not arguments.files:
+        print(_plan_without_pilot(arguments))
+        return 0
+    if arguments.truth is None or arguments.expected is not None:
+        raise ValueError("with a pilot FILE, --truth must be given and --expected not")
+    pilot = accumulate(arguments).report()
+    if has_width:
+        print(pilot.sample_size(arguments.half_width))
+    else:
+        print(
+            pilot.differences().sample_size(
+                power=arguments.power, difference=arguments.difference
+            )
+        )
+    return 0
+
+
+def _plan_without_pilot(arguments: Namespace) -> int:
+    if arguments.expected is None or arguments.power is not None:
+        raise ValueError(
+            "without a pilot FILE, --half-width and --expected must be given"
+        )
+    if len(arguments.metrics) > 1:
+        raise ValueError(
+            "without a pilot FILE, --metrics must be one metric, got "
+            f"{', '.join(arguments.metrics)}"
+        )
+    return sample_size(
+        arguments.metrics[0],
+        arguments.half_width,
+        expected=arguments.expected,
+        confidence_level=arguments.level,
+        method=arguments.method,
+    )
+
+
+COMMANDS = {"report": report, "compare": compare, "plan": plan, "merge": merge}

@@ -1,0 +1,1 @@
+"""Files of named columns, which are read some rows at a time."""

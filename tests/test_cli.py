@@ -1,0 +1,695 @@
+"""Commands do to files what functions do to their columns."""
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skci.__main__
+from skci import JointAccumulator, joint_report, sample_size
+from skci.cli.main import main
+from skci.data.files import delimited
+from skci.data.files.table import TableFile
+
+RNG = np.random.default_rng(0)
+N = 500
+Y = (RNG.random(N) < 0.4).astype(int)
+A, B = (np.where(RNG.random(N) < error, 1 - Y, Y) for error in (0.1, 0.2))
+SCORES = np.round(Y + RNG.normal(size=(2, N)), 3)
+PROBABILITIES = RNG.dirichlet(np.ones(3), N).round(6)
+CLASSES = np.array(["cat", 'the "dog"', "two\nlines, é"])
+KINDS, GUESSES = RNG.integers(0, 3, (2, N))
+GUESSES = np.where(RNG.random(N) < 0.6, KINDS, GUESSES)
+COLUMNS = {
+    "y": Y,
+    "a": A,
+    "b": B,
+    "sure": SCORES[0],
+    "unsure": SCORES[1],
+    "sex": np.array(["f", "m"])[RNG.integers(0, 2, N)],
+    "patient": RNG.integers(0, 80, N),
+    "w": RNG.uniform(0.5, 2, N).round(3),
+    "true": Y == 1,
+    "said": A == 1,
+    "kind": CLASSES[KINDS],
+    "guess": CLASSES[GUESSES],
+    "p1": PROBABILITIES[:, 0],
+    "p2": PROBABILITIES[:, 1],
+    "p3": 1 - PROBABILITIES[:, :2].sum(axis=1),
+}
+AB = {"a": A, "b": B}
+BINARY = ["--truth=y", "--rules=a,b", "--metrics=accuracy,f1"]
+
+SELECTIONS = {
+    "labels": (BINARY, (Y, AB), {"metrics": ["accuracy", "f1"]}),
+    "weights": ([*BINARY, "--weights=w"], (Y, AB), {"sample_weight": COLUMNS["w"]}),
+    "groups": ([*BINARY, "--groups=patient"], (Y, AB), {"groups": COLUMNS["patient"]}),
+    "subgroups": ([*BINARY, "--by=sex"], (Y, AB), {"by": {"sex": COLUMNS["sex"]}}),
+    "options": (
+        [*BINARY, "--level=.9", "--method=accuracy=wilson,*=delta", "--pos-label=0"],
+        (Y, AB),
+        {
+            "confidence_level": 0.9,
+            "method": {"accuracy": "wilson", "*": "delta"},
+            "pos_label": 0,
+        },
+    ),
+    "named rules": (
+        ["--truth=y", "--rules=new one=a,b", "--metrics=f1"],
+        (Y, {"new one": A, "b": B}),
+        {"metrics": ["f1"]},
+    ),
+    "scores": (
+        ["--truth=y", "--scores=sure,loose=unsure", "--metrics=roc_auc"],
+        (Y,),
+        {"y_score": {"sure": SCORES[0], "loose": SCORES[1]}, "metrics": ["roc_auc"]},
+    ),
+    "labels and scores": (
+        ["--truth=y", "--rules=a,b", "--scores=sure,unsure", "--metrics=f1,roc_auc"],
+        (Y, AB),
+        {"y_score": {"a": SCORES[0], "b": SCORES[1]}, "metrics": ["f1", "roc_auc"]},
+    ),
+    "booleans": (
+        ["--truth=true", "--rules=said", "--metrics=f1", "--pos-label=true"],
+        (Y == 1, {"said": A == 1}),
+        {"metrics": ["f1"]},
+    ),
+    "booleans and numbers": (
+        ["--truth=true", "--rules=a", "--metrics=f1"],
+        (Y == 1, {"a": A}),
+        {"metrics": ["f1"]},
+    ),
+    "text": (
+        ["--truth=kind", "--rules=guess", "--metrics=accuracy,f1_macro"],
+        (COLUMNS["kind"], {"guess": COLUMNS["guess"]}),
+        {"metrics": ["accuracy", "f1_macro"]},
+    ),
+    "probabilities": (
+        ["--truth=kind", "--scores=m=p1:p2:p3", "--metrics=log_loss"],
+        (COLUMNS["kind"],),
+        {
+            "y_score": {"m": np.column_stack([COLUMNS[f"p{k}"] for k in (1, 2, 3)])},
+            "metrics": ["log_loss"],
+        },
+    ),
+    "numbers": (
+        ["--truth=sure", "--rules=unsure", "--metrics=r2,mean_squared_error"],
+        (SCORES[0], {"unsure": SCORES[1]}),
+        {"metrics": ["r2", "mean_squared_error"]},
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def few_rows_at_a_time(monkeypatch):
+    monkeypatch.setattr(TableFile, "chunk_rows", 120)
+    monkeypatch.setattr(delimited, "_BLOCK_ROWS", 50)
+
+
+def write_csv(path, columns=COLUMNS, delimiter=","):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def write_parquet(path, columns=COLUMNS):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table(dict(columns)), path, row_group_size=77)
+
+
+def write_arrow(path, columns=COLUMNS):
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table(dict(columns))
+    new = pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file
+    with new(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=300)
+
+
+WRITERS = {
+    ".csv": write_csv,
+    ".tsv": lambda path: write_csv(path, delimiter="\t"),
+    ".parquet": write_parquet,
+    ".arrow": write_arrow,
+    ".arrows": write_arrow,
+}
+
+
+@pytest.fixture
+def predictions(tmp_path):
+    path = tmp_path / "predictions.csv"
+    write_csv(path)
+    return path
+
+
+@pytest.fixture
+def run(capsys):
+    def run(*arguments):
+        """Exit status, standard output and standard error."""
+        try:
+            status = main([*map(str, arguments)])
+        except SystemExit as error:
+            status = error.code
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def rows(run):
+    def rows(*arguments, name="report"):
+        """Columns of the JSON of a command that succeeds."""
+        status, output, errors = run(*arguments, "--format=json")
+        assert (status, errors) == (0, "")
+        listed = json.loads(output)[name]["rows"]
+        return {column: [row[column] for row in listed] for column in listed[0]}
+
+    return rows
+
+
+def assert_equal(found, expected):
+    """Numbers are equal to rounding, and limits to other quasi-random points."""
+    assert list(found) == list(expected)
+    for name, column in expected.items():
+        if isinstance(column[0], str):
+            assert found[name] == column
+        else:
+            tolerance = 1e-4 if "low" in name or "high" in name else 1e-9
+            np.testing.assert_allclose(found[name], column, tolerance, tolerance)
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_the_report_is_that_of_the_columns(selection, ending, tmp_path, rows):
+    arguments, columns, options = SELECTIONS[selection]
+    path = tmp_path / f"predictions{ending}"
+    WRITERS[ending](path)
+    report = joint_report(*columns, **{"metrics": ["accuracy", "f1"]} | options)
+    if selection == "probabilities":  # not all labels need be in each chunk
+        quoted = (label.replace('"', '""') for label in CLASSES)
+        arguments = [*arguments, "--labels", ",".join(f'"{x}"' for x in quoted)]
+    assert_equal(rows("report", path, *arguments), report.to_dict())
+
+
+def test_rows_of_several_files_are_taken_together(tmp_path, rows):
+    paths = [tmp_path / f"{k}.csv" for k in range(3)]
+    for path, part in zip(paths, np.array_split(np.arange(N), 3), strict=True):
+        write_csv(path, {name: column[part] for name, column in COLUMNS.items()})
+    expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    assert_equal(rows("report", *paths, *BINARY), expected.to_dict())
+
+
+def test_standard_input(predictions, rows, monkeypatch):
+    content = io.BytesIO(predictions.read_bytes())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
+    expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    assert_equal(rows("report", "-", *BINARY), expected.to_dict())
+
+
+def test_comparisons_are_paired_differences(predictions, rows):
+    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    arguments = predictions, *BINARY
+    expected = report.differences(control="b", scale="ratio", adjust="step-down")
+    options = ["--control=b", "--scale=ratio", "--adjust=step-down"]
+    found = rows("compare", *arguments, *options, name="differences")
+    assert_equal(found, expected.to_dict())
+    both = rows("report", *arguments, "--differences", name="differences")
+    assert_equal(both, report.differences().to_dict())
+
+
+@pytest.mark.parametrize("ending", [".npz", ".json"])
+def test_tables_of_sites_merge(ending, tmp_path, predictions, rows, run):
+    tables = []
+    for k, part in enumerate(np.array_split(np.arange(N), 3)):
+        path = tmp_path / f"{k}.csv"
+        write_csv(path, {name: column[part] for name, column in COLUMNS.items()})
+        tables.append(tmp_path / f"site{k}{ending}")
+        selection = ["--truth=kind", "--rules=guess", "--metrics=accuracy"]
+        assert run("report", path, *selection, "--save", tables[-1])[0] == 0
+    total = tmp_path / "total.npz"
+    metrics = ["accuracy", "f1_macro"]
+    expected = joint_report(
+        COLUMNS["kind"], {"guess": COLUMNS["guess"]}, metrics=metrics
+    )
+    found = rows("merge", *tables, "--metrics", ",".join(metrics), "--save", total)
+    assert_equal(found, expected.to_dict())
+    assert JointAccumulator.load(total, "accuracy").n_samples == N
+    status, _, errors = run("merge", tables[0], tables[0], "--metrics=accuracy")
+    assert status == 2 and "each file must be given once" in errors
+
+
+def test_tables_of_other_labels_do_not_merge(tmp_path, predictions, run):
+    numbers, text = tmp_path / "numbers.npz", tmp_path / "text.npz"
+    arguments = "report", predictions, "--truth=y", "--rules=a", "--metrics=accuracy"
+    assert run(*arguments, "--save", numbers)[0] == 0
+    assert run(*arguments, "--text", "--save", text)[0] == 0
+    status, _, errors = run("merge", numbers, text, "--metrics=accuracy")
+    assert status == 2 and f"{text}: samples" in errors and "of one type" in errors
+
+
+def test_the_positive_label_of_merged_tables(tmp_path, rows, run):
+    path, table = tmp_path / "text.csv", tmp_path / "text.npz"
+    words = np.array(["no", "yes"])
+    write_csv(path, {"y": words[Y], "a": words[A]})
+    arguments = "report", path, "--truth=y", "--rules=a", "--metrics=accuracy"
+    assert run(*arguments, "--save", table)[0] == 0
+    expected = joint_report(Y, {"a": A}, metrics=["precision"], pos_label=0)
+    found = rows("merge", table, "--metrics=precision", "--pos-label=no")
+    assert_equal(found, expected.to_dict())
+
+
+def test_plans(predictions, run):
+    def planned(*arguments):
+        status, output, errors = run("plan", *arguments)
+        assert (status, errors) == (0, "")
+        return int(output)
+
+    width = ["--half-width=.03"]
+    # z^2 / (4 m^2) rows
+    delta = [*width, "--expected=.5", "--method=delta"]
+    assert planned("--metrics=accuracy", *delta) == 1068
+    rates = {"prevalence": 0.1, "recall": 0.8, "specificity": 0.95}
+    text = ",".join(f"{name}={value}" for name, value in rates.items())
+    expected = sample_size("f1", 0.03, expected=rates)
+    assert planned("--metrics=f1", *width, f"--expected={text}") == expected
+    expected = sample_size("f1", 0.03, expected=[[50, 10], [15, 25]])
+    assert planned("--metrics=f1", *width, "--expected=50,10,15,25") == expected
+    pilot = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    by_metric = ["--half-width=f1=.02"]
+    assert planned(predictions, *BINARY, *by_metric) == pilot.sample_size({"f1": 0.02})
+    expected = pilot.differences().sample_size(power=0.8, difference=0.05)
+    power = ["--power=.8", "--difference=.05"]
+    assert planned(predictions, *BINARY, *power) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--half-width=.1", "--power=.8"], "either --half-width or --power"),
+        (["--half-width=.1"], "--half-width and --expected must be given"),
+        (["--half-width=.1", "--expected=x"], "must be a number, or numbers by name"),
+        (["--half-width=.1", "--expected=1,2"], "must have the four cells"),
+        (["--half-width=.1", "--expected=1,2,3,x"], "must be numbers"),
+        (["file.csv", "--half-width=.1"], "--truth must be given"),
+        (
+            ["--half-width=.1", "--expected=.5", "--metrics=f1,mcc"],
+            "must be one metric",
+        ),
+    ],
+)
+def test_plans_that_cannot_be_made(arguments, message, run):
+    status, output, errors = run("plan", "--metrics=accuracy", *arguments)
+    assert status == 2 and message in errors and not output
+    assert errors.count("\n") == 1
+
+
+# How labels are read.
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "labels"),
+    [
+        (["0,1", "1,1.0", "1,01", "+1,0"], [], [0, 1]),
+        (["True,False", "true,1", "FALSE,FALSE", "1,1"], [], [0, 1]),
+        (["1,1", "2,1", "1,1", "2,2"], ["--text"], ["1", "2"]),
+        (["1,x", "2,1", "1,1", "2,2"], ["--text"], ["1", "2", "x"]),
+        (["NA,NA", "yes,yes", "NA,yes", "yes,NA"], ["--text"], ["NA", "yes"]),
+        (["a,b", "2,a", "b,2", " b, b"], [], ["2", "a", "b"]),
+        (["9007199254740993,9007199254740992"] * 2, [], [2**53, 2**53 + 1]),
+        ([f"{2**70},{-(2**70)}"] * 2, [], [-(2**70), 2**70]),
+    ],
+)
+def test_labels_are_numbers_where_those_of_the_truth_are(
+    cells, options, labels, tmp_path, run
+):
+    path, table = tmp_path / "labels.csv", tmp_path / "table.json"
+    path.write_text("\n\ny,a\n" + "\n".join(cells), encoding="utf-8-sig")
+    selection = "--truth=y", "--rules=a", "--metrics=accuracy", "--save", table
+    assert run("report", path, *selection, *options)[0] == 0
+    found = json.loads(table.read_text(encoding="utf-8"))["labels"]
+    assert found == labels and [*map(type, found)] == [*map(type, labels)]
+
+
+def test_abstention_may_be_a_word_beside_numbers(tmp_path, rows):
+    for silent in ("none", "-1"):
+        path = tmp_path / "labels.csv"
+        answers = np.where(COLUMNS["patient"] < 20, silent, A.astype(str))
+        write_csv(path, {"y": Y, "a": answers})
+        options = ["--metrics=accuracy,rejection_rate", f"--abstain={silent}"]
+        found = rows("report", path, "--truth=y", "--rules=a", *options)
+        answered = COLUMNS["patient"] >= 20
+        expected = [np.mean(A[answered] == Y[answered]), np.mean(~answered)]
+        np.testing.assert_allclose(found["estimate"], expected)
+
+
+# What is wrong with files, each in a line.
+
+HEAD = "y,a,b,s,w\n"
+ROW = "1,1,0,.5,1\n"
+GOOD = HEAD + ROW + "0,0,0,.5,1\n"
+MALFORMED = {
+    "empty": (b"", "must have a header and rows, got an empty file"),
+    "blank": ("\n\n", "must have a header and rows, got an empty file"),
+    "header only": (HEAD, "must have rows, got none"),
+    "missing column": ("y,b\n1,0\n", "must have the column 'a', got the columns"),
+    "column twice": ("y,a,a,s,w\n1,1,0,.5,1\n", "the column 'a' once, got it 2 times"),
+    "few fields": (GOOD + "1,1\n", "line 4: the row has 2 fields, but the header has"),
+    "many fields": (GOOD + "\n" + ROW + "1,1,1,1,1,\n", "line 6: the row has 6 fields"),
+    "latin-1": (GOOD.encode() + "é,1,1,1,1".encode("latin-1"), "line 4, is not UTF-8"),
+    "utf-16": (GOOD.encode("utf-16"), "line 1, is not UTF-8 text"),
+    "open quotation": (GOOD + '1,"1,0,.5,1\n', "is a quotation mark not closed?"),
+    "text after quotation": (GOOD + '1,"1"1,0,.5,1\n', "line 4: ',' expected"),
+    "no number as label": (
+        GOOD + "1,maybe,0,.5,1\n",
+        "line 4: column 'a' holds 'maybe'",
+    ),
+    "late text": (HEAD + ROW * 200 + "x,1,1,.5,1\n", "line 202: column 'y' holds 'x'"),
+    "score as label": (GOOD + "1,.75,0,.5,1\n", "column 'a' holds 0.75, not a class"),
+    "text and numbers": (
+        HEAD + "yes,1,0,.5,1\nno,0,0,.5,1\n",
+        "must hold labels of one type, got numbers in column 'a' and text in 'y'",
+    ),
+    "text and a fraction": (
+        HEAD + "yes,yes,0,.5,1\nno,.5,0,.5,1\n",
+        "line 3: column 'a' holds 0.5, not a class label",
+    ),
+    "no label": (GOOD + "1,,0,.5,1\n", "line 4: column 'a' has no value"),
+    "NA": (GOOD + "NA,1,0,.5,1\n", "line 4: column 'y' holds 'NA' for a missing"),
+    "no score": (GOOD + "1,1,1,,1\n", "line 4: column 's' has no value"),
+    "text as score": (GOOD + "1,1,1,high,1\n", "line 4: column 's' holds 'high'"),
+    "infinite score": (GOOD + "1,1,1,inf,1\n", "line 4: column 's' holds 'inf'"),
+    "boolean weight": (GOOD + "1,1,1,.5,True\n", "line 4: column 'w' holds 'True'"),
+    "after lines in cells": (
+        'y,a,b,s,w,"a note\nof two lines"\n1,1,0,.5,1,"two\r\nlines\n"\n\n1,,0,0,1,\n',
+        "line 7: column 'a' has no value",
+    ),
+    "negative weight": (GOOD + "1,1,1,.5,-1\n", "none negative"),
+    "zero weights": (HEAD + "1,1,1,.5,0\n", "must have rows of a weight above 0"),
+    "three labels": (GOOD + "2,1,1,.5,1\n", "must hold two labels, got 3"),
+}
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_malformed_files_have_one_line(kind, tmp_path, run):
+    content, message = MALFORMED[kind]
+    path, out = tmp_path / "malformed.csv", tmp_path / "out.txt"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    columns = "--truth=y", "--rules=a", "--scores=a=s", "--weights=w"
+    status, output, errors = run(
+        "report", path, *columns, "--metrics=f1,roc_auc", "--out", out
+    )
+    assert status == 2 and not output and not out.exists()
+    assert errors.count("\n") == 1
+    assert errors.startswith("skci report: error: ") and message in errors
+    assert str(path) in errors
+
+
+def test_rows_of_weight_zero_may_fill_a_chunk(tmp_path, rows):
+    path = tmp_path / "weights.csv"
+    weights = np.where(np.arange(N) < 300, 0, 1)
+    write_csv(path, COLUMNS | {"w": weights})
+    expected = joint_report(
+        Y, AB, metrics=["accuracy", "f1"], sample_weight=weights
+    ).to_dict()
+    assert_equal(rows("report", path, *BINARY, "--weights=w"), expected)
+
+
+@pytest.mark.parametrize(
+    ("ending", "column", "values", "message"),
+    [
+        (".parquet", "a", [1, 0, None], "row 3: column 'a' has no value"),
+        (".arrow", "a", [1, 0, None], "row 3: column 'a' has no value"),
+        (".parquet", "a", [1.0, 0.5, 1.0], "row 2: column 'a' holds 0.5, not a class"),
+        (".parquet", "a", [1, 0, np.nan], "row 3: column 'a' holds nan for a missing"),
+        (".parquet", "a", [b"1", b"0", b"0"], "row 1: column 'a' holds b'1', neither"),
+        (".parquet", "a", [[1], [0], [0]], "row 1: column 'a' holds"),
+        (".parquet", "s", ["x", "y", "z"], "row 1: column 's' holds string, not"),
+        (".parquet", "s", [0.5, None, 0.1], "row 2: column 's' has no value"),
+        (".arrows", "s", [0.5, np.inf, 0.1], "row 2: column 's' holds inf"),
+        (".parquet", "t", [1, 2, 3], "must have the column 'a'"),
+    ],
+)
+def test_values_of_arrow_files_are_checked(
+    ending, column, values, message, tmp_path, run
+):
+    columns = {"y": [1, 0, 1], "a": [1, 0, 0], "s": [0.1, 0.2, 0.3]}
+    if column == "t":
+        del columns["a"]
+    path = tmp_path / f"predictions{ending}"
+    (write_parquet if ending == ".parquet" else write_arrow)(
+        path, columns | {column: values}
+    )
+    arguments = "--truth=y", "--rules=a", "--scores=a=s", "--metrics=f1,roc_auc"
+    status, _, errors = run("report", path, *arguments)
+    assert status == 2 and errors.count("\n") == 1
+    assert message in errors and str(path) in errors
+
+
+@pytest.mark.parametrize(
+    ("ending", "message"),
+    [
+        (".parquet", "is not a Parquet file"),
+        (".arrow", "is not an Arrow file"),
+        (".arrows", "is not an Arrow stream"),
+        (".xlsx", "must end in one of .csv"),
+    ],
+)
+def test_files_that_are_not_what_they_are_named(ending, message, tmp_path, run):
+    if ending != ".xlsx":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"file{ending}"
+    path.write_text(GOOD, encoding="utf-8")
+    status, _, errors = run("report", path, *BINARY)
+    assert status == 2 and errors.count("\n") == 1 and f"{path} {message}" in errors
+
+
+def test_a_cut_off_parquet_file(tmp_path, run):
+    path = tmp_path / "predictions.parquet"
+    write_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[4:600] = b"\xff" * 596  # the footer is whole
+    path.write_bytes(content)
+    status, _, errors = run("report", path, *BINARY)
+    assert status == 2 and errors.count("\n") == 1
+    assert f"{path} is damaged" in errors
+
+
+def test_categories_and_nulls_in_arrow_dictionaries(tmp_path, rows, run):
+    pa = pytest.importorskip("pyarrow")
+    words = np.array(["no", "yes"])
+    columns = {"y": words[Y], "a": pa.array(words[A]).dictionary_encode()}
+    path = tmp_path / "predictions.arrow"
+    write_arrow(path, columns)
+    arguments = path, "--truth=y", "--rules=a", "--metrics=f1", "--pos-label=yes"
+    expected = joint_report(words[Y], {"a": words[A]}, metrics="f1", pos_label="yes")
+    assert_equal(rows("report", *arguments), expected.to_dict())
+    columns["a"] = pa.array([*words[A[:-1]], None]).dictionary_encode()
+    write_arrow(path, columns)
+    assert f"row {N}: column 'a' has no value" in run("report", *arguments)[2]
+
+
+def test_pyarrow_is_asked_for_where_it_is_needed(tmp_path, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "predictions.parquet"
+    status, _, errors = run("report", path, *BINARY)
+    assert status == 2 and "pip install 'skci[arrow]'" in errors
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["report"], "the following arguments are required"),
+        (["nothing"], "invalid choice"),
+        (["report", "none.csv", *BINARY], "none.csv: No such file or directory"),
+        (["report", "FILE", "FILE", *BINARY], "each file must be given once"),
+        (["report", "FILE", *BINARY, "--metrics=nothing"], "unknown metric"),
+        (["report", "FILE", *BINARY, "--level=95"], "did you mean 0.95?"),
+        (["report", "FILE", *BINARY, "--method=nothing"], "method must be"),
+        (["report", "FILE", *BINARY, "--delimiter=ab"], "must be one character"),
+        (["report", "FILE", *BINARY, "--metrics=roc_auc"], "--scores must be given"),
+        (["report", "FILE", *BINARY, "--rules=x=a,x=b"], "got twice: ['x']"),
+        (["report", "FILE", *BINARY, "--rules=a,,b"], "must be names"),
+        (["report", "FILE", *BINARY, "--save=t.csv"], "must end in .npz or .json"),
+        (["report", "FILE", *BINARY, "--out=FILE"], "choose another file to write"),
+        (["report", "FILE", *BINARY, "--out=none/x.md"], "none: No such file"),
+        (["report", "FILE", *BINARY, "--fail-if=f1"], "must be a metric or a rule"),
+        (["report", "FILE", *BINARY, "--fail-if=mcc < 1"], "must be of one of the met"),
+        (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
+        (["compare", "FILE", *BINARY, "--rules=a"], "differences need two rules"),
+        (
+            ["report", "FILE", *BINARY, "--differences", "--format=csv"],
+            "has one table",
+        ),
+        (["merge", "none.npz", "--metrics=f1"], "none.npz: No such file"),
+    ],
+)
+def test_wrong_arguments_have_one_line(arguments, message, predictions, run):
+    arguments = [each.replace("FILE", str(predictions)) for each in arguments]
+    content = predictions.read_bytes()
+    status, output, errors = run(*arguments)
+    assert status == 2 and not output
+    assert errors.count("\n") == 1 and message in errors
+    assert predictions.read_bytes() == content
+
+
+# Requirements.
+
+
+@pytest.mark.parametrize(
+    ("condition", "status", "strict_status"),
+    [
+        ("accuracy < {low}", 0, 0),
+        ("a accuracy < {inside}", 0, 1),
+        ("accuracy<{above}", 1, 1),
+        ("a accuracy > {high}", 0, 0),
+        ("a accuracy > {inside}", 0, 1),
+        ("a accuracy >= {below}", 1, 1),
+        ("accuracy <= {low}", 0, 1),  # the limit itself is in the interval
+        ("accuracy >= {low}", 1, 1),
+    ],
+)
+def test_requirements_that_intervals_rule_out(
+    condition, status, strict_status, predictions, run
+):
+    estimate = joint_report(Y, {"a": A}, metrics="accuracy")["a", "accuracy"]
+    low, high = estimate.low, estimate.high
+    places = {"inside": estimate + 0, "above": high + 0.01, "below": low - 0.01}
+    condition = condition.format(low=repr(low), high=repr(high), **places)
+    arguments = "report", predictions, "--truth=y", "--rules=a", "--metrics=accuracy"
+    for strict, expected in (([], status), (["--strict"], strict_status)):
+        found, output, errors = run(*arguments, f"--fail-if={condition}", *strict)
+        assert found == expected and output.startswith("Joint 95%")
+        assert errors.count("\n") == expected
+        if expected:
+            assert (
+                errors.startswith("skci report: failed: ") and "a: accuracy" in errors
+            )
+
+
+def test_requirements_are_of_all_rules_or_of_one(predictions, run):
+    arguments = "report", predictions, *BINARY
+    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    limit = report["b", "accuracy"].high
+    assert limit < report["a", "accuracy"].low
+    condition = f"accuracy < {(limit + report['a', 'accuracy'].low) / 2}"
+    status, _, errors = run(*arguments, f"--fail-if={condition}")
+    assert status == 1 and "b: accuracy" in errors and "a: accuracy" not in errors
+    assert run(*arguments, f"--fail-if=a {condition}")[0] == 0
+    both = f"--fail-if=b {condition}", "--fail-if=a f1 > 0"
+    status, _, errors = run(*arguments, *both)
+    assert status == 1 and errors.count("\n") == 2
+
+
+def test_requirements_of_differences(predictions, run):
+    arguments = "compare", predictions, *BINARY, "--control=b"
+    assert run(*arguments, "--fail-if=accuracy < 0", "--strict")[0] == 0
+    status, _, errors = run(*arguments, "--fail-if=accuracy > 0")
+    assert status == 1 and "accuracy of a - b" in errors
+
+
+# Output.
+
+
+def test_formats_are_those_of_the_report(predictions, run, tmp_path):
+    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    title = str(report).splitlines()[0]
+    expected = {
+        "text": str(report),
+        "markdown": f"{title}\n\n{report.to_markdown()}",
+        "latex": report.to_latex(),
+        "html": report._repr_html_(),
+    }
+    arguments = "report", predictions, *BINARY
+    endings = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}
+    for ending, name in endings.items():
+        status, output, errors = run(*arguments, "--format", name)
+        assert (status, errors) == (0, "")
+        assert expected[name] in output
+        if name != "html":
+            assert output == expected[name] + "\n"
+        out = tmp_path / f"report{ending}"
+        assert run(*arguments, "--out", out) == (0, "", "")
+        assert out.read_text(encoding="utf-8") == output
+    _, output, _ = run(*arguments, "--format=csv")
+    table = list(csv.DictReader(io.StringIO(output)))
+    for name, column in report.to_dict().items():
+        assert [row[name] for row in table] == [*map(str, column)]
+
+
+def test_warnings_are_lines_on_standard_error(tmp_path, run):
+    path = tmp_path / "few.csv"
+    write_csv(path, {"y": [0, 1, 0], "a": [0, 0, 0]})
+    arguments = "--truth=y", "--rules=a", "--metrics=precision"
+    status, output, errors = run("report", path, *arguments)
+    assert status == 0 and "nan" in output
+    assert errors.startswith("skci report: warning: ") and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--out=report.json", "--save=report.json"])
+def test_interrupted_while_writing(option, predictions, run, monkeypatch):
+    monkeypatch.chdir(predictions.parent)
+    write_text = Path.write_text
+
+    def interrupted(self, text, **options):
+        write_text(self, text[: len(text) // 2], **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    status, _, errors = run("report", predictions, *BINARY, option)
+    assert status == 130 and errors == "skci report: interrupted\n"
+    assert list(predictions.parent.iterdir()) == [predictions]
+
+
+def test_progress_is_shown_on_a_terminal_only(predictions, run, monkeypatch):
+    monkeypatch.setattr("skci.cli.progress._SECONDS", 0)
+    assert run("report", predictions, *BINARY)[2] == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    status, output, errors = run("report", predictions, *BINARY)
+    assert status == 0 and f"predictions.csv: 100%, {N} rows" in errors
+    assert errors.endswith("\r") and output.startswith("Joint")
+
+
+# The process.
+
+COMMAND = [sys.executable, "-m", "skci"]
+
+
+def test_interrupted_while_reading(tmp_path):
+    out = tmp_path / "out.txt"
+    command = [*COMMAND, "report", "-", *BINARY, "--out", str(out)]
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:
+        # More than a pipe holds, so that it is read when all is written.
+        process.stdin.write(b"y,a,b\n" + b"1,1,0\n0,0,1\n" * 100_000)
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stderr.read() == b"skci report: interrupted\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_output_that_nobody_reads(predictions):
+    command = [*COMMAND, "report", str(predictions), *BINARY]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:
+        process.stdout.close()
+        assert process.wait(60) == 141
+        assert process.stderr.read() == b""
+
+
+def test_without_arguments_there_is_a_demonstration(monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr(skci.__main__, "demonstrate", lambda: shown.append(True))
+    monkeypatch.setattr(sys, "argv", ["skci"])
+    assert skci.__main__.main() == 0 and shown == [True]
+    plan = ["plan", "--metrics=accuracy", "--half-width=.03", "--expected=.5"]
+    monkeypatch.setattr(sys, "argv", ["skci", *plan, "--method=delta"])
+    assert skci.__main__.main() == 0 and shown == [True]
+    assert capsys.readouterr().out == "1068\n"
