@@ -1,11 +1,15 @@
 """Commands do to files what functions do to their columns."""
 
 import csv
+import doctest
 import io
 import json
+import re
+import shlex
 import signal
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -693,3 +697,34 @@ def test_without_arguments_there_is_a_demonstration(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["skci", *plan, "--method=delta"])
     assert skci.__main__.main() == 0 and shown == [True]
     assert capsys.readouterr().out == "1068\n"
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "shell.rst"
+
+
+def code_blocks(language):
+    """Code blocks of the documentation of the commands."""
+    pattern = rf"^\.\. code-block:: {language}\n\n((?:   .*\n|\n)+)"
+    for block in re.findall(pattern, PAGE.read_text(encoding="utf-8"), re.MULTILINE):
+        yield textwrap.dedent(block).replace("\\\n", " ")
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="needs the checkout")
+def test_examples_of_the_documentation(tmp_path, monkeypatch, run):
+    monkeypatch.chdir(tmp_path)
+    (made,) = code_blocks("python")
+    exec(made, {})
+    check = doctest.OutputChecker().check_output
+    status = None
+    for block in code_blocks("console"):
+        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, expected = example.partition("\n")
+            if command == "echo $?":
+                output, errors = f"{status}\n", ""
+            else:
+                program, *arguments = shlex.split(command)
+                assert program == "skci"
+                status, output, errors = run(*arguments)
+            found = output + errors
+            wanted = expected.rstrip() + "\n" * bool(found)
+            assert check(wanted, found, doctest.ELLIPSIS), f"{command}\n{found}"
