@@ -39,6 +39,7 @@ COLUMNS = {
     "sex": np.array(["f", "m"])[RNG.integers(0, 2, N)],
     "patient": RNG.integers(0, 80, N),
     "w": RNG.uniform(0.5, 2, N).round(3),
+    "n": RNG.integers(0, 4, N),
     "true": Y == 1,
     "said": A == 1,
     "kind": CLASSES[KINDS],
@@ -53,6 +54,12 @@ BINARY = ["--truth=y", "--rules=a,b", "--metrics=accuracy,f1"]
 SELECTIONS = {
     "labels": (BINARY, (Y, AB), {"metrics": ["accuracy", "f1"]}),
     "weights": ([*BINARY, "--weights=w"], (Y, AB), {"sample_weight": COLUMNS["w"]}),
+    "counts": ([*BINARY, "--counts=n"], (Y, AB), {"counts": COLUMNS["n"]}),
+    "counts and weights": (
+        [*BINARY, "--counts=n", "--weights=w"],
+        (Y, AB),
+        {"counts": COLUMNS["n"], "sample_weight": COLUMNS["w"]},
+    ),
     "groups": ([*BINARY, "--groups=patient"], (Y, AB), {"groups": COLUMNS["patient"]}),
     "subgroups": ([*BINARY, "--by=sex"], (Y, AB), {"by": {"sex": COLUMNS["sex"]}}),
     "options": (
@@ -395,7 +402,10 @@ MALFORMED = {
         "line 7: column 'a' has no value",
     ),
     "negative weight": (GOOD + "1,1,1,.5,-1\n", "none negative"),
-    "zero weights": (HEAD + "1,1,1,.5,0\n", "must have rows of a weight above 0"),
+    "zero weights": (
+        HEAD + "1,1,1,.5,0\n",
+        "must have rows of a weight and a count above 0",
+    ),
     "three labels": (GOOD + "2,1,1,.5,1\n", "must hold two labels, got 3"),
 }
 
@@ -413,6 +423,24 @@ def test_malformed_files_have_one_line(kind, tmp_path, run):
     assert errors.count("\n") == 1
     assert errors.startswith("skci report: error: ") and message in errors
     assert str(path) in errors
+
+
+def test_counts_are_rows_that_occur_again(tmp_path, rows):
+    path, repeated = tmp_path / "counts.csv", tmp_path / "repeated.csv"
+    write_csv(path)
+    again = np.repeat(np.arange(N), COLUMNS["n"])
+    write_csv(repeated, {name: column[again] for name, column in COLUMNS.items()})
+    found = rows("report", path, *BINARY, "--counts=n")
+    assert_equal(found, rows("report", repeated, *BINARY))
+
+
+@pytest.mark.parametrize("count", ["-1", "1.5"])
+def test_counts_are_whole_numbers(count, tmp_path, run):
+    path = tmp_path / "counts.csv"
+    path.write_text(f"y,a,n\n1,1,2\n0,1,{count}\n", encoding="utf-8")
+    arguments = "--truth=y", "--rules=a", "--metrics=accuracy", "--counts=n"
+    status, _, errors = run("report", path, *arguments)
+    assert status == 2 and f"{path}: counts must hold" in errors
 
 
 def test_rows_of_weight_zero_may_fill_a_chunk(tmp_path, rows):

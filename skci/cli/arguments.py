@@ -159,6 +159,9 @@ def _add_files(command: Parser, optional: bool = False) -> None:
     )
     files.add_argument("--weights", metavar="COLUMN", help="sampling weights")
     files.add_argument(
+        "--counts", metavar="COLUMN", help="how often each row occurs, 1 if not given"
+    )
+    files.add_argument(
         "--delimiter",
         metavar="CHARACTER",
         help="of CSV files, by default a comma, or a tab in .tsv",

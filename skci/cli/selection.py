@@ -31,6 +31,7 @@ class Selection:
     by: Sequence[str]
     groups: str | None
     weights: str | None
+    counts: str | None
 
     @classmethod
     def of(cls, arguments: Namespace, columns: Sequence[str]) -> Selection:
@@ -44,14 +45,15 @@ class Selection:
             rule: [column] if column in columns else column.split(":")
             for rule, column in scores.items()
         }
-        rows = arguments.by, arguments.groups, arguments.weights
+        rows = arguments.by, arguments.groups, arguments.weights, arguments.counts
         return cls(arguments.truth, rules, several, *rows)
 
     @property
     def columns(self) -> list[str]:
         """All columns, each once."""
         scores = [column for each in self.scores.values() for column in each]
-        rows = [name for name in (self.groups, self.weights) if name is not None]
+        optional = (self.groups, self.weights, self.counts)
+        rows = [name for name in optional if name is not None]
         every = [self.truth, *self.rules.values(), *scores, *self.by, *rows]
         return list(dict.fromkeys(every))
 
@@ -138,7 +140,7 @@ def accumulate(arguments: Namespace) -> JointAccumulator:
                 accumulator = empty_accumulator(arguments, labels)
             _update(accumulator, _batch(chunk, selection, labels, metric_set), path)
     if accumulator is None or not accumulator.n_samples:
-        but = "" if accumulator is None else " of a weight above 0"
+        but = "" if accumulator is None else " of a weight and a count above 0"
         raise ValueError(f"{join_names(arguments.files)} must have rows{but}, got none")
     return accumulator
 
@@ -186,12 +188,14 @@ def _batch(
         batch["groups"] = chunk.names(selection.groups)
     if selection.weights is not None:
         batch["sample_weight"] = chunk.numbers(selection.weights)
+    if selection.counts is not None:
+        batch["counts"] = chunk.numbers(selection.counts)
     return batch
 
 
 def _update(accumulator: JointAccumulator, batch: dict[str, Any], path: str) -> None:
-    weights = batch.get("sample_weight")
-    if weights is not None and not weights.any():
+    drawn = [batch[name] for name in ("sample_weight", "counts") if name in batch]
+    if drawn and np.min(drawn) == 0 and not np.prod(drawn, axis=0).any():
         return
     try:
         accumulator.update(**batch)
