@@ -46,6 +46,7 @@ from skci.resampling.schemes import (
     GroupJackknife,
     NestedCrossValidation,
 )
+from skci.reports.ranks import RankReport
 from skci.searching import (
     SearchReport,
     best_bound,
@@ -76,6 +77,7 @@ __all__ = [
     "LearningCurveReport",
     "MetricEstimate",
     "NestedCrossValidation",
+    "RankReport",
     "SearchReport",
     "best_bound",
     "classification_report_ci",

@@ -29,11 +29,11 @@ def pvalue(
     """
     if not joint.usable[position]:
         return 1.0
-    positions = np.array([position])
+    positions, nulls = np.array([position]), np.array([null])
     if alternative == "two-sided":
-        return float(_two_sided_pvalues(joint, positions, null)[0])
+        return float(_two_sided_pvalues(joint, positions, nulls)[0])
     greater = alternative == "greater"
-    statistic = _statistics(joint, positions, null, np.array([greater]))
+    statistic = _statistics(joint, positions, nulls, np.array([greater]))
     if joint.is_individual and joint.horizon is None:
         return float(stats.norm.sf(statistic)[0])
     estimate = joint.parameters[position].estimate
@@ -42,12 +42,13 @@ def pvalue(
     return float(joint.law("less").sf(statistic)[0])
 
 
-def pvalues(joint: JointEstimate, null: float) -> Array:
-    """Two-sided p-values of one null value for all parameters, shape (K,)."""
+def pvalues(joint: JointEstimate, null: float | Array) -> Array:
+    """Two-sided p-values of a null value for all parameters, or of one each, (K,)."""
     found = np.ones(len(joint.parameters))
     usable = np.flatnonzero(joint.usable)
     if len(usable):
-        found[usable] = _two_sided_pvalues(joint, usable, null)
+        nulls = np.broadcast_to(null, found.shape)[usable]
+        found[usable] = _two_sided_pvalues(joint, usable, nulls)
     return found
 
 
@@ -62,36 +63,62 @@ def step_down(joint: JointEstimate, null: float) -> Array:
         return pvalues(joint, null)
     usable = np.flatnonzero(joint.usable)
     found = np.ones(len(joint.parameters))
-    statistics = _two_sided_statistics(joint, usable, null)
+    nulls = np.full(len(usable), null)
+    statistics = _two_sided_statistics(joint, usable, nulls)
     found[usable] = joint.law().step_down(statistics, level=joint.confidence_level)
     return found
 
 
-def _two_sided_pvalues(joint: JointEstimate, positions: Array, null: float) -> Array:
+def signed_statistics(joint: JointEstimate) -> Array:
+    """Critical values at which intervals reach 0, with the signs of estimates, (K,).
+
+    Quantiles of t with the degrees of freedom of each; 0 without a usable variance.
+    """
+    statistics = np.zeros(len(joint.parameters))
+    usable = np.flatnonzero(joint.usable)
+    if len(usable):
+        estimates = joint.estimates[usable]
+        found = _critical_values(joint, usable, np.zeros(len(usable)), estimates > 0)
+        statistics[usable] = np.sign(estimates) * np.maximum(found, 0.0)
+    return statistics
+
+
+def _two_sided_pvalues(joint: JointEstimate, positions: Array, nulls: Array) -> Array:
     """Tail probabilities of statistics, below alpha where the interval excludes."""
-    statistics = _two_sided_statistics(joint, positions, null)
+    statistics = _two_sided_statistics(joint, positions, nulls)
     return joint.law().sf(statistics, level=joint.confidence_level)
 
 
-def _two_sided_statistics(joint: JointEstimate, positions: Array, null: float) -> Array:
-    """Statistics of the nearer limits; 0 where an estimate is at the null."""
+def _two_sided_statistics(
+    joint: JointEstimate, positions: Array, nulls: Array
+) -> Array:
+    """Statistics of the nearer limits; 0 where an estimate is at its null."""
     estimates = joint.estimates[positions]
-    statistics = _statistics(joint, positions, null, estimates > null)
-    return np.where(estimates == null, 0.0, np.maximum(statistics, 0.0))
+    statistics = _statistics(joint, positions, nulls, estimates > nulls)
+    return np.where(estimates == nulls, 0.0, np.maximum(statistics, 0.0))
 
 
 def _statistics(
-    joint: JointEstimate, positions: Array, null: float, above: Array
+    joint: JointEstimate, positions: Array, nulls: Array, above: Array
 ) -> Array:
-    """Critical values at which lower limits, or upper ones, are at the null.
+    """Critical values at which lower limits, or upper ones, are at nulls.
 
     Normal quantiles, or those of the multivariate t of joint intervals.
     """
-    roots = joint.roots(positions, np.full(len(positions), null), above)
-    for row in np.flatnonzero(np.isnan(roots)):
-        roots[row] = _search(joint, positions[row : row + 1], null, above[row])
+    found = _critical_values(joint, positions, nulls, above)
     if joint.is_individual or joint.common_df is None:
-        roots = joint.to_normal_quantile(roots, positions)
+        found = joint.to_normal_quantile(found, positions)
+    return found
+
+
+def _critical_values(
+    joint: JointEstimate, positions: Array, nulls: Array, above: Array
+) -> Array:
+    """Critical values in standard errors at which limits are at nulls."""
+    roots = joint.roots(positions, nulls, above)
+    for row in np.flatnonzero(np.isnan(roots)):
+        position = positions[row : row + 1]
+        roots[row] = _search(joint, position, nulls[row], above[row])
     return roots
 
 

@@ -1,13 +1,21 @@
-"""Multiple comparisons with the best, and compact letter displays."""
+"""Multiple comparisons with the best, ranks, and compact letter displays."""
+
+from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from skci._arrays import Array
 from skci.inference.contrasts import contrast_estimate, pairwise_contrasts
+from skci.inference.critical.law import step_down_directions
 from skci.inference.joint import JointEstimate
+from skci.inference.pvalues import signed_statistics
+
+_NO_VARIANCE = 1e-12  # share of the variances of two estimates that is rounding
 
 
 def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
@@ -79,6 +87,104 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
     rivals = (high > 0) & ~np.eye(size, dtype=bool)
     low = np.where(rivals, -upper.T, 0.0).min(axis=1)
     return low, high
+
+
+def rank_intervals(
+    joint: JointEstimate, panels: Sequence[Sequence[int]]
+) -> list[Array]:
+    r"""Confidence intervals of the ranks of R rules on each of some panels, (R, 2).
+
+    The rank is 1 plus the number of better rules. By step-down tests of all ordered
+    pairs of all panels [1]_,
+
+    .. math:: 1 + \#\{i: i \text{ is shown to be better}\} \le r_j \le
+        R - \#\{i: i \text{ is shown to be worse}\}
+
+    with the confidence level for all rules at once; individual intervals, with it for
+    each, rest on the pairs of one rule. Panels hold positions of parameters.
+
+    References
+    ----------
+    .. [1] Mogstad, Romano, Shaikh and Wilhelm (2024), Review of Economic Studies 91,
+       476-518.
+    """
+    if joint.horizon is not None:
+        raise ValueError("ranks need a report without a horizon")
+    pairs = _ordered_pairs(joint, panels)
+    size = len(joint.parameters)
+    if joint.simultaneous:
+        n_better, n_worse = pairs.counts(joint, size)
+    else:
+        n_better, n_worse = np.zeros((2, size), dtype=int)
+        for k in itertools.chain(*panels):
+            counts = pairs.of(k).counts(joint, size)
+            n_better[k], n_worse[k] = counts[:, k]
+    return [
+        np.stack([1 + n_better[rows], len(rows) - n_worse[rows]], axis=1)
+        for rows in map(list, panels)
+    ]
+
+
+class _OrderedPairs(NamedTuple):
+    """Pairs of parameters with different estimates, and what tells them apart."""
+
+    better: Array
+    worse: Array
+    statistics: Array
+    """Critical values at which intervals of the differences reach 0."""
+    df: Array
+    loadings: Array
+    """Factor of the covariance of the differences, better less worse."""
+
+    def of(self, k: int) -> _OrderedPairs:
+        """Pairs with one of the parameters."""
+        rows = (self.better == k) | (self.worse == k)
+        return _OrderedPairs(*(each[rows] for each in self))
+
+    def counts(self, joint: JointEstimate, size: int) -> Array:
+        """How many are shown to be better, and worse, than each parameter, (2, P)."""
+        if not len(self.df):
+            return np.zeros((2, size), dtype=int)
+        df = joint.common_df
+        statistics = self.statistics
+        if df is None:  # each is taken to a normal quantile
+            statistics = np.asarray(stats.norm.isf(stats.t.sf(statistics, self.df)))
+        pvalues = step_down_directions(
+            statistics, self.loadings, df or np.inf, joint.random_state
+        )
+        shown = pvalues < 1 - joint.confidence_level
+        return np.array([np.bincount(k[shown], minlength=size) for k in self[1::-1]])
+
+
+def _ordered_pairs(
+    joint: JointEstimate, panels: Sequence[Sequence[int]]
+) -> _OrderedPairs:
+    """Compare all parameters of each panel, those of one with the others at a time."""
+    values, vectors = np.linalg.eigh(np.nan_to_num(joint.covariance))
+    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    variances = (factor**2).sum(axis=1)
+    blocks = []
+    for positions in map(list, panels):
+        sign = joint.parameters[positions[0]].trait.sign
+        for row in range(1, len(positions)):
+            second, first = positions[row], np.array(positions[:row])
+            name = joint.parameters[second].key.level("rule")
+            contrasts = pairwise_contrasts(joint, [*positions[: row + 1]], control=name)
+            compared = contrast_estimate(joint, contrasts)
+            statistics = sign * signed_statistics(compared)
+            loadings = factor[first] - factor[second]
+            noise = _NO_VARIANCE * (variances[first] + variances[second])
+            known = (statistics != 0) & ((loadings**2).sum(axis=1) > noise)
+            is_better = statistics > 0
+            columns = _OrderedPairs(
+                np.where(is_better, first, second),
+                np.where(is_better, second, first),
+                np.abs(statistics),
+                compared.degrees_of_freedom,
+                np.where(is_better, 1, -1)[:, np.newaxis] * loadings,
+            )
+            blocks.append([column[known] for column in columns])
+    return _OrderedPairs(*map(np.concatenate, zip(*blocks, strict=True)))
 
 
 def compact_letters(differ: Array) -> list[str]:

@@ -22,6 +22,7 @@ from skci.reports.contrasts import (
     sentences,
 )
 from skci.reports.estimate import warn_of_intervals, warn_of_undefined
+from skci.reports.ranks import RankReport, rank_report
 
 _MOST_CONTRASTS = 1 << 14  # whose covariance has 2 GiB
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
@@ -372,6 +373,72 @@ class JointReport(ReportWithContrasts):
             self._joint.parameters[positions[0]].trait.greater_is_better,
             n_metrics,
         )
+
+    def ranks(self, metric: str | Iterable[str] | None = None) -> RankReport:
+        r"""Confidence intervals of the ranks of the rules on each metric.
+
+        Parameters
+        ----------
+        metric : str or list of str, optional
+            Metrics to rank on, with the confidence level for all of them at once; all
+            if not given.
+
+        Returns
+        -------
+        RankReport
+            Labelled ``rule`` and ``metric``.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If there is no such metric, no metric of two rules, or the report has a
+            horizon.
+
+        See Also
+        --------
+        best : Compares each rule only with the best of the others.
+
+        Notes
+        -----
+        The rank :math:`r_j` of a rule is 1 plus the number of better rules. All ordered
+        pairs are tested at once, by step-down [1]_, and
+
+        .. math:: 1 + \#\{i: i \text{ is shown to be better than } j\} \le r_j \le
+            R - \#\{i: i \text{ is shown to be worse than } j\} .
+
+        Of rules with equal values, the intervals cover every rank from that of the
+        first to that of the last. The intervals of :meth:`individual` reports rest for
+        each rule on its own pairs. Rules whose difference has no usable variance, such
+        as copies, are not ordered.
+
+        References
+        ----------
+        .. [1] Mogstad, Romano, Shaikh and Wilhelm (2024). Inference for Ranks with
+           Applications to Mobility across Neighbourhoods and Academic Achievement
+           across Countries. Review of Economic Studies 91, 476-518.
+
+        Examples
+        --------
+        >>> from skci import joint_report
+        >>> y = [0] * 50 + [1] * 50
+        >>> rules = {"A": [0] * 70 + [1] * 30, "B": [0] * 49 + [1] * 51, "C": y}
+        >>> ranks = joint_report(y, rules, metrics=["accuracy"]).ranks()
+        >>> print(ranks)
+        Joint 95% confidence intervals of ranks, 1 is the best
+        <BLANKLINE>
+        rule  metric    estimate  joint interval
+        ----------------------------------------
+        C     accuracy  1         [1, 2]
+        B     accuracy  2         [1, 2]
+        A     accuracy  3         [3, 3]
+        >>> ranks.top(2)
+        ['C', 'B']
+        """
+        panels = self._panels(check_names(metric, self.metrics, "metric"))
+        if max(map(len, panels.values())) < 2:
+            raise ValueError(f"ranks need two rules with one metric, got {list(self)}")
+        warn_of_intervals(self._joint, [k for rows in panels.values() for k in rows])
+        return rank_report(self._joint, panels)
 
     @overload
     def letters(

@@ -115,7 +115,7 @@ def factor(
         keep = np.flatnonzero(values - noise > _ZERO)[::-1]
         loadings = vectors[:, keep] * np.sqrt(values[keep] - noise)
     elif cholesky.shape[1] <= size // 2:
-        loadings = _principal(cholesky)
+        loadings = principal(cholesky)
     else:
         if separate_noise:
             noise = _least_eigenvalue(correlation)
@@ -124,7 +124,7 @@ def factor(
     return loadings, noise
 
 
-def _principal(loadings: Array) -> Array:
+def principal(loadings: Array) -> Array:
     """Rotate loadings to principal components in descending order."""
     values, vectors = np.linalg.eigh(loadings.T @ loadings)
     return loadings @ vectors[:, values > _ZERO][:, ::-1]
@@ -142,7 +142,7 @@ def _full_rank(correlation: Array, noise: float) -> Array:
     keep = values > 1e-6
     leading = product @ (vectors[:, keep] / np.sqrt(values[keep]))  # Nystroem
     remainder -= leading @ leading.T
-    return np.hstack([_principal(leading), _pivoted_cholesky(remainder, 10 * _SHIFT)])
+    return np.hstack([principal(leading), _pivoted_cholesky(remainder, 10 * _SHIFT)])
 
 
 def _least_eigenvalue(correlation: Array) -> float:

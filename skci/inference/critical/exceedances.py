@@ -157,10 +157,10 @@ class _Factor:
         costly = self.loadings.size > _COSTLY
         return self.loadings.astype(np.float32 if costly else float, copy=False).T
 
-    def project(self, y: Array) -> Array:
-        """B y, in absolute value if two-sided."""
+    def project(self, y: Array, signed: bool = False) -> Array:
+        """B y, in absolute value if two-sided and not signed."""
         x: Array = y.astype(self._projection.dtype, copy=False) @ self._projection
-        return np.abs(x, out=x) if self.sides == 2 else x
+        return np.abs(x, out=x) if self.sides == 2 and not signed else x
 
 
 class Radial(_Factor):
@@ -201,10 +201,12 @@ class Radial(_Factor):
         single = np.isinf(self.df) and proposal.levels == (levels[1],)
         return [*tables, tables[1] if single else self.density(proposal)]
 
-    def directions(self, proposal: Proposal, points: Array) -> Array:
+    def directions(
+        self, proposal: Proposal, points: Array, signed: bool = False
+    ) -> Array:
         """Projections of drawn directions on the coordinates, shape (n, K)."""
         y = self.draw(proposal, points)
-        s = self.project(y)
+        s = self.project(y, signed)
         s /= np.linalg.norm(y, axis=1, keepdims=True)
         return s
 

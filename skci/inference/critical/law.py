@@ -20,7 +20,12 @@ from skci._validation import (
     check_positive_number,
 )
 from skci.exceptions import CriticalValueWarning
-from skci.inference.critical.correlation import ROUNDING, check_correlation, factor
+from skci.inference.critical.correlation import (
+    ROUNDING,
+    check_correlation,
+    factor,
+    principal,
+)
 from skci.inference.critical.exceedances import (
     Diagonal,
     Model,
@@ -35,7 +40,12 @@ from skci.inference.critical.quantile import (
     both_exceed,
     sidak,
 )
-from skci.inference.critical.tail import LEVELS, SampledTail, nested_tail
+from skci.inference.critical.tail import (
+    LEVELS,
+    SampledTail,
+    nested_tail,
+    nested_tail_of_directions,
+)
 
 Alternative = Literal["two-sided", "less", "greater"]
 
@@ -223,6 +233,45 @@ class MaximumLaw:
         margin = 1e-6 * max(1.0, abs(high))
         q = optimize.brentq(excess, low - margin, high + margin, xtol=1e-12)
         return float(np.clip(q, low, high))
+
+
+def step_down_directions(
+    x: Array, loadings: Array, df: float = np.inf, random_state: RandomState = None
+) -> Array:
+    """Adjust the p-values of K positive statistics for both directions of all, (K,).
+
+    Step-down over 2 K one-sided hypotheses: the largest statistic is compared with the
+    maximum of all in both directions, the next one with that of all but the first,
+    which remains in its negative direction, and so on (Romano and Wolf, 2005). So signs
+    are concluded with the familywise error rate, which the free step-down procedure of
+    `MaximumLaw.step_down` does not show.
+
+    Parameters
+    ----------
+    x : array of shape (K,)
+        Nonnegative statistics.
+    loadings : array of shape (K, r)
+        Factor of their covariance; no row is zero.
+    df : float
+        Common degrees of freedom, infinite for normal statistics.
+    random_state : int or None
+        See `critical_value`.
+
+    References
+    ----------
+    Romano and Wolf (2005), J. Am. Stat. Assoc. 100, 94-108.
+    """
+    order = np.argsort(x, kind="stable")
+    unit = loadings / np.linalg.norm(loadings, axis=1, keepdims=True)
+    df = np.inf if df >= _NORMAL else df
+    model = Radial(principal(unit)[order], 0.0, 2, df)
+    alone = Marginal(1, df).sf(x[order])
+    nested = nested_tail_of_directions(model, x[order], draw_seeds(random_state))
+    hypotheses = np.arange(len(x) + 1, 2 * len(x) + 1)
+    nested = np.clip(nested, 2 * alone, np.minimum(hypotheses * alone, 1.0))
+    adjusted = np.empty(len(x))
+    adjusted[order] = np.maximum.accumulate(nested[::-1])[::-1]
+    return adjusted
 
 
 def critical_value(

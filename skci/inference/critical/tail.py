@@ -1,6 +1,6 @@
 """Tail probabilities of a maximum from one sample of directions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -76,6 +76,36 @@ def nested_tail(model: Radial, statistics: Array, seeds: list[int]) -> Array:
     small subsets as well.
     """
     shares = 1 / np.arange(1, len(statistics) + 1)
+    sample = _directions(model, seeds, _PROJECTIONS // 2, shares / shares.sum())
+    running = ((np.maximum.accumulate(s, axis=1, out=s), w) for s, w in sample)
+    return _tail_of_each(model, running, statistics)
+
+
+def nested_tail_of_directions(
+    model: Radial, statistics: Array, seeds: list[int]
+) -> Array:
+    """P(max of some coordinates in some directions > k-th statistic) for all k.
+
+    They are the first k coordinates in both directions and the others in the negative
+    one. The statistics are ascending.
+    """
+
+    def running() -> Iterator[tuple[Array, Array]]:
+        for s, w in _directions(model, seeds, _PROJECTIONS // 2, signed=True):
+            both = np.maximum.accumulate(np.abs(s), axis=1)
+            for side in (-s, s):  # a direction and its opposite are equally likely
+                others = np.maximum.accumulate(side[:, :0:-1], axis=1)[:, ::-1]
+                maxima = both.copy()
+                np.maximum(maxima[:, :-1], others, out=maxima[:, :-1])
+                yield maxima, w
+
+    return _tail_of_each(model, running(), statistics)
+
+
+def _tail_of_each(
+    model: Radial, sample: Iterable[tuple[Array, Array]], statistics: Array
+) -> Array:
+    """P(length times maximum > statistic) of K maxima on weighted directions."""
 
     def exceed(v: Array) -> Array:
         with np.errstate(divide="ignore"):
@@ -84,11 +114,9 @@ def nested_tail(model: Radial, statistics: Array, seeds: list[int]) -> Array:
     table = Table(exceed, 0.0, 1.0, _CELLS)
     first, second = np.zeros((2, len(statistics)))
     moments = np.zeros(3)
-    sample = _directions(model, seeds, _PROJECTIONS // 2, shares / shares.sum())
-    for s, weights in sample:
-        np.maximum.accumulate(s, axis=1, out=s)
-        s /= s + statistics
-        tail = table(s)
+    for maxima, weights in sample:
+        maxima /= maxima + statistics
+        tail = table(maxima)
         first += weights @ tail
         second += weights**2 @ tail
         moments += weights.sum(), (weights**2).sum(), len(weights)
@@ -100,6 +128,7 @@ def _directions(
     seeds: list[int],
     projections: int = _PROJECTIONS,
     shares: Array | None = None,
+    signed: bool = False,
 ) -> Iterator[tuple[Array, Array]]:
     """Projections on directions and their weights 1/g, in blocks."""
     size = len(model.loadings)
@@ -110,8 +139,8 @@ def _directions(
     for seed in seeds:
         u = points(model.rank + 2, 0, number, seed)
         for rows in blocks(number, size):
-            s = model.directions(proposal, u[rows])
-            each = density(s)
+            s = model.directions(proposal, u[rows], signed)
+            each = density(np.abs(s) if signed else s)
             mean = each.mean(axis=1) if shares is None else each @ shares
             yield s, 1 / (proposal.floor + mean)
 

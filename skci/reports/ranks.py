@@ -1,0 +1,159 @@
+"""Reports of the ranks of rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import check_known
+from skci.inference.joint import JointEstimate
+from skci.inference.ranking import best_first, rank_intervals
+from skci.reports.display import ConfidenceIntervalDisplay
+from skci.reports.rendering import TabularReport
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankReport(TabularReport):
+    """Confidence intervals of the ranks of several rules; 1 is the best.
+
+    With the confidence level, all intervals cover the ranks at once, on all metrics; of
+    individual intervals, each does. Returned by :meth:`JointReport.ranks`. Rows are
+    sorted by the estimate, the best rule first.
+
+    Parameters
+    ----------
+    names : mapping of str to sequence of K str
+        Names of the rows by column: the rule, the metric and, if any, the subgroup.
+    panels : sequence of K str
+        What each rule is ranked on: the metric, in a subgroup.
+    estimates : array of shape (K,)
+        Ranks of the estimates, equal for equal estimates; NaN for undefined ones.
+    intervals : int array of shape (K, 2)
+        Lower and upper limits.
+    confidence_level : float
+    simultaneous : bool
+        Whether all intervals cover at once.
+    """
+
+    names: Mapping[str, Sequence[str]]
+    panels: Sequence[str]
+    estimates: Array
+    intervals: Array
+    confidence_level: float
+    simultaneous: bool
+
+    @property
+    def _labels(self) -> Mapping[str, Sequence[str]]:
+        return self.names
+
+    def top(self, k: int = 1, metric: str | None = None) -> list[str]:
+        """Return the rules that are not shown to be worse than k others.
+
+        With the confidence level, they include the k best rules, for all k at once.
+
+        Parameters
+        ----------
+        k : int, default=1
+        metric : str, optional
+            May be left out if there is only one. In a report of subgroups the metric
+            with them, as in ``"recall, sex = f"``.
+
+        Returns
+        -------
+        list of str
+
+        Raises
+        ------
+        KeyError, ValueError
+            If `k` is not from 1 to the number of rules, there is no such metric, or
+            there are several and none is given.
+
+        See Also
+        --------
+        JointReport.best : For k = 1 alone, by fewer comparisons.
+        """
+        panels = list(dict.fromkeys(self.panels))
+        if metric is None and len(panels) > 1:
+            raise ValueError(f"metric must be one of {panels}, got None")
+        metric = panels[0] if metric is None else metric
+        check_known(metric, panels, "metric")
+        rows = [row for row, panel in enumerate(self.panels) if panel == metric]
+        if not (isinstance(k, int | np.integer) and 1 <= k <= len(rows)):
+            raise ValueError(f"k must be an integer from 1 to {len(rows)}, got {k!r}")
+        return [self.names["rule"][row] for row in rows if self.intervals[row, 0] <= k]
+
+    def _data(self) -> dict[str, list[Any]]:
+        low, high = self.intervals.T.tolist()
+        ranks = [x if math.isnan(x) else int(x) for x in self.estimates.tolist()]
+        return {
+            **{column: list(names) for column, names in self.names.items()},
+            "estimate": ranks,
+            "low": low,
+            "high": high,
+        }
+
+    def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
+        """Draw the intervals, a panel for each metric.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed to :meth:`ConfidenceIntervalDisplay.plot`.
+
+        Returns
+        -------
+        ConfidenceIntervalDisplay
+        """
+        display = ConfidenceIntervalDisplay(
+            rules=self.names["rule"],
+            metrics=[f"rank on {panel}" for panel in self.panels],
+            estimates=self.estimates,
+            intervals=self.intervals,
+            individual_intervals=self.intervals,
+            confidence_level=self.confidence_level,
+        ).plot(**kwargs)
+        for ax in display.axes_:
+            ax.locator_params(axis="x", integer=True)
+        return display
+
+    def _title(self) -> str:
+        kind = "Joint" if self.simultaneous else "Individual"
+        level = f"{100 * self.confidence_level:g}%"
+        return f"{kind} {level} confidence intervals of ranks, 1 is the best"
+
+    def _number_columns(self) -> list[list[str]]:
+        kind = "joint" if self.simultaneous else "individual"
+        limits = [f"[{low}, {high}]" for low, high in self.intervals.tolist()]
+        ranks = [f"{rank:.0f}" for rank in self.estimates]
+        return [["estimate", *ranks], [f"{kind} interval", *limits]]
+
+
+def rank_report(
+    joint: JointEstimate, panels: Mapping[str, Sequence[int]]
+) -> RankReport:
+    """Rank the parameters at the positions of each panel."""
+    sorted_panels = [best_first(joint, positions) for positions in panels.values()]
+    order = [k for positions in sorted_panels for k in positions]
+    labels = [joint.parameters[k].key.labels for k in order]
+    return RankReport(
+        names={column: [each[column] for each in labels] for column in labels[0]},
+        panels=[joint.parameters[k].key.panel for k in order],
+        estimates=np.concatenate([_ranks(joint, rows) for rows in sorted_panels]),
+        intervals=np.concatenate(rank_intervals(joint, sorted_panels)),
+        confidence_level=joint.confidence_level,
+        simultaneous=joint.simultaneous,
+    )
+
+
+def _ranks(joint: JointEstimate, positions: Sequence[int]) -> Array:
+    """Ranks of estimates, which are sorted from the best to the worst."""
+    estimates = joint.estimates[positions]
+    undefined = joint.is_undefined[positions]
+    values = -joint.parameters[positions[0]].trait.sign * estimates
+    ranks = 1.0 + np.searchsorted(values[~undefined], values, side="left")
+    return np.where(undefined, np.nan, ranks)

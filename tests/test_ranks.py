@@ -1,0 +1,324 @@
+"""Ranks: published ones, a loop over all ordered pairs, coverage under ties."""
+
+import csv
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from battery import quiet
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skci import joint_intervals, joint_report
+from skci.inference.critical.law import step_down_directions
+
+with open(Path(__file__).parent / "reference" / "ranks.csv", encoding="utf-8") as file:
+    PISA = list(csv.DictReader(file))
+
+
+def given(estimates, covariance, metric="mean", **options):
+    """Report of given estimates of rules 0, 1, ..."""
+    named = {(str(k), metric): value for k, value in enumerate(estimates)}
+    return joint_intervals(named, covariance, **options)
+
+
+def limits(ranks):
+    """Limits by rule, in the order of the rules."""
+    columns = ranks.to_dict()
+    order = np.argsort(np.array(columns["rule"], dtype=int), kind="stable")
+    return np.transpose([columns["low"], columns["high"]])[order]
+
+
+# --------------------------------------------------------------------------------------
+# Published ranks: R's csranks
+# --------------------------------------------------------------------------------------
+
+
+def pisa(subject, **options):
+    rows = [row for row in PISA if row["subject"] == subject]
+    scores = {(row["country"], subject): float(row["score"]) for row in rows}
+    errors = np.array([float(row["standard_error"]) for row in rows])
+    return rows, joint_intervals(scores, np.diag(errors**2), **options)
+
+
+def published(rows, prefix=""):
+    return [[int(row[f"{prefix}{side}"]) for side in ("low", "high")] for row in rows]
+
+
+@pytest.mark.parametrize("subject", ["math", "science"])
+def test_published_ranks(subject):
+    """Of all 37 countries in both figures."""
+    rows, report = pisa(subject)
+    ranks = report.ranks().to_frame()
+    assert list(ranks.index) == [(row["country"], subject) for row in rows]
+    assert_array_equal(ranks["estimate"], np.arange(1, 38))
+    assert_array_equal(ranks[["low", "high"]], published(rows))
+    # which needs the step-down: without it there are fewer pairs
+    pairs = report.differences()
+    shown = (pairs.pvalues < 0.05).sum()
+    assert shown < (ranks["low"] - 1).sum() == (37 - ranks["high"]).sum()
+
+
+@pytest.mark.parametrize(
+    ("subject", "apart"),
+    [("math", 0), pytest.param("science", 1, marks=pytest.mark.slow)],
+)
+def test_published_individual_ranks(subject, apart):
+    """Those of csranks are from 1000 draws, which move some limits by a rank."""
+    rows, report = pisa(subject)
+    ranks = report.individual().ranks().to_frame()[["low", "high"]].to_numpy()
+    assert_allclose(ranks, published(rows, "individual_"), atol=apart)
+    assert (ranks == published(rows, "individual_")).mean() > 0.9
+
+
+def test_published_best_five():
+    """The vignette of csranks: 12 countries, at 90% without Sweden."""
+    _, report = pisa("math")
+    best = report.ranks().top(5)
+    assert len(best) == 12
+    assert set(best) - set(report.at(0.9).ranks().top(5)) == {"Sweden"}
+
+
+# --------------------------------------------------------------------------------------
+# The definition, by simulation
+# --------------------------------------------------------------------------------------
+
+
+def simulated_ranks(theta, covariance, level, draws, normal, df=None):
+    """Algorithm 3.2 of Mogstad and others with simulated quantiles."""
+    rules = len(theta)
+    errors = {
+        (i, j): np.sqrt([1, -1] @ covariance[np.ix_([i, j], [i, j])] @ [1, -1])
+        for i, j in permutations(range(rules), 2)
+    }
+    left, shown = set(errors), set()
+    while True:
+        largest = np.max(
+            [(normal[:, i] - normal[:, j]) / errors[i, j] for i, j in left], axis=0
+        )
+        q = np.quantile(largest, level)
+        new = {(i, j) for i, j in left if theta[i] - theta[j] > q * errors[i, j]}
+        if not new:
+            break
+        left, shown = left - new, shown | new
+    return np.array(
+        [
+            [1 + sum(j == k for _, j in shown), rules - sum(i == k for i, _ in shown)]
+            for k in range(rules)
+        ]
+    )
+
+
+@pytest.mark.parametrize("rules", [2, 3, 5, 8])
+@pytest.mark.parametrize("df", [np.inf, 6])
+def test_ranks_by_simulated_quantiles(rules, df):
+    """They lie between those at slightly higher and lower levels."""
+    rng = np.random.default_rng(rules)
+    for _ in range(4):
+        factor = rng.normal(size=(rules, rules))
+        covariance = factor @ factor.T / rules + np.diag(rng.uniform(0.1, 1, rules))
+        theta = rng.normal(size=rules) * 5
+        normal = rng.multivariate_normal(np.zeros(rules), covariance, size=100_000)
+        if df < np.inf:
+            normal /= np.sqrt(rng.chisquare(df, size=(len(normal), 1)) / df)
+        found = limits(given(theta, covariance, df=df).ranks())
+        narrow, wide = (
+            simulated_ranks(theta, covariance, level, 100_000, normal)
+            for level in (0.945, 0.955)
+        )
+        assert (wide[:, 0] <= found[:, 0]).all() and (found[:, 0] <= narrow[:, 0]).all()
+        assert (wide[:, 1] >= found[:, 1]).all() and (found[:, 1] >= narrow[:, 1]).all()
+        # a lower value is better: the same of the negative estimates
+        names = {(str(k), "loss"): -value for k, value in enumerate(theta)}
+        worse = joint_intervals(names, covariance, df=df, greater_is_better=False)
+        assert_array_equal(limits(worse.ranks()), found)
+
+
+@pytest.mark.parametrize("df", [np.inf, 5])
+def test_step_down_pvalues_of_directions(df):
+    """Tail probabilities of the maximum over what is left, in both directions."""
+    rng = np.random.default_rng(0)
+    loadings = rng.normal(size=(6, 3))
+    loadings /= np.linalg.norm(loadings, axis=1, keepdims=True)
+    x = np.array([2.9, 0.4, 2.2, 1.5, 3.4, 2.2])
+    z = rng.normal(size=(400_000, 3)) @ loadings.T
+    if df < np.inf:
+        z /= np.sqrt(rng.chisquare(df, size=(len(z), 1)) / df)
+    expected, largest = np.empty(6), 0.0
+    left = np.ones(6, dtype=bool)
+    for k in np.argsort(-x, kind="stable")[[0, 1, 3, 2, 4, 5]]:  # as ties are broken
+        maxima = np.maximum(z[:, left].max(axis=1), (-z).max(axis=1))
+        largest = max(largest, (maxima > x[k]).mean())
+        expected[k], left[k] = largest, False
+    found = step_down_directions(x, loadings, df)
+    assert_allclose(found, expected, rtol=0.02, atol=3e-4)
+
+
+def test_two_rules_are_ordered_by_the_test_of_their_difference():
+    for theta in ([0.8, 0.74], [0.8, 0.7], [0.7, 0.8]):
+        report = given(theta, [[4e-4, 1e-4], [1e-4, 9e-4]])
+        differ = report.differences().pvalues[0] < 0.05
+        expected = 1 + np.argsort(np.argsort(np.negative(theta)))
+        both = [[1, 2], [1, 2]]
+        ordered = np.stack([expected, expected], axis=1)
+        assert_array_equal(limits(report.ranks()), ordered if differ else both)
+    assert differ  # and not the first
+
+
+# --------------------------------------------------------------------------------------
+# Ties
+# --------------------------------------------------------------------------------------
+
+
+def true_ranks(theta):
+    """First and last rank of each rule, which differ for equal ones."""
+    theta = np.asarray(theta)
+    better = (theta[:, np.newaxis] > theta).sum(axis=0)
+    worse = (theta[:, np.newaxis] < theta).sum(axis=0)
+    return np.stack([1 + better, len(theta) - worse], axis=1)
+
+
+@pytest.mark.parametrize("draws", [80, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "theta",
+    [[0, 0, 0, 0, 0], [0, 0, 0, 9, 9], [0, 0.01, 0.02, 0.03, 5], [0, 2, 4, 6, 8]],
+    ids=["all tied", "two groups", "near ties", "apart"],
+)
+def test_coverage_of_ranks(theta, draws):
+    """Of all ranks of all rules at once, up to three standard errors."""
+    rng = np.random.default_rng(1)
+    factor = rng.normal(size=(5, 5))
+    covariance = factor @ factor.T / 5 + 0.3 * np.eye(5)
+    truth = true_ranks(theta)
+    found = [
+        limits(given(estimates, covariance).ranks())
+        for estimates in rng.multivariate_normal(theta, covariance, size=draws)
+    ]
+    low, high = np.moveaxis(found, -1, 0)
+    covered = ((low <= truth[:, 0]) & (high >= truth[:, 1])).all(axis=1).mean()
+    assert covered > 0.95 - 3 * np.sqrt(0.95 * 0.05 / draws)
+
+
+def test_ties_and_copies():
+    y = np.repeat([0, 1], 200)
+    rng = np.random.default_rng(0)
+    wrong = rng.random((3, 400)) < np.array([[0.1], [0.1], [0.4]])
+    rules = {str(k): np.where(w, 1 - y, y) for k, w in enumerate(wrong)}
+    rules["3"] = rules["0"]  # a copy has the same rank
+    for method in ("delta", "score", "blurred"):
+        report = joint_report(y, rules, metrics="accuracy", method=method)
+        ranks = quiet(report.ranks)
+        frame = ranks.to_frame()["estimate"]
+        assert frame["0", "accuracy"] == frame["3", "accuracy"]
+        assert_array_equal(limits(ranks), [[1, 3], [1, 3], [4, 4], [1, 3]])
+        assert set(ranks.top(1)) == {"0", "1", "3"} == set(ranks.top(3))
+        assert len(ranks.top(4)) == 4
+
+
+def test_undefined_rules_have_any_rank():
+    y = np.repeat([0, 1], 100)
+    rules = {"0": y, "1": np.zeros(200, dtype=int), "2": 1 - y}
+    rules["0"] = np.where(np.arange(200) % 20 == 0, 1 - y, y)
+    report = quiet(joint_report, y, rules, metrics="precision", method="score")
+    ranks = quiet(report.ranks)
+    assert_array_equal(limits(ranks), [[1, 2], [1, 3], [2, 3]])
+    columns = ranks.to_dict()
+    assert dict(zip(columns["rule"], columns["estimate"], strict=True)) == {
+        "0": 1,
+        "2": 2,
+        "1": None,
+    }
+
+
+# --------------------------------------------------------------------------------------
+# Reports
+# --------------------------------------------------------------------------------------
+
+Y = np.repeat([0, 1], 150)
+_rng = np.random.default_rng(3)
+RULES = {
+    name: np.where(_rng.random(300) < error, 1 - Y, Y)
+    for name, error in {"A": 0.3, "B": 0.1, "C": 0.28, "D": 0.12}.items()
+}
+
+
+def test_several_metrics_are_ranked_jointly():
+    """Each needs more evidence than alone, less than at Bonferroni's level."""
+    metrics = ["accuracy", "recall", "specificity"]
+    report = joint_report(Y, RULES, metrics=metrics)
+    jointly = report.ranks().to_frame()
+    assert jointly.index.names == ["rule", "metric"]
+    for metric in metrics:
+        each = jointly.xs(metric, level="metric")
+        alone = report.ranks(metric).to_frame().droplevel("metric")
+        bonferroni = report.at(1 - 0.05 / 3).ranks(metric).to_frame()
+        bonferroni = bonferroni.droplevel("metric")
+        for narrow, wide in [(alone, each), (each, bonferroni)]:
+            assert (narrow["low"] >= wide["low"]).all()
+            assert (narrow["high"] <= wide["high"]).all()
+
+
+@pytest.mark.parametrize("method", ["delta", "score", "blurred"])
+def test_ranks_hold_what_differences_show(method):
+    report = joint_report(Y, RULES, metrics=["accuracy", "error_rate"], method=method)
+    ranks = report.ranks().to_frame()
+    for (metric, first, second), pvalue in zip(
+        report.differences(), report.differences().pvalues, strict=True
+    ):
+        if pvalue < 0.045:  # step-down shows no less, up to the error of both
+            difference = report[first, metric] - report[second, metric]
+            first_is_better = (difference > 0) == (metric == "accuracy")
+            better, worse = (first, second) if first_is_better else (second, first)
+            assert ranks.loc[better, metric]["low"] < ranks.loc[worse, metric]["high"]
+    # an accuracy and its error rate rank alike
+    accuracy, error = (ranks.xs(m, level="metric") for m in report.metrics)
+    assert_array_equal(accuracy.loc[error.index], error)
+
+
+def test_order_of_the_rules_does_not_matter():
+    forth = joint_report(Y, RULES, metrics="f1").ranks().to_frame()
+    back = joint_report(Y, dict(reversed(RULES.items())), metrics="f1").ranks()
+    assert_array_equal(back.to_frame().loc[forth.index], forth)
+
+
+def test_ranks_in_subgroups():
+    site = np.array(["north", "south"])[np.arange(300) % 2]
+    ranks = joint_report(Y, RULES, metrics="accuracy", by={"site": site}).ranks()
+    assert ranks.to_frame().index.names == ["rule", "metric", "site"]
+    assert set(ranks.top(4, "accuracy, site = south")) == set(RULES)
+    with pytest.raises(ValueError, match="metric must be one of"):
+        ranks.top(1)
+
+
+def test_text_and_picture():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    ranks = joint_report(Y, RULES, metrics=["accuracy", "f1"]).ranks()
+    header, _, columns, *_ = str(ranks).splitlines()
+    assert header == "Joint 95% confidence intervals of ranks, 1 is the best"
+    assert columns.split() == ["rule", "metric", "estimate", "joint", "interval"]
+    individual = joint_report(Y, RULES, metrics="f1").individual().ranks()
+    assert str(individual).startswith("Individual 95%")
+    display = ranks.plot()
+    assert [ax.get_title() for ax in display.axes_] == [
+        "rank on accuracy",
+        "rank on f1",
+    ]
+    for ax in display.axes_:
+        low, high = ax.get_xlim()
+        ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]
+        assert_array_equal(ticks, [1, 2, 3, 4])
+    plt.close(display.figure_)
+
+
+def test_what_cannot_be_ranked():
+    report = joint_report(Y, RULES, metrics=["accuracy", "f1"])
+    with pytest.raises(ValueError, match="ranks need two rules"):
+        report.select(rules="A").ranks()
+    with pytest.raises(KeyError, match="recall"):
+        report.ranks("recall")
+    ranks = report.ranks("f1")
+    for k in (0, 5, 1.5, "1", None):
+        with pytest.raises(ValueError, match="k must be an integer from 1 to 4"):
+            ranks.top(k)
+    with pytest.raises(KeyError, match="accuracy"):
+        ranks.top(1, "accuracy")
