@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -31,7 +31,7 @@ def rows_for_width(
 
     That is of all intervals of a pilot, or by metric.
     """
-    wanted = _by_metric(joint, half_width, "half_width")
+    wanted = by_metric(joint, half_width, "half_width")
     parameters = [joint.parameters[k] for k in wanted]
     for parameter, value in zip(parameters, wanted.values(), strict=True):
         low, high = parameter.trait.bounds
@@ -70,24 +70,34 @@ def rows_for_width(
     return _least(fits, start, fewest)
 
 
+class Region(NamedTuple):
+    """Where an interval of each of C contrasts shall lie: between two values, (C,).
+
+    NaN for contrasts of which nothing shall be shown.
+    """
+
+    low: Array
+    high: Array
+
+
 def rows_for_power(
     joint: JointEstimate,
     power: float,
-    null: float,
+    shown: float | Region,
     difference: float | Mapping[str, float] | None = None,
 ) -> int:
-    """Find the least number of rows with which each test has some power.
+    """Find the least number of rows with which each interval is as wanted with a power.
 
-    The tests are of contrasts of a pilot, which are `null` under the null hypothesis.
-    The difference to detect is of all or by metric; that of the pilot if not given.
+    It shall exclude a null value, or lie in a region. The true difference is of all or
+    by metric; that of the pilot if not given.
     """
     check_probability(power, "power")
-    distances = _distances(joint, null, difference)
-    tested = np.isfinite(distances)
+    distances = _distances(joint, shown, difference)
+    tested = ~np.isnan(distances[0])
     crit, deviations = _per_row(joint)
     reach = max(crit + float(ndtri(power)), 0.0)
     with np.errstate(over="ignore"):
-        formula = (reach * deviations[tested] / distances[tested]) ** 2
+        formula = (reach * deviations[tested] / distances[:, tested].min(axis=0)) ** 2
     _check_rows(formula.max(), "difference", difference)
     start = max(math.ceil(formula.max()), 2 * joint.design.n_strata)
 
@@ -100,7 +110,7 @@ def rows_for_power(
 def power_at(
     joint: JointEstimate,
     n_samples: Any,
-    null: float,
+    shown: float | Region,
     difference: float | Mapping[str, float] | None = None,
 ) -> Array:
     """Compute the power of each test at some numbers of rows, shape (..., C).
@@ -112,26 +122,67 @@ def power_at(
         raise ValueError(
             f"n_samples must hold numbers of rows, at least {fewest}, got {n_samples!r}"
         )
-    distances = _distances(joint, null, difference)
+    distances = _distances(joint, shown, difference)
     powers = [_power(joint, n, distances) for n in numbers.ravel().tolist()]
-    return np.reshape(powers, (*numbers.shape, len(distances)))
+    return np.reshape(powers, (*numbers.shape, distances.shape[1]))
 
 
 def _power(joint: JointEstimate, n: float, distances: Array) -> Array:
-    """Probability that intervals of n rows exclude the null at some distances."""
+    """Probability that intervals of n rows exclude values at some distances."""
     planned = _planned(joint, n, linear=True)
     reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
-    return ndtr((distances - reach) / planned.standard_errors)
+    each = ndtr((distances - reach) / planned.standard_errors)
+    return np.maximum(each.sum(axis=0) - 1, 0.0)
 
 
 def _distances(
+    joint: JointEstimate,
+    shown: float | Region,
+    difference: float | Mapping[str, float] | None,
+) -> Array:
+    """Distances of differences from what is to be excluded below and above, (2, C).
+
+    On the scale of their standard errors. A null is excluded on the nearer side.
+    """
+    if isinstance(shown, Region):
+        return _distances_within(joint, shown, difference)
+    distances = _distances_from_null(joint, shown, difference)
+    return np.stack([distances, np.where(np.isnan(distances), np.nan, np.inf)])
+
+
+def _distances_within(
+    joint: JointEstimate,
+    region: Region,
+    difference: float | Mapping[str, float] | None,
+) -> Array:
+    """Distances of differences from the ends of a region that they lie in."""
+    values = joint.estimates.copy()
+    if difference is not None:
+        given = by_metric(joint, difference, "difference")
+        values = np.array([given.get(k, np.nan) for k in range(len(values))], float)
+    distances = np.stack([values - region.low, region.high - values])
+    distances[:, np.isnan(distances).any(axis=0)] = np.nan
+    wanted = np.flatnonzero(~np.isnan(distances[0]))
+    for k in wanted:
+        if not distances[:, k].min() > 0:
+            raise ValueError(
+                f"difference must be between {region.low[k]:g} and {region.high[k]:g} "
+                f"for {joint.parameters[k]}, where the claim holds, got {values[k]:g}"
+            )
+    if not len(wanted):
+        raise ValueError("difference must be given for a metric with a margin")
+    _refuse(joint, wanted, ~(_per_row(joint)[1] > 0), "without variance")
+    return distances
+
+
+def _distances_from_null(
     joint: JointEstimate, null: float, difference: float | Mapping[str, float] | None
 ) -> Array:
-    """Distances of differences from the null, on the scale of their standard errors."""
+    """Distances of differences from the null, shape (C,)."""
     if difference is None:
         wanted = dict(enumerate(joint.estimates.tolist()))
     else:
-        wanted = _by_metric(joint, difference, "difference")
+        wanted = by_metric(joint, difference, "difference")
         for k, value in wanted.items():
             low, high = joint.parameters[k].trait.bounds
             inside = isinstance(value, Real) and low < float(value) < high
@@ -217,7 +268,7 @@ def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:
     return bisect_left(range(high), True, low, key=fits)
 
 
-def _by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
+def by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
     """Values by position of the parameter, from one for all or some by metric."""
     titles = [parameter.key.title for parameter in joint.parameters]
     if not isinstance(values, Mapping):

@@ -14,8 +14,18 @@ from skci.inference.contrasts import contrast_estimate, reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
-from skci.inference.planning import power_at, rows_for_power, rows_for_width
-from skci.inference.pvalues import pvalues, step_down
+from skci.inference.planning import (
+    Region,
+    power_at,
+    rows_for_power,
+    rows_for_width,
+)
+from skci.inference.pvalues import (
+    MarginPvalues,
+    margin_pvalues,
+    pvalues,
+    step_down,
+)
 from skci.reports.base import Report
 from skci.reports.estimate import (
     MetricEstimate,
@@ -23,7 +33,14 @@ from skci.reports.estimate import (
     format_interval,
     warn_of_undefined,
 )
-from skci.reports.rendering import TabularReport, format_number
+from skci.reports.margins import (
+    CLAIMS,
+    check_margin,
+    margin_sentences,
+    margins_in_words,
+    region_of,
+)
+from skci.reports.rendering import TabularReport, format_number, format_pvalue
 
 SeparatedPairs = dict[str, list[tuple[str, str]]]
 """By panel, pairs of a worse rule and a better one, sorted by the worse rule."""
@@ -91,16 +108,42 @@ class ContrastReport(ReportWithContrasts):
     """
 
     def __init__(
-        self, joint: JointEstimate, *, null: float, stepwise: bool = False, subject: str
+        self,
+        joint: JointEstimate,
+        *,
+        null: float,
+        stepwise: bool = False,
+        margin: Mapping[str, float] | None = None,
+        subject: str,
     ) -> None:
         super().__init__(joint)
         self._null: float = null
         self._stepwise = stepwise
+        self._margin = margin or {}
         self._subject = subject
 
-    def _with(self, joint: JointEstimate) -> ContrastReport:
-        options: Any = {"stepwise": self._stepwise, "subject": self._subject}
-        return ContrastReport(joint, null=self._null, **options)
+    def _with(
+        self, joint: JointEstimate, margin: Mapping[str, float] | None = None
+    ) -> ContrastReport:
+        return ContrastReport(
+            joint,
+            null=self._null,
+            stepwise=self._stepwise,
+            margin=margin or self._margin,
+            subject=self._subject,
+        )
+
+    def _with_margin(self, margin: float | Mapping[str, float]) -> ContrastReport:
+        """Return the report of differences with margins."""
+        if self._null:
+            raise ValueError("margin needs scale='difference', got 'ratio'")
+        return self._with(self._joint, check_margin(margin, self._joint))
+
+    @cached_property
+    def _margins(self) -> Array:
+        """Margin of each difference, NaN where there is none, shape (C,)."""
+        titles = [parameter.key.title for parameter in self._joint.parameters]
+        return np.array([self._margin.get(title, np.nan) for title in titles])
 
     @property
     def pvalues(self) -> Array:
@@ -155,6 +198,7 @@ class ContrastReport(ReportWithContrasts):
         *,
         power: float | None = None,
         difference: float | Mapping[str, float] | None = None,
+        claim: str | None = None,
     ) -> int:
         r"""Number of rows for intervals of some width, or for tests of some power.
 
@@ -168,6 +212,9 @@ class ContrastReport(ReportWithContrasts):
         difference : float or mapping of str to float, optional
             The true difference (contrast); for ratios the ratio, such as 1.05. By
             metric, for some of them. That of the pilot if not given.
+        claim : {"not worse", "better", "equivalent"}, optional
+            What each interval shall show instead of a difference, in a report with a
+            margin; see :meth:`JointReport.differences`.
 
         Returns
         -------
@@ -203,21 +250,39 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot = joint_report(y, rules, metrics=["accuracy", "f1"]).differences()
         >>> pilot.sample_size(power=0.8, difference=0.05)
         328
+
+        Rows that show two equally good models to be equivalent, up to .05:
+
+        >>> report = joint_report(y, rules, metrics="accuracy")
+        >>> pilot = report.differences(margin=0.05)
+        >>> pilot.sample_size(power=0.8, difference=0, claim="equivalent")
+        421
         """
         if power is not None and half_width is None:
-            return rows_for_power(self._joint, power, self._null, difference)
-        if power is None and half_width is not None and difference is None:
+            return rows_for_power(self._joint, power, self._shown(claim), difference)
+        if half_width is not None and {power, difference, claim} == {None}:
             return rows_for_width(self._joint, half_width)
         raise ValueError(
-            "either half_width or power, with or without difference, must be given, "
-            f"got {half_width=}, {power=} and {difference=}"
+            "either half_width or power, with or without difference and claim, must be "
+            f"given, got {half_width=}, {power=}, {difference=} and {claim=}"
         )
+
+    def _shown(self, claim: str | None) -> float | Region:
+        """What intervals shall exclude, or where they shall lie for a claim."""
+        if claim is None:
+            return self._null
+        if not self._margin:
+            raise ValueError(
+                "claim needs a margin, as in report.differences(margin=0.01)"
+            )
+        return region_of(claim, self._margins, self._joint)
 
     def power(
         self,
         n_samples: Any,
         *,
         difference: float | Mapping[str, float] | None = None,
+        claim: str | None = None,
     ) -> Array:
         """Power of the tests, as for a power curve.
 
@@ -225,14 +290,15 @@ class ContrastReport(ReportWithContrasts):
         ----------
         n_samples : int or array-like of int
             Numbers of rows.
-        difference : float or mapping of str to float, optional
+        difference, claim
             See :meth:`sample_size`.
 
         Returns
         -------
         array of shape (..., C)
             For each number of rows, the probability that the interval of each contrast
-            excludes zero (one, for ratios); NaN where `difference` has no entry.
+            excludes zero (one, for ratios), or shows the claim; NaN where `difference`
+            has no entry.
 
         Examples
         --------
@@ -243,7 +309,7 @@ class ContrastReport(ReportWithContrasts):
         >>> pilot.power([100, 200, 400, 800], difference=0.05)[:, 0].round(2)
         array([0.35, 0.61, 0.89, 0.99])
         """
-        return power_at(self._joint, n_samples, self._null, difference)
+        return power_at(self._joint, n_samples, self._shown(claim), difference)
 
     def findings(self) -> list[str]:
         """Say in words which contrasts differ from the null, all at once.
@@ -252,7 +318,10 @@ class ContrastReport(ReportWithContrasts):
         -------
         list of str
             Of differences and ratios, a sentence for each metric and rule, or subgroup
-            of a rule, that is worse than some other; of contrasts, for each not 0.
+            of a rule, that is worse than some other; of contrasts, for each not 0. With
+            a margin, the most that each difference shows: that a rule is better than
+            another by more than the margin, better, or not worse by more than it, or
+            that they differ by less.
         """
         findings = []
         if "contrast" in self._labels:
@@ -264,8 +333,29 @@ class ContrastReport(ReportWithContrasts):
             )
         kind = "subgroup" if "rule" in self._labels else "rule"
         for panel, separated in self._separated_pairs().items():
-            findings += sentences(panel, separated, kind)
+            rows = [k for k, name in enumerate(self._panels) if name == panel]
+            margin = float(self._margins[rows[0]])
+            if np.isnan(margin):
+                findings += sentences(panel, separated, kind)
+                continue
+            pairs, sign = self._pairs, self._joint.parameters[rows[0]].trait.sign
+            findings += margin_sentences(
+                panel, margin, [pairs[k] for k in rows], self._limits()[rows], sign
+            )
         return self._qualified(findings)
+
+    @property
+    def _pairs(self) -> list[tuple[str, str]]:
+        """What each difference or ratio compares."""
+        return list(zip(self._labels["first"], self._labels["second"], strict=True))
+
+    @property
+    def _panels(self) -> list[str]:
+        """What each pair is compared on; between subgroups with the rule."""
+        return [
+            " of ".join(filter(None, [p.key.panel, p.key.labels.get("rule")]))
+            for p in self._joint.parameters
+        ]
 
     def _differ(self) -> Array:
         """Which contrasts differ significantly from the null, shape (C,)."""
@@ -276,12 +366,8 @@ class ContrastReport(ReportWithContrasts):
 
     def _separated_pairs(self) -> SeparatedPairs:
         """Pairs of rules, or subgroups, whose difference or ratio excludes the null."""
-        compared = list(zip(self._labels["first"], self._labels["second"], strict=True))
+        compared, panels = self._pairs, self._panels
         order = list(dict.fromkeys(name for pair in compared for name in pair))
-        panels = [  # between subgroups those of one rule
-            " of ".join(filter(None, [p.key.panel, p.key.labels.get("rule")]))
-            for p in self._joint.parameters
-        ]
         separated: SeparatedPairs = {panel: [] for panel in panels}
         for k in np.flatnonzero(self._differ()):
             (first, second), parameter = compared[k], self._joint.parameters[k]
@@ -293,12 +379,33 @@ class ContrastReport(ReportWithContrasts):
             pairs.sort(key=lambda pair: order.index(pair[0]))
         return separated
 
+    @cached_property
+    def _margin_pvalues(self) -> MarginPvalues:
+        return margin_pvalues(self._joint, self._margins)
+
     def _more_columns(self) -> dict[str, list[Any]]:
-        return {"pvalue": self._pvalues.tolist()}
+        columns = {"pvalue": self._pvalues.tolist()}
+        if self._margin:
+            columns["margin"] = self._margins.tolist()
+            for name, values in self._margin_pvalues._asdict().items():
+                columns[f"pvalue_{name}"] = values.tolist()
+        return columns
+
+    def _title(self) -> str:
+        title = super()._title()
+        return f"{title}, {margins_in_words(self._margin)}" if self._margin else title
 
     def _number_columns(self) -> list[list[str]]:
-        name = "p-value (step-down)" if self._stepwise else "p-value"
-        return [*super()._number_columns(), [name, *map(_format_pvalue, self._pvalues)]]
+        columns = {
+            "p-value (step-down)" if self._stepwise else "p-value": self._pvalues
+        }
+        if self._margin:
+            each = zip(CLAIMS, self._margin_pvalues, strict=True)
+            columns |= {f"p ({claim})": values for claim, values in each}
+        return [
+            *super()._number_columns(),
+            *([name, *map(format_pvalue, values)] for name, values in columns.items()),
+        ]
 
 
 def sentences(
@@ -312,10 +419,6 @@ def sentences(
         f"On {panel}, {worse} is worse than {join_names(others)}."
         for worse, others in better.items()
     ] or [f"On {panel}, no {kind} is shown to differ from another."]
-
-
-def _format_pvalue(p: float) -> str:
-    return "< 0.001" if p < 1e-3 else f"{p:.3f}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

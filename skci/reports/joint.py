@@ -143,6 +143,7 @@ class JointReport(ReportWithContrasts):
         scale: str = "difference",
         method: str | None = None,
         adjust: str = "single-step",
+        margin: float | Mapping[str, float] | None = None,
     ) -> ContrastReport:
         r"""Simultaneous paired differences of the rules on each metric.
 
@@ -168,6 +169,12 @@ class JointReport(ReportWithContrasts):
             ratios). "step-down": smaller p-values that still control the familywise
             error rate, with the intervals of "single-step". "none", and all differences
             of :meth:`individual` intervals: unadjusted.
+        margin : float or mapping of str to float, optional
+            Largest difference that does not matter, above 0; by metric, for some of
+            them. Adds the p-values of three claims: that the first is "not worse" than
+            the second by more than the margin, is "better" by more than it, and both
+            are "equivalent", the difference being less than it. `findings` then says
+            which hold.
 
         Returns
         -------
@@ -187,10 +194,17 @@ class JointReport(ReportWithContrasts):
         both rules: for accuracies it is Tango's [2]_ up to the improvement of the
         statistic, and McNemar's at no difference.
 
+        A claim with a margin has a p-value below alpha exactly where the joint interval
+        shows it, whatever `adjust`. So those of a single difference are twice those of
+        two one-sided tests [3]_, whose level of .05 is that of 90% intervals,
+        ``report.at(0.9)``; noninferiority is usually tested at a one-sided .025.
+
         References
         ----------
         .. [1] Hothorn, Bretz and Westfall (2008). Biometrical Journal 50, 346-363.
         .. [2] Tango (1998). Statistics in Medicine 17, 891-908.
+        .. [3] Schuirmann (1987). Journal of Pharmacokinetics and Biopharmaceutics 15,
+           657-680.
 
         Examples
         --------
@@ -200,10 +214,20 @@ class JointReport(ReportWithContrasts):
         >>> report = joint_report(y, rules, metrics=["accuracy"])
         >>> report.differences()["accuracy", "A", "B"].low > 0
         True
+
+        A faster model need not be better, only as good up to a difference of .06:
+
+        >>> rules = {"fast": [0] * 95 + [1] * 5, "slow": [0] * 94 + [1] * 6}
+        >>> report = joint_report([0] * 94 + [1] * 6, rules, metrics="accuracy")
+        >>> report.differences(control="slow", margin=0.06).findings()
+        ['On accuracy, fast differs from slow by less than 0.06.']
         """
         if control is not None:
             check_known(control, self.rules, "control")
-        return self._compare("rule", control, metrics, scale, method, adjust)
+        report = self._compare("rule", control, metrics, scale, method, adjust)
+        if margin is None:
+            return report
+        return report._with_margin(margin)
 
     def gaps(
         self,

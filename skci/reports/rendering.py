@@ -36,6 +36,13 @@ def format_number(value: float, places: int) -> str:
     return f"{value:z.{places}f}"
 
 
+def format_pvalue(p: float) -> str:
+    """Write a p-value; nothing for NaN."""
+    if math.isnan(p):
+        return ""
+    return "< 0.001" if p < 1e-3 else f"{p:.3f}"
+
+
 def json_value(value: Any) -> Any:
     """Return what JSON has for a value: None for numbers that are not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -105,10 +112,11 @@ class TabularReport(ABC):
             of None is no limit. :meth:`to_frame` keeps them.
 
             The labels, ``estimate``, ``low`` and ``high``; of the best rules
-            ``may_be_best``; of others ``standard_error``; for contrasts ``pvalue``, for
-            classes ``support`` and ``method``, for others ``individual_low``,
-            ``individual_high`` and ``method``; ``design_effect`` where rows have
-            weights or groups.
+            ``may_be_best``; of others ``standard_error``; for contrasts ``pvalue``, and
+            with a margin ``margin``, ``pvalue_not_worse``, ``pvalue_better`` and
+            ``pvalue_equivalent``; for classes ``support`` and ``method``, for others
+            ``individual_low``, ``individual_high`` and ``method``; ``design_effect``
+            where rows have weights or groups.
         """
         return {name: [*map(json_value, x)] for name, x in self._data().items()}
 

@@ -1,0 +1,349 @@
+"""Margins: noninferiority, superiority and equivalence against TOST and textbooks."""
+
+import numpy as np
+import pytest
+from battery import quiet
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from scipy.optimize import brentq, minimize_scalar
+from statsmodels.stats.weightstats import DescrStatsW, ttost_paired
+
+from skci import AccuracyCI, combine_independent, joint_intervals, joint_report
+from skci.reports.margins import claim_of
+
+RNG = np.random.default_rng(0)
+TARGET = RNG.normal(size=150)
+NUMBERS = {
+    name: TARGET + RNG.normal(size=150) * s for name, s in (("A", 1), ("B", 1.1))
+}
+LOSSES = {name: np.abs(values - TARGET) for name, values in NUMBERS.items()}
+
+LABELS = np.repeat([0, 1], 300)
+RULES = {
+    name: np.where(RNG.random(600) < error, 1 - LABELS, LABELS)
+    for name, error in {"A": 0.1, "B": 0.11, "C": 0.13, "D": 0.2}.items()
+}
+P_VALUES = ["pvalue_not_worse", "pvalue_better", "pvalue_equivalent"]
+
+
+def of_losses(method, margin):
+    """Margin p-values of the only difference: of A and B, whose loss is greater."""
+    report = joint_report(TARGET, NUMBERS, metrics="mean_absolute_error", method=method)
+    columns = report.differences(margin=margin).to_dict()
+    return [columns[name][0] for name in P_VALUES]
+
+
+# --------------------------------------------------------------------------------------
+# One difference: other software and published numbers
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("margin", [0.02, 0.1, 0.3])
+def test_two_one_sided_tests_of_statsmodels(margin):
+    """Twice their p-values, which are below alpha / 2 where a 1 - alpha interval is."""
+    saved = DescrStatsW(LOSSES["B"] - LOSSES["A"])
+    equivalent, at_loss, at_gain = saved.ztost_mean(-margin, margin)
+    better = saved.ztest_mean(margin, alternative="larger")[1]
+    expected = np.minimum(2 * np.array([at_loss[1], better, equivalent]), 1)
+    assert_allclose(of_losses("delta", margin), expected, rtol=1e-9)
+    assert at_gain[1] <= equivalent
+
+
+@pytest.mark.parametrize("margin", [0.05, 0.2])
+def test_two_one_sided_t_tests_of_statsmodels(margin):
+    """Up to the correction for skewness."""
+    expected = ttost_paired(LOSSES["B"], LOSSES["A"], -margin, margin)[0]
+    assert of_losses("hall", margin)[2] == pytest.approx(2 * expected, rel=0.2)
+
+
+def tango(cells, delta):
+    """Tango's (1998) score statistic of a difference of paired proportions."""
+    _, b, c, _ = cells
+    n = sum(cells)
+    second = -b - c + (2 * n - b + c) * delta
+    root = np.sqrt(second**2 + 8 * n * c * delta * (1 - delta))
+    q = (root - second) / (4 * n)
+    return (b - c - n * delta) / np.sqrt(n * (2 * q + delta * (1 - delta)))
+
+
+@pytest.mark.parametrize("margin", [0.05, 0.1])
+@pytest.mark.parametrize("cells", [(43, 0, 1, 0), (80, 8, 10, 12), (300, 20, 25, 50)])
+def test_noninferiority_of_paired_proportions(cells, margin):
+    first, second = np.repeat([[1, 1, 0, 0], [1, 0, 1, 0]], cells, axis=1)
+    rules = {"new": first, "standard": second}
+    report = quiet(
+        joint_report, np.ones_like(first), rules, metrics="accuracy", method="score"
+    )
+    columns = quiet(report.differences(margin=margin).to_dict)
+    z = tango(cells, -margin)
+    assert columns["pvalue_not_worse"][0] == pytest.approx(
+        2 * stats.norm.sf(z), rel=1e-5
+    )
+    if cells == (43, 0, 1, 0) and margin == 0.1:
+        # Tango (1998), section 5: soft contact lenses
+        assert f"{columns['pvalue_not_worse'][0] / 2:.3f}" == "0.044"
+        assert f"{z:.3f}" == "1.709"
+
+
+def farrington_manning(x, n, y, m, difference):
+    """Score statistic of two proportions at the maximum likelihood under the null."""
+
+    def deviance(q):
+        likelihoods = stats.binom.logpmf([x, y], [n, m], [q + difference, q])
+        return -likelihoods.sum()
+
+    bounds = max(-difference, 0) + 1e-9, min(1 - difference, 1) - 1e-9
+    q = minimize_scalar(
+        deviance, bounds=bounds, method="bounded", options={"xatol": 1e-10}
+    ).x
+    p = q + difference
+    return (x / n - y / m - difference) / np.sqrt(p * (1 - p) / n + q * (1 - q) / m)
+
+
+@pytest.mark.parametrize("margin", [0.03, 0.05])
+def test_equivalence_of_independent_proportions(margin):
+    """Farrington and Manning (1990)."""
+    metric = AccuracyCI(method="score")
+    first = metric.from_confusion_matrix([[600, 100], [120, 680]])
+    second = metric.from_confusion_matrix([[1000, 200], [150, 1050]])
+    both = combine_independent({"first": first, "second": second})
+    columns = both.differences(margin=margin).to_dict()
+    z = [farrington_manning(1280, 1500, 2050, 2400, side * margin) for side in (-1, 1)]
+    at_loss, at_gain = 2 * stats.norm.sf([z[0], -z[1]])
+    assert columns["pvalue_not_worse"][0] == pytest.approx(at_loss, rel=1e-5)
+    expected = max(at_loss, at_gain)
+    assert columns["pvalue_equivalent"][0] == pytest.approx(expected, rel=1e-5)
+
+
+# --------------------------------------------------------------------------------------
+# Several differences
+# --------------------------------------------------------------------------------------
+
+
+def test_adjusted_pvalues_are_tails_of_the_maximum():
+    report = joint_report(
+        LABELS, RULES, metrics=["accuracy", "error_rate"], method="delta"
+    )
+    differences = report.differences(margin={"accuracy": 0.02, "error_rate": 0.05})
+    columns = differences.to_frame()
+    gains = columns["estimate"].to_numpy() * np.repeat([1, -1], 6)
+    margins = np.repeat([0.02, 0.05], 6)
+    errors = np.sqrt(np.diag(differences.covariance))
+    root = np.linalg.cholesky(differences.correlation[:6, :6] + 1e-12 * np.eye(6))
+    maxima = np.abs(np.random.default_rng(1).normal(size=(400_000, 6)) @ root.T)
+    maxima = np.sort(maxima.max(axis=1))  # an error rate is minus an accuracy
+
+    def tail(distances):
+        ranks = np.searchsorted(maxima, np.maximum(distances / errors, 0))
+        return 1 - ranks / len(maxima)
+
+    not_worse, not_better = tail(margins + gains), tail(margins - gains)
+    expected = [not_worse, tail(gains - margins), np.maximum(not_worse, not_better)]
+    assert_array_equal(columns["margin"], margins)
+    assert_allclose(columns[P_VALUES].T, expected, rtol=0.03, atol=2e-4)
+
+
+@pytest.mark.parametrize("method", ["delta", "score", "blurred"])
+@pytest.mark.parametrize("adjust", ["single-step", "step-down", "none"])
+def test_claims_are_those_of_the_intervals(method, adjust):
+    """Also with step-down p-values of no difference."""
+    report = joint_report(LABELS, RULES, metrics=["f1", "error_rate"], method=method)
+    shown = []
+    for margin in (0.01, 0.03, 0.09):
+        differences = report.differences(margin=margin, adjust=adjust)
+        frame = differences.to_frame()
+        limits = frame[["low", "high"]].to_numpy(copy=True)
+        loss = frame.index.get_level_values("metric") == "error_rate"
+        limits[loss] = -limits[loss, ::-1]
+        low, high = limits.T
+        expected = [low > -margin, low > margin, (low > -margin) & (high < margin)]
+        assert_array_equal((frame[P_VALUES] < 0.05).to_numpy().T, expected)
+        shown.append(np.sum(expected, axis=1))
+    assert (np.sum(shown, axis=0) > 0).all()  # of each claim some hold
+
+
+def test_metrics_without_a_margin():
+    report = joint_report(LABELS, RULES, metrics=["accuracy", "f1"], method="delta")
+    differences = report.differences(margin={"f1": 0.02})
+    frame = differences.to_frame()
+    assert frame.loc["accuracy", ["margin", *P_VALUES]].isna().all(axis=None)
+    assert frame.loc["f1", ["margin", *P_VALUES]].notna().all(axis=None)
+    assert differences.to_dict()["margin"][0] is None
+    plain = report.differences()
+    assert_array_equal(frame["pvalue"], plain.pvalues)
+    assert differences.findings()[:1] == plain.findings()[:1]  # of the accuracy
+    assert str(differences).splitlines()[0].endswith(", margin 0.02")
+    selected = differences.select(metric="f1", first="A", second="B").at(0.9)
+    assert selected.to_dict()["margin"] == [0.02]
+
+
+def test_individual_differences_have_individual_pvalues():
+    report = joint_report(LABELS, RULES, metrics="accuracy", method="delta")
+    columns = report.individual().differences(margin=0.03).to_dict()
+    z = (np.array(columns["estimate"]) + 0.03) / columns["standard_error"]
+    expected = np.minimum(2 * stats.norm.sf(z), 1)
+    assert_allclose(columns["pvalue_not_worse"], expected, rtol=1e-9)
+
+
+def test_a_copy_is_shown_nothing():
+    """Without a variance of the difference."""
+    rules = {"A": RULES["A"], "copy": RULES["A"]}
+    report = joint_report(LABELS, rules, metrics="accuracy", method="delta")
+    differences = quiet(report.differences, margin=0.3)
+    columns = quiet(differences.to_dict)
+    assert [columns[name] for name in P_VALUES] == [[1.0]] * 3
+    assert "no rule is shown not to be worse" in quiet(differences.findings)[0]
+
+
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_error_rates_at_the_margin(shift):
+    """At a true difference of a margin, the claim on either side errs in 1 of 40."""
+    rng = np.random.default_rng(2)
+    covariance = np.array([[4.0, 1.5], [1.5, 3.0]]) / 1e4
+    draws = rng.multivariate_normal([0.8 + shift * 0.03, 0.8], covariance, size=600)
+    wrong = []
+    for first, second in draws:
+        names = {("A", "accuracy"): first, ("B", "accuracy"): second}
+        report = joint_intervals(names, covariance).differences(margin=0.03)
+        columns = report.to_dict()
+        name = "pvalue_not_worse" if shift < 0 else "pvalue_better"
+        wrong.append(columns[name][0] < 0.05)
+    assert np.mean(wrong) == pytest.approx(0.025, abs=3 * np.sqrt(0.025 * 0.975 / 600))
+
+
+# --------------------------------------------------------------------------------------
+# In words
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.02, 0.05, "first is better than second by more than 0.01"),
+        (0.005, 0.05, "first is better than second"),
+        (0.002, 0.008, "first is better than second, by less than 0.01"),
+        (-0.004, 0.008, "first differs from second by less than 0.01"),
+        (-0.008, 0.004, "first differs from second by less than 0.01"),
+        (-0.008, 0.02, "first is not worse than second by more than 0.01"),
+        (-0.02, 0.03, None),
+        (-0.03, 0.02, None),
+        (-0.02, 0.008, "second is not worse than first by more than 0.01"),
+        (-0.008, -0.002, "second is better than first, by less than 0.01"),
+        (-0.05, -0.005, "second is better than first"),
+        (-0.05, -0.02, "second is better than first by more than 0.01"),
+        (-np.inf, np.inf, None),
+        (-0.005, np.inf, "first is not worse than second by more than 0.01"),
+    ],
+)
+def test_the_most_that_an_interval_shows(low, high, words):
+    claim = claim_of(low, high, 0.01)
+    if claim is None:
+        assert words is None
+    else:
+        first, second = ("first", "second")[:: 1 if claim.first_is_better else -1]
+        assert f"{first} {claim.relation} {second}{claim.extent}" == words
+
+
+def test_findings():
+    accuracies = {"A": 0.90, "B": 0.895, "C": 0.91, "D": 0.80}
+    given = {(name, "accuracy"): value for name, value in accuracies.items()}
+    report = joint_intervals(given, np.eye(4) * 1e-5)  # half widths of 0.0115
+    assert report.differences(margin=0.02).findings() == [
+        "On accuracy, A differs from B by less than 0.02.",
+        "On accuracy, C is not worse than A by more than 0.02.",
+        "On accuracy, A is better than D by more than 0.02.",
+        "On accuracy, C is better than B.",
+        "On accuracy, B is better than D by more than 0.02.",
+        "On accuracy, C is better than D by more than 0.02.",
+    ]
+    one = report.differences(control="A", margin=0.02).individual().findings()
+    assert one[0] == "Taken alone: On accuracy, B differs from A by less than 0.02."
+    losses = {(name, "loss"): value for name, value in accuracies.items()}
+    worse = joint_intervals(losses, np.eye(4) * 1e-5, greater_is_better=False)
+    found = worse.differences(margin=0.02, control="D").findings()
+    assert found == ["On loss, D is better than A, B and C by more than 0.02."]
+
+
+# --------------------------------------------------------------------------------------
+# Sample sizes
+# --------------------------------------------------------------------------------------
+
+
+def planned(claim, margin, difference, power):
+    """Normal power of one difference with the standard deviation of the pilot."""
+    pilot = joint_report(
+        TARGET, NUMBERS, metrics="mean_absolute_error", method="delta"
+    ).differences(margin=margin)
+    deviation = (LOSSES["A"] - LOSSES["B"]).std()
+    rows = pilot.sample_size(power=power, difference=difference, claim=claim)
+    again = pilot.power([rows - 1, rows], difference=difference, claim=claim)
+    assert again[0, 0] < power <= again[1, 0]
+    return rows, deviation
+
+
+def test_rows_for_noninferiority():
+    """The difference of losses is that of the first less the second."""
+    reach = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    for difference, distance in [(0, 0.1), (-0.02, 0.12), (0.03, 0.07)]:
+        rows, deviation = planned("not worse", 0.1, difference, 0.8)
+        assert rows == pytest.approx((reach * deviation / distance) ** 2, abs=2)
+    rows, deviation = planned("better", 0.1, -0.15, 0.8)
+    assert rows == pytest.approx((reach * deviation / 0.05) ** 2, abs=2)
+
+
+@pytest.mark.parametrize("difference", [0, 0.03, -0.03])
+def test_rows_for_equivalence(difference):
+    rows, deviation = planned("equivalent", 0.1, difference, 0.9)
+
+    def power(n):
+        error, z = deviation / np.sqrt(n), stats.norm.ppf(0.975)
+        low, high = (np.array([-0.1, 0.1]) - difference) / error
+        return stats.norm.cdf(high - z) - stats.norm.cdf(low + z)
+
+    assert rows == pytest.approx(brentq(lambda n: power(n) - 0.9, 10, 1e5), abs=2)
+
+
+def test_plans_of_several_metrics():
+    pilot = joint_report(LABELS, RULES, metrics=["accuracy", "f1"], method="delta")
+    differences = pilot.differences(margin={"f1": 0.05})
+    power = differences.power(2000, difference=0, claim="not worse")
+    assert np.isnan(power[:6]).all() and (power[6:] > 0.5).all()
+    rows = differences.sample_size(power=0.8, difference=0, claim="not worse")
+    assert (differences.power(rows, difference=0, claim="not worse")[6:] >= 0.8).all()
+
+
+# --------------------------------------------------------------------------------------
+# Errors
+# --------------------------------------------------------------------------------------
+
+
+def test_what_is_refused():
+    report = joint_report(LABELS, RULES, metrics=["accuracy", "f1"])
+    for margin in (0, -0.1, np.nan, np.inf, "0.1", True, {"f1": 0}):
+        with pytest.raises(ValueError, match="margin must be a finite number above 0"):
+            report.differences(margin=margin)
+    with pytest.raises(ValueError, match="margin must be less than 1, got 1"):
+        report.differences(margin=1)
+    for margin in ({}, {"recall": 0.1}):
+        with pytest.raises(ValueError, match="margin must be a number or a mapping"):
+            report.differences(margin=margin)
+    with pytest.raises(ValueError, match="margin needs scale='difference'"):
+        report.differences(margin=0.1, scale="ratio")
+    with pytest.raises(ValueError, match="claim needs a margin"):
+        report.differences().sample_size(power=0.8, claim="better")
+    differences = report.differences(margin={"f1": 0.05})
+    with pytest.raises(ValueError, match="claim must be one of"):
+        differences.sample_size(power=0.8, claim="best")
+    for claim, difference in [
+        ("not worse", -0.05),
+        ("equivalent", 0.06),
+        ("better", 0),
+    ]:
+        with pytest.raises(ValueError, match="difference must be between"):
+            differences.sample_size(power=0.8, difference=difference, claim=claim)
+    with pytest.raises(ValueError, match="for a metric with a margin"):
+        differences.sample_size(
+            power=0.8, difference={"accuracy": 0.0}, claim="not worse"
+        )
+    with pytest.raises(ValueError, match="either half_width or power"):
+        differences.sample_size(0.1, claim="better")
