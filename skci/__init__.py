@@ -38,7 +38,7 @@ from skci.reports.display import (
     ConfidenceIntervalDisplay,
     LearningCurveBandDisplay,
 )
-from skci.reports.estimate import ConfidenceInterval, MetricEstimate
+from skci.reports.estimate import ConfidenceInterval, MetricEstimate, Verdict
 from skci.reports.joint import JointReport
 from skci.resampling.schemes import (
     Bootstrap632,
@@ -47,6 +47,7 @@ from skci.resampling.schemes import (
     NestedCrossValidation,
 )
 from skci.reports.ranks import RankReport
+from skci.reports.requirements import RequirementReport
 from skci.searching import (
     SearchReport,
     best_bound,
@@ -78,7 +79,9 @@ __all__ = [
     "MetricEstimate",
     "NestedCrossValidation",
     "RankReport",
+    "RequirementReport",
     "SearchReport",
+    "Verdict",
     "best_bound",
     "classification_report_ci",
     "combine_independent",

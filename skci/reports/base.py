@@ -28,6 +28,7 @@ from skci.reports.estimate import (
     warn_of_intervals,
 )
 from skci.reports.rendering import TabularReport, format_number
+from skci.reports.requirements import RequirementReport, requirement_report
 
 
 class Report(TabularReport):
@@ -146,6 +147,54 @@ class Report(TabularReport):
         intervals, use the joint ones.
         """
         return self._with(self._joint.individual)
+
+    def requirements(
+        self, requirements: Mapping[str, tuple[str, float]]
+    ) -> RequirementReport:
+        """Say which rules are shown to meet requirements, as for a release.
+
+        Parameters
+        ----------
+        requirements : mapping of str to (str, float)
+            By metric, ``(">=", value)`` or ``("<=", value)``, of all estimates.
+
+        Returns
+        -------
+        RequirementReport
+            Verdicts "shown", "refuted" or "open" by the intervals of this report, and
+            ``met_by``, the rules that are shown to meet all requirements.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If there is no such metric, or a requirement is not of that form or has a
+            value out of the range of the metric.
+
+        See Also
+        --------
+        MetricEstimate.at_least : The verdict on one estimate.
+
+        Examples
+        --------
+        >>> from skci import joint_report
+        >>> y = [0] * 500 + [1] * 500
+        >>> rules = {"A": [0] * 510 + [1] * 490, "B": [0] * 460 + [1] * 540}
+        >>> report = joint_report(y, rules, metrics=["recall", "specificity"])
+        >>> needed = {"recall": (">=", 0.95), "specificity": (">=", 0.9)}
+        >>> gate = report.requirements(needed)
+        >>> print(gate)
+        Requirements by joint 95% confidence intervals
+        <BLANKLINE>
+        rule  metric       requirement  estimate  joint interval    p-value  verdict
+        ----------------------------------------------------------------------------
+        A     recall       >= 0.95      0.9800    [0.9575, 0.9908]  0.008    shown
+        A     specificity  >= 0.9       1.0000    [0.9877, 1.0000]  < 0.001  shown
+        B     recall       >= 0.95      1.0000    [0.9877, 1.0000]  < 0.001  shown
+        B     specificity  >= 0.9       0.9200    [0.8844, 0.9453]  0.443    open
+        >>> gate.met_by
+        ['A']
+        """
+        return requirement_report(self._joint, requirements)
 
     def __getitem__(self, key: Any) -> MetricEstimate:
         """Return one estimate by its labels, such as its rule and metric."""

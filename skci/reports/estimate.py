@@ -38,6 +38,32 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
 
+class Verdict(str):
+    """What an interval says of a claim: a string with a p-value.
+
+    "shown" if all values of the interval agree with it, "refuted" if none does, else
+    "open". Returned by :meth:`MetricEstimate.at_least` and
+    :meth:`MetricEstimate.at_most`.
+
+    Attributes
+    ----------
+    pvalue : float
+        Of the value claimed, two-sided; below alpha unless "open". See
+        :meth:`MetricEstimate.pvalue`.
+    """
+
+    pvalue: float
+
+    def __new__(cls, word: str, pvalue: float) -> Verdict:
+        """Make a string and attach its p-value."""
+        self = super().__new__(cls, word)
+        self.pvalue = pvalue
+        return self
+
+    def __getnewargs__(self) -> tuple[str, float]:  # type: ignore[override]
+        return str(self), self.pvalue
+
+
 class MetricEstimate(float):
     """Estimate of a performance measure: a float with a confidence interval.
 
@@ -235,6 +261,60 @@ class MetricEstimate(float):
         check_alternative(alternative)
         warn_of_intervals(self._joint, [self._position])
         return pvalue(self._joint, self._position, float(null), alternative)
+
+    def at_least(self, value: float) -> Verdict:
+        """Say whether the measure is shown to be at least some value.
+
+        The interval decides, so verdicts on the estimates of a joint report all hold at
+        once with the confidence level.
+
+        Parameters
+        ----------
+        value : float
+            In the range of the measure.
+
+        Returns
+        -------
+        Verdict
+            "shown" if the interval is above or at `value`, "refuted" if it is below,
+            and else "open".
+
+        See Also
+        --------
+        JointReport.requirements : The same for several metrics of all rules.
+
+        Examples
+        --------
+        >>> from skci import RecallCI
+        >>> recall = RecallCI().from_confusion_matrix([[800, 40], [20, 380]])
+        >>> recall
+        recall = 0.950 [0.924, 0.967], 95% interval (score, n = 1240)
+        >>> [str(recall.at_least(value)) for value in (0.9, 0.94, 0.97)]
+        ['shown', 'open', 'refuted']
+        """
+        pvalue = self.pvalue(value)
+        low, high = self.confidence_interval()
+        word = "shown" if low >= value else "refuted" if high < value else "open"
+        return Verdict(word, pvalue)
+
+    def at_most(self, value: float) -> Verdict:
+        """Say whether the measure is shown to be at most some value.
+
+        Parameters
+        ----------
+        value : float
+            In the range of the measure.
+
+        Returns
+        -------
+        Verdict
+            "shown" if the interval is below or at `value`, "refuted" if it is above,
+            and else "open". See :meth:`at_least`.
+        """
+        pvalue = self.pvalue(value)
+        low, high = self.confidence_interval()
+        word = "shown" if high <= value else "refuted" if low > value else "open"
+        return Verdict(word, pvalue)
 
     def __str__(self) -> str:
         limits = self.confidence_interval()

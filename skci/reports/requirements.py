@@ -1,0 +1,132 @@
+"""Reports of whether rules meet requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from skci._validation import check_known
+from skci.inference.joint import JointEstimate
+from skci.reports.estimate import (
+    MetricEstimate,
+    Verdict,
+    decimals,
+    format_interval,
+)
+from skci.reports.rendering import TabularReport, format_number, format_pvalue
+
+_SIGNS = (">=", "<=")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RequirementReport(TabularReport):
+    """Which requirements are shown to be met, refuted, or open.
+
+    With the confidence level, all verdicts are right at once; of individual intervals,
+    each is. Returned by :meth:`JointReport.requirements`.
+
+    Parameters
+    ----------
+    names : mapping of str to sequence of K str
+        Names of the rows by column, such as the rule and the metric.
+    subjects : sequence of K str
+        Names of the rules, or of what is compared.
+    requirements : sequence of K (str, float)
+        ``(">=", value)`` or ``("<=", value)``.
+    estimates : sequence of K MetricEstimate
+    verdicts : sequence of K Verdict
+    simultaneous : bool
+        Whether all intervals cover at once.
+    """
+
+    names: Mapping[str, Sequence[str]]
+    subjects: Sequence[str]
+    requirements: Sequence[tuple[str, float]]
+    estimates: Sequence[MetricEstimate]
+    verdicts: Sequence[Verdict]
+    simultaneous: bool
+
+    @property
+    def _labels(self) -> Mapping[str, Sequence[str]]:
+        return self.names
+
+    @property
+    def met_by(self) -> list[str]:
+        """Rules, or what is compared, shown to meet all requirements."""
+        verdicts = zip(self.subjects, self.verdicts, strict=True)
+        unmet = {subject for subject, verdict in verdicts if verdict != "shown"}
+        return [name for name in dict.fromkeys(self.subjects) if name not in unmet]
+
+    def _data(self) -> dict[str, list[Any]]:
+        intervals = [estimate.confidence_interval() for estimate in self.estimates]
+        return {
+            **{column: list(names) for column, names in self.names.items()},
+            "requirement": [f"{sign} {value:g}" for sign, value in self.requirements],
+            "estimate": [float(estimate) for estimate in self.estimates],
+            "low": [interval.low for interval in intervals],
+            "high": [interval.high for interval in intervals],
+            "pvalue": [verdict.pvalue for verdict in self.verdicts],
+            "verdict": [str(verdict) for verdict in self.verdicts],
+        }
+
+    def _title(self) -> str:
+        kind = "joint" if self.simultaneous else "individual"
+        level = f"{100 * self.estimates[0].confidence_level:g}%"
+        return f"Requirements by {kind} {level} confidence intervals"
+
+    def _number_columns(self) -> list[list[str]]:
+        columns = self._data()
+        kind = "joint" if self.simultaneous else "individual"
+        intervals = list(zip(columns["low"], columns["high"], strict=True))
+        places = decimals(intervals)
+        estimates = [format_number(value, places) for value in columns["estimate"]]
+        return [
+            ["requirement", *columns["requirement"]],
+            ["estimate", *estimates],
+            [
+                f"{kind} interval",
+                *(format_interval(each, places) for each in intervals),
+            ],
+            ["p-value", *map(format_pvalue, columns["pvalue"])],
+            ["verdict", *columns["verdict"]],
+        ]
+
+
+def requirement_report(
+    joint: JointEstimate, requirements: Mapping[str, tuple[str, float]]
+) -> RequirementReport:
+    """Judge all estimates of the metrics that have a requirement."""
+    metrics = list(dict.fromkeys(p.key.title for p in joint.parameters))
+    if not isinstance(requirements, Mapping) or not requirements:
+        raise ValueError(
+            "requirements must be a mapping such as {'recall': ('>=', 0.9)}, got "
+            f"{requirements!r}"
+        )
+    for metric, requirement in requirements.items():
+        check_known(metric, metrics, "metric")
+        if not (
+            isinstance(requirement, tuple | list)
+            and len(requirement) == 2
+            and requirement[0] in _SIGNS
+        ):
+            raise ValueError(
+                f"requirements[{metric!r}] must be ('>=', value) or ('<=', value), got "
+                f"{requirement!r}"
+            )
+    titles = [parameter.key.title for parameter in joint.parameters]
+    rows = [k for k, title in enumerate(titles) if title in requirements]
+    labels = [joint.parameters[k].key.labels for k in rows]
+    chosen = [requirements[titles[k]] for k in rows]
+    estimates = [MetricEstimate(joint, k) for k in rows]
+    return RequirementReport(
+        names={column: [each[column] for each in labels] for column in labels[0]},
+        subjects=[joint.parameters[k].key.name for k in rows],
+        requirements=[(sign, float(value)) for sign, value in chosen],
+        estimates=estimates,
+        verdicts=[
+            estimate.at_least(value) if sign == ">=" else estimate.at_most(value)
+            for estimate, (sign, value) in zip(estimates, chosen, strict=True)
+        ],
+        simultaneous=joint.simultaneous,
+    )

@@ -1,0 +1,132 @@
+"""Requirements: verdicts of intervals, and how often they are wrong."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from battery import quiet
+from numpy.testing import assert_array_equal
+from scipy import stats
+
+from skci import AccuracyCI, RecallCI, joint_intervals, joint_report
+
+Y = np.repeat([0, 1], 250)
+_rng = np.random.default_rng(5)
+RULES = {
+    name: np.where(_rng.random(500) < error, 1 - Y, Y)
+    for name, error in {"A": 0.04, "B": 0.1, "C": 0.2}.items()
+}
+NEEDED = {"recall": (">=", 0.88), "false_positive_rate": ("<=", 0.12)}
+
+
+@pytest.mark.parametrize("method", ["delta", "wilson", "clopper-pearson", "score"])
+def test_verdicts_are_those_of_the_binomial_test(method):
+    """Of the values at least 0.8, at every number of successes in 40."""
+    for successes in range(1, 40):
+        estimate = RecallCI(method=method).from_confusion_matrix(
+            [[0, 0], [40 - successes, successes]]
+        )
+        low, high = quiet(estimate.confidence_interval)
+        at_least = quiet(estimate.at_least, 0.8)
+        at_most = quiet(estimate.at_most, 0.8)
+        opposite = {"shown": "refuted", "refuted": "shown", "open": "open"}
+        assert at_most == opposite[at_least]
+        assert (at_least == "open") == (low < 0.8 < high)
+        assert (at_least == "open") == (at_least.pvalue >= 0.05)
+        assert at_least.pvalue == at_most.pvalue
+        if method == "clopper-pearson":
+            tails = (
+                stats.binom.sf(successes - 1, 40, 0.8),
+                stats.binom.cdf(successes, 40, 0.8),
+            )
+            expected = (
+                "shown"
+                if tails[0] < 0.025
+                else "refuted"
+                if tails[1] < 0.025
+                else "open"
+            )
+            assert at_least == expected
+            assert at_least.pvalue == pytest.approx(min(1, 2 * min(tails)))
+
+
+def test_a_verdict_is_a_string():
+    verdict = AccuracyCI().from_confusion_matrix([[45, 5], [5, 45]]).at_least(0.5)
+    assert verdict == "shown" and json.dumps(verdict) == '"shown"'
+    again = pickle.loads(pickle.dumps(verdict))
+    assert again == verdict and again.pvalue == verdict.pvalue < 1e-10
+
+
+def test_ends_of_the_range():
+    """What always holds is shown, and what is not in the range is an error."""
+    estimate = AccuracyCI().from_confusion_matrix([[45, 5], [5, 45]])
+    assert estimate.at_least(0) == "shown" and estimate.at_most(1) == "shown"
+    assert estimate.at_least(1) == "refuted"
+    for value in (1.2, -0.1, "0.9", None, np.nan):
+        with pytest.raises(ValueError, match="must be a number in the range"):
+            estimate.at_least(value)
+
+
+@pytest.mark.parametrize("simultaneous", [True, False])
+def test_requirements_by_the_intervals(simultaneous):
+    report = joint_report(Y, RULES, metrics=["recall", "false_positive_rate", "f1"])
+    report = report if simultaneous else report.individual()
+    gate = report.requirements(NEEDED)
+    frame = gate.to_frame()
+    assert frame.index.names == ["rule", "metric"]
+    intervals = report.to_frame().loc[frame.index]
+    assert_array_equal(frame[["low", "high"]], intervals[["low", "high"]])
+    for (_, metric), row in frame.iterrows():
+        sign, value = NEEDED[metric]
+        assert row["requirement"] == f"{sign} {value:g}"
+        met = row["low"] >= value if sign == ">=" else row["high"] <= value
+        missed = row["high"] < value if sign == ">=" else row["low"] > value
+        assert row["verdict"] == ("shown" if met else "refuted" if missed else "open")
+    assert set(frame["verdict"]) == {"shown", "refuted", "open"}
+    all_met = frame["verdict"].eq("shown").groupby(level="rule").all()
+    assert gate.met_by == list(all_met.index[all_met]) == ["A"]
+    kind = "joint" if simultaneous else "individual"
+    assert str(gate).startswith(f"Requirements by {kind} 95%")
+    assert json.loads(json.dumps(gate.to_dict()))["verdict"] == list(frame["verdict"])
+
+
+def test_requirements_of_differences():
+    given = {("A", "accuracy"): 0.90, ("B", "accuracy"): 0.89, ("C", "accuracy"): 0.8}
+    differences = joint_intervals(given, np.eye(3) * 1e-5).differences(control="A")
+    gate = differences.requirements({"accuracy": (">=", -0.03)})
+    assert gate.to_dict()["verdict"] == ["shown", "refuted"]
+    assert gate.met_by == ["B - A"]
+
+
+def test_how_often_some_verdict_is_wrong():
+    """At true values that just miss what is required, in at most 1 of 20 reports."""
+    rng = np.random.default_rng(0)
+    covariance = np.array([[4.0, 1.5], [1.5, 3.0]]) * 1e-4
+    names = [("A", "recall"), ("A", "precision")]
+    needed = {"recall": (">=", 0.9), "precision": ("<=", 0.8)}
+    wrong = []
+    for estimates in rng.multivariate_normal([0.9, 0.8], covariance, size=400):
+        report = joint_intervals(dict(zip(names, estimates, strict=True)), covariance)
+        verdicts = report.requirements(needed).verdicts
+        wrong.append(any(verdict != "open" for verdict in verdicts))
+    assert np.mean(wrong) == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 400))
+
+
+@pytest.mark.parametrize(
+    ("requirements", "message"),
+    [
+        ({}, "requirements must be a mapping"),
+        ([("recall", ">=", 0.9)], "requirements must be a mapping"),
+        ({"recall": 0.9}, r"requirements\['recall'\] must be"),
+        ({"recall": (">", 0.9)}, r"requirements\['recall'\] must be"),
+        ({"recall": (">=",)}, r"requirements\['recall'\] must be"),
+        ({"recall": (">=", 1.5)}, "must be a number in the range"),
+    ],
+)
+def test_wrong_requirements(requirements, message):
+    report = joint_report(Y, RULES, metrics="recall")
+    with pytest.raises(ValueError, match=message):
+        report.requirements(requirements)
+    with pytest.raises(KeyError, match="precision"):
+        report.requirements({"precision": (">=", 0.5)})
