@@ -40,14 +40,14 @@ from skci.reports.display import (
 )
 from skci.reports.estimate import ConfidenceInterval, MetricEstimate, Verdict
 from skci.reports.joint import JointReport
+from skci.reports.ranks import RankReport
+from skci.reports.requirements import RequirementReport
 from skci.resampling.schemes import (
     Bootstrap632,
     ConservativeZ,
     GroupJackknife,
     NestedCrossValidation,
 )
-from skci.reports.ranks import RankReport
-from skci.reports.requirements import RequirementReport
 from skci.searching import (
     SearchReport,
     best_bound,
