@@ -18,10 +18,10 @@ from skci.reports.display import LearningCurveBandDisplay
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 from skci.resampling.estimation import Resampling
-from skci.resampling.fitting import Fit, Fitted, Learners
+from skci.resampling.fitting import Fitted, Learners
 from skci.resampling.reading import read_learners, scheme_of
 from skci.resampling.schemes import Scheme
-from skci.resampling.splitting import Rows
+from skci.resampling.splitting import Rows, Split
 
 _VARIANCES = ("jackknife", "conservative-z", "corrected-t")
 _COLUMN = "train_size"
@@ -182,7 +182,7 @@ def learning_curve_report(
     """
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     scheme = scheme_of(variance, cv, _VARIANCES)
-    learners, held_out, rows = read_learners(
+    learners, truth, rows = read_learners(
         metric_set, estimators, X, y, cv, groups, sample_weight
     )
     n_train = _largest_training_set(scheme, rows)
@@ -196,9 +196,9 @@ def learning_curve_report(
         units=np.arange(rows.n) if rows.groups is None else rows.groups,
         rng=np.random.default_rng(seed),
     )
-    held_out = replace(held_out, metric_set=metric_set.without_tables())
-    resampling = Resampling(scheme, rows, subsampled, held_out)
-    joint = _curves(resampling.estimate(), subsampled)
+    truth = replace(truth, metric_set=metric_set.without_tables())
+    resampling = Resampling(scheme, rows, subsampled, truth)
+    joint = _curves(resampling.estimate().joint, subsampled)
     warn_of_undefined(joint)
     return LearningCurveReport(joint, sizes)
 
@@ -206,10 +206,10 @@ def learning_curve_report(
 def _largest_training_set(scheme: Scheme, rows: Rows) -> int:
     """Number of rows of the largest training set."""
     return max(
-        len(fit.train)
+        len(split.train)
         for batch in scheme.batches(rows)
         for pool in batch.pools
-        for fit in pool
+        for split in pool
     )
 
 
@@ -242,18 +242,18 @@ class _SubsampledLearners(Learners):
     """Number of the cluster of each row; clusters are not divided."""
     rng: np.random.Generator
 
-    def fit(self, fits: Iterable[Fit], kind: str = "") -> list[dict[str, Fitted]]:
-        """Fit each estimator to subsets of each training set: by fit, name and size.
+    def fit(self, splits: Iterable[Split], kind: str = "") -> list[dict[str, Fitted]]:
+        """Fit each estimator to subsets of each training set: by split, name and size.
 
-        The order of the units is the same for all these fits.
+        The order of the units is the same for all of them.
         """
-        fits = list(fits)
+        splits = list(splits)
         rank = self.rng.permutation(int(self.units.max()) + 1)[self.units]
         by_size = []
         for size in self.train_sizes:
             named = [(_name(name, size), each) for name, each in self.estimators]
             subsets = [
-                Fit(self._subset(train, size, rank), test) for train, test in fits
+                Split(self._subset(train, size, rank), test) for train, test in splits
             ]
             by_size.append(Learners.fit(replace(self, estimators=named), subsets, kind))
         return [

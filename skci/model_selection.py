@@ -20,15 +20,15 @@ from skci._validation import (
 )
 from skci.data.labels import check_not_swapped, shape_of
 from skci.data.responses import named_error, response
-from skci.inference.joint import JointEstimate
 from skci.inference.resampling_variance import five_by_two_f
 from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
-from skci.resampling.estimation import FoldModels, Resampling
-from skci.resampling.fitting import Fit, Fitted, Learners, fit_name, take_rows
+from skci.resampling.estimation import Resampled, Resampling, fold_models
+from skci.resampling.fitting import Fitted, Learners, fit_name, take_rows
 from skci.resampling.reading import read_learners, scheme_of
 from skci.resampling.schemes import SCHEMES
+from skci.resampling.splitting import Split
 
 _TARGETS = ("procedure", "fold-models")
 
@@ -47,10 +47,10 @@ class CrossValidationReport(JointReport):
         What was fitted to each of them, by name, with ``return_estimator=True``.
     """
 
-    def __init__(self, joint: JointEstimate, resampling: Any) -> None:
-        super().__init__(joint)
-        self.splits = [tuple(split) for split in resampling.splits]
-        self.estimators = resampling.estimators
+    def __init__(self, resampled: Resampled) -> None:
+        super().__init__(resampled.joint)
+        self.splits = [tuple(split) for split in resampled.splits]
+        self.estimators = resampled.estimators
 
 
 def cross_validate_report(
@@ -228,7 +228,7 @@ def cross_validate_report(
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(metrics, *options)
     check_choice(target, _TARGETS, "target")
-    learners, held_out, rows = read_learners(
+    learners, truth, rows = read_learners(
         metric_set, estimators, X, y, cv, groups, sample_weight
     )
     learners = replace(learners, n_jobs=n_jobs, verbose=verbose, keep=return_estimator)
@@ -238,14 +238,12 @@ def cross_validate_report(
                 "variance must not be given with target='fold-models', whose variance "
                 f"is that within folds, got {variance!r}"
             )
-        fold_models = FoldModels(rows, learners, held_out)
-        return CrossValidationReport(fold_models.estimate(), fold_models)
+        return CrossValidationReport(fold_models(rows, learners, truth))
     scheme = scheme_of(variance, cv)
-    resampled = replace(held_out, metric_set=metric_set.without_tables())
-    resampling = Resampling(scheme, rows, learners, resampled)
-    joint = resampling.estimate()
-    warn_of_undefined(joint)
-    return CrossValidationReport(joint, resampling)
+    truth = replace(truth, metric_set=metric_set.without_tables())
+    resampled = Resampling(scheme, rows, learners, truth).estimate()
+    warn_of_undefined(resampled.joint)
+    return CrossValidationReport(resampled)
 
 
 class FiveByTwoTest(NamedTuple):
@@ -314,14 +312,15 @@ def five_by_two_f_test(
     """
     metric_set = MetricSet(metric, pos_label=pos_label, random_state=random_state)
     estimators = {"estimator1": estimator1, "estimator2": estimator2}
-    learners, held_out, rows = read_learners(
+    learners, truth, rows = read_learners(
         metric_set, estimators, X, y, cv, groups, None
     )
     learners = replace(learners, n_jobs=n_jobs)
-    resampling = Resampling(SCHEMES["5x2-t"], rows, learners, held_out)
-    parameters, (halves,) = resampling.evaluate()
-    if len(parameters) != 2:
+    resampling = Resampling(SCHEMES["5x2-t"], rows, learners, truth)
+    evaluated = resampling.evaluate()
+    if len(evaluated.parameters) != 2:
         raise ValueError(f"metric must be one metric of one value, got {metric!r}")
+    (halves,) = evaluated.batches
     differences = np.subtract(*np.transpose([half.values for half in halves]))
     statistic = five_by_two_f(differences.reshape(5, 2))
     return FiveByTwoTest(statistic, float(stats.f.sf(statistic, 10, 5)))
@@ -459,16 +458,15 @@ def fold_models_report(
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     results = _named_results(cv_results)
     first = {name: found["estimator"][0] for name, found in results.items()}
-    learners, held_out, rows = read_learners(
+    learners, truth, rows = read_learners(
         metric_set, first, X, y, _common_splits(results), groups, sample_weight
     )
     models = {
-        fit.train.tobytes(): {name: r["estimator"][k] for name, r in results.items()}
-        for k, fit in enumerate(rows.splits())
+        split.training_set: {name: r["estimator"][k] for name, r in results.items()}
+        for k, split in enumerate(rows.splits())
     }
     fitted = _FittedLearners(**vars(learners), models=models)
-    fold_models = FoldModels(rows, fitted, held_out)
-    return CrossValidationReport(fold_models.estimate(), fold_models)
+    return CrossValidationReport(fold_models(rows, fitted, truth))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -478,14 +476,14 @@ class _FittedLearners(Learners):
     models: Mapping[bytes, Mapping[str, Any]]
     """Fitted estimators by training set and by name."""
 
-    def fit(self, fits: Iterable[Fit], kind: str = "") -> list[dict[str, Fitted]]:
+    def fit(self, splits: Iterable[Split], kind: str = "") -> list[dict[str, Fitted]]:
         """Predict with the estimators that were fitted to each training set."""
         return [
             {
-                name: self._predict(fit_name(name, k, kind), model, test)
-                for name, model in self.models[train.tobytes()].items()
+                name: self._predict(fit_name(name, k, kind), model, split.test)
+                for name, model in self.models[split.training_set].items()
             }
-            for k, (train, test) in enumerate(fits)
+            for k, split in enumerate(splits)
         ]
 
     def _predict(self, name: str, model: Any, test: Array) -> Fitted:

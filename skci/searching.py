@@ -29,6 +29,7 @@ from skci.resampling.candidates import (
     ranked_candidates,
     scored_metrics,
 )
+from skci.resampling.estimation import Resampled
 from skci.resampling.reading import splits_of_search
 
 _MOST_FOLDS = 10  # of a partition; more splits are likely to be repetitions
@@ -62,7 +63,7 @@ class SearchReport(CrossValidationReport):
                 target += " that were preselected on the same rows"
             variance = ", ".join(filter(None, [variance, splits]))
             joint = replace(joint, target=Target(target, variance))
-        super().__init__(joint, report)
+        super().__init__(Resampled(joint, report.splits, report.estimators))
         self.candidates = candidates
         self.n_candidates = n_candidates
 

@@ -53,12 +53,16 @@ from skci.inference.resampling_variance import (
 )
 from skci.measures.registry import Trait
 from skci.reports.joint import JointReport
-from skci.resampling.fitting import Fit
 from skci.resampling.schemes import (
     SCHEMES,
     OwnSplits,
 )
-from skci.resampling.splitting import Rows, disjoint_pools, have_equal_shares
+from skci.resampling.splitting import (
+    Rows,
+    Split,
+    disjoint_pools,
+    have_equal_shares,
+)
 
 X, Y = make_classification(
     240, 6, flip_y=0.2, weights=[0.65], class_sep=0.7, random_state=3
@@ -542,7 +546,7 @@ def test_weights_reach_the_measures_and_the_fits_that_request_them():
 
 def test_splits_are_pooled_while_their_test_sets_are_disjoint():
     def sizes(cv, n=12):
-        splits = [Fit(*split) for split in cv.split(np.zeros(n))]
+        splits = [Split(*split) for split in cv.split(np.zeros(n))]
         return [len(pool) for pool in disjoint_pools(splits)]
 
     assert sizes(KFold(4)) == [4]

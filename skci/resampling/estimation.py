@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
 from skci._validation import join_names
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
@@ -18,10 +18,10 @@ from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.resampling_variance import ResampledMoments
 from skci.measures.registry import Trait
 from skci.metrics._metric_set import MetricSet
-from skci.resampling.fitting import Fit, Fitted, Learners
+from skci.resampling.fitting import Fitted, Learners
 from skci.resampling.pooling import (
     FOLD,
-    HeldOut,
+    Truth,
     mean_over_folds,
     metrics_without_losses,
     moves_with_prevalence,
@@ -30,39 +30,60 @@ from skci.resampling.pooling import (
     row_losses,
     values_without_information,
 )
-from skci.resampling.schemes import Batch, Evaluation, Scheme
-from skci.resampling.splitting import Pool, Rows, disjoint_pools
+from skci.resampling.schemes import Evaluation, Scheme
+from skci.resampling.splitting import (
+    Pool,
+    Rows,
+    Split,
+    disjoint_pools,
+    unique_training_sets,
+)
 
 _SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
 _NO_VARIANCE = 1e-10  # deviation, relative to the values, that is zero but for rounding
 
 
-@dataclass(eq=False)
+class Resampled(NamedTuple):
+    """A resampled estimate, and the splits that it is the mean of, or pools."""
+
+    joint: JointEstimate
+    splits: Sequence[tuple[Array, ...]]
+    estimators: dict[str, list[Any]]
+    """What was fitted to each split, by name, if it is kept."""
+
+
+class Evaluated(NamedTuple):
+    """Evaluations of the pools of each batch, and the splits of the estimate."""
+
+    parameters: Sequence[TableParameter]
+    """The metrics of all learners, bound to the first pool."""
+    batches: list[list[Evaluation]]
+    splits: list[Split]
+    estimators: dict[str, list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
 class Resampling:
-    """A scheme that is carried out: what is fitted, and evaluated."""
+    """A scheme to carry out: what to fit, and to evaluate."""
 
     scheme: Scheme
     rows: Rows
     learners: Learners
-    held_out: HeldOut
-    splits: list[Fit] = field(default_factory=list)
-    """The splits that the estimate is the mean of, or pools."""
-    estimators: dict[str, list[Any]] = field(default_factory=dict)
-    """What was fitted to each of them, by name, if it is kept."""
+    truth: Truth
 
     @property
     def metric_set(self) -> MetricSet:
         """The metrics."""
-        return self.held_out.metric_set
+        return self.truth.metric_set
 
-    def estimate(self) -> JointEstimate:
+    def estimate(self) -> Resampled:
         """Estimate the metrics of all learners, and their covariance."""
         self._check_metrics()
-        parameters, evaluations = self.evaluate()
-        moments = self.scheme.moments(evaluations, self.splits)
+        evaluated = self.evaluate()
+        moments = self.scheme.moments(evaluated.batches, evaluated.splits)
         df = self.scheme.effective_df(moments.df, self.rows.n_units)
-        moments = moments._replace(df=df)
-        return self._joint(parameters, moments, evaluations)
+        joint = self._joint(evaluated, moments._replace(df=df))
+        return Resampled(joint, evaluated.splits, evaluated.estimators)
 
     def _check_metrics(self) -> None:
         """Check that the metrics are means over rows, where they must be."""
@@ -70,7 +91,7 @@ class Resampling:
             return
         needs_best = self.scheme.needs_losses
         n_scored = len(self.learners.wanted.scored)
-        others = metrics_without_losses(self.held_out, n_scored, needs_best)
+        others = metrics_without_losses(self.truth, n_scored, needs_best)
         if others:
             best = " with a best value" * needs_best
             raise ValueError(
@@ -79,18 +100,18 @@ class Resampling:
                 "use 'jackknife'"
             )
 
-    def evaluate(self) -> tuple[list[TableParameter], list[list[Evaluation]]]:
+    def evaluate(self) -> Evaluated:
         """Evaluate the metrics in all pools, by batch."""
-        evaluations: list[list[Evaluation]] = []
         parameters: list[TableParameter] = []
+        batches: list[list[Evaluation]] = []
+        splits: list[Split] = []
+        estimators: dict[str, list[Any]] = {}
         for batch in self.scheme.batches(self.rows):
-            fits = unique_fits(batch.pools)
-            fitted = self.learners.fit(fits)
-            self._keep(batch, fits, fitted)
-            evaluations.append([])
+            models = FittedModels.of(self.learners, batch.pools)
+            evaluations = []
             for pool in batch.pools:
-                sample = predicted_sample(
-                    pool, fits, fitted, self.held_out, by_rows=self.scheme.needs_losses
+                sample = models.predicted(
+                    pool, self.truth, by_rows=self.scheme.needs_losses
                 )
                 if not parameters:
                     parameters = pooled_parameters(self.metric_set, sample)
@@ -100,8 +121,13 @@ class Resampling:
                 if batch.without_information:
                     chance = values_without_information(self.metric_set, sample)
                     evaluation = evaluation._replace(without_information=chance)
-                evaluations[-1].append(evaluation)
-        return parameters, evaluations
+                evaluations.append(evaluation)
+            batches.append(evaluations)
+            of_estimate = list(itertools.chain(*batch.pools[: batch.n_of_estimate]))
+            splits += of_estimate
+            for name, fitted in models.estimators(of_estimate).items():
+                estimators.setdefault(name, []).extend(fitted)
+        return Evaluated(parameters, batches, splits, estimators)
 
     def _warn_of_stratified(
         self, parameters: Sequence[TableParameter], sample: Sample
@@ -119,15 +145,6 @@ class Resampling:
                 ResamplingWarning,
             )
 
-    def _keep(
-        self, batch: Batch, fits: Sequence[Fit], fitted: Sequence[dict[str, Fitted]]
-    ) -> None:
-        """Keep the splits of a batch that the estimate is of, and what was fitted."""
-        number = {fit.train.tobytes(): k for k, fit in enumerate(fits)}
-        for split in itertools.chain(*batch.pools[: batch.n_of_estimate]):
-            self.splits.append(split)
-            keep_fitted(self.estimators, fitted[number[split.train.tobytes()]])
-
     def _evaluate(
         self, sample: Sample, parameters: Sequence[TableParameter], rows: Array
     ) -> Evaluation:
@@ -140,24 +157,21 @@ class Resampling:
             pooled = replace(sample, subgroups=None)
             covariance = self.metric_set.estimate(pooled).sampling.covariance
         if self.scheme.needs_losses:
-            losses = row_losses(self.held_out, sample, rows)
+            losses = row_losses(self.truth, sample, rows)
         return Evaluation(values, covariance, losses)
 
-    def _joint(
-        self,
-        parameters: Sequence[TableParameter],
-        moments: ResampledMoments,
-        evaluations: Sequence[Sequence[Evaluation]],
-    ) -> JointEstimate:
+    def _joint(self, evaluated: Evaluated, moments: ResampledMoments) -> JointEstimate:
         """Joint estimate of moments, whose variances of rounding errors are zero."""
-        values = np.concatenate([[e.values for e in batch] for batch in evaluations])
+        values = np.concatenate(
+            [[e.values for e in batch] for batch in evaluated.batches]
+        )
         size = np.abs(values).max(axis=0)
         estimates, covariance = moments.estimates, moments.covariance
         known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * size
         covariance = np.where(np.outer(known, known), covariance, 0.0)
         resampled = [
             _given(parameter, float(estimate))
-            for parameter, estimate in zip(parameters, estimates, strict=True)
+            for parameter, estimate in zip(evaluated.parameters, estimates, strict=True)
         ]
         return JointEstimate.from_moments(
             resampled,
@@ -166,13 +180,13 @@ class Resampling:
             excess=moments.excess,
             confidence_level=self.metric_set.confidence_level,
             random_state=self.metric_set.seed,
-            target=Target(self._target, str(self.scheme)),
+            target=Target(self._target(evaluated.splits), str(self.scheme)),
         )
 
-    @property
-    def _target(self) -> str:
+    def _target(self, splits: Sequence[Split]) -> str:
+        """What the estimate is of, if it is from some splits."""
         several = len(self.learners.estimators) > 1
-        sizes = [len(split.train) for split in self.splits]
+        sizes = [len(split.train) for split in splits]
         n = f"{round(np.mean(sizes))}"
         if self.scheme.of_all_rows:
             n = f"{self.rows.n}"
@@ -181,80 +195,76 @@ class Resampling:
         return f"the procedure{'s' * several} trained on {n} rows"
 
 
-@dataclass(eq=False)
-class FoldModels:
-    """Models fitted in the folds of a cross-validation, and their mean performance."""
-
-    rows: Rows
-    learners: Learners
-    held_out: HeldOut
-    splits: list[Fit] = field(default_factory=list)
-    estimators: dict[str, list[Any]] = field(default_factory=dict)
-
-    def estimate(self) -> JointEstimate:
-        """Estimate means over folds, which are independent given the models."""
-        self.splits = self.rows.splits()
-        pools = list(disjoint_pools(self.splits))
-        if len(pools) > 1:
-            raise ValueError(
-                "cv must test each row at most once with target='fold-models', got "
-                f"{self.rows.cv!r}"
-            )
-        fits = unique_fits(pools)
-        fitted = self.learners.fit(fits, kind=FOLD)
-        for by_name in fitted:
-            keep_fitted(self.estimators, by_name)
-        sample = predicted_sample(pools[0], fits, fitted, self.held_out, by_fold=True)
-        return mean_over_folds(self.held_out.metric_set, sample)
+def fold_models(rows: Rows, learners: Learners, truth: Truth) -> Resampled:
+    """Estimate means over folds, which are independent given the models."""
+    splits = rows.splits()
+    pools = list(disjoint_pools(splits))
+    if len(pools) > 1:
+        raise ValueError(
+            "cv must test each row at most once with target='fold-models', got "
+            f"{rows.cv!r}"
+        )
+    models = FittedModels.of(learners, pools, kind=FOLD)
+    sample = models.predicted(pools[0], truth, by_fold=True)
+    joint = mean_over_folds(truth.metric_set, sample)
+    return Resampled(joint, splits, models.estimators(splits))
 
 
-def predicted_sample(
-    pool: Pool,
-    fits: Sequence[Fit],
-    fitted: Sequence[dict[str, Fitted]],
-    held_out: HeldOut,
-    by_fold: bool = False,
-    by_rows: bool = False,
-) -> Sample:
-    """Read what the fits of a pool predict of their test rows.
+@dataclass(frozen=True, eq=False)
+class FittedModels:
+    """What was fitted to several training sets, and what it predicts."""
 
-    Folds are subgroups of the sample, if scores or `by_fold` want them.
-    """
-    number = {fit.train.tobytes(): k for k, fit in enumerate(fits)}
-    tests = [(number[split.train.tobytes()], split.test) for split in pool]
-    positions = [np.searchsorted(fits[k].test, test) for k, test in tests]
-    columns: dict[str, dict[str, Any]] = {"predicted": {}, "scores": {}}
-    for kind, by_rule in columns.items():
-        for name in fitted[0]:
-            parts = [getattr(fitted[k][name], kind) for k, _ in tests]
-            if parts[0] is not None:
-                pairs = zip(parts, positions, strict=True)
-                by_rule[name] = np.concatenate([part[at] for part, at in pairs])
-    rows = np.concatenate([test for _, test in tests])
-    folds = np.repeat(np.arange(len(tests)), [len(test) for _, test in tests])
-    wanted = by_fold or columns["scores"]
-    by = folds if wanted else None
-    return held_out.sample(rows, by, **columns, by_rows=by_rows)
+    splits: Sequence[Split]
+    """Different training sets, each with all rows that it is tested on."""
+    fitted: Sequence[dict[str, Fitted]]
+    """What was fitted to each of them, by name."""
 
+    @classmethod
+    def of(cls, learners: Learners, pools: Iterable[Pool], kind: str = "") -> Self:
+        """Fit learners to the training sets of pools of splits; see `Learners.fit`."""
+        splits = unique_training_sets(pools)
+        return cls(splits, learners.fit(splits, kind))
 
-def keep_fitted(estimators: dict[str, list[Any]], fitted: Mapping[str, Fitted]) -> None:
-    """Add what was fitted to lists of estimators by name, where it is returned."""
-    for name, each in fitted.items():
-        if each.estimator is not None:
-            estimators.setdefault(name, []).append(each.estimator)
+    @cached_property
+    def _position(self) -> dict[bytes, int]:
+        return {split.training_set: k for k, split in enumerate(self.splits)}
 
+    def positions(self, splits: Iterable[Split]) -> list[int]:
+        """Positions of the training sets of some splits."""
+        return [self._position[split.training_set] for split in splits]
 
-def unique_fits(pools: Iterable[Pool]) -> list[Fit]:
-    """Fits to different training sets, each with all rows that it is tested on."""
-    splits = list(itertools.chain(*pools))
-    n_rows = 1 + max(int(rows.max()) for split in splits for rows in split)
-    trains: dict[bytes, Array] = {}
-    tested: dict[bytes, Array] = {}
-    for train, test in splits:
-        name = train.tobytes()
-        trains[name] = train
-        tested.setdefault(name, np.zeros(n_rows, dtype=bool))[test] = True
-    return [Fit(trains[name], np.flatnonzero(tested[name])) for name in trains]
+    def estimators(self, splits: Iterable[Split]) -> dict[str, list[Any]]:
+        """What was fitted to each of some splits, by name, where it is kept."""
+        fitted = [self.fitted[k] for k in self.positions(splits)]
+        return {
+            name: [by_name[name].estimator for by_name in fitted]
+            for name, first in self.fitted[0].items()
+            if first.estimator is not None
+        }
+
+    def predicted(
+        self, pool: Pool, truth: Truth, by_fold: bool = False, by_rows: bool = False
+    ) -> Sample:
+        """Read what the models of a pool predict of their test rows.
+
+        Folds are subgroups of the sample, if scores or `by_fold` want them.
+        """
+        positions = self.positions(pool)
+        parts = [
+            np.searchsorted(self.splits[k].test, split.test)
+            for k, split in zip(positions, pool, strict=True)
+        ]
+        columns: dict[str, dict[str, Any]] = {"predicted": {}, "scores": {}}
+        for kind, by_rule in columns.items():
+            for name in self.fitted[0]:
+                values = [getattr(self.fitted[k][name], kind) for k in positions]
+                if values[0] is not None:
+                    pairs = zip(values, parts, strict=True)
+                    by_rule[name] = np.concatenate([each[rows] for each, rows in pairs])
+        rows = np.concatenate([split.test for split in pool])
+        folds = np.repeat(np.arange(len(pool)), [len(split.test) for split in pool])
+        wanted = by_fold or columns["scores"]
+        return truth.sample(rows, folds if wanted else None, **columns, by_rows=by_rows)
 
 
 def _given(parameter: TableParameter, estimate: float) -> Parameter:

@@ -16,13 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from skci._arrays import Array
 from skci._validation import printable
 from skci.data.responses import named_error, response
-
-
-class Fit(NamedTuple):
-    """Rows to fit to, and rows to predict."""
-
-    train: Array
-    test: Array
+from skci.resampling.splitting import Split
 
 
 class Fitted(NamedTuple):
@@ -56,12 +50,12 @@ class Learners:
     keep: bool = False
     """Whether fitted estimators are returned."""
 
-    def fit(self, fits: Iterable[Fit], kind: str = "") -> list[dict[str, Fitted]]:
-        """Fit each estimator to each training set, in parallel: by fit and by name.
+    def fit(self, splits: Iterable[Split], kind: str = "") -> list[dict[str, Fitted]]:
+        """Fit each estimator to each training set, in parallel: by split and by name.
 
-        If they are of a kind, such as folds, errors tell the number of the fit.
+        If they are of a kind, such as folds, errors tell the number of the split.
         """
-        fits = list(fits)
+        splits = list(splits)
         how = self.wanted, self.verbose, self.keep
         tasks = (
             delayed(_fit)(
@@ -70,14 +64,14 @@ class Learners:
                 self.X,
                 self.y,
                 self._weights_for(estimator),
-                fit,
+                split,
                 *how,
             )
-            for k, fit in enumerate(fits)
+            for k, split in enumerate(splits)
             for name, estimator in self.estimators
         )
         found = iter(Parallel(n_jobs=self.n_jobs)(tasks))
-        return [{name: next(found) for name, _ in self.estimators} for _ in fits]
+        return [{name: next(found) for name, _ in self.estimators} for _ in splits]
 
     def _weights_for(self, estimator: Any) -> Array | None:
         """Weights of the rows, for an estimator that requests them."""
@@ -89,7 +83,7 @@ class Learners:
 
 
 def fit_name(name: str, k: int, kind: str) -> str:
-    """Name of an estimator, and of the fit of some kind, in messages."""
+    """Name of an estimator, and of the split of some kind, in messages."""
     return f"{name}, {kind} = {k}" if kind else name
 
 
@@ -99,19 +93,21 @@ def _fit(
     X: Any,
     y: Array,
     sample_weight: Array | None,
-    fit: Fit,
+    split: Split,
     wanted: Wanted,
     verbose: int,
     keep: bool,
 ) -> Fitted:
     start = time.perf_counter()
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    weights = {key: values[fit.train] for key, values in weights.items()}
+    weights = {key: values[split.train] for key, values in weights.items()}
     try:
-        fitted = clone(estimator).fit(take_rows(X, fit.train), y[fit.train], **weights)
+        fitted = clone(estimator).fit(
+            take_rows(X, split.train), y[split.train], **weights
+        )
         predicted, scores = response(
             fitted,
-            take_rows(X, fit.test),
+            take_rows(X, split.test),
             wanted.reads,
             wanted.scored,
             wanted.probabilities,
@@ -119,7 +115,7 @@ def _fit(
     except Exception as error:
         raise named_error(name, error) from error
     if verbose:
-        seconds, n = time.perf_counter() - start, len(fit.train)
+        seconds, n = time.perf_counter() - start, len(split.train)
         print(f"[skci] {printable(name)}: fitted to {n} rows in {seconds:.1f} s")
     return Fitted(predicted, scores, fitted if keep else None)
 

@@ -31,7 +31,7 @@ FOLD = "fold"
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class Truth:
     """The truth of rows to test on, and the metrics to compute."""
 
     metric_set: MetricSet
@@ -136,15 +136,15 @@ class Losses(NamedTuple):
     """Best values of the metrics, (K,)."""
 
 
-def row_losses(held_out: HeldOut, sample: Sample, rows: Array) -> Losses:
+def row_losses(truth: Truth, sample: Sample, rows: Array) -> Losses:
     """Losses of rows that are the units of a sample, as those of positive weight are.
 
     Those of other rows are zero.
     """
-    n_rows, weights, units = len(held_out.y), held_out.sample_weight, held_out.groups
+    n_rows, weights, units = len(truth.y), truth.sample_weight, truth.groups
     weights = (np.ones(n_rows) if weights is None else weights)[rows]
     units = (np.arange(n_rows) if units is None else units)[rows]
-    parameters = pooled_parameters(held_out.metric_set, sample)
+    parameters = pooled_parameters(truth.metric_set, sample)
     best = np.array([_best_value(parameter) for parameter in parameters])
     values = np.zeros((len(parameters), len(rows)))
     for k, parameter in enumerate(parameters):
@@ -163,17 +163,15 @@ def _best_value(parameter: TableParameter) -> float:
     return parameter.trait.bounds[parameter.trait.greater_is_better]
 
 
-def metrics_without_losses(
-    held_out: HeldOut, n_scored: int, needs_best: bool
-) -> list[str]:
+def metrics_without_losses(truth: Truth, n_scored: int, needs_best: bool) -> list[str]:
     """Names of the metrics that are no means over rows, whatever is predicted.
 
     And of those, if these are needed, that have no best value. Means are linear in the
     weights of the rows, here at random ones and for random predictions, with scores of
     so many labels.
     """
-    rng, n_rows = np.random.default_rng(0), len(held_out.y)
-    reads, predicted = held_out.metric_set.reads, rng.permutation(held_out.y)
+    rng, n_rows = np.random.default_rng(0), len(truth.y)
+    reads, predicted = truth.metric_set.reads, rng.permutation(truth.y)
     if "numbers" in reads:  # positive ones where true ones are only nonnegative
         predicted = (predicted + predicted.mean(axis=0)) / 2
     probabilities = rng.dirichlet(np.ones(max(n_scored, 2)), n_rows)
@@ -186,9 +184,9 @@ def metrics_without_losses(
     weights /= weights.sum(axis=1, keepdims=True)
     values = []
     for each in (weights.mean(axis=0), *weights):
-        weighted = replace(held_out, sample_weight=each, groups=None)
+        weighted = replace(truth, sample_weight=each, groups=None)
         sample = weighted.sample(np.arange(n_rows), None, *columns)
-        parameters = pooled_parameters(held_out.metric_set, sample)
+        parameters = pooled_parameters(truth.metric_set, sample)
         values.append([parameter.estimate for parameter in parameters])
     of_mean, *others = np.array(values)
     rounding = _ROUNDING * np.abs(values).max(axis=0)

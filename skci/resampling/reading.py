@@ -11,7 +11,7 @@ from skci._validation import check_estimators, is_iterable
 from skci.data.labels import check_not_swapped, shape_of
 from skci.metrics._metric_set import MetricSet
 from skci.resampling.fitting import Learners, Wanted
-from skci.resampling.pooling import HeldOut
+from skci.resampling.pooling import Truth
 from skci.resampling.schemes import (
     SCHEMES,
     ConservativeZ,
@@ -72,7 +72,7 @@ def read_learners(
     cv: Any,
     groups: Any,
     sample_weight: Any,
-) -> tuple[Learners, HeldOut, Rows]:
+) -> tuple[Learners, Truth, Rows]:
     """Check the data, and what to fit, to predict and to evaluate."""
     named = check_estimators(estimators)
     check_not_swapped(X, y)
@@ -102,7 +102,7 @@ def read_learners(
                 pos_label = scored[0]
     codes = reader.cluster_numbers
     learners = Learners(named, X, y, weights, wanted)
-    held_out = HeldOut(metric_set, y, weights, codes, labels, pos_label)
+    truth = Truth(metric_set, y, weights, codes, labels, pos_label)
     if is_iterable(cv) and not (isinstance(cv, str) or hasattr(cv, "split")):
         cv = list(cv)  # splits are made more than once
-    return learners, held_out, Rows(y, codes, cv, metric_set.seed or 0)
+    return learners, truth, Rows(y, codes, cv, metric_set.seed or 0)

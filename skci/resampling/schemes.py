@@ -24,9 +24,8 @@ from skci.inference.resampling_variance import (
     leave_one_out_bootstrap,
     nested,
 )
-from skci.resampling.fitting import Fit
 from skci.resampling.pooling import Losses
-from skci.resampling.splitting import Pool, Rows, disjoint_pools
+from skci.resampling.splitting import Pool, Rows, Split, disjoint_pools
 
 _FEW_UNITS = 12  # whose halves leave too little to a normal quantile
 _BATCH = 16  # splits whose predictions are held at once
@@ -86,13 +85,13 @@ class Scheme(ABC):
 
     @abstractmethod
     def batches(self, rows: Rows) -> Iterator[Batch]:
-        """Pools of fits, in batches."""
+        """Pools of splits, in batches."""
 
     @abstractmethod
     def moments(
         self,
         evaluations: list[list[Evaluation]],
-        splits: Sequence[Fit],
+        splits: Sequence[Split],
     ) -> ResampledMoments:
         """Moments of the estimates from the evaluated pools of each batch.
 
@@ -172,7 +171,7 @@ class GroupJackknife(OwnSplits):
     def moments(
         self,
         evaluations: list[list[Evaluation]],
-        splits: Sequence[Fit],
+        splits: Sequence[Split],
     ) -> ResampledMoments:
         values = np.stack([_values(batch) for batch in evaluations])
         return group_jackknife(values[:, 0], values[:, 1:])
@@ -206,11 +205,11 @@ def jackknife_pools(
         group = rows.partition(n_groups, rng)
         tests = [np.flatnonzero(group == k) for k in range(n_groups)]
         whole = tuple(
-            Fit(np.flatnonzero(group != k), test) for k, test in enumerate(tests)
+            Split(np.flatnonzero(group != k), test) for k, test in enumerate(tests)
         )
         without = [
             tuple(
-                Fit(np.flatnonzero((group != k) & (group != left_out)), test)
+                Split(np.flatnonzero((group != k) & (group != left_out)), test)
                 for k, test in enumerate(tests)
                 if k != left_out
             )
@@ -251,14 +250,14 @@ class NestedCrossValidation(OwnSplits):
     of_all_rows: ClassVar[bool] = True
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
-        """The same fits as of a jackknife over groups, and each fold by itself."""
+        """The same splits as of a jackknife over groups, and each fold by itself."""
         for pools in jackknife_pools(rows, self.n_folds, self.n_partitions):
-            yield Batch([*pools, *((fit,) for fit in pools[0])], 1)
+            yield Batch([*pools, *((split,) for split in pools[0])], 1)
 
     def moments(
         self,
         evaluations: list[list[Evaluation]],
-        splits: Sequence[Fit],
+        splits: Sequence[Split],
     ) -> ResampledMoments:
         values = np.stack([_values(batch) for batch in evaluations])
         whole, inner, outer = np.split(values, [1, 1 + self.n_folds], axis=1)
@@ -335,7 +334,7 @@ class ConservativeZ(Scheme):
     def moments(
         self,
         evaluations: list[list[Evaluation]],
-        splits: Sequence[Fit],
+        splits: Sequence[Split],
     ) -> ResampledMoments:
         whole, *halves = [_values(batch) for batch in evaluations]
         means = np.array([half.mean(axis=0) for half in halves])
@@ -366,7 +365,7 @@ class SplitT(Scheme):
     def moments(
         self,
         evaluations: list[list[Evaluation]],
-        splits: Sequence[Fit],
+        splits: Sequence[Split],
     ) -> ResampledMoments:
         values = np.concatenate([_values(batch) for batch in evaluations])
         if not self.corrected:
@@ -402,17 +401,17 @@ class FiveByTwo(Scheme):
         yield Batch([(split,) for split in splits], 1)
 
     @staticmethod
-    def _halves(rows: Rows) -> Iterator[Fit]:
+    def _halves(rows: Rows) -> Iterator[Split]:
         rng = np.random.default_rng(rows.random_state)
         for _ in range(5):
             half = rows.partition(2, rng)
             for k in range(2):
-                yield Fit(np.flatnonzero(half != k), np.flatnonzero(half == k))
+                yield Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
 
     def moments(
         self,
         evaluations: list[list[Evaluation]],
-        splits: Sequence[Fit],
+        splits: Sequence[Split],
     ) -> ResampledMoments:
         return five_by_two_t(_values(evaluations[0]).reshape(5, 2, -1))
 
@@ -457,10 +456,10 @@ class Bootstrap632(OwnSplits):
     def batches(self, rows: Rows) -> Iterator[Batch]:
         """All rows, predicted by models fitted to them; and the bootstrap samples."""
         everything = np.arange(rows.n)
-        yield Batch([(Fit(everything, everything),)], 0, self.plus)
+        yield Batch([(Split(everything, everything),)], 0, self.plus)
         yield from _batched((split,) for split in self._samples(rows))
 
-    def _samples(self, rows: Rows) -> Iterator[Fit]:
+    def _samples(self, rows: Rows) -> Iterator[Split]:
         """Rows of bootstrap samples of the units, and those out of the bag."""
         rng = np.random.default_rng(rows.random_state)
         units = rows.units(2)
@@ -470,12 +469,14 @@ class Bootstrap632(OwnSplits):
             while drawn.all():  # some unit must be left out
                 drawn = np.bincount(rng.integers(n_units, size=n_units), None, n_units)
             counts = drawn[units]
-            yield Fit(np.repeat(np.arange(rows.n), counts), np.flatnonzero(counts == 0))
+            yield Split(
+                np.repeat(np.arange(rows.n), counts), np.flatnonzero(counts == 0)
+            )
 
     def moments(
         self,
         evaluations: list[list[Evaluation]],
-        splits: Sequence[Fit],
+        splits: Sequence[Split],
     ) -> ResampledMoments:
         apparent = evaluations[0][0]
         of_all, *left_out = map(_losses, itertools.chain(*evaluations))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import (
@@ -19,10 +20,6 @@ from sklearn.model_selection import (
 )
 
 from skci._arrays import Array
-from skci.resampling.fitting import Fit
-
-Pool = tuple[Fit, ...]
-"""Fits whose test sets are disjoint; their predictions are evaluated at once."""
 
 _STRATIFIED = (
     RepeatedStratifiedKFold,
@@ -31,6 +28,35 @@ _STRATIFIED = (
     StratifiedShuffleSplit,
 )
 _FOLDS = 5  # of cross-validation, if there is no splitter
+
+
+class Split(NamedTuple):
+    """Rows to fit to, and rows to predict."""
+
+    train: Array
+    test: Array
+
+    @property
+    def training_set(self) -> bytes:
+        """Identity of the rows to fit to, to look up what was fitted to them."""
+        return self.train.tobytes()
+
+
+Pool = tuple[Split, ...]
+"""Splits whose test sets are disjoint; their predictions are evaluated at once."""
+
+
+def unique_training_sets(pools: Iterable[Pool]) -> list[Split]:
+    """Different training sets, each with all rows that it is tested on, in order."""
+    splits = list(itertools.chain(*pools))
+    n_rows = 1 + max(int(rows.max()) for split in splits for rows in split)
+    trains: dict[bytes, Array] = {}
+    tested: dict[bytes, Array] = {}
+    for split in splits:
+        name = split.training_set
+        trains[name] = split.train
+        tested.setdefault(name, np.zeros(n_rows, dtype=bool))[split.test] = True
+    return [Split(trains[name], np.flatnonzero(tested[name])) for name in trains]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +97,13 @@ class Rows:
             )
         return units
 
-    def splits(self, rows: Array | None = None) -> list[Fit]:
+    def splits(self, rows: Array | None = None) -> list[Split]:
         """Splits of all rows, or of some of them, by the splitter."""
         rows = np.arange(self.n) if rows is None else rows
         groups = None if self.groups is None else self.groups[rows]
         # Splitters look at X for its number of rows.
         pairs = self._splitter.split(np.zeros(len(rows)), self.y[rows], groups)
-        splits = [Fit(rows[train], rows[test]) for train, test in pairs]
+        splits = [Split(rows[train], rows[test]) for train, test in pairs]
         if self.groups is not None:
             for train, test in splits:
                 if np.isin(self.groups[test], self.groups[train]).any():
@@ -134,9 +160,9 @@ def have_equal_shares(tests: Sequence[Array], y: Array) -> bool:
     return bool((off < 1 + slack).all())
 
 
-def disjoint_pools(splits: Iterable[Fit]) -> Iterator[Pool]:
+def disjoint_pools(splits: Iterable[Split]) -> Iterator[Pool]:
     """Unite consecutive splits while their test sets are disjoint."""
-    pool: list[Fit] = []
+    pool: list[Split] = []
     tested: set[int] = set()
     for split in splits:
         rows = set(split.test.tolist())
