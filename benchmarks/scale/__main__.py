@@ -1,0 +1,125 @@
+"""How far do many rules, many parameters and long streams go?
+
+    python -m benchmarks.scale [--quick]
+
+Reports on many rules are measured in processes of their own, critical values against
+exact ones where there are any, and streams are looked at after every batch. Streams
+are cached in the folder --work, so that a stopped run resumes as long as the code is
+the same. Claim exponents and shares only: the seconds are of one machine.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks.common.command import BENCHMARKS, page_folder, parser, sizes
+from benchmarks.common.pages import Section, show, write_page
+from benchmarks.common.results import Runner
+from benchmarks.scale import many, streams
+
+_INTRODUCTION = """\
+Thousands of intervals in one report, and reports that are looked at again and again.
+Times are processor times of one thread.
+"""
+
+_CASES = """\
+Reports on correlated rules, with all that they have: limits, joint and individual,
+standard errors and, for all paired differences, adjusted p-values. The memory is the
+peak of a process of its own, with Python, the libraries and the data.
+"""
+
+_CRITICAL = """\
+.. figure:: scale.png
+   :alt: Time of a critical value against the number of parameters on logarithmic
+      scales. It grows less than quadratically.
+
+   Time of a critical value.
+
+The number of standard errors at which K intervals of level .95 cover jointly, with its
+stated error, which is 3.5 standard errors, and its actual one where an integral gives
+the exact value. From some 1,000 parameters of full rank on, points are limited, so that
+the stated error is above .001, and a report warns of it. Of low rank, as of the
+differences of few means or rules, only as many normal variables are drawn as the rank
+has.
+"""
+
+_STREAMS = """\
+Rows are drawn with replacement from a population of some 20,000, whose true values
+are those of scikit-learn. After every batch, or at planned looks, a
+:class:`~skci.JointAccumulator` reports with ``horizon=``, and a stream misses if any
+interval excludes its true value at any look: .05 of the streams may. Looks after
+batches are fewer than any at all, which the horizon is for, so that fewer streams miss.
+Methods are the default ones: "score" for labels and their differences, "logit" for
+areas, "hall" for log losses. The error is the Monte Carlo error. Without a horizon, the
+same intervals miss more often. The last column is the critical value over the horizon
+relative to that of one look.
+"""
+
+_WIDTHS = """\
+Mean half widths of intervals for an accuracy of .9 in {paths} streams, and in
+parentheses relative to those of a single look. Those over a horizon are beside
+sequences that need none and hold forever: the asymptotic normal mixture, narrowest at
+about 200 rows, betting by hedged capital, and empirical Bernstein (predictable
+plug-in). The width over a horizon is the same multiple at all its looks; that of the
+others grows with the rows. The last two hold at every number of rows exactly, and not
+only from some number on; the others rely on the normal approximation, and are Wald's
+here. A horizon of ten times the first look is narrower than all of them at every look;
+one of a hundred times is wider than some at the first look, and narrower from about
+three times as many rows on.
+
+Several estimates, of correlation .5, need more standard errors. The normal mixture
+knows nothing of their correlation and has Bonferroni's level for each.
+"""
+
+
+def main() -> None:
+    command = parser("scale", __doc__, simulates=True)
+    command.add_argument("--work", type=Path, help="folder of cached results")
+    options = command.parse_args()
+    size = sizes(
+        options.quick,
+        rules=(1_000, 30),
+        compared=(60, 8),  # rules whose differences are taken
+        rows=(100_000, 5_000),
+        parameters=((10, 30, 100, 300, 1000, 2000, 5000), (10, 30, 100)),
+        streams=(400, 2),
+        paths=(20, 2),
+        last=(20_000, 2_000),
+    )
+    measured = [
+        (case, many.measure(case))
+        for case in (
+            many.Case(size.rules, size.rows, differences=False, gibibytes=2),
+            many.Case(size.compared, size.rows, differences=True, seconds=60),
+        )
+    ]
+    tables = [many.cases(measured), many.stages(measured)]
+    sections = [Section("Many rules", _CASES, tables)]
+    show(sections[-1])
+    solved = [*many.solve_all(size.parameters)]
+    solved.sort(key=lambda each: [*many.FAMILIES].index(each.family))
+    tables = [many.critical_values(solved), many.exponents(solved)]
+    sections.append(Section("Critical values", _CRITICAL, tables))
+    show(sections[-1])
+    work = options.work or (None if options.quick else BENCHMARKS / "parts" / "scale")
+    modules = ["scale/streams", "scale/sequences"]
+    runner = Runner(work, options.seed, options.jobs, modules)
+    followed = streams.simulate(runner, size.streams)
+    sections.append(Section("Streams", _STREAMS, [streams.misses(followed)]))
+    show(sections[-1])
+    tables = [streams.widths(size.paths, size.last), streams.joint_quantiles()]
+    sections.append(Section("Widths", _WIDTHS.format(paths=size.paths), tables))
+    show(sections[-1])
+    if output := page_folder(options):
+        write_page(output / "scale.rst", "scale", "Scale", _INTRODUCTION, *sections)
+        many.figure(solved, output / "scale.png")
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with threadpool_limits(1):
+            main()
