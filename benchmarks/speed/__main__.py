@@ -19,6 +19,7 @@ from benchmarks.common.pages import Section, as_rst, show, write_page
 from benchmarks.common.peers import r_version, with_version
 from benchmarks.speed.comparisons import goals, table
 from benchmarks.speed.critical_values import critical_values
+from benchmarks.speed.cross_validation import cross_validations
 from benchmarks.speed.estimates import bootstraps, point_estimates, score_intervals
 from benchmarks.speed.growth import chunk_rows, figure, growth, memory_rows
 
@@ -63,6 +64,13 @@ time of mvtnorm excludes the start of R. For scipy, the distribution function of
 matrices only, as others take far too long.
 """
 
+_CROSS_VALIDATION = """\
+A report by the default jackknife, with its table, beside a loop that fits to the same
+training sets and predicts the same rows. What the report adds does not depend on the
+learner: its share falls with the time of a fit. Predictions are dropped partition by
+partition, so that memory does not grow with their number.
+"""
+
 _GROWTH = """\
 .. figure:: speed.png
    :alt: Time and peak memory against rows, rules and parameters, both on logarithmic
@@ -87,6 +95,7 @@ def main() -> None:
         options.quick,
         rows=(1_000_000, 100_000),
         repeats=(31, 3),
+        few_repeats=(7, 1),
         tables=(24, 1),  # on which score intervals are timed
         resamples=(20, 2),  # that are timed, of 1,000
         matrices=(12, 1),  # of each kind of correlation
@@ -101,6 +110,7 @@ def main() -> None:
         ("A joint report and the bootstrap", bootstrap, bootstraps),
         ("Score intervals", _SCORES, score_intervals),
         ("Critical values", _CRITICAL_VALUES, critical_values),
+        ("Cross-validation", _CROSS_VALIDATION, cross_validations),
     ):
         measured = list(measure(size))
         rows += measured
