@@ -330,7 +330,7 @@ def test_predictions(y_pred, error, message):
 @pytest.mark.parametrize(
     ("estimators", "error", "message"),
     [
-        (LogisticRegression, TypeError, "a predict method, got 'type': <class"),
+        (LogisticRegression, TypeError, "got the class Logistic.*make one"),
         (make_pipeline(StandardScaler()), TypeError, "a mapping .*, got Pipeline"),
         ([Predicts(), P], TypeError, "a mapping .*, got an entry <.*Predicts"),
         ([Predicts(), ("a", Predicts())], TypeError, "a mapping .*, got an entry <"),
@@ -339,7 +339,7 @@ def test_predictions(y_pred, error, message):
         ({}, ValueError, "at least one entry, got none"),
         ([("a", Predicts()), ("a", Predicts())], ValueError, r"got twice: \['a'\]"),
         ({"a": StandardScaler()}, TypeError, "a predict method, got 'a': Standard"),
-        ({"a": LogisticRegression}, TypeError, "a predict method, got 'a': <class"),
+        ({"a": LogisticRegression}, TypeError, "got the class Logistic.*make one"),
         ({"a": P}, TypeError, "a predict method, got 'a': array"),
     ],
 )
