@@ -178,14 +178,15 @@ _WHY = """\
   quantile. It is narrower than the jackknife in most settings, and covers less often.
 - *Nested* cross-validation covers with narrower intervals, for means over rows and with
   150 fits.
-- *The jackknife is too wide for differences*. The noise of partitioning the rows at
-  random is in every estimate without a group, and the variance holds it G - 1 times:
-  see the last column of `Noise of partitions`_. Where two learners are much alike, it
-  is most of the variance of their difference, and differences cover in nearly all
-  samples. What is removed for the mean over partitions has as many directions as there
-  are partitions less one, and hardly changes the width. Of the metrics of one learner,
+- *Noise of partitions*. The noise of partitioning the rows at random is in every
+  estimate without a group, and the variance by the jackknife holds it G - 1 times: see
+  the last column of `Noise of partitions`_. Where two learners are much alike, it is
+  most of the variance of their difference. Differences of learners are freed of the
+  excess, at most of three fifths of their variance. Of the metrics of one learner,
   above all of a stable one, noise is a smaller part, and removing more of it would cost
-  coverage: see `Variance and quantile`_.
+  coverage: see `Variance and quantile`_. What is removed there, for the mean over
+  partitions, has as many directions as there are partitions less one, and hardly
+  changes the width.
 - *Undefined metrics*. Where a learner predicts hardly any row to be positive, MCC is
   undefined in some part of the data, and its interval is the whole range, with a
   warning: "near the majority" and "rare label". The other intervals are unaffected.
@@ -240,13 +241,14 @@ narrower, but fewer rows train, and rare labels suffer.
 
 _VARIANTS = """\
 The default, 45 fits, with other variances and quantiles, in the same four settings.
-*Noise removed*: the default, "in each direction", subtracts the noise of partitions
-1 - 1/P times, and leaves a quarter of the variance in every direction. "G - 1 times"
-subtracts it G - 1 - 1/P times from the variance of each interval, of which the part
-that is named is left; *pooled* takes the mean share of noise over the metrics of a
-learner, or of a pair of learners. Differences then cover as often as they should with
-intervals that are a quarter to a third narrower, but parameters do not: what is removed
-is itself estimated from few partitions.
+*Noise removed*: "in each direction" subtracts the noise of partitions 1 - 1/P times,
+and leaves a quarter of the variance in every direction; the default then removes the
+other G - 2 times from differences of learners, on the average of the shares over the
+metrics of a pair, and leaves two fifths. "G - 1 times" subtracts it G - 1 - 1/P times
+from the variance of each interval, of which the part that is named is left; *pooled*
+takes the mean share of noise over the metrics of a learner, or of a pair of learners.
+Differences then cover as often as they should with narrower intervals, but parameters
+do not: what is removed is itself estimated from few partitions.
 
 Degrees of freedom "between partitions" are Satterthwaite's, with the part of the
 variance of the variance that differs between partitions estimated from them.
