@@ -222,8 +222,8 @@ def test_error_rates_at_the_margin(shift):
         (0.02, 0.05, "first is better than second by more than 0.01"),
         (0.005, 0.05, "first is better than second"),
         (0.002, 0.008, "first is better than second, by less than 0.01"),
-        (-0.004, 0.008, "first differs from second by less than 0.01"),
-        (-0.008, 0.004, "first differs from second by less than 0.01"),
+        (-0.004, 0.008, "first is equivalent to second within 0.01"),
+        (-0.008, 0.004, "first is equivalent to second within 0.01"),
         (-0.008, 0.02, "first is not worse than second by more than 0.01"),
         (-0.02, 0.03, None),
         (-0.03, 0.02, None),
@@ -249,7 +249,7 @@ def test_findings():
     given = {(name, "accuracy"): value for name, value in accuracies.items()}
     report = joint_intervals(given, np.eye(4) * 1e-5)  # half widths of 0.0115
     assert report.differences(margin=0.02).findings() == [
-        "On accuracy, A differs from B by less than 0.02.",
+        "On accuracy, A is equivalent to B within 0.02.",
         "On accuracy, C is not worse than A by more than 0.02.",
         "On accuracy, A is better than D by more than 0.02.",
         "On accuracy, C is better than B.",
@@ -257,7 +257,7 @@ def test_findings():
         "On accuracy, C is better than D by more than 0.02.",
     ]
     one = report.differences(control="A", margin=0.02).individual().findings()
-    assert one[0] == "Taken alone: On accuracy, B differs from A by less than 0.02."
+    assert one[0] == "Taken alone: On accuracy, B is equivalent to A within 0.02."
     losses = {(name, "loss"): value for name, value in accuracies.items()}
     worse = joint_intervals(losses, np.eye(4) * 1e-5, greater_is_better=False)
     found = worse.differences(margin=0.02, control="D").findings()

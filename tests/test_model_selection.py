@@ -204,6 +204,10 @@ def test_comparisons_of_learners_are_free_of_the_excess():
         for metric, (whole, _) in shares.items():
             found = differences[metric, "ABC"[i], "ABC"[j]].standard_error
             assert found == pytest.approx(np.sqrt(whole * (1 - removed)))
+        # Whatever else is asked for, and the other way round.
+        chosen = report.select(metrics=["mcc"]).differences()
+        label = "mcc", "ABC"[i], "ABC"[j]
+        assert chosen[label].standard_error == differences[label].standard_error
     # A mean of learners is no comparison.
     mean = report.contrasts([[0.5, 0, 0.5, 0, 0, 0]], ["mean"])
     L = np.array([0.5, 0, 0.5, 0, 0, 0])

@@ -15,10 +15,11 @@ from benchmarks.common import Array
 from benchmarks.coverage.cross_validation_settings import Setting
 from benchmarks.coverage.simulation import JOINT_LEVEL
 from skci.inference.resampling_variance import group_jackknife
-from skci.inference.sampling import GivenCovariance
+from skci.inference.sampling import _MOST_EXCESS
 
 _POINTS = 8_000  # of the simulated critical value
 _ON_LOGIT_SCALE = "roc_auc"
+_NO_VARIANCE = 1e-10  # standard error that is zero but for rounding
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,15 @@ def noise(values: Array) -> Array:
 
 def _as_shipped(values: Array, contrasts: Array) -> Array:
     """As `cross_validate_report`: of a pair of learners, also the excess."""
-    _, covariance, df, excess = group_jackknife(values[:, 0], values[:, 1:])
-    given = GivenCovariance((), np.nan_to_num(covariance), df, excess=excess)
-    differences = contrasts.sum(axis=1) == 0
-    return given.contrasts((), contrasts, differences - 1).covariance
+    _, covariance, _, excess = group_jackknife(values[:, 0], values[:, 1:])
+    whole = contrasts @ np.nan_to_num(covariance) @ contrasts.T
+    if excess is None or contrasts.sum(axis=1).any():  # of single estimates
+        return whole
+    variances = whole.diagonal()
+    known = variances > _NO_VARIANCE**2
+    removed = (contrasts @ excess @ contrasts.T).diagonal()
+    share = min(float(np.mean(removed[known] / variances[known])), _MOST_EXCESS)
+    return whole * (1 - share)
 
 
 def _in_each_direction(values: Array, contrasts: Array) -> Array:
@@ -183,14 +189,14 @@ def differences_of(n_metrics: int) -> Array:
 def _without(compared: Array, covariance: Array) -> Array:
     """Covariance of differences, zero for those of an unknown variance."""
     variances = np.einsum("rmrm->rm", covariance)
-    unknown = (variances == 0).any(axis=0)
+    unknown = (variances <= _NO_VARIANCE**2).any(axis=0)
     return np.where(unknown | unknown[:, np.newaxis], 0, compared)
 
 
 def _statistics(estimates: Array, truths: Array, covariance: Array) -> Array:
     """Distances from the truth in standard errors, 0 where these are unknown."""
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
-    usable = (errors > 0) & np.isfinite(estimates)
+    usable = (errors > _NO_VARIANCE) & np.isfinite(estimates)
     distances = np.zeros(len(estimates))
     distances[usable] = np.abs(estimates - truths)[usable] / errors[usable]
     return distances
@@ -207,7 +213,7 @@ def _logit_statistics(estimates: Array, truths: Array, covariance: Array) -> Arr
 def critical_value(covariance: Array, df: float) -> float:
     """Quantile of the maximum of multivariate t, by simulation."""
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0))
-    usable = np.flatnonzero(errors > 0)
+    usable = np.flatnonzero(errors > _NO_VARIANCE)
     scale = np.outer(errors[usable], errors[usable])
     correlation = covariance[np.ix_(usable, usable)] / scale
     eigenvalues, directions = np.linalg.eigh(correlation)

@@ -61,6 +61,8 @@ def _finish(
     arguments: Namespace, accumulator: JointAccumulator, reports: Reports
 ) -> int:
     """Write the reports, save the table, and look at the requirements."""
+    if arguments.strict and not arguments.fail_if:
+        raise ValueError("--strict needs a condition, --fail-if")
     report = next(iter(reports.values()))
     failures = [
         failure

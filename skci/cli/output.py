@@ -98,7 +98,13 @@ _ENDINGS = {
 def write(reports: Reports, name: str | None, path: Path | None) -> None:
     """Write reports in a format to a file, whole or not at all, or to stdout."""
     if name is None:
-        name = _ENDINGS.get("" if path is None else path.suffix.lower(), "text")
+        ending = ".txt" if path is None else path.suffix.lower()
+        if ending not in _ENDINGS:
+            raise ValueError(
+                f"--out must end in one of {[*_ENDINGS]}, or --format be given, got "
+                f"{str(path)!r}"
+            )
+        name = _ENDINGS[ending]
     text = FORMATS[name](reports) + "\n"
     if path is None:
         sys.stdout.write(text)

@@ -178,9 +178,10 @@ def _narwhals() -> Any:
 
 def _parsed(parameter: str, value: Any) -> Any:
     """Names of the columns of a parameter; of predictions and subgroups by name."""
-    if value is None or (isinstance(value, str) and parameter not in _PREDICTIONS):
+    is_named = parameter in (*_PREDICTIONS, "by")
+    if value is None or (isinstance(value, str) and not is_named):
         return value
-    if parameter in (*_PREDICTIONS, "by"):
+    if is_named:
         if isinstance(value, str):
             value = [value]
         if isinstance(value, list | tuple) and all(isinstance(x, str) for x in value):

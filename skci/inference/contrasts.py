@@ -88,9 +88,10 @@ def contrast_estimate(
 
     Their covariance is :math:`L V L^T`, L the coefficients (for ratios, which are
     contrasts of logarithms, times the ratio over the estimate); to first order where
-    the method smooths. The default method is that of the parameters if they have one in
-    common that serves contrasts, else "auto". A method that cannot serve a contrast is
-    a ValueError, as are a ratio of signed measures and terms that all cancel.
+    the method smooths, and without the excess of a given covariance. The default method
+    is that of the parameters if they have one in common that serves contrasts, else
+    "auto". A method that cannot serve a contrast is a ValueError, as are a ratio of
+    signed measures and terms that all cancel.
     """
     sampling = joint.sampling
     if isinstance(sampling, RowSampling):
@@ -138,25 +139,18 @@ def _given_contrasts(
                 coefficients=tuple(terms.values()),
             )
         )
-    return sampling.contrasts(parameters, slopes, _comparisons(sampling, contrasts))
+    pairs = [_compared_rules(sampling, weights) for _, weights in contrasts]
+    return sampling.contrasts(parameters, slopes, pairs)
 
 
-def _comparisons(sampling: GivenCovariance, contrasts: Sequence[Contrast]) -> Array:
-    """Number the comparisons of the same rules in several metrics; -1 for no such."""
-    numbers: dict[frozenset[tuple[str, float]], int] = {}
-    found = []
-    for _, weights in contrasts:
-        keys = [sampling.parameters[k].key for k in weights]
-        where = {key.without("rule") for key in keys}
-        balanced = abs(sum(weights.values())) < _CANCELLED
-        compared = frozenset(
-            zip((key.name for key in keys), weights.values(), strict=True)
-        )
-        is_comparison = balanced and len(where) == 1
-        found.append(
-            numbers.setdefault(compared, len(numbers)) if is_comparison else -1
-        )
-    return np.array(found)
+def _compared_rules(
+    sampling: GivenCovariance, weights: Mapping[int, float]
+) -> frozenset[str]:
+    """Names of two rules that are compared on the same measure; none for others."""
+    keys = [sampling.parameters[k].key for k in weights]
+    balanced = abs(sum(weights.values())) < _CANCELLED
+    same = len({key.without("rule") for key in keys}) == 1
+    return frozenset(key.name for key in keys if balanced and same and len(keys) == 2)
 
 
 def _table_contrast(

@@ -20,7 +20,12 @@ from skci.inference.critical.quantile import CriticalValue
 from skci.inference.design import Design, correlation_from
 from skci.inference.intervals.methods import METHODS, IntervalMethod, Task
 from skci.inference.parameter import Parameter, TableParameter
-from skci.inference.sampling import GivenCovariance, RowSampling, Sampling
+from skci.inference.sampling import (
+    GivenCovariance,
+    RowSampling,
+    Sampling,
+    excess_shares,
+)
 from skci.measures.functional import Negative
 
 
@@ -74,10 +79,13 @@ class JointEstimate:
         excess: Array | None = None,
         **options: Any,
     ) -> JointEstimate:
-        """Take given estimates with a given covariance; see `GivenCovariance`."""
-        sampling = GivenCovariance(
-            tuple(parameters), covariance, df, common_variance, excess
-        )
+        """Take given estimates with a given covariance; see `GivenCovariance`.
+
+        Differences of two rules are free of an `excess` in it, of shape (K, K).
+        """
+        parameters = tuple(parameters)
+        shares = {} if excess is None else excess_shares(parameters, covariance, excess)
+        sampling = GivenCovariance(parameters, covariance, df, common_variance, shares)
         return cls(sampling, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property
 from skci.inference.design import Design
-from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.terms import Terms
 from skci.inference.totals import Moments
 
@@ -55,8 +56,8 @@ class GivenCovariance:
     """Degrees of freedom of each variance; infinite for a normal quantile."""
     common_variance: bool = False
     """Whether they are those of one variance, as of the residuals of a linear model."""
-    excess: Array | None = None
-    """Part of the covariance that comparisons are free of, (K, K)."""
+    excess: Mapping[frozenset[str], float] = field(default_factory=dict)
+    """Share of the variance that comparisons of two rules, by name, are free of."""
     design: None = None
 
     @property
@@ -70,19 +71,18 @@ class GivenCovariance:
     def select(self, positions: Sequence[int]) -> GivenCovariance:
         chosen = tuple(self.parameters[k] for k in positions)
         block = np.ix_(positions, positions)
-        excess = None if self.excess is None else self.excess[block]
-        return replace(
-            self, parameters=chosen, covariance=self.covariance[block], excess=excess
-        )
+        return replace(self, parameters=chosen, covariance=self.covariance[block])
 
     def contrasts(
-        self, parameters: Sequence[Parameter], slopes: Array, comparisons: Array
+        self,
+        parameters: Sequence[Parameter],
+        slopes: Array,
+        pairs: Sequence[frozenset[str]],
     ) -> GivenCovariance:
         r"""Linear combinations of the estimates, with covariance :math:`L V L^T`.
 
-        Comparisons of the same rules in several metrics have a number in common, which
-        is -1 for what is none. An excess is removed from their variances: the mean of
-        its shares in them, and at most `_MOST_EXCESS`.
+        Of the variances of comparisons of two rules, which are named, the excess is
+        removed; correlations stay.
         """
         covariance = slopes @ self.covariance @ slopes.T
         # Of what does not vary there is rounding left, of either sign.
@@ -91,19 +91,11 @@ class GivenCovariance:
         # A zero variance is unknown, and so is that of what depends on it.
         unknown = slopes[:, ~self.has_variance].any(axis=1)
         covariance[constant | unknown] = covariance[:, constant | unknown] = 0
-        if self.excess is not None:
-            variances = covariance.diagonal()
-            removed = np.einsum("ij,jk,ik->i", slopes, self.excess, slopes)
-            shares = np.zeros(len(variances))
-            known = variances > 0
-            shares[known] = removed[known] / variances[known]
-            scale = np.ones(len(variances))
-            for number in np.unique(comparisons[known & (comparisons >= 0)]):
-                alike = known & (comparisons == number)
-                scale[alike] -= min(shares[alike].mean(), _MOST_EXCESS)
-            covariance *= np.sqrt(np.outer(scale, scale))
+        if self.excess:
+            kept = np.sqrt([1 - self.excess.get(pair, 0.0) for pair in pairs])
+            covariance *= np.outer(kept, kept)
         return replace(
-            self, parameters=tuple(parameters), covariance=covariance, excess=None
+            self, parameters=tuple(parameters), covariance=covariance, excess={}
         )
 
     @property
@@ -135,6 +127,30 @@ class GivenCovariance:
     @property
     def small_sample_reasons(self) -> list[list[SmallSampleReason]]:
         return [[] for _ in self.parameters]
+
+
+def excess_shares(
+    parameters: Sequence[Parameter], covariance: Array, excess: Array
+) -> dict[frozenset[str], float]:
+    """Share of an excess in the variance of the differences of each two rules.
+
+    The mean over all measures that compare them, and at most `_MOST_EXCESS`.
+    """
+    places: dict[Key, list[int]] = {}
+    for k in np.flatnonzero(covariance.diagonal() > 0).tolist():
+        places.setdefault(parameters[k].key.without("rule"), []).append(k)
+    shares: dict[frozenset[str], list[float]] = {}
+    for i, j in chain(*(combinations(each, 2) for each in places.values())):
+        variance, removed = (
+            float(V[i, i] + V[j, j] - 2 * V[i, j]) for V in (covariance, excess)
+        )
+        most = math.sqrt(covariance[i, i]) + math.sqrt(covariance[j, j])
+        if variance > _NO_VARIANCE_OF_CONTRAST * most**2:
+            pair = frozenset((parameters[i].key.name, parameters[j].key.name))
+            shares.setdefault(pair, []).append(removed / variance)
+    return {
+        pair: min(sum(each) / len(each), _MOST_EXCESS) for pair, each in shares.items()
+    }
 
 
 @dataclass(frozen=True, eq=False)

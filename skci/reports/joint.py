@@ -220,7 +220,7 @@ class JointReport(ReportWithContrasts):
         >>> rules = {"fast": [0] * 95 + [1] * 5, "slow": [0] * 94 + [1] * 6}
         >>> report = joint_report([0] * 94 + [1] * 6, rules, metrics="accuracy")
         >>> report.differences(control="slow", margin=0.06).findings()
-        ['On accuracy, fast differs from slow by less than 0.06.']
+        ['On accuracy, fast is equivalent to slow within 0.06.']
         """
         if control is not None:
             check_known(control, self.rules, "control")

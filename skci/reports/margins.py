@@ -55,7 +55,7 @@ def claim_of(low: float, high: float, margin: float) -> Claim | None:
         extent = f", by less than {margin:g}" if high < margin else ""
         return Claim(first, "is better than", extent)
     if low > -margin and high < margin:
-        return Claim(True, "differs from", f" by less than {margin:g}")
+        return Claim(True, "is equivalent to", f" within {margin:g}")
     if low > -margin:
         return Claim(first, "is not worse than", f" by more than {margin:g}")
     return None
