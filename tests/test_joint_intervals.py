@@ -764,3 +764,14 @@ def test_pvalue_of_a_logit_estimate_at_an_end(estimate, null):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         assert report["a", "estimate"].pvalue(null) == 1
+
+
+def test_a_ratio_of_estimates_far_smaller_than_their_errors_is_unknown():
+    covariance = np.diag([0.02, 0.01])
+    report = joint_intervals(
+        {"A": 6e-301, "B": 7e-301}, covariance, df=1, bounds=(0, np.inf)
+    )
+    ratios = report.differences(scale="ratio")
+    with pytest.warns(DegenerateVarianceWarning):
+        low, high = ratios["estimate", "A", "B"].confidence_interval()
+    assert (low, high) == (0, np.inf)

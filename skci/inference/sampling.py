@@ -84,10 +84,12 @@ class GivenCovariance:
         Of the variances of comparisons of two rules, which are named, the excess is
         removed; correlations stay.
         """
-        covariance = slopes @ self.covariance @ slopes.T
-        # Of what does not vary there is rounding left, of either sign.
-        most = np.abs(slopes) @ np.sqrt(self.covariance.diagonal())
-        constant = covariance.diagonal() <= _NO_VARIANCE_OF_CONTRAST * most**2
+        with np.errstate(over="ignore", invalid="ignore"):  # then it is unknown
+            covariance = slopes @ self.covariance @ slopes.T
+            covariance[~np.isfinite(covariance)] = 0
+            # Of what does not vary there is rounding left, of either sign.
+            most = np.abs(slopes) @ np.sqrt(self.covariance.diagonal())
+            constant = covariance.diagonal() <= _NO_VARIANCE_OF_CONTRAST * most**2
         # A zero variance is unknown, and so is that of what depends on it.
         unknown = slopes[:, ~self.has_variance].any(axis=1)
         covariance[constant | unknown] = covariance[:, constant | unknown] = 0
