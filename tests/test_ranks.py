@@ -178,7 +178,7 @@ def true_ranks(theta):
     return np.stack([1 + better, len(theta) - worse], axis=1)
 
 
-@pytest.mark.parametrize("draws", [80, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("draws", [40, pytest.param(400, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "theta",
     [[0, 0, 0, 0, 0], [0, 0, 0, 9, 9], [0, 0.01, 0.02, 0.03, 5], [0, 2, 4, 6, 8]],
