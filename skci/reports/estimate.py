@@ -292,10 +292,7 @@ class MetricEstimate(float):
         >>> [str(recall.at_least(value)) for value in (0.9, 0.94, 0.97)]
         ['shown', 'open', 'refuted']
         """
-        pvalue = self.pvalue(value)
-        low, high = self.confidence_interval()
-        word = "shown" if low >= value else "refuted" if high < value else "open"
-        return Verdict(word, pvalue)
+        return self._verdict(value, is_least=True)
 
     def at_most(self, value: float) -> Verdict:
         """Say whether the measure is shown to be at most some value.
@@ -311,10 +308,17 @@ class MetricEstimate(float):
             "shown" if the interval is below or at `value`, "refuted" if it is above,
             and else "open". See :meth:`at_least`.
         """
-        pvalue = self.pvalue(value)
+        return self._verdict(value, is_least=False)
+
+    def _verdict(self, value: float, *, is_least: bool) -> Verdict:
+        """Verdict on a value as the least that is required, or the greatest."""
+        pvalue = self.pvalue(value)  # checks the value
         low, high = self.confidence_interval()
-        word = "shown" if high <= value else "refuted" if low > value else "open"
-        return Verdict(word, pvalue)
+        is_shown = low >= value if is_least else high <= value
+        is_refuted = high < value if is_least else low > value
+        return Verdict(
+            "shown" if is_shown else "refuted" if is_refuted else "open", pvalue
+        )
 
     def __str__(self) -> str:
         limits = self.confidence_interval()
