@@ -582,14 +582,3 @@ def _joined_clusters(
         first, start = first + len(clusters.keys), start + len(design.weights)
     numbers, unit, weights = map(np.concatenate, zip(*entries, strict=True))
     return Clusters(numbers, unit, weights, keys)
-
-
-def correlation_from(covariance: Array) -> Array:
-    """Scale a covariance to a correlation; zero where there is no variance."""
-    scale = np.sqrt(np.diag(covariance))
-    scale = np.where(scale > 0, scale, np.inf)
-    correlation: Array = np.multiply.outer(scale, scale)
-    np.divide(covariance, correlation, out=correlation)
-    np.clip(correlation, -1, 1, out=correlation)
-    np.fill_diagonal(correlation, 1.0)
-    return correlation

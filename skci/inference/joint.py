@@ -14,10 +14,11 @@ from scipy import stats
 from scipy.special import ndtri
 
 from skci._arrays import Array, cached_property
+from skci.inference.correlation import correlation_from, shrink_correlation
 from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
-from skci.inference.design import Design, correlation_from
+from skci.inference.design import Design
 from skci.inference.intervals.methods import METHODS, IntervalMethod, Task
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.sampling import (
@@ -167,8 +168,16 @@ class JointEstimate:
 
     @property
     def correlation(self) -> Array:
-        """Correlation behind the critical value, shape (K, K); NaN where unknown."""
+        """Correlation behind the critical value, shape (K, K); NaN where unknown.
+
+        Shrunk where variances have few degrees of freedom and none in common.
+        """
         correlation = correlation_from(self._covariance)
+        known = np.flatnonzero(self.usable)
+        if self.common_df is None and len(known) > 1:
+            block = np.ix_(known, known)
+            df = self.degrees_of_freedom[known]
+            correlation[block] = shrink_correlation(correlation[block], df)
         correlation[~self.usable] = correlation[:, ~self.usable] = np.nan
         return correlation
 

@@ -11,6 +11,7 @@ import numpy as np
 from skci._arrays import Array
 
 _LEAST_SHARE = 0.25  # of a variance that stays when the noise of partitions is removed
+_FEWEST_GROUPS = 5  # with which the excess of noise in a jackknife is removed
 _RANK = 1e-10  # relative eigenvalue that is zero up to rounding
 
 
@@ -110,9 +111,10 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     linear in the rows: the estimate without a group is of models fitted to other rows,
     and has a noise of about its own. So V holds :math:`G - 1` times that of a partition
     where one is due: the other :math:`G - 2` are the excess, which differences of
-    learners are freed of. What two of them have in common cancels and leaves little
-    else. It stays in the variances of single estimates, as a margin for what the
-    jackknife does not see.
+    learners are freed of if there are five groups; fewer leave too few degrees of
+    freedom. What two learners have in common cancels and leaves little else. It stays
+    in the variances of single estimates, as a margin for what the jackknife does not
+    see.
 
     Parameters
     ----------
@@ -138,7 +140,7 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     if n_partitions > 1:
         noise = np.nan_to_num(_sample_covariance(values))
         covariance = _subtract(covariance, (1 - 1 / n_partitions) * noise)
-        excess = (n_groups - 2) * noise
+        excess = (n_groups - 2) * noise if n_groups >= _FEWEST_GROUPS else None
     df = n_partitions * (n_groups - 1)
     return ResampledMoments(values.mean(axis=0), covariance, df, excess)
 

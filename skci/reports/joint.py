@@ -190,9 +190,10 @@ class JointReport(ReportWithContrasts):
         Notes
         -----
         A difference is one more parameter :math:`L \theta`, with the covariance
-        :math:`L V L^T` [1]_. "score" inverts a test in the multinomial of the truth and
-        both rules: for accuracies it is Tango's [2]_ up to the improvement of the
-        statistic, and McNemar's at no difference.
+        :math:`L V L^T` [1]_; after cross-validation by "jackknife" it is less by the
+        noise of partitions that the jackknife multiplies. "score" inverts a test in
+        the multinomial of the truth and both rules: for accuracies it is Tango's [2]_
+        up to the improvement of the statistic, and McNemar's at no difference.
 
         A claim with a margin has a p-value below alpha exactly where the joint interval
         shows it, whatever `adjust`. So those of a single difference are twice those of
