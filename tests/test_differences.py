@@ -838,7 +838,7 @@ def test_findings_follow_the_pvalues_shown():
         }
         report = joint_report(y, rules, metrics="accuracy", method="delta")
         down = report.differences(adjust="step-down")
-        said = sum("worse" in finding for finding in down.findings())
+        said = sum("differs from" in finding for finding in down.findings())
         beaten = {
             second if estimate > 0 else first
             for (_, first, second), estimate, p in zip(

@@ -199,6 +199,19 @@ def test_coverage_of_ranks(theta, draws):
     assert covered > 0.95 - 3 * np.sqrt(0.95 * 0.05 / draws)
 
 
+def test_a_tie_counts_as_a_near_tie():
+    """Its pair is tested with the others, whichever estimate happens to be larger."""
+    found = []
+    for distance in np.linspace(3.05, 3.4, 8):
+        tied, near = (
+            limits(given([0, above, -distance], np.eye(3)).ranks())
+            for above in (0, 1e-9)
+        )
+        assert_array_equal(tied, near)
+        found.append(tied[2, 0])
+    assert set(found) == {1, 3}
+
+
 def test_ties_and_copies():
     y = np.repeat([0, 1], 200)
     rng = np.random.default_rng(0)

@@ -126,7 +126,7 @@ def rank_intervals(
 
 
 class _OrderedPairs(NamedTuple):
-    """Pairs of parameters with different estimates, and what tells them apart."""
+    """Pairs of parameters, and what tells them apart."""
 
     better: Array
     worse: Array
@@ -174,7 +174,7 @@ def _ordered_pairs(
             statistics = sign * signed_statistics(compared)
             loadings = factor[first] - factor[second]
             noise = _NO_VARIANCE * (variances[first] + variances[second])
-            known = (statistics != 0) & ((loadings**2).sum(axis=1) > noise)
+            known = compared.usable & ((loadings**2).sum(axis=1) > noise)
             is_better = statistics > 0
             columns = _OrderedPairs(
                 np.where(is_better, first, second),

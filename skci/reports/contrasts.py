@@ -318,8 +318,9 @@ class ContrastReport(ReportWithContrasts):
         -------
         list of str
             Of differences and ratios, a sentence for each metric and rule, or subgroup
-            of a rule, that is worse than some other; of contrasts, for each not 0. With
-            a margin, the most that each difference shows: that a rule is better than
+            of a rule, that is worse than some other; after step-down tests, which show
+            no direction, that differs from it; of contrasts, for each not 0. With a
+            margin, the most that each difference shows: that a rule is better than
             another by more than the margin, better, or not worse by more than it, or
             that they differ by less.
         """
@@ -332,11 +333,13 @@ class ContrastReport(ReportWithContrasts):
                 findings or ["No contrast is shown to differ from 0."]
             )
         kind = "subgroup" if "rule" in self._labels else "rule"
+        # Free step-down tests show that there is a difference, and no direction.
+        verb = "differs from" if self._stepwise else "is worse than"
         for panel, separated in self._separated_pairs().items():
             rows = [k for k, name in enumerate(self._panels) if name == panel]
             margin = float(self._margins[rows[0]])
             if np.isnan(margin):
-                findings += sentences(panel, separated, kind)
+                findings += sentences(panel, separated, kind, verb)
                 continue
             pairs, sign = self._pairs, self._joint.parameters[rows[0]].trait.sign
             findings += margin_sentences(
@@ -409,14 +412,17 @@ class ContrastReport(ReportWithContrasts):
 
 
 def sentences(
-    panel: str, separated: Sequence[tuple[str, str]], kind: str = "rule"
+    panel: str,
+    separated: Sequence[tuple[str, str]],
+    kind: str = "rule",
+    verb: str = "is worse than",
 ) -> list[str]:
     """Say which rules, or subgroups, are worse than which others on a metric."""
     better: dict[str, list[str]] = {}
     for worse, other in separated:
         better.setdefault(worse, []).append(other)
     return [
-        f"On {panel}, {worse} is worse than {join_names(others)}."
+        f"On {panel}, {worse} {verb} {join_names(others)}."
         for worse, others in better.items()
     ] or [f"On {panel}, no {kind} is shown to differ from another."]
 

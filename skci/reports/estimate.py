@@ -49,7 +49,7 @@ class Verdict(str):
     ----------
     pvalue : float
         Of the value claimed, two-sided; below alpha unless "open". See
-        :meth:`MetricEstimate.pvalue`.
+        :meth:`MetricEstimate.pvalue`. 0 for a claim that all values of the range meet.
     """
 
     pvalue: float
@@ -276,8 +276,8 @@ class MetricEstimate(float):
         Returns
         -------
         Verdict
-            "shown" if the interval is above or at `value`, "refuted" if it is below,
-            and else "open".
+            "shown" if the interval is above `value`, or no value of the range is
+            below it; "refuted" if the interval is below, and else "open".
 
         See Also
         --------
@@ -305,8 +305,9 @@ class MetricEstimate(float):
         Returns
         -------
         Verdict
-            "shown" if the interval is below or at `value`, "refuted" if it is above,
-            and else "open". See :meth:`at_least`.
+            "shown" if the interval is below `value`, or no value of the range is
+            above it; "refuted" if the interval is above, and else "open". See
+            :meth:`at_least`.
         """
         return self._verdict(value, is_least=False)
 
@@ -314,11 +315,13 @@ class MetricEstimate(float):
         """Verdict on a value as the least that is required, or the greatest."""
         pvalue = self.pvalue(value)  # checks the value
         low, high = self.confidence_interval()
-        is_shown = low >= value if is_least else high <= value
-        is_refuted = high < value if is_least else low > value
-        return Verdict(
-            "shown" if is_shown else "refuted" if is_refuted else "open", pvalue
-        )
+        least, greatest = self._joint.parameters[self._position].trait.bounds
+        if value <= least if is_least else value >= greatest:
+            return Verdict("shown", 0.0)
+        below, above = high < value, low > value
+        if not (below or above):
+            return Verdict("open", pvalue)
+        return Verdict("shown" if above == is_least else "refuted", pvalue)
 
     def __str__(self) -> str:
         limits = self.confidence_interval()

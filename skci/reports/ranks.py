@@ -54,7 +54,8 @@ class RankReport(TabularReport):
     def top(self, k: int = 1, metric: str | None = None) -> list[str]:
         """Return the rules that are not shown to be worse than k others.
 
-        With the confidence level, they include the k best rules, for all k at once.
+        With the confidence level, they include the k best rules, for all k at once; of
+        individual intervals, each of the k best by itself.
 
         Parameters
         ----------
