@@ -265,7 +265,8 @@ def joint_report(
         library that narwhals reads, lazy or not, or an Arrow dataset or reader of
         batches. For metrics of labels its library groups the rows, and only the
         distinct ones and their counts are fetched: at most ten million of them, unless
-        they are in memory. For others all rows of the columns named are.
+        they are in memory. For metrics of scores too, however many, unless they are in
+        memory; for those of numbers all rows of the columns named are.
     metrics : str, metric object, list of them, or mapping of str to them
         Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
     confidence_level : float, default=0.95

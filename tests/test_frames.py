@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from skci import JointAccumulator, MeanAbsoluteErrorCI, joint_report
 from skci.data import frames
@@ -221,7 +222,7 @@ LAZY = [
 @pytest.mark.parametrize("make", LAZY, indirect=True)
 def test_distinct_rows_are_fetched_and_their_number(make):
     names = {"y_true": "y_text", "y_pred": OF_TEXT, "counts": None}
-    columns = frames.Frame(make(COLUMNS), names).read(counted=True)
+    columns = frames.Frame(make(COLUMNS), names).read({"labels"})
     found = zip(
         columns["y_true"],
         *columns["y_pred"].values(),
@@ -233,6 +234,52 @@ def test_distinct_rows_are_fetched_and_their_number(make):
     for row in rows:
         expected[row] = expected.get(row, 0) + 1
     assert sorted(found) == sorted((*row, n) for row, n in expected.items())
+
+
+def placements(y, scores):
+    """Share of the other label that each row ranks above or below, ties as halves."""
+    positive, negative = scores[y == 1], scores[y == 0]
+    over = np.sign(positive[:, np.newaxis] - negative) / 2 + 0.5
+    return over.mean(axis=1), over.mean(axis=0)
+
+
+@pytest.mark.parametrize(
+    "make", [each for each in LAZY if "dictionaries" not in each], indirect=True
+)
+def test_scores_that_recur_are_counted_and_areas_are_exact(make):
+    rounded = {name: COLUMNS[name].round(1) + 0.0 for name in SCORED.values()}
+    y, scores = COLUMNS["y"], [*rounded.values()]
+    data = make(COLUMNS | rounded)
+    names = {"y_true": "y", "y_score": ["score_a"], "counts": None}
+    columns = frames.Frame(data, names).read({"scores"})
+    outcomes, counts = np.unique([y, scores[0]], axis=1, return_counts=True)
+    read = np.array([columns["y_true"], columns["y_score"]["score_a"]])
+    assert np.array_equal(read, outcomes)
+    assert columns["counts"].tolist() == counts.tolist()
+
+    metrics = ["roc_auc", "average_precision"]
+    report = joint_report(
+        "y", y_score=SCORED, data=make(COLUMNS | rounded), metrics=metrics
+    )
+    expected = [
+        f(y, s) for s in scores for f in (roc_auc_score, average_precision_score)
+    ]
+    assert_allclose(report.estimates, expected, rtol=1e-12)
+    # The covariance of DeLong, DeLong and Clarke-Pearson (1988).
+    of_positive, of_negative = zip(*(placements(y, s) for s in scores), strict=True)
+    delong = np.cov(of_positive) / y.sum() + np.cov(of_negative) / (N - y.sum())
+    assert_allclose(report.covariance[::2, ::2], delong, rtol=1e-9)
+    by_rows = joint_report(
+        y, y_score=dict(zip(SCORED, scores, strict=True)), metrics=metrics
+    )
+    assert_allclose(report.covariance, by_rows.covariance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("make", ["polars, lazy", "Arrow reader"], indirect=True)
+def test_scores_may_be_distinct_in_all_rows(make, monkeypatch):
+    monkeypatch.setattr(frames, "_MOST_OUTCOMES", 90)
+    monkeypatch.setattr(frames, "_ROWS_AT_ONCE", 200)
+    assert report_of("scores", rows="simple", data=make(COLUMNS)).n_samples == N
 
 
 def test_columns_that_are_not_named_are_not_computed():
@@ -251,10 +298,11 @@ def test_columns_that_are_not_named_are_not_computed():
 
 
 @pytest.mark.parametrize("make", ["polars, lazy", "DuckDB"], indirect=True)
-def test_the_order_of_rows_changes_no_bit(make):
+@pytest.mark.parametrize("kind", ["labels", "scores"])
+def test_the_order_of_rows_changes_no_bit(make, kind):
     order = np.random.default_rng(1).permutation(N)
     reports = [
-        report_of("labels", rows="counts, groups and weights", data=make(columns))
+        report_of(kind, rows="counts, groups and weights", data=make(columns))
         for columns in (COLUMNS, {k: v[order] for k, v in COLUMNS.items()})
     ]
     assert reports[0].to_dict() == reports[1].to_dict()

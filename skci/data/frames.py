@@ -6,7 +6,7 @@ the library that holds them, and only distinct ones and their counts are fetched
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,12 +62,13 @@ class Frame:
             ) from error
         return frame, frame.collect_schema().names()
 
-    def read(self, *, counted: bool) -> dict[str, Any]:
-        """Read the columns of each parameter; of distinct rows only if `counted`.
+    def read(self, kinds: Collection[str]) -> dict[str, Any]:
+        """Read the columns of each parameter, for metrics of some kinds.
 
-        "counts" is then how often each of them occurs.
+        For metrics of labels, and of scores of rows that are not in memory, only those
+        of distinct rows, and "counts" is how often each of them occurs.
         """
-        table, is_counted = self._fetch(counted)
+        table, is_counted = self._fetch(kinds)
         self._check_present(table)
         if is_counted:
             table = self._in_order(table)
@@ -79,27 +80,31 @@ class Frame:
             columns["counts"] = counts
         return columns
 
-    def _fetch(self, counted: bool) -> tuple[Any, bool]:
+    def _fetch(self, kinds: Collection[str]) -> tuple[Any, bool]:
         """Fetch a table of the columns, and whether its rows are counted."""
         nw, frame, names = self._nw, self._frame, list(self._parameters)
+        counted, limited = "numbers" not in kinds, set(kinds) == {"labels"}
         if isinstance(frame, nw.LazyFrame):
             rows = frame.select(names)
             if not counted:
                 return _collect(rows), False
-            table = _collect(_grouped(nw, rows, names).head(_MOST_OUTCOMES + 1))
+            grouped = _grouped(nw, rows, names)
+            if not limited:
+                return _collect(grouped).sort(*names), True
+            table = _collect(grouped.head(_MOST_OUTCOMES + 1))
             self._check_size(table)
         elif isinstance(frame, nw.DataFrame):
             table = frame.select(names)
             # Numbers in memory are counted as fast by the reader.
-            kinds = table.schema.values()
-            if not counted or all(x.is_numeric() or x == nw.Boolean for x in kinds):
+            dtypes = table.schema.values()
+            if not limited or all(x.is_numeric() or x == nw.Boolean for x in dtypes):
                 return table, False
             table = _grouped(nw, _unified(nw, table), names)
         else:
             batches = self._batches(frame, names)
             if not counted:
                 return _concatenated(nw, list(batches)), False
-            table = self._count_batches(batches, names)
+            table = self._count_batches(batches, names, limited)
         return table, True
 
     def _batches(self, stream: Any, names: Sequence[str]) -> Iterator[Any]:
@@ -111,7 +116,9 @@ class Frame:
         for batch in stream:
             yield self._nw.from_arrow(batch, backend="pyarrow").select(names)
 
-    def _count_batches(self, batches: Iterable[Any], names: Sequence[str]) -> Any:
+    def _count_batches(
+        self, batches: Iterable[Any], names: Sequence[str], limited: bool
+    ) -> Any:
         """Count distinct rows, of which no more are held than twice their number."""
         nw, n_rows = self._nw, self._nw.col(_N_ROWS).sum()
         one = nw.lit(1, nw.Int64).alias(_N_ROWS)
@@ -124,9 +131,12 @@ class Frame:
                 parts = held if total is None else [total, *held]
                 rows = _concatenated(nw, parts)
                 total, held = _group_by(rows, names).agg(n_rows), []
-                self._check_size(total)
+                if limited:
+                    self._check_size(total)
         parts = held if total is None else [total, *held]
         table = _group_by(_concatenated(nw, parts), names).agg(n_rows)
+        if not limited:
+            return table.sort(*names)
         self._check_size(table)
         return table
 

@@ -126,7 +126,7 @@ class MetricSet:
         frame = None if data is None else Frame(data, columns)
         self.must_be_given(*_predictions(columns if frame is None else frame.names))
         if frame is not None:
-            columns = frame.read(counted=self.reads == {"labels"})
+            columns = frame.read(self.reads)
             rows = {name: columns[name] for name in rows}
         options = {"abstain": abstain, "by_name": by_name}
         reader = self.reader(columns["y_true"], **options, **rows)
