@@ -8,11 +8,20 @@ import sys
 import warnings
 
 __all__ = [
+    "BinningWarning",
     "CriticalValueWarning",
     "DegenerateVarianceWarning",
     "ResamplingWarning",
     "SmallSampleWarning",
 ]
+
+
+class BinningWarning(UserWarning):
+    """Scores are in bins so wide that intervals are noticeably extended for it.
+
+    The largest error of an estimate by its bins, by which the interval is extended, is
+    more than a tenth of the standard error. Narrower bins make it smaller.
+    """
 
 
 class DegenerateVarianceWarning(UserWarning):

@@ -28,7 +28,7 @@ _MOST_ROWS = 2**53
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
     *("low", "high", "standard_error", "individual_low", "individual_high"),
-    *("design_effect", "method", "pvalue"),
+    *("binning_error", "design_effect", "method", "pvalue"),
 }
 
 

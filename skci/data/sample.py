@@ -12,6 +12,7 @@ from skci._arrays import Array, cached_property, distinct_rows
 from skci.inference.design import Design
 from skci.inference.parameter import DEFAULT_RULE, CellMap
 from skci.measures.areas import Scores
+from skci.measures.binned_scores import BinnedScores
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,9 @@ class Subgroups:
 class Sample:
     """What was read of each of m units, by kind, and how their rows were drawn.
 
-    Units are distinct outcomes where only labels are read, and rows otherwise. Samples
-    of the same rules add: the sum is the sample of all their rows.
+    Units are distinct outcomes where only labels are read, or scores are in bins, and
+    rows otherwise. Samples of the same rules add: the sum is the sample of all their
+    rows.
     """
 
     design: Design
@@ -211,20 +213,21 @@ class Sample:
             return NotImplemented
         vocabulary = self.check_addable(other)
         both = (self, other)
-        codes, subgroups, unit = distinct_units(
+        scores = {
+            rule: each.joined(other.scores[rule]) for rule, each in self.scores.items()
+        }
+        codes, scores, subgroups, unit = _distinct_units(
             np.concatenate([s.vocabulary.recode(s.codes, vocabulary) for s in both]),
+            scores,
             _stacked(self.subgroups, other.subgroups),
-            by_rows=bool(self.scores or self.numbers),
+            by_rows=self.score_edges is None and bool(self.scores or self.numbers),
         )
         return replace(
             self,
             design=self.design.merged(other.design, unit),
             vocabulary=vocabulary,
             codes=codes,
-            scores={
-                rule: Scores(np.concatenate([s.scores[rule].values for s in both]))
-                for rule in self.scores
-            },
+            scores=scores,
             truth=np.concatenate([s.truth for s in both]),
             numbers={
                 rule: np.concatenate([s.numbers[rule] for s in both])
@@ -233,6 +236,38 @@ class Sample:
             subgroups=subgroups,
         )
 
+    def binned(self, edges: Array) -> Sample:
+        """Sample of distinct outcomes, in which scores are in bins with some edges."""
+        if not self.scores or self._has_edges(edges):
+            return self
+        if self.score_edges is not None or not self.vocabulary.binary:
+            what = "of two labels" if self.score_edges is None else "not in other bins"
+            raise ValueError(f"score_bins needs scores {what}, got {self.vocabulary}")
+        scores: dict[str, Scores] = {
+            rule: BinnedScores.of(edges, each.values, each.values)
+            for rule, each in self.scores.items()
+        }
+        codes, scores, subgroups, unit = _distinct_units(
+            self.codes, scores, self.subgroups
+        )
+        design = self.design.regrouped(unit, len(codes))
+        return replace(
+            self, design=design, codes=codes, scores=scores, subgroups=subgroups
+        )
+
+    @property
+    def score_edges(self) -> Array | None:
+        """Edges of the bins of scores; None where there are none."""
+        edges = (x.edges for x in self.scores.values() if isinstance(x, BinnedScores))
+        return next(edges, None)
+
+    def _has_edges(self, edges: Array | None) -> bool:
+        """Whether these are the edges of the bins of scores."""
+        known = self.score_edges
+        if edges is None or known is None:
+            return edges is known
+        return np.array_equal(edges, known)
+
     def check_addable(self, other: Sample) -> Vocabulary:
         """Check that another sample can be added, and return the vocabulary of both."""
         must = "batches must be"
@@ -240,6 +275,8 @@ class Sample:
             raise ValueError(
                 f"{must} of the same rules, got {self.kinds} and {other.kinds}"
             )
+        if not self._has_edges(other.score_edges):
+            raise ValueError(f"{must} of scores in the same bins, or in none")
         names = ("groups", "by")
         for name, *has in zip(names, self._has, other._has, strict=True):
             if len(set(has)) > 1:
@@ -286,6 +323,22 @@ def distinct_units(
     rows, unit = distinct_rows(np.column_stack([codes, subgroups.codes]))
     subgroups = replace(subgroups, codes=rows[:, -1])
     return rows[:, :-1].astype(codes.dtype), subgroups, unit
+
+
+def _distinct_units(
+    codes: Array,
+    scores: dict[str, Scores],
+    subgroups: Subgroups | None,
+    by_rows: bool = False,
+) -> tuple[Array, dict[str, Scores], Subgroups | None, Array]:
+    """Unite units of equal codes, bins of scores and subgroup, unless they are rows."""
+    keys = [codes, *(key for each in scores.values() for key in each.keys)]
+    columns = codes if len(keys) == 1 else np.column_stack(keys)
+    columns, subgroups, unit = distinct_units(columns, subgroups, by_rows)
+    n_units = len(columns)
+    scores = {rule: each.united(unit, n_units) for rule, each in scores.items()}
+    codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
+    return codes, scores, subgroups, unit
 
 
 def _stacked(first: Subgroups | None, second: Subgroups | None) -> Subgroups | None:

@@ -14,6 +14,7 @@ from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.data.writing import replacing
 from skci.inference.design import Clusters, Design
 from skci.measures.areas import Scores
+from skci.measures.binned_scores import BinnedScores
 
 _FORMAT = "skci sample"
 _VERSION = 1
@@ -94,13 +95,25 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
     if subgroups is not None:
         optional["subgroup"] = subgroups.codes
     arrays |= {name: column for name, column in optional.items() if column is not None}
-    arrays |= {
-        f"score_{k}": each.values for k, each in enumerate(sample.scores.values())
-    }
+    arrays |= _score_arrays(sample)
     arrays |= {f"number_{k}": each for k, each in enumerate(sample.numbers.values())}
     return header, arrays
 
 
+def _score_arrays(sample: Sample) -> dict[str, Array]:
+    """Scores of each rule; of those in bins the ranges, and the edges."""
+    edges, scores = sample.score_edges, [*sample.scores.values()]
+    if edges is None:
+        return {f"score_{k}": each.values for k, each in enumerate(scores)}
+    ranges = {
+        f"score_{k}_{name}": values
+        for k, each in enumerate(scores)
+        for name, values in zip(_RANGE, each.extremes, strict=True)
+    }
+    return {"score_edges": edges, **ranges}
+
+
+_RANGE = ("lowest", "highest")
 _CLUSTER_COLUMNS = ("number", "unit", "weights")
 
 
@@ -158,7 +171,7 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
     if header["predicted"]:
         truth = column("truth", "f", (n_units, None))
     scores = {
-        str(rule): Scores(column(f"score_{k}", "f", (n_units, ...)))
+        str(rule): _scores(column, f"score_{k}", n_units)
         for k, rule in enumerate(header["scored"])
     }
     numbers = {
@@ -169,6 +182,21 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
     return Sample(
         design, vocabulary, codes, labelled, scores, truth, numbers, subgroups
     )
+
+
+def _scores(column: _Columns, name: str, n_units: int) -> Scores:
+    """Scores of a rule, or their ranges in bins."""
+    if "score_edges" not in column.arrays:
+        return Scores(column(name, "f", (n_units, ...)))
+    edges = column("score_edges", "f", (None,))
+    lowest, highest = (column(f"{name}_{end}", "f", (n_units,)) for end in _RANGE)
+    scores = BinnedScores.of(edges, lowest, highest)
+    above = np.searchsorted(edges, highest, side="right")
+    if (np.diff(edges) <= 0).any() or (lowest > highest).any():
+        raise ValueError("edges and ranges of scores are not in order")
+    if (scores.bins != above).any():
+        raise ValueError("ranges of scores are in several bins")
+    return scores
 
 
 class _Columns:

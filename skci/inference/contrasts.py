@@ -207,6 +207,7 @@ def _table_contrast(
         components=parameters,
         coefficients=coefficients,
         extension=_extension_of(parameters, coefficients, ratio),
+        binning_error=_binning_error_of(parameters, coefficients, ratio),
     )
 
 
@@ -273,6 +274,15 @@ def _extension_of(
     low, high = (np.abs(coefficients) @ extensions).tolist()
     # Of a ratio, nothing is known.
     return (np.inf, np.inf) if ratio and (low or high) else (low, high)
+
+
+def _binning_error_of(
+    parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
+) -> float:
+    """Largest error by bins of scores, which is part of the extension."""
+    pairs = zip(coefficients, parameters, strict=True)
+    error = sum(abs(each) * parameter.binning_error for each, parameter in pairs)
+    return np.inf if ratio and error else error
 
 
 def _enumeration_of(

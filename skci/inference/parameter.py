@@ -164,6 +164,9 @@ class Parameter:
     """Extension of the interval below and above for undefined classes."""
     undefined_classes: Mapping[str, float] = field(default_factory=dict)
     """Their weights in the average, by name."""
+    binning_error: float = 0.0
+    """Largest difference to the estimate from scores that are not in bins, which the
+    extension covers."""
 
     @property
     def value(self) -> float:

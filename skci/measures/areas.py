@@ -39,9 +39,27 @@ class Scores:
         """Scores for several labels in one column, those of a row side by side."""
         return Scores(self.values.ravel())
 
+    @property
+    def extremes(self) -> list[Array]:
+        """Scores between which those of the rows of each unit are."""
+        return [self.values]
+
+    @property
+    def keys(self) -> list[Array]:
+        """Numbers that rows of one unit have in common; none where units are rows."""
+        return []
+
     def among(self, rows: Array) -> Scores:
         """Scores of some of the rows."""
         return self if rows.all() else Scores(self.values[rows])
+
+    def joined(self, other: Scores) -> Scores:
+        """Scores of these rows, and then of others."""
+        return Scores(np.concatenate([self.values, other.values]))
+
+    def united(self, unit: Array, n_units: int) -> Scores:
+        """Scores of united units; `unit` is the new number of each."""
+        return self
 
     @cached_property
     def ranked(self) -> tuple[int, Array]:
@@ -69,6 +87,13 @@ class _Area(Functional):
     @abstractmethod
     def rarer_class(self) -> int:
         """Number of rows that the variance of the area is mainly estimated from."""
+
+    @abstractmethod
+    def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
+        """Least and greatest value if rows of some levels are ordered in any way.
+
+        `mixed` is whether the rows of a level may have different scores, (levels,).
+        """
 
     @property
     def _gradient(self) -> Array:
@@ -117,6 +142,23 @@ class RocAuc(_Area):
         influence = np.concatenate([of_negative, of_positive])
         return Evaluation(value, influence, self._gradient)
 
+    def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
+        r"""Least and greatest value if rows of some levels are ordered in any way.
+
+        A pair of a positive and a negative row of one level b counts one half, and 0 or
+        1 if it is ordered; the other pairs are not affected. So the value is within
+
+        .. math:: \frac{1}{2} \sum_b \frac{p_b n_b}{P N}
+
+        of that with ties, p and n the masses of positive and negative rows.
+        """
+        negative, positive = p.reshape(2, -1)
+        value = float(self.estimate(p))
+        with np.errstate(all="ignore"):
+            pairs = positive.sum() * negative.sum()
+            reach = float((positive * mixed) @ negative / pairs) / 2
+        return value - reach, value + reach
+
 
 class AveragePrecision(_Area):
     """Mean over the positive rows of the precision at their scores."""
@@ -144,6 +186,34 @@ class AveragePrecision(_Area):
             raises = precision - value + np.cumsum(share)
             influence = np.concatenate([-lowers, raises - lowers]) / positive.sum()
         return Evaluation(value, influence, self._gradient)
+
+    def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
+        r"""Least and greatest value if rows of some levels are ordered in any way.
+
+        Let H of the F rows above a level be positive, and p and n rows of the level be
+        positive and negative. The precision at a positive row of the level that has s
+        positive rows and t negative ones of the level at or above it is
+        :math:`(H + s) / (F + s + t)`, which is at most :math:`(H + p) / (F + p)` and at
+        least :math:`(H + s) / (F + n + s)`. Over the positive rows, of which the mass s
+        increases up to p, the latter add up to at least
+
+        .. math:: \int_0^p \frac{H + s}{F + n + s} ds
+            = p - (F + n - H) \log \Bigl(1 + \frac{p}{F + n}\Bigr) .
+
+        Precisions at other levels are not affected.
+        """
+        negative, positive = p.reshape(2, -1)
+        hits, flagged = _from(positive), _from(positive + negative)
+        above = flagged - positive  # with the negative rows of the level
+        with np.errstate(all="ignore"):
+            tied = positive * np.where(positive > 0, hits / flagged, 0)
+            greatest = positive * hits / (flagged - negative)
+            least = positive - (flagged - hits) * np.log1p(positive / above)
+            least = np.where(above > 0, least, positive)
+            reach = np.where(mixed & (positive > 0), [least - tied, greatest - tied], 0)
+            ends = self.estimate(p) + reach.sum(axis=1) / positive.sum()
+        low, high = ends.tolist()
+        return low, high
 
 
 def _below(mass: Array) -> Array:

@@ -87,6 +87,20 @@ class MetricSet:
         if self.reads != {"labels"}:
             raise ValueError(f"metrics must be of labels, got {self._kinds}")
 
+    def must_serve_bins(self) -> None:
+        """Check that all metrics are of labels or of scores that may be in bins."""
+        others = [
+            name
+            for name, metric in self.metrics.items()
+            if metric.reads != "labels"
+            and not (isinstance(metric, ScoreMetricCI) and metric._serves_bins)
+        ]
+        if others:
+            raise ValueError(
+                "score_bins needs metrics of labels, areas under curves or losses of "
+                f"probabilities, got {join_names(others)}"
+            )
+
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""
         given = {"labels": y_pred, "numbers": y_pred, "scores": y_score}

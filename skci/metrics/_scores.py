@@ -23,6 +23,7 @@ from skci.data.rows import check_probabilities
 from skci.data.sample import Vocabulary
 from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
+from skci.measures.binned_scores import BinnedScores
 from skci.measures.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.measures.functional import Component, FunctionOfMeans
 from skci.measures.functions import EDGE, identity, skill
@@ -43,6 +44,7 @@ class ScoreMetricCI(MetricCI):
 
     reads = "scores"
     _symmetric = False
+    _serves_bins = False
 
     def __call__(  # type: ignore[override]
         self,
@@ -74,8 +76,8 @@ class ScoreMetricCI(MetricCI):
     def _bind(self, binding: Binding) -> list[TableParameter]:
         vocabulary = binding.sample.vocabulary
         scores = binding.sample.scores[binding.rule]
-        if self._needs_probabilities:
-            check_probabilities(scores.values, binding.rule, repr(binding.metric))
+        for values in scores.extremes if self._needs_probabilities else []:
+            check_probabilities(values, binding.rule, repr(binding.metric))
         check_all_labels(self.labels, vocabulary)
         if not vocabulary.binary:
             check_no_pos_label(self.pos_label, "several targets or over two labels")
@@ -83,6 +85,10 @@ class ScoreMetricCI(MetricCI):
         labels = vocabulary.labels
         code = self._code(binding.pos_label, labels)
         parameter = self._bind_one(binding, scores, code)
+        within = scores.among(binding.within)
+        if isinstance(within, BinnedScores) and within.mixed.any():
+            ends = self._range_in_bins(binding, parameter, within, code)
+            parameter = _extended(parameter, ends)
         return [replace(parameter, pos_label=labels[code])]
 
     def _code(self, pos_label: Any, labels: Sequence[Any]) -> int:
@@ -99,6 +105,24 @@ class ScoreMetricCI(MetricCI):
         """Bind it to scores for each of several labels or targets."""
         raise NotImplementedError
 
+    def _range_in_bins(
+        self,
+        binding: Binding,
+        parameter: TableParameter,
+        scores: BinnedScores,
+        code: int,
+    ) -> tuple[float, float]:
+        """Least and greatest estimate from scores that are anywhere in their bins."""
+        raise NotImplementedError
+
+
+def _extended(parameter: TableParameter, ends: tuple[float, float]) -> TableParameter:
+    """Extend the interval by the error of an estimate that is between two values."""
+    if not parameter.defined:
+        return parameter
+    low, high = max(parameter.value - ends[0], 0.0), max(ends[1] - parameter.value, 0.0)
+    return replace(parameter, extension=(low, high), binning_error=max(low, high))
+
 
 @declare_options
 class _AreaCI(ScoreMetricCI):
@@ -106,6 +130,7 @@ class _AreaCI(ScoreMetricCI):
 
     average: str | None = "macro"
 
+    _serves_bins = True
     _area: ClassVar[type[RocAuc | AveragePrecision]]
 
     @property
@@ -150,6 +175,16 @@ class _AreaCI(ScoreMetricCI):
             sizes *= np.stack([counted for *_, counted in classes], axis=1)
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
+    def _range_in_bins(
+        self,
+        binding: Binding,
+        parameter: TableParameter,
+        scores: BinnedScores,
+        code: int,
+    ) -> tuple[float, float]:
+        area = cast(RocAuc | AveragePrecision, parameter.functional)
+        return area.range_of_orders(parameter.counts, scores.mixed)
+
     def _of_cells(
         self, binding: Binding, area: Component, metric: str = ""
     ) -> TableParameter:
@@ -191,6 +226,7 @@ class _ProbabilityMetricCI(ScoreMetricCI):
 
     _needs_probabilities = True
     _symmetric = True
+    _serves_bins = True
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         truth = binding.truth == code
@@ -209,6 +245,26 @@ class _ProbabilityMetricCI(ScoreMetricCI):
         features = self._features(truth, scores.values[within], weights)
         functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
         return binding.of_units(trait, functional)
+
+    def _range_in_bins(
+        self,
+        binding: Binding,
+        parameter: TableParameter,
+        scores: BinnedScores,
+        code: int,
+    ) -> tuple[float, float]:
+        """Of a loss that is monotone in the probability of either label."""
+        truth = binding.truth == code
+        weights = binding.sample.design.counts[binding.within]
+        low, high = (
+            np.stack(self._features(truth, end, weights), axis=1)
+            for end in scores.extremes
+        )
+        values = [
+            float(FunctionOfMeans(self._function, features).estimate(weights))
+            for features in (np.minimum(low, high), np.maximum(low, high))
+        ]
+        return min(values), max(values)
 
     def _trait_of(self, vocabulary: Vocabulary) -> Trait:
         """Properties where there are several targets or more than two labels."""

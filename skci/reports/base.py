@@ -21,6 +21,7 @@ from skci.inference.joint import JointEstimate
 from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.estimate import (
     MetricEstimate,
+    binning_in_words,
     decimals,
     format_interval,
     sample_size_in_words,
@@ -244,6 +245,9 @@ class Report(TabularReport):
         }
         if self._has_design_effects:
             columns["design_effect"] = self._joint.design_effects.tolist()
+        errors = [parameter.binning_error for parameter in self._joint.parameters]
+        if any(errors):
+            columns["binning_error"] = errors
         if self._null is None:
             columns["method"] = [p.method for p in self._joint.parameters]
         if target := self._joint.target:
@@ -296,6 +300,7 @@ class Report(TabularReport):
             target_in_words(self._joint),
             sample_size_in_words(self._joint),
             str(self._joint.horizon or ""),
+            binning_in_words(parameters),
         ]
         if self._has_design_effects:
             sizes = [p.counts.sum() for p in parameters]  # type: ignore[attr-defined]

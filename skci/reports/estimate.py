@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from skci._validation import (
     printable,
 )
 from skci.exceptions import (
+    BinningWarning,
     DegenerateVarianceWarning,
     SmallSampleWarning,
     warn_caller,
@@ -28,6 +30,7 @@ from skci.inference.pvalues import pvalue
 from skci.inference.sampling import SmallSampleReason
 from skci.reports.rendering import format_number, json_value
 
+_MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
 _MAX_CLASSES = 5  # named in a warning
 
 
@@ -87,14 +90,17 @@ class MetricEstimate(float):
         Number of clusters of rows; None where rows are independent.
     design_effect : float
         Variance over that of a simple random sample of the same size.
+    binning_error : float
+        Largest difference to the estimate from scores that are not in bins, which the
+        interval is extended by; 0 where they are not.
     metric, rule : str
         Names of the measure and of the rule within a report; empty without one.
 
     Warns
     -----
-    DegenerateVarianceWarning, SmallSampleWarning
-        When the interval is accessed and the data leave no usable variance, or the
-        sample is too small for its method.
+    DegenerateVarianceWarning, SmallSampleWarning, BinningWarning
+        When the interval is accessed and the data leave no usable variance, the sample
+        is too small for its method, or its scores are in wide bins.
 
     Examples
     --------
@@ -164,6 +170,10 @@ class MetricEstimate(float):
     @property
     def design_effect(self) -> float:
         return float(self._joint.design_effects[self._position])
+
+    @property
+    def binning_error(self) -> float:
+        return self._parameter.binning_error
 
     def confidence_interval(
         self, confidence_level: float | None = None
@@ -335,7 +345,8 @@ class MetricEstimate(float):
         name = key if key.is_contrast else printable(self.metric)
         size = sample_size_in_words(self._joint, self.n_samples)
         target = target_in_words(self._joint)
-        details = ", ".join(filter(None, [self.method, target, size]))
+        binning = binning_in_words([self._parameter])
+        details = ", ".join(filter(None, [self.method, target, size, binning]))
         return f"{name} = {self}, {level} interval ({details})"
 
     def __format__(self, spec: str) -> str:
@@ -350,6 +361,17 @@ def sample_size_in_words(joint: JointEstimate, n_samples: int | None = None) -> 
     groups = f" in {number} group{'s' if number > 1 else ''}" if number else ""
     n = joint.design.n_samples if n_samples is None else n_samples
     return f"n = {n}{groups}"
+
+
+def binning_in_words(parameters: Iterable[Parameter]) -> str:
+    """Write the largest error by bins of scores, rounded up; nothing without one."""
+    error = max(parameter.binning_error for parameter in parameters)
+    if not error:
+        return ""
+    if math.isfinite(error):
+        unit = 10.0 ** math.floor(math.log10(error))
+        error = math.ceil(error / unit) * unit
+    return f"binning error at most {error:.0e}"
 
 
 def target_in_words(joint: JointEstimate) -> str:
@@ -429,6 +451,16 @@ def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
     for k in positions:
         for reason in joint.sampling.small_sample_reasons[k]:
             by_reason.setdefault(reason, []).append(k)
+    binned = [k for k in positions if joint.parameters[k].binning_error]
+    if binned:
+        most = _MOST_BINNING * joint.standard_errors
+        coarse = [k for k in binned if joint.parameters[k].binning_error > most[k]]
+        message = (
+            "the error by bins of scores may be over a tenth of the standard error, so "
+            "that the interval is noticeably extended; take more bins, or edges that "
+            "are closer where there are many scores"
+        )
+        _warn(joint, coarse, message, BinningWarning)
     for reason, small in by_reason.items():
         remedy = reason.other_method_helps
         _warn(joint, small, reason.text, SmallSampleWarning, remedy=remedy)

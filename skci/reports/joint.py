@@ -37,7 +37,7 @@ class JointReport(ReportWithContrasts):
 
     Warns
     -----
-    DegenerateVarianceWarning, SmallSampleWarning, CriticalValueWarning
+    DegenerateVarianceWarning, SmallSampleWarning, CriticalValueWarning, BinningWarning
         When the intervals are accessed; see :mod:`skci.exceptions`.
 
     Examples

@@ -116,7 +116,8 @@ class TabularReport(ABC):
             with a margin ``margin``, ``pvalue_not_worse``, ``pvalue_better`` and
             ``pvalue_equivalent``; for classes ``support`` and ``method``, for others
             ``individual_low``, ``individual_high`` and ``method``; ``design_effect``
-            where rows have weights or groups.
+            where rows have weights or groups, ``binning_error`` where scores are in
+            bins.
         """
         return {name: [*map(json_value, x)] for name, x in self._data().items()}
 

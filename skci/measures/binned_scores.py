@@ -1,0 +1,78 @@
+"""Scores in bins that are fixed beforehand, so that units are counted and not rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skci._arrays import Array, cached_property
+from skci.measures.areas import Scores
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedScores(Scores):
+    """Ranges of the scores of units whose rows are in one bin.
+
+    Values are the middles of the ranges. There is one more bin below the first edge,
+    and one from the last edge on.
+    """
+
+    edges: Array
+    """Edges of the bins, ascending, each the least score of a bin."""
+    lowest: Array
+    """Least score of the rows of each unit."""
+    highest: Array
+    """Greatest score of the rows of each unit."""
+
+    @classmethod
+    def of(cls, edges: Array, lowest: Array, highest: Array) -> BinnedScores:
+        """Scores of units from the range of the scores of their rows."""
+        return cls(lowest + (highest - lowest) / 2, edges, lowest, highest)
+
+    @cached_property
+    def bins(self) -> Array:
+        """Number of the bin of each unit."""
+        numbers = np.searchsorted(self.edges, self.lowest, side="right")
+        return numbers.astype(np.min_scalar_type(len(self.edges)))
+
+    @property
+    def extremes(self) -> list[Array]:
+        return [self.lowest, self.highest]
+
+    @property
+    def keys(self) -> list[Array]:
+        return [self.bins]
+
+    def among(self, rows: Array) -> BinnedScores:
+        if rows.all():
+            return self
+        return self.of(self.edges, self.lowest[rows], self.highest[rows])
+
+    def joined(self, other: Scores) -> BinnedScores:
+        pairs = zip(self.extremes, other.extremes, strict=True)
+        return self.of(self.edges, *map(np.concatenate, pairs))
+
+    def united(self, unit: Array, n_units: int) -> BinnedScores:
+        return self.of(self.edges, *self._ranges(unit, n_units))
+
+    @cached_property
+    def ranked(self) -> tuple[int, Array]:
+        """Number of occupied bins, and the rank of that of each unit among them."""
+        levels, ranks = np.unique(self.bins, return_inverse=True)
+        return len(levels), ranks
+
+    @cached_property
+    def mixed(self) -> Array:
+        """Whether rows in each of the occupied bins have different scores."""
+        levels, ranks = self.ranked
+        lowest, highest = self._ranges(ranks, levels)
+        return lowest < highest
+
+    def _ranges(self, unit: Array, n_units: int) -> tuple[Array, Array]:
+        """Least and greatest scores of units that are united."""
+        lowest = np.full(n_units, np.inf)
+        highest = np.full(n_units, -np.inf)
+        np.minimum.at(lowest, unit, self.lowest)
+        np.maximum.at(highest, unit, self.highest)
+        return lowest, highest
