@@ -178,16 +178,28 @@ def test_intervals_are_those_of_ties_extended_by_the_bound():
         assert area.pvalue((float(area) + low + bound) / 2 - bound) > 0.05
 
 
-def test_differences_have_the_bounds_of_both():
-    report = accumulated({"A": SMOOTH, "B": OTHER}, 5000, AREAS).report()
-    for metric in AREAS:
-        difference = report.differences()[metric, "A", "B"]
-        bound = sum(report[rule, metric].binning_error for rule in "AB")
-        assert 0 < difference.binning_error == pytest.approx(bound, rel=1e-12)
-        shown = repr(difference)
-        assert "binning error at most" in shown
-        # Rounded up, lest it be more.
-        assert bound <= float(shown.rstrip(")").rpartition(" ")[2]) < 2 * bound
+def test_differences_and_ratios_have_the_bounds_of_both():
+    scores = {"A": SMOOTH, "B": OTHER}
+    report = accumulated(scores, 5000, AREAS).report()
+    expected = joint_report(Y, y_score=scores, metrics=AREAS)
+    for scale in ("difference", "ratio"):
+        contrasts, exact = (x.differences(scale=scale) for x in (report, expected))
+        for metric in AREAS:
+            first, second = (report[rule, metric] for rule in "AB")
+            contrast = contrasts[metric, "A", "B"]
+            bound = first.binning_error + second.binning_error
+            if scale == "ratio":
+                greatest = first + first.binning_error
+                bound = greatest / (second - second.binning_error) - first / second
+            if metric == "roc_auc":  # whose bounds are the same on either side
+                assert contrast.binning_error == pytest.approx(bound, rel=1e-9)
+            error = abs(contrast - exact[metric, "A", "B"])
+            assert error <= contrast.binning_error <= bound * (1 + 1e-9)
+            shown = repr(contrast)
+            assert "binning error at most" in shown
+            # Rounded up, lest it be more.
+            shown_bound = float(shown.rstrip(")").rpartition(" ")[2])
+            assert contrast.binning_error <= shown_bound < 2.1 * contrast.binning_error
     assert "binning error at most" in str(report)
     assert report.to_frame()["binning_error"].gt(0).all()
 
@@ -243,7 +255,7 @@ def test_bins_do_not_mix_with_others_nor_with_more_labels(tmp_path):
         with pytest.raises(ValueError, match="batches must be of scores in the same"):
             binned.merge(other)
     binned.save(tmp_path / "sum.npz")
-    with pytest.raises(ValueError, match="score_bins needs scores not in other bins"):
+    with pytest.raises(ValueError, match="score_bins must be those that scores"):
         JointAccumulator.load(tmp_path / "sum.npz", "roc_auc", score_bins=20)
     accumulator = JointAccumulator("roc_auc", score_bins=10)
     with pytest.raises(ValueError, match="score_bins needs scores of two labels"):

@@ -240,9 +240,11 @@ class Sample:
         """Sample of distinct outcomes, in which scores are in bins with some edges."""
         if not self.scores or self._has_edges(edges):
             return self
-        if self.score_edges is not None or not self.vocabulary.binary:
-            what = "of two labels" if self.score_edges is None else "not in other bins"
-            raise ValueError(f"score_bins needs scores {what}, got {self.vocabulary}")
+        if self.score_edges is not None:
+            raise ValueError("score_bins must be those that scores are in already")
+        if not self.vocabulary.binary:
+            known = list(self.vocabulary.classes)
+            raise ValueError(f"score_bins needs scores of two labels, got {known}")
         scores: dict[str, Scores] = {
             rule: BinnedScores.of(edges, each.values, each.values)
             for rule, each in self.scores.items()

@@ -196,6 +196,8 @@ def _table_contrast(
         Component(parameter.functional, column, parameter.size)
         for parameter, column in zip(parameters, cells[:n_cells].T, strict=True)
     ]
+    extension = _extension_of(parameters, coefficients, ratio)
+    binned = any(parameter.binning_error for parameter in parameters)
     return TableParameter(
         key=key,
         trait=trait,
@@ -206,8 +208,8 @@ def _table_contrast(
         smoothing=smoothing[:n_cells],
         components=parameters,
         coefficients=coefficients,
-        extension=_extension_of(parameters, coefficients, ratio),
-        binning_error=_binning_error_of(parameters, coefficients, ratio),
+        extension=extension,
+        binning_error=max(extension) if binned else 0.0,
     )
 
 
@@ -264,25 +266,39 @@ def _method_of(
 
 
 def _extension_of(
-    parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
+    parameters: Sequence[TableParameter], coefficients: Sequence[float], ratio: bool
 ) -> tuple[float, float]:
-    """Extension of the interval for undefined classes of the components."""
+    """Extension of the interval for undefined classes, or bins, of the components."""
+    if not any(any(parameter.extension) for parameter in parameters):
+        return 0.0, 0.0
+    if ratio:
+        return _extension_of_ratio(parameters, np.array(coefficients))
     extensions = [
         parameter.extension if coefficient > 0 else parameter.extension[::-1]
         for coefficient, parameter in zip(coefficients, parameters, strict=True)
     ]
     low, high = (np.abs(coefficients) @ extensions).tolist()
-    # Of a ratio, nothing is known.
-    return (np.inf, np.inf) if ratio and (low or high) else (low, high)
+    return low, high
 
 
-def _binning_error_of(
-    parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
-) -> float:
-    """Largest error by bins of scores, which is part of the extension."""
-    pairs = zip(coefficients, parameters, strict=True)
-    error = sum(abs(each) * parameter.binning_error for each, parameter in pairs)
-    return np.inf if ratio and error else error
+def _extension_of_ratio(
+    parameters: Sequence[TableParameter], coefficients: Array
+) -> tuple[float, float]:
+    """Extension of a ratio by what bins can change in its estimate.
+
+    With undefined classes nothing is known.
+    """
+    if any(any(each.extension) and not each.binning_error for each in parameters):
+        return np.inf, np.inf
+    values = np.array([parameter.value for parameter in parameters])
+    low, high = np.array([parameter.extension for parameter in parameters]).T
+    ends = np.maximum(values - low, 0), values + high
+    least, greatest = (np.where(coefficients > 0, *each) for each in (ends, ends[::-1]))
+    with np.errstate(all="ignore"):
+        factors = np.array([least, values, greatest]) ** coefficients
+        reach = np.diff(factors.prod(axis=1))
+    below, above = np.nan_to_num(reach, nan=np.inf, posinf=np.inf).tolist()
+    return below, above
 
 
 def _enumeration_of(
