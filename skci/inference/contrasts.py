@@ -169,7 +169,7 @@ def _table_contrast(
     terms = _base_terms(sampling.parameters, key, weights, ratio)
     parameters, coefficients = tuple(terms), tuple(terms.values())
     trait = _trait_of(terms, ratio, key)
-    enumeration = _enumeration_of(parameters, known)
+    enumeration = _enumeration_of(parameters, coefficients, ratio, known)
     if enumeration is None:
         if method not in (None, AUTO):
             check_serves(method, trait)
@@ -302,12 +302,19 @@ def _extension_of_ratio(
 
 
 def _enumeration_of(
-    parameters: Sequence[TableParameter], known: dict[object, _Enumeration | None]
+    parameters: Sequence[TableParameter],
+    coefficients: Sequence[float],
+    ratio: bool,
+    known: dict[object, _Enumeration | None],
 ) -> _Enumeration | None:
     """Enumerate the cells of parameters, or look them up.
 
-    None if there are too many cells, or they cannot be enumerated.
+    Of bounded means only the least and the greatest values of a linear combination need
+    be known. None if there are too many cells, or they cannot be enumerated.
     """
+    first = parameters[0].units
+    if all(p.extremes and np.array_equal(p.units, first) for p in parameters):
+        return None if ratio else _extreme_cells(parameters, coefficients)
     maps = [parameter.cell_map for parameter in parameters if parameter.cell_map]
     if len(maps) < len(parameters):
         return None
@@ -317,6 +324,22 @@ def _enumeration_of(
     if key not in known:
         known[key] = _enumerate(maps)
     return known[key]
+
+
+def _extreme_cells(
+    parameters: Sequence[TableParameter], coefficients: Sequence[float]
+) -> _Enumeration:
+    """Cells in which a linear combination of bounded means is least and greatest.
+
+    The pseudo-counts are half a row each, as those of a gain and a loss of one rule on
+    another in labels.
+    """
+    pairs = [
+        parameter.extremes if coefficient > 0 else parameter.extremes[::-1]
+        for parameter, coefficient in zip(parameters, coefficients, strict=True)
+        if parameter.extremes
+    ]
+    return np.transpose(pairs), np.full(2, 0.5)
 
 
 def _enumerate(maps: Sequence[CellMap]) -> _Enumeration | None:

@@ -216,6 +216,8 @@ class TableParameter(Parameter):
     without empty ones: two rows in all, half a row in every cell of a binary table."""
     cell_map: CellMap | None = None
     """Map from labels to cells, where the possible outcomes can be enumerated."""
+    extremes: tuple[int, int] | None = None
+    """Cells of the least and greatest possible value, of a mean of bounded values."""
     components: tuple[TableParameter, ...] = ()
 
     def negated(self) -> TableParameter:

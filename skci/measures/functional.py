@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, binade, cached_property
 
 
 class Evaluation(NamedTuple):
@@ -178,6 +178,27 @@ class FunctionOfMeans(Functional):
 
 
 @dataclass(frozen=True, eq=False)
+class Mean(Functional):
+    """Mean of values of the cells, of shape (m,)."""
+
+    values: Array
+
+    def estimate(self, p: Array) -> Array:
+        p = np.asarray(p, dtype=float)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(p @ self.values / p.sum(axis=-1))
+
+    def __call__(self, p: Array) -> Evaluation:
+        mean = self.estimate(p)
+        influence = self.values - mean[..., np.newaxis]
+        return Evaluation(mean, influence, np.full((*mean.shape, 1), self._unit))
+
+    @cached_property
+    def _unit(self) -> float:
+        return binade(self.values)
+
+
+@dataclass(frozen=True, eq=False)
 class Component(Functional):
     """A functional of a table whose cells are unions of cells of a larger table.
 
@@ -206,7 +227,8 @@ class Component(Functional):
         return indicators.astype(float)
 
     @cached_property
-    def _partial(self) -> bool:
+    def is_partial(self) -> bool:
+        """Whether the functional does not depend on some cells."""
         return bool((self.cells == self.size).any())
 
     def table(self, p: Array) -> Array:
@@ -217,14 +239,14 @@ class Component(Functional):
 
     def estimate(self, p: Array) -> Array:
         table = self.table(p)
-        if self._partial:
+        if self.is_partial:
             with np.errstate(invalid="ignore"):
                 table = table / table.sum(-1, keepdims=True)
         return self.functional.estimate(table)
 
     def __call__(self, p: Array) -> Evaluation:
         table = self.table(p)
-        if not self._partial:
+        if not self.is_partial:
             estimate, influence, gradient = self.functional(table)
             return Evaluation(estimate, influence[..., self.cells], gradient)
         share = table.sum(-1, keepdims=True)

@@ -21,8 +21,13 @@ from skci.measures.functional import (
     CellFunctional,
     Functional,
     FunctionOfMeans,
+    Mean,
 )
 from skci.measures.registry import Measure, Trait
+
+_MOST_VALUES = (
+    1 << 12
+)  # distinct ones of which the score interval of a mean is computed
 
 
 @dataclass(frozen=True)
@@ -109,6 +114,23 @@ class Binding:
         """Bind a functional whose cells are the units."""
         n = int(np.count_nonzero(self.within))
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
+
+    def of_mean(self, trait: Trait, values: Array) -> TableParameter:
+        """Bind the mean of a number of each unit in the subgroup.
+
+        Of bounded numbers both ends of the range are possible values.
+        """
+        bounded = bool(np.isfinite(trait.bounds).all())
+        levels = np.unique(np.append(values, trait.bounds if bounded else []))
+        return self.of_cells(
+            trait,
+            Mean(levels),
+            np.searchsorted(levels, values),
+            len(levels),
+            smooth=bounded,
+            most=_MOST_VALUES,
+            extremes=(0, len(levels) - 1) if bounded else None,
+        )
 
     def of_samples(
         self, trait: Trait, measure: Measure, labels: Any = None
@@ -228,15 +250,19 @@ class Binding:
         metric: str = "",
         cell_map: CellMap | None = None,
         smooth: bool = True,
+        most: int = MAX_ENUMERATED_CELLS,
         **fields: Any,
     ) -> TableParameter:
-        """Bind a functional of the cells of all units, or of those in the subgroup."""
+        """Bind a functional of the cells of all units, or of those in the subgroup.
+
+        The score interval is of tables with at most so many cells.
+        """
         index, n_units = cells, len(self.sample.design.weights)
         if len(cells) < n_units:
             index = np.full(n_units, size)
             index[self.within] = cells
         counts = np.bincount(index, self.sample.design.counts, size + 1)[:size]
-        too_many = size > MAX_ENUMERATED_CELLS
+        too_many = size > most
         if trait.smooth and (too_many or not smooth):
             trait = replace(trait, smooth=False)
         where = ""

@@ -26,18 +26,13 @@ import numpy as np
 from scipy.special import expit
 
 from skci._arrays import Array
+from skci.inference.intervals.crossing import first_crossing
 from skci.inference.intervals.statistic import Samples
 from skci.measures.functional import CellFunctional, Functional
 
 # The search variable is the log of the distance of logit(H / T) from its estimate.
 _FIRST_DISTANCE = 1e-3  # relative to that of the limit of a proportion
 _MAX_LOGIT = 40.0
-_GRID = np.linspace(0, 1, 32)
-_HALF_GRID = np.geomspace(1e-3, 1, 7)
-_ZOOM_GRID = np.concatenate([-_HALF_GRID[::-1], [0], _HALF_GRID])  # dense at the guess
-_MAX_ZOOMS = 20
-_TOLERANCE = 0.03  # width of a bracket that is left to interpolation
-_MARGIN = 0.01  # relative distance of a guess from the ends of its bracket
 
 # All tables with one or two cells, and some with all of them, that tell a ratio.
 _PROBES = np.vstack(
@@ -88,21 +83,27 @@ def tversky_limits(
     movable = (coefficients[:, [0, 2]] > 0) & (samples.counts[:, np.newaxis] > 0)
     index, end = np.nonzero(movable.any(-1))
     if len(index):
-        profile = _Profile(samples, index, coefficients[index])
-        limits[index, end] = _first_crossing(
-            profile, 2.0 * end - 1, crit[index], default=bounds[index, end]
+        side = 2.0 * end - 1
+        profile = _Profile(samples, index, coefficients[index], side)
+        span = profile.span(crit[index])
+        limits[index, end] = first_crossing(
+            profile, span, crit[index], default=bounds[index, end]
         )
     return limits
 
 
 class _Profile:
-    """Ratio and statistic at the constrained maxima, by ``logit(H / T)``.
+    """Ratio and statistic at the constrained maxima, by distance of ``logit(H / T)``.
 
-    Profile k is of sample ``index[k]`` and a ratio with the ``coefficients[k]``.
+    Profile k is of sample ``index[k]`` and a ratio with the ``coefficients[k]``, below
+    the estimate (side -1) or above it (1).
     """
 
-    def __init__(self, samples: Samples, index: Array, coefficients: Array) -> None:
+    def __init__(
+        self, samples: Samples, index: Array, coefficients: Array, side: Array
+    ) -> None:
         self._samples, self._index = samples, index
+        self._side = side[:, np.newaxis]
         self._numerator, self._denominator, self._cost = np.moveaxis(
             coefficients[:, np.newaxis], 2, 0
         )
@@ -117,14 +118,19 @@ class _Profile:
         self._scale = self._numerator.max(-1)
         misses = self._heavy + self._light
         self._total = self._hits + misses
-        self.start = np.log(self._hits / misses)
-        """Estimate of the logit."""
+        self._start = np.log(self._hits / misses)
         n = samples.n[index, np.newaxis]
-        self.error = np.sqrt(self._total / (n * self._hits * misses))
-        """Standard error of the logit."""
+        self._error = np.sqrt(self._total / (n * self._hits * misses))
 
-    def at(self, logit: Array) -> tuple[Array, Array]:
+    def span(self, crit: Array) -> tuple[Array, Array]:
+        """Least and greatest log distance at which a limit may be."""
+        reach = crit[:, np.newaxis] * self._error
+        low = np.log(_FIRST_DISTANCE * np.minimum(reach, 1))
+        return low, np.log(_MAX_LOGIT - self._side * self._start)
+
+    def __call__(self, log_distance: Array) -> tuple[Array, Array]:
         """Ratio and square root of the statistic, shape (K, points)."""
+        logit = self._start + self._side * np.exp(log_distance)
         hits, misses = self._total * expit(logit), self._total * expit(-logit)
         w_hit = (self._hits / hits)[..., np.newaxis]
         w_heavy = self._w_heavy(misses)[..., np.newaxis]
@@ -142,47 +148,3 @@ class _Profile:
         c = (1 - r) * self._heavy
         q = np.abs(b) + np.sqrt(b * b + 4 * r * c * misses)
         return np.where(b > 0, 2 * c / q, q / (2 * r * misses))
-
-
-def _first_crossing(
-    profile: _Profile, side: Array, crit: Array, default: Array
-) -> Array:
-    """Ratio where the root of the statistic first exceeds crit, or the default.
-
-    A coarse grid outward from the estimate brackets the first crossing; finer grids
-    around its inverse interpolation narrow the bracket.
-    """
-    side, crit = side[:, np.newaxis], crit[:, np.newaxis]
-    low = np.log(_FIRST_DISTANCE * np.minimum(crit * profile.error, 1))
-    high = np.log(_MAX_LOGIT - side * profile.start)
-    x = low + (high - low) * _GRID
-    value, root = profile.at(profile.start + side * np.exp(x))
-    exists = (root >= crit).any(-1)
-    for _ in range(_MAX_ZOOMS):
-        near = _neighbours_of_first(root >= crit)
-        x, value, excess = x[near], value[near], np.log(root[near] / crit)
-        low, high = x[:, :1], x[:, -1:]
-        guess, crossing = _interpolate_at_zero(excess, np.stack([x, value]))
-        if not (exists & (high - low > _TOLERANCE)[:, 0]).any():
-            break
-        margin = _MARGIN * (high - low)
-        guess = np.fmin(np.fmax(guess, low + margin), high - margin)  # never NaN
-        x = guess + np.where(_ZOOM_GRID < 0, guess - low, high - guess) * _ZOOM_GRID
-        value, root = profile.at(profile.start + side * np.exp(x))
-    crossing = np.fmin(np.fmax(crossing[:, 0], value.min(-1)), value.max(-1))
-    return np.where(exists, crossing, default)
-
-
-def _neighbours_of_first(beyond: Array) -> tuple[Array, Array]:
-    """Index of four neighbours, two of them before the first that is True."""
-    beyond[:, -1] = True
-    first = np.maximum(np.minimum(beyond.argmax(-1) - 2, beyond.shape[1] - 4), 0)
-    return np.arange(len(first))[:, np.newaxis], first[:, np.newaxis] + np.arange(4)
-
-
-def _interpolate_at_zero(x: Array, y: Array) -> Array:
-    """Values at 0 of interpolating polynomials, by Neville's algorithm."""
-    for gap in range(1, x.shape[-1]):
-        left, right = x[:, :-gap], x[:, gap:]
-        y = (y[..., 1:] * left - y[..., :-1] * right) / (left - right)
-    return y

@@ -360,7 +360,7 @@ METHODS: dict[str, IntervalMethod] = {
     ),
     "score": Score(
         applies=lambda trait: trait.smooth,
-        need="a smooth measure of the labels of one target",
+        need="a smooth measure of the labels of one target or a mean of bounded scores",
     ),
     "wilson": Wilson(**_PROPORTION),
     "agresti-coull": AgrestiCoull(**_PROPORTION),

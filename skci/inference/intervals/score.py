@@ -4,9 +4,10 @@ The statistic S compares observed proportions p_hat of n observations in m cells
 their maximum likelihood estimate p subject to ``g(p) = M``. The limits are the first
 values M, outward from the estimate, at which ``S = crit**2``.
 
-The constrained estimates of Tversky's ratios have a closed form (`closed_form`). Those
-of other functionals lie on a path that Newton's method computes (`path`) and that is
-searched for the limits (`path_solver`).
+The constrained estimates of Tversky's ratios (`closed_form`) and of means of bounded
+values (`bounded_mean`) have a closed form. Those of other functionals lie on a path
+that Newton's method computes (`path`) and that is searched for the limits
+(`path_solver`).
 
 References
 ----------
@@ -22,7 +23,13 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci.inference.intervals.bounded_mean import (
+    mean_limits,
+    mean_roots,
+    values_of_mean,
+)
 from skci.inference.intervals.closed_form import as_tversky, tversky_limits
+from skci.inference.intervals.crossing import POINTS
 from skci.inference.intervals.path import Problem
 from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
 from skci.inference.intervals.statistic import Samples, Statistic, improved, smooth
@@ -57,13 +64,19 @@ def score_limits(
         for k, functional in enumerate(distinct)
     ]
     closed = np.array([ratio is not None for ratio in ratios], dtype=bool)[which]
+    means, is_mean = _means(distinct, which)
     cells = counts.shape[-1]
     with np.errstate(all="ignore"):
-        for k in _batches(which, closed, cells):
+        for k in _batches(which, is_mean, POINTS * cells):
+            samples = Samples(counts[k], statistic)
+            limits[k] = mean_limits(
+                samples, _stack(means, which[k]), crit[k], bounds[k]
+            )
+        for k in _batches(which, closed, _path_size(cells)):
             samples = Samples(counts[k], statistic)
             coefficients = np.stack([ratios[j] for j in which[k]])
             limits[k] = tversky_limits(samples, coefficients, crit[k], bounds[k])
-        for k in _batches(which, ~closed, cells):
+        for k in _batches(which, ~(closed | is_mean), _path_size(cells)):
             samples = Samples(counts[k], statistic)
             problem = Problem(samples, distinct, which[k], bounds[k])
             limits[k] = path_limits(problem, crit[k])
@@ -90,8 +103,13 @@ def score_roots(
     )
     roots = np.empty(len(nulls))
     distinct, which = _distinct(functionals)
+    means, is_mean = _means(distinct, which)
+    cells = counts.shape[-1]
     with np.errstate(all="ignore"):
-        for k in _batches(which, np.full(len(nulls), True), counts.shape[-1]):
+        for k in _batches(which, is_mean, POINTS * cells):
+            samples = Samples(counts[k], statistic)
+            roots[k] = mean_roots(samples, _stack(means, which[k]), nulls[k])
+        for k in _batches(which, ~is_mean, _path_size(cells)):
             samples = Samples(counts[k], statistic)
             problem = Problem(samples, distinct, which[k], bounds[k])
             roots[k] = path_roots(problem, nulls[k])
@@ -115,9 +133,27 @@ def _key(functional: Functional) -> object:
     return functional
 
 
-def _batches(which: Array, selected: Array, cells: int) -> list[Array]:
+def _means(
+    functionals: Sequence[Functional], which: Array
+) -> tuple[list[Array | None], Array]:
+    """Values that functionals are means of, and which samples have such."""
+    values = [values_of_mean(functional) for functional in functionals]
+    is_mean = np.array([each is not None for each in values], dtype=bool)
+    return values, is_mean[which]
+
+
+def _stack(values: Sequence[Any], which: Array) -> Array:
+    return np.stack([values[k] for k in which])
+
+
+def _path_size(cells: int) -> int:
+    """Numbers in the Jacobians of a sample."""
+    return 2 * len(LEVELS) * (cells + 1) * cells
+
+
+def _batches(which: Array, selected: Array, size_of_sample: int) -> list[Array]:
     """Split selected samples into batches, sorted by functional."""
     rows = np.flatnonzero(selected)
     rows = rows[np.argsort(which[rows], kind="stable")]
-    size = max(1, _BATCH_SIZE // (2 * len(LEVELS) * (cells + 1) * cells))
+    size = max(1, _BATCH_SIZE // size_of_sample)
     return [rows[first : first + size] for first in range(0, len(rows), size)]
