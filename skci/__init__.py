@@ -48,6 +48,7 @@ from skci.resampling.schemes import (
     GroupJackknife,
     NestedCrossValidation,
 )
+from skci.scoring import score_report
 from skci.searching import (
     SearchReport,
     best_bound,
@@ -100,6 +101,7 @@ __all__ = [
     "precision_recall_report",
     "roc_report",
     "sample_size",
+    "score_report",
     "search_report",
     "simplest_not_worse",
     "threshold_report",

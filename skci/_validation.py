@@ -128,8 +128,8 @@ def is_missing(value: Any) -> bool:
     return value is None or not (isinstance(same, bool | np.bool_) and same)
 
 
-def as_numbers(values: Any, name: str) -> Array:
-    """Make an array of finite floats."""
+def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
+    """Make an array of finite floats, or of NaN where values may be missing."""
     array = as_array(values, name, "an array of numbers")
     if array.dtype.kind not in "biufO":
         raise TypeError(f"{name} must hold numbers, got dtype {array.dtype}")
@@ -138,6 +138,8 @@ def as_numbers(values: Any, name: str) -> Array:
     with np.errstate(over="ignore"):
         numbers = array.astype(float, copy=False)
     finite = np.atleast_1d(np.isfinite(numbers))
+    if missing:
+        finite |= np.isnan(numbers)
     if not finite.all():
         position = np.argwhere(~finite)[0].tolist()
         value = np.atleast_1d(numbers)[tuple(position)]

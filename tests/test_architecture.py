@@ -35,6 +35,7 @@ ENTRY_POINTS = {
     "learning_curves",
     "model_selection",
     "planning",
+    "scoring",
     "searching",
 }
 BUILT_ON = {

@@ -1,0 +1,171 @@
+"""Joint reports of scores of items, such as graded answers, without a truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from skci._validation import check_confidence_level
+from skci.data.items import Items, read_items
+from skci.inference.critical.exceedances import fixed_seed
+from skci.inference.intervals.methods import AUTO, check_method
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import TableParameter
+from skci.measures.registry import Trait
+from skci.metrics._binding import Binding
+from skci.reports.joint import JointReport
+
+_MEAN = "mean"
+
+
+def score_report(
+    scores: Any,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    by: Any = None,
+    bounds: tuple[float, float] | None = None,
+    greater_is_better: bool = True,
+    confidence_level: float = 0.95,
+    method: str | None = None,
+    random_state: Any = None,
+) -> JointReport:
+    r"""Report the mean scores of several rules on the same items by joint intervals.
+
+    Scores are numbers that need no truth beside them, such as graded answers of
+    language models to questions. Items are a sample of those of interest; several
+    samples of an item, such as several answers, are averaged.
+
+    Parameters
+    ----------
+    scores : mapping, list of (str, array-like), data frame, or array-like
+        Scores of each rule, by name, or of one rule: of shape (n_items,), or (n_items,
+        n_samples) for several samples of each item. NaN is a missing sample. Items that
+        some rule has no score of are left out for all, with a warning.
+    groups : array-like of shape (n_items,), optional
+        Clusters of items that need not be independent within, such as the questions
+        about one passage. The variance is then estimated between clusters.
+    sample_weight : array-like of shape (n_items,), optional
+        Weights of the items; only their ratios matter.
+    by : array-like of shape (n_items,), mapping or data frame, optional
+        A column of subgroups, or several by name, as in :func:`joint_report`.
+    bounds : (float, float), optional
+        Least and greatest possible score, as (0, 1). Intervals are then reliable also
+        for few items, and for items that are all right or all wrong.
+    greater_is_better : bool, default=True
+        Whether a greater score is a better one; False for losses.
+    confidence_level : float, default=0.95
+        Simultaneous coverage probability of the intervals, between 0 and 1.
+    method : {"auto", "score", "hall", "logit", "delta"}, optional
+        Interval method: "score" needs `bounds`. If not given, "auto": "score" of
+        bounded scores, and else "hall".
+    random_state : int, RandomState or Generator, optional
+        See :func:`joint_report`.
+
+    Returns
+    -------
+    JointReport
+        Of the metric "mean".
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the scores are not as described.
+
+    Warns
+    -----
+    UserWarning
+        If items are left out.
+
+    See Also
+    --------
+    joint_report : Measures of predictions with a truth.
+
+    Notes
+    -----
+    The score interval of the mean of bounded scores holds the values M that a test in
+    the multinomial of the values does not reject: of those observed and of both ends of
+    `bounds`, which may have probability without having been observed. The probabilities
+    under the null are Owen's [1]_, :math:`p_i = f_i / (1 + \lambda (x_i - M))`. For
+    scores 0 and 1 it is the score interval of a proportion, and a difference of two
+    rules has Tango's. More than 4,096 distinct scores have "hall".
+
+    With groups or weights the statistic is divided by the design effect and the
+    quantile is that of t with the degrees of freedom of the variance.
+
+    References
+    ----------
+    .. [1] Owen (2001). Empirical Likelihood. Chapman & Hall/CRC.
+
+    Examples
+    --------
+    >>> from skci import score_report
+    >>> scores = {"A": [1] * 27 + [0] * 3, "B": [1] * 18 + [0.5] * 6 + [0] * 6}
+    >>> report = score_report(scores, bounds=(0, 1))
+    >>> print(report)
+    Joint 95% confidence intervals (score), n = 30, critical value 2.20...
+    <BLANKLINE>
+    rule  metric  estimate  joint interval  individual interval
+    -----------------------------------------------------------
+    A     mean    0.90      [0.72, 0.97]    [0.74, 0.97]
+    B     mean    0.70      [0.52, 0.83]    [0.54, 0.82]
+    >>> report.differences()["mean", "A", "B"].low > 0
+    True
+    """
+    level = check_confidence_level(confidence_level)
+    trait = _mean_trait(bounds, greater_is_better)
+    method = check_method(AUTO if method is None else method)
+    seed = fixed_seed(random_state)
+    rows = {"groups": groups, "sample_weight": sample_weight, "by": by}
+    items = read_items(scores, trait.bounds, **rows)
+    parameters = list(_bind(items, trait, method))
+    joint = JointEstimate.from_rows(
+        parameters, items.sample.design, confidence_level=level, random_state=seed
+    )
+    return JointReport(joint)
+
+
+def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:
+    """Properties of the mean of scores, of those in a range if there is one."""
+    low, high = (-np.inf, np.inf) if bounds is None else _check_bounds(bounds)
+    if not isinstance(greater_is_better, bool):
+        raise ValueError(
+            f"greater_is_better must be True or False, got {greater_is_better!r}"
+        )
+    return Trait(
+        _MEAN,
+        bounds=(low, high),
+        greater_is_better=greater_is_better,
+        smooth=bounds is not None,
+        heavy_tails=bounds is None,
+        blurs=False,
+        automatic=("hall",) if bounds is None else ("score", "hall"),
+    )
+
+
+def _check_bounds(bounds: Any) -> tuple[float, float]:
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        low = high = np.nan
+    if not -np.inf < low < high < np.inf:
+        raise ValueError(
+            "bounds must be the least and the greatest possible score, two increasing "
+            f"numbers such as (0, 1), or None, got {bounds!r}"
+        )
+    return low, high
+
+
+def _bind(items: Items, trait: Trait, method: str) -> Iterator[TableParameter]:
+    """Bind the mean of each rule in each subgroup."""
+    sample = items.sample
+    subgroups: Iterable[int | None] = [None]
+    if sample.subgroups is not None:
+        subgroups = range(len(sample.subgroups.names))
+    for rule, numbers in sample.numbers.items():
+        for subgroup in subgroups:
+            binding = Binding(sample, rule, _MEAN, method, subgroup=subgroup)
+            means = np.clip(numbers[binding.within, 0], *trait.bounds)  # of rounding
+            yield binding.of_mean(trait, means)

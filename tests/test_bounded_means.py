@@ -1,0 +1,171 @@
+"""Score intervals of means of bounded scores."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from skci import AccuracyCI, joint_report, score_report
+from skci.inference.intervals.score import score_limits, score_roots
+from skci.inference.intervals.statistic import pearson
+from skci.measures.functional import FunctionOfMeans, Mean
+from skci.measures.functions import identity
+
+Z = norm.isf(0.025)
+LEVELS = np.array([0.0, 0.2, 0.35, 0.6, 1.0])
+TABLES = {
+    "both ends seen": [3, 2, 5, 4, 6],
+    "lower end not seen": [0, 2, 5, 4, 6],
+    "no end seen": [0, 7, 5, 4, 0],
+    "one value": [0, 0, 9, 0, 0],
+    "nearly all right": [0, 0, 0, 1, 40],
+}
+
+
+def pearson_at(counts, values, mean):
+    """Pearson's statistic at the likeliest probabilities of a mean (Owen, 2001)."""
+    f, seen = counts / counts.sum(), counts > 0
+    d = values - mean
+    least, greatest = -1 / d.max(), -1 / d.min()
+
+    def excess(multiplier):
+        return (f[seen] * d[seen] / (1 + multiplier * d[seen])).sum()
+
+    inside = 1e-12 * (greatest - least)
+    ends = least + inside, greatest - inside
+    signs = [np.sign(excess(end)) for end in ends]
+    if signs[0] != signs[1]:
+        p = f / (1 + brentq(excess, *ends, xtol=1e-15) * d)
+    else:  # an end that was not seen takes the rest of the mass
+        multiplier = least if f @ d < 0 else greatest
+        p = np.zeros_like(f)
+        p[seen] = f[seen] / (1 + multiplier * d[seen])
+        p[np.argmax(d) if f @ d < 0 else np.argmin(d)] = 1 - p.sum()
+    assert p @ values == pytest.approx(mean, abs=1e-9)
+    return counts.sum() * ((f[p > 0] - p[p > 0]) ** 2 / p[p > 0]).sum()
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("crit", [1.0, Z, 3.0])
+def test_limits_are_where_the_test_rejects(table, crit):
+    counts = np.array(TABLES[table], dtype=float)
+    arguments = [Mean(LEVELS)], counts[np.newaxis]
+    limits = score_limits(*arguments, [crit], [(0, 1)], statistic=pearson)
+    for limit in np.ravel(limits):
+        if 0 < limit < 1:
+            assert pearson_at(counts, LEVELS, limit) == pytest.approx(crit**2, rel=1e-4)
+    n_inside = sum(0 < limit < 1 for limit in np.ravel(limits))
+    assert n_inside == 2 - (counts[[0, -1]] == counts.sum()).any()
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_roots_are_those_of_the_statistic(table):
+    counts = np.array(TABLES[table], dtype=float)
+    estimate = counts @ LEVELS / counts.sum()
+    for null in (0.05, 0.3, 0.7, 0.95):
+        root = score_roots(
+            [Mean(LEVELS)], counts[np.newaxis], [null], [(0, 1)], statistic=pearson
+        )
+        expected = np.sqrt(pearson_at(counts, LEVELS, null)) * np.sign(estimate - null)
+        np.testing.assert_allclose(root, [expected], rtol=1e-3)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_equals_the_general_solution(table):
+    counts = np.array([TABLES[table]], dtype=float)
+    bounds, crit = [(0, 1)], [Z]
+    general = FunctionOfMeans(identity, LEVELS[:, np.newaxis])
+    np.testing.assert_allclose(
+        score_limits([Mean(LEVELS)], counts, crit, bounds),
+        score_limits([general], counts, crit, bounds),
+        atol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("n_right", [0, 1, 7, 15, 29, 30])
+def test_equals_the_interval_of_a_proportion(n_right):
+    right = [1] * n_right + [0] * (30 - n_right)
+    mean = score_report(right, bounds=(0, 1))["scores", "mean"]
+    accuracy = AccuracyCI(method="score")([1] * 30, right)
+    for name in ("low", "high", "standard_error"):
+        assert getattr(mean, name) == pytest.approx(getattr(accuracy, name), abs=1e-7)
+
+
+def test_wilson_interval_of_thirty_right_of_thirty():
+    mean = score_report([1] * 30, bounds=(0, 1))["scores", "mean"]
+    assert (mean.low, mean.high) == (pytest.approx(30 / (30 + Z**2), abs=1e-8), 1.0)
+
+
+def test_differences_are_those_of_paired_proportions():
+    rng = np.random.default_rng(0)
+    right = rng.random((3, 50)) < [[0.9], [0.8], [0.5]]
+    rules = dict(zip("ABC", right.astype(int), strict=True))
+    means = score_report(rules, bounds=(0, 1)).differences()
+    accuracies = joint_report(
+        np.ones(50, int), rules, metrics="accuracy", method="score"
+    ).differences()
+    for mean, accuracy in zip(means, accuracies, strict=True):
+        found, expected = means[mean], accuracies[accuracy]
+        assert (found.low, found.high, found.pvalue(0)) == pytest.approx(
+            (expected.low, expected.high, expected.pvalue(0)), abs=2e-5
+        )
+
+
+def test_scale_and_direction_of_scores_do_not_matter():
+    rng = np.random.default_rng(1)
+    scores = {"A": rng.beta(4, 0.4, 12), "B": rng.beta(2, 2, 12)}
+    marks = {name: 10 - 9 * each for name, each in scores.items()}
+    unit = score_report(scores, bounds=(0, 1))
+    turned = score_report(marks, bounds=(1, 10), greater_is_better=False)
+    for first, second in [(unit, turned), (unit.differences(), turned.differences())]:
+        start = 10 if first is unit else 0
+        for key in first:
+            low, high = first[key].low, first[key].high
+            assert second[key].low == pytest.approx(start - 9 * high, abs=1e-6)
+            assert second[key].high == pytest.approx(start - 9 * low, abs=1e-6)
+
+
+def test_a_difference_equals_the_mean_of_the_differences():
+    rng = np.random.default_rng(2)
+    A, B = rng.integers(0, 6, (2, 40)) / 5
+    difference = score_report({"A": A, "B": B}, bounds=(0, 1)).differences()
+    mean = score_report(A - B, bounds=(-1, 1))["scores", "mean"]
+    pair = difference["mean", "A", "B"]
+    assert (pair.low, pair.high) == pytest.approx((mean.low, mean.high), abs=1e-9)
+
+
+POPULATIONS = {
+    "right or wrong": lambda rng, shape: (rng.random(shape) < 0.9) * 1.0,
+    "fifths": lambda rng, shape: rng.choice(
+        np.arange(6) / 5, shape, p=[0.02, 0.03, 0.05, 0.1, 0.1, 0.7]
+    ),
+    "near one": lambda rng, shape: rng.beta(4, 0.4, shape),
+}
+TRUTHS = {"right or wrong": 0.9, "fifths": 0.866, "near one": 4 / 4.4}
+
+
+def covered(scores, truth):
+    """Share of samples, the rows, whose 95% interval of the mean covers the truth."""
+    counts, values = [], []
+    for row in scores:
+        levels = np.append(row, [0.0, 1.0])
+        values.append(Mean(levels))
+        counts.append(np.append(np.ones(len(row)), [0, 0]))
+    low, high = score_limits(
+        values, counts, np.full(len(scores), Z), np.tile([0.0, 1.0], (len(scores), 1))
+    )
+    return ((low <= truth) & (truth <= high)).mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 20, 50])
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_coverage(population, n):
+    """Standard error of a coverage of .95 in 1,000 samples: .007.
+
+    Of 10 answers with a probability of .9 at most 7 are right in .07 of all samples,
+    whose intervals miss: the coverage is .93.
+    """
+    rng = np.random.default_rng(n)
+    scores = POPULATIONS[population](rng, (1000, n))
+    assert 0.91 < covered(scores, TRUTHS[population]) < 0.99

@@ -1,0 +1,176 @@
+"""Joint reports of scores without a truth."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from skci import score_report
+
+RNG = np.random.default_rng(0)
+GRADES = {"A": RNG.beta(4, 1, (60, 4)), "B": RNG.beta(3, 1, (60, 4))}
+PASSAGES = np.repeat(np.arange(12), 5)
+
+
+def means_of(scores):
+    return {rule: each.mean(axis=1) for rule, each in scores.items()}
+
+
+def same_intervals(first, second):
+    assert list(first) == list(second)
+    np.testing.assert_allclose(first.estimates, second.estimates, rtol=1e-12)
+    for key in first:
+        ends = [(report[key].low, report[key].high) for report in (first, second)]
+        np.testing.assert_allclose(*ends, rtol=1e-9)
+
+
+def test_estimates_and_standard_errors_are_those_of_means():
+    report = score_report(GRADES)
+    for rule, values in means_of(GRADES).items():
+        estimate = report[rule, "mean"]
+        assert float(estimate) == pytest.approx(values.mean())
+        assert estimate.standard_error == pytest.approx(stats.sem(values))
+
+
+def test_differences_are_paired_by_item():
+    pair = score_report(GRADES).differences()["mean", "A", "B"]
+    A, B = means_of(GRADES).values()
+    assert pair.standard_error == pytest.approx(stats.sem(A - B))
+    t_test = stats.ttest_rel(A, B)
+    delta = score_report(GRADES, method="delta").differences()["mean", "A", "B"]
+    assert delta.pvalue(0) == pytest.approx(2 * stats.norm.sf(abs(t_test.statistic)))
+
+
+def test_clusters():
+    report = score_report(GRADES, groups=PASSAGES)
+    for rule, values in means_of(GRADES).items():
+        centred = (values - values.mean()).reshape(12, 5).sum(axis=1)
+        expected = np.sqrt(12 / 11 * (centred**2).sum()) / 60
+        assert report[rule, "mean"].standard_error == pytest.approx(expected)
+    assert report.n_groups == 12
+
+
+def test_weights_and_subgroups():
+    weights = RNG.random(60)
+    report = score_report(GRADES, sample_weight=weights, by=PASSAGES < 5)
+    for rule, values in means_of(GRADES).items():
+        for name in (True, False):
+            among = (PASSAGES < 5) == name
+            expected = np.average(values[among], weights=weights[among])
+            assert float(report[rule, "mean", str(name)]) == pytest.approx(expected)
+    assert len(report.gaps()) == 2
+
+
+def test_samples_are_averaged_within_items():
+    same_intervals(score_report(GRADES), score_report(means_of(GRADES)))
+
+
+def test_missing_samples_are_left_out():
+    scores = {rule: values.copy() for rule, values in GRADES.items()}
+    scores["A"][3, 1:] = np.nan
+    expected = {**means_of(GRADES), "A": np.nanmean(scores["A"], axis=1)}
+    same_intervals(score_report(scores), score_report(expected))
+
+
+@pytest.mark.parametrize("bounds", [None, (0, 1)])
+def test_items_that_a_rule_lacks_are_left_out_for_all(bounds):
+    scores = {rule: values.copy() for rule, values in GRADES.items()}
+    scores["A"][[2, 7]] = np.nan
+    weights = RNG.random(60)
+    kept = np.setdiff1d(np.arange(60), [2, 7])
+    lacking = r"2 of 60 items are left out.* 'A' \(2\); .* the other 58"
+    with pytest.warns(UserWarning, match=lacking):
+        found = score_report(
+            scores, groups=PASSAGES, sample_weight=weights, bounds=bounds
+        )
+    expected = score_report(
+        {rule: values[kept] for rule, values in GRADES.items()},
+        groups=PASSAGES[kept],
+        sample_weight=weights[kept],
+        bounds=bounds,
+    )
+    assert found.n_samples == 58
+    same_intervals(found, expected)
+    same_intervals(found.differences(), expected.differences())
+
+
+def test_everything_that_a_report_does():
+    scores = GRADES | {"C": GRADES["B"] ** 2}
+    report = score_report(scores, bounds=(0, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert report.best("mean").rules[0] == "A"
+        ranks = report.ranks("mean")
+        margins = report.differences(control="A", margin=0.5)
+        gate = report.requirements({"mean": (">=", 0.3)})
+        letters = report.letters("mean")
+    assert ranks.to_dict()["estimate"] == [1, 2, 3]
+    assert len(margins.findings()) >= 2
+    assert gate.met_by == ["A", "B", "C"]
+    assert set(letters) == {"A", "B", "C"}
+    assert "worse than A" in report.findings()[0]
+    ratio = report.differences(scale="ratio")["mean", "A", "C"]
+    assert ratio.low > 1
+
+
+def test_lower_losses_are_better():
+    report = score_report(GRADES, greater_is_better=False)
+    assert report.differences().findings() == ["On mean, A is worse than B."]
+
+
+def test_sample_size_of_a_mean():
+    report = score_report({"A": GRADES["A"]}, method="delta")
+    spread = means_of(GRADES)["A"].std(ddof=0)
+    n = report.sample_size(0.01)
+    assert n == int(np.ceil((stats.norm.isf(0.025) * spread / 0.01) ** 2))
+
+
+def test_data_frames_and_indexes():
+    frame = pd.DataFrame(means_of(GRADES))
+    same_intervals(score_report(frame), score_report(GRADES))
+    other = frame["B"].iloc[::-1]
+    with pytest.raises(ValueError, match=r"scores\['B'\] must have the index of"):
+        score_report({"A": frame["A"], "B": other})
+
+
+@pytest.mark.parametrize("largest", [1e-100, 1e100])
+def test_scores_of_any_size(largest):
+    report = score_report({"A": GRADES["A"] * largest, "B": GRADES["B"] * largest})
+    unit = score_report(GRADES)
+    np.testing.assert_allclose(report.estimates, unit.estimates * largest)
+    low, high = report["A", "mean"].low, report["A", "mean"].high
+    expected = unit["A", "mean"].low, unit["A", "mean"].high
+    np.testing.assert_allclose([low / largest, high / largest], expected)
+
+
+def test_many_distinct_scores_have_hall():
+    scores = np.random.default_rng(3).random(5000)
+    assert score_report(scores, bounds=(0, 1))["scores", "mean"].method == "hall"
+
+
+@pytest.mark.parametrize(
+    "scores, options, error",
+    [
+        (
+            {"A": [1, 2], "B": [1]},
+            {},
+            r"scores\['B'\] must have a row for each of the 2",
+        ),
+        ({"A": [1, np.nan], "B": [np.nan, 1]}, {}, "an item that all rules have"),
+        ([1, np.inf], {}, "scores must hold finite numbers, got inf in row 1"),
+        (np.ones((2, 2, 2)), {}, "a number for each item"),
+        ([0.2, 1.5], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
+        ([[0.2, 1.5], [0, 0]], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
+        ([1e130, 1], {}, "numbers from -1e"),
+        ([0, 1], {"bounds": (1, 0)}, "bounds must be the least and the greatest"),
+        ([0, 1], {"bounds": 1}, "bounds must be the least and the greatest"),
+        ([0, 1], {"method": "score"}, "or a mean of bounded scores"),
+        ([0, 1], {"greater_is_better": "no"}, "greater_is_better must be True or"),
+        ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),
+    ],
+)
+def test_wrong_input(scores, options, error):
+    with pytest.raises(ValueError, match=error):
+        score_report(scores, **options)
