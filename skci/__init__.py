@@ -48,7 +48,7 @@ from skci.resampling.schemes import (
     GroupJackknife,
     NestedCrossValidation,
 )
-from skci.scoring import score_report
+from skci.scoring import pass_at_k, score_report
 from skci.searching import (
     SearchReport,
     best_bound,
@@ -98,6 +98,7 @@ __all__ = [
     "joint_report",
     "learning_curve_report",
     "metrics",
+    "pass_at_k",
     "precision_recall_report",
     "roc_report",
     "sample_size",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from skci._validation import check_confidence_level
+from skci._arrays import Array
+from skci._validation import as_numbers, check_confidence_level
 from skci.data.items import Items, read_items
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import AUTO, check_method
@@ -82,6 +84,7 @@ def score_report(
     See Also
     --------
     joint_report : Measures of predictions with a truth.
+    pass_at_k : Scores of tasks of which one of k samples is to be correct.
 
     Notes
     -----
@@ -125,6 +128,82 @@ def score_report(
         parameters, items.sample.design, confidence_level=level, random_state=seed
     )
     return JointReport(joint)
+
+
+def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
+    r"""Estimate for each task the probability that one of k samples is correct.
+
+    The estimates are unbiased and are scores for :func:`score_report`, with
+    ``bounds=(0, 1)``.
+
+    Parameters
+    ----------
+    n_samples : int or array-like of int
+        Number of samples of each task, at least `k`.
+    n_correct : int or array-like of int
+        How many of them are correct.
+    k : int
+        Number of samples of which one is to be correct.
+
+    Returns
+    -------
+    float or ndarray of the common shape
+        The shares of all sets of `k` samples that hold a correct one.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the numbers are not whole, `k` is not from 1 to the least of `n_samples`, or
+        `n_correct` is not from 0 to `n_samples`.
+
+    See Also
+    --------
+    score_report : Joint report of the means over tasks.
+
+    Notes
+    -----
+    With c correct ones of n samples, the estimate is [1]_
+
+    .. math:: 1 - \binom{n - c}{k} \Big/ \binom{n}{k}
+        = 1 - \prod_{i=0}^{k-1} \Big(1 - \frac{c}{n - i}\Big) .
+
+    References
+    ----------
+    .. [1] Chen et al. (2021). Evaluating large language models trained on code.
+           arXiv:2107.03374.
+
+    Examples
+    --------
+    >>> from skci import pass_at_k
+    >>> pass_at_k(10, [0, 1, 3, 10], 5)
+    array([0.        , 0.5       , 0.91666667, 1.        ])
+    """
+    n = _whole_numbers(n_samples, "n_samples")
+    correct = _whole_numbers(n_correct, "n_correct")
+    if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n.min():
+        raise ValueError(
+            f"k must be a whole number from 1 to the least of n_samples, {n.min()}, "
+            f"got {k!r}"
+        )
+    if (correct < 0).any() or (correct > n).any():
+        raise ValueError(
+            "n_correct must be from 0 to n_samples, got values from "
+            f"{correct.min()} to {correct.max()}"
+        )
+    n, correct = np.broadcast_arrays(n, correct)
+    log_failure: Array = np.zeros(n.shape)
+    with np.errstate(divide="ignore"):  # no set is without a correct sample
+        for i in range(int(k)):
+            log_failure += np.log1p(-np.minimum(correct / (n - i), 1))
+    result = 0.0 - np.expm1(log_failure)
+    return result if result.ndim else float(result)
+
+
+def _whole_numbers(values: Any, name: str) -> Array:
+    numbers = as_numbers(np.array(values) if isinstance(values, Real) else values, name)
+    if (numbers != np.rint(numbers)).any():
+        raise ValueError(f"{name} must hold whole numbers, got {values!r}")
+    return numbers.astype(np.int64)
 
 
 def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:

@@ -1,5 +1,6 @@
 """Joint reports of scores without a truth."""
 
+import math
 import warnings
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from skci import score_report
+from skci import pass_at_k, score_report
 
 RNG = np.random.default_rng(0)
 GRADES = {"A": RNG.beta(4, 1, (60, 4)), "B": RNG.beta(3, 1, (60, 4))}
@@ -174,3 +175,37 @@ def test_many_distinct_scores_have_hall():
 def test_wrong_input(scores, options, error):
     with pytest.raises(ValueError, match=error):
         score_report(scores, **options)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 10])
+def test_pass_at_k_counts_sets_with_a_correct_sample(k):
+    n, correct = np.meshgrid([10, 13, 200], [0, 1, 4, 10])
+    expected = [
+        1 - math.comb(n - c, k) / math.comb(n, k)
+        for n, c in zip(n.ravel().tolist(), correct.ravel().tolist(), strict=True)
+    ]
+    np.testing.assert_allclose(pass_at_k(n, correct, k).ravel(), expected, rtol=1e-11)
+
+
+def test_pass_at_k_of_many_samples():
+    n, correct, k = 10**6, 3, 1000
+    expected = 1 - math.comb(n - correct, k) / math.comb(n, k)
+    found = pass_at_k(n, correct, k)
+    assert isinstance(found, float)
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "arguments, error",
+    [
+        ((5, 2, 6), "k must be a whole number from 1 to the least of n_samples, 5"),
+        ((5, 2, 0), "k must be a whole number"),
+        ((5, 2, True), "k must be a whole number"),
+        ((5, 6, 2), "n_correct must be from 0 to n_samples"),
+        ((5, -1, 2), "n_correct must be from 0 to n_samples"),
+        ((5.5, 1, 2), "n_samples must hold whole numbers"),
+    ],
+)
+def test_pass_at_k_of_wrong_numbers(arguments, error):
+    with pytest.raises(ValueError, match=error):
+        pass_at_k(*arguments)
