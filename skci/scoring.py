@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import as_numbers, check_confidence_level
-from skci.data.items import Items, read_items
+from skci._validation import as_numbers, check_confidence_level, join_names
+from skci.data.frames import Frame
+from skci.data.items import Items, read_items, read_long_items
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
@@ -25,6 +26,10 @@ _MEAN = "mean"
 def score_report(
     scores: Any,
     *,
+    data: Any = None,
+    rule: str | None = None,
+    item: str | None = None,
+    sample: str | None = None,
     groups: Any = None,
     sample_weight: Any = None,
     by: Any = None,
@@ -45,7 +50,16 @@ def score_report(
     scores : mapping, list of (str, array-like), data frame, or array-like
         Scores of each rule, by name, or of one rule: of shape (n_items,), or (n_items,
         n_samples) for several samples of each item. NaN is a missing sample. Items that
-        some rule has no score of are left out for all, with a warning.
+        some rule has no score of are left out for all, with a warning. With `data` the
+        name of their column.
+    data : data frame, optional
+        Frame with a row for each sample, of which the other parameters name columns. It
+        may be of any library that narwhals reads. `groups`, `sample_weight` and `by`
+        must be the same in all rows of an item.
+    rule, item, sample : str, optional
+        Columns of `data` that name the rule, the item and the sample of it that a score
+        is of. Without `rule` there is one; `item` is needed; `sample` is only checked
+        not to name two rows of a rule and an item alike.
     groups : array-like of shape (n_items,), optional
         Clusters of items that need not be independent within, such as the questions
         about one passage. The variance is then estimated between clusters.
@@ -116,13 +130,30 @@ def score_report(
     B     mean    0.70      [0.52, 0.83]    [0.54, 0.82]
     >>> report.differences()["mean", "A", "B"].low > 0
     True
+
+    A data frame with a row for each sample:
+
+    >>> import pandas as pd
+    >>> samples = pd.DataFrame(
+    ...     [("A", 1, 0.5), ("A", 1, 1.0), ("A", 2, 0.2), ("B", 1, 0.4), ("B", 2, 0.1)],
+    ...     columns=["model", "question", "grade"],
+    ... )
+    >>> report = score_report("grade", data=samples, rule="model", item="question")
+    >>> report.estimates
+    array([0.475, 0.25 ])
     """
     level = check_confidence_level(confidence_level)
     trait = _mean_trait(bounds, greater_is_better)
     method = check_method(AUTO if method is None else method)
     seed = fixed_seed(random_state)
     rows = {"groups": groups, "sample_weight": sample_weight, "by": by}
-    items = read_items(scores, trait.bounds, **rows)
+    long = {"rule": rule, "item": item, "sample": sample}
+    if data is not None:
+        items = _read_frame(data, {"scores": scores, **long, **rows}, trait.bounds)
+    elif unused := [name for name, column in long.items() if column is not None]:
+        raise ValueError(f"data must be given for {join_names(unused)}, got None")
+    else:
+        items = read_items(scores, trait.bounds, **rows)
     parameters = list(_bind(items, trait, method))
     joint = JointEstimate.from_rows(
         parameters, items.sample.design, confidence_level=level, random_state=seed
@@ -204,6 +235,19 @@ def _whole_numbers(values: Any, name: str) -> Array:
     if (numbers != np.rint(numbers)).any():
         raise ValueError(f"{name} must hold whole numbers, got {values!r}")
     return numbers.astype(np.int64)
+
+
+def _read_frame(
+    data: Any, names: Mapping[str, Any], bounds: tuple[float, float]
+) -> Items:
+    """Read the columns of a data frame with a row for each sample."""
+    needed = {name: names[name] for name in ("scores", "item")}
+    others = {k: name for k, name in names.items() if name is not None and k != "by"}
+    for parameter, name in (others | needed).items():
+        if not isinstance(name, str):
+            raise TypeError(f"{parameter} must name a column of data, got {name!r}")
+    columns = Frame(data, names).read(["numbers"], missing=["scores"])
+    return read_long_items(columns, bounds)
 
 
 def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:

@@ -209,3 +209,78 @@ def test_pass_at_k_of_many_samples():
 def test_pass_at_k_of_wrong_numbers(arguments, error):
     with pytest.raises(ValueError, match=error):
         pass_at_k(*arguments)
+
+
+def long_form(scores, **columns):
+    """A row for each sample, in random order."""
+    rows = pd.concat(
+        [
+            pd.DataFrame(values)
+            .rename_axis("item")
+            .assign(**columns)
+            .reset_index()
+            .melt(["item", *columns], var_name="epoch", value_name="score")
+            .assign(model=rule)
+            for rule, values in scores.items()
+        ]
+    )
+    return rows.sample(frac=1, random_state=0)
+
+
+LONG = {"rule": "model", "item": "item", "sample": "epoch"}
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("library", ["pandas", "polars", "lazy"])
+def test_a_row_for_each_sample(library):
+    pytest.importorskip("narwhals")
+    scores = {rule: values.copy() for rule, values in GRADES.items()}
+    scores["A"][3, 1:] = np.nan
+    columns = {"passage": np.arange(60) // 2, "w": 1.0 + np.arange(60) % 3}
+    columns["early"] = np.arange(60) < 30
+    drawn = {"groups": columns["passage"], "sample_weight": columns["w"]}
+    expected = score_report(scores, by=pd.DataFrame(columns)[["early"]], **drawn)
+    frame = long_form(scores, **columns)
+    frame = frame.reset_index(drop=True)
+    if library != "pandas":
+        polars = pytest.importorskip("polars")
+        frame = polars.DataFrame({name: frame[name].tolist() for name in frame})
+        frame = frame.lazy() if library == "lazy" else frame
+    named = {"groups": "passage", "sample_weight": "w", "by": "early"}
+    same_intervals(score_report("score", data=frame, **LONG, **named), expected)
+
+
+def test_rows_that_are_not_there_are_missing_items():
+    pytest.importorskip("narwhals")
+    frame = long_form(GRADES)
+    without = frame[(frame["model"] != "B") | (frame["item"] >= 4)]
+    with pytest.warns(UserWarning, match=r"4 of 60 items .* missing for 'B' \(4\)"):
+        found = score_report("score", data=without, **LONG)
+    same_intervals(found, score_report({k: v[4:] for k, v in GRADES.items()}))
+
+
+def test_one_rule_in_a_frame():
+    pytest.importorskip("narwhals")
+    frame = long_form({"A": GRADES["A"]})
+    found = score_report("score", data=frame, item="item")
+    same_intervals(found, score_report(GRADES["A"]))
+
+
+@pytest.mark.parametrize(
+    "change, options, error",
+    [
+        ({}, {"item": None}, "item must name a column of data, got None"),
+        ({}, {"rule": ["model"]}, "rule must name a column of data, got"),
+        ({}, {"item": "question"}, "item must name a column of data, which has"),
+        ({"epoch": 0}, {}, "sample must tell .* of rule A, item .* and sample 0"),
+        ({"passage": range(480)}, {"groups": "passage"}, "groups must be the same in"),
+        ({"score": 2.0}, {"bounds": (0, 1)}, "scores must hold numbers from 0 to 1"),
+        ({"model": None}, {}, "rule must have a value in every row"),
+        ({}, {"data": None}, "data must be given for rule, item and sample"),
+    ],
+)
+def test_wrong_frames(change, options, error):
+    pytest.importorskip("narwhals")
+    frame = long_form(GRADES).assign(**change)
+    with pytest.raises((ValueError, TypeError), match=error):
+        score_report("score", **{"data": frame, **LONG, **options})

@@ -62,14 +62,17 @@ class Frame:
             ) from error
         return frame, frame.collect_schema().names()
 
-    def read(self, kinds: Collection[str]) -> dict[str, Any]:
+    def read(
+        self, kinds: Collection[str], missing: Collection[str] = ()
+    ) -> dict[str, Any]:
         """Read the columns of each parameter, for metrics of some kinds.
 
         For metrics of labels, and of scores of rows that are not in memory, only those
-        of distinct rows, and "counts" is how often each of them occurs.
+        of distinct rows, and "counts" is how often each of them occurs. Of some
+        parameters values may be missing.
         """
         table, is_counted = self._fetch(kinds)
-        self._check_present(table)
+        self._check_present(table, missing)
         if is_counted:
             table = self._in_order(table)
         columns = {k: _read(table, value) for k, value in self.names.items()}
@@ -162,9 +165,11 @@ class Frame:
         of_rows = table[weights].cast(self._nw.Float64).to_numpy()
         return table[np.lexsort((table[_N_ROWS].to_numpy(), of_rows))]
 
-    def _check_present(self, table: Any) -> None:
-        """Check that no value is missing."""
+    def _check_present(self, table: Any, missing_in: Collection[str]) -> None:
+        """Check that no value is missing, but for those of some parameters."""
         for column, parameter in self._parameters.items():
+            if parameter in missing_in:
+                continue
             series = table[column]
             missing = series.is_null()
             if not missing.any() and series.dtype.is_float():

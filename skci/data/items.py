@@ -8,7 +8,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import LARGEST, as_numbers, join_names, named_columns
-from skci.data.rows import Alignment, check_rows, parameter_name
+from skci.data.rows import Alignment, check_rows, distinct_names, parameter_name
 from skci.data.sample import Sample, Vocabulary
 from skci.exceptions import warn_caller
 from skci.inference.design import Design
@@ -78,6 +78,67 @@ def read_items(
             )
     rows = {"groups": groups, "sample_weight": sample_weight, "by": by}
     return _on_common_items(read, check_aligned=check_aligned, **rows)
+
+
+def read_long_items(columns: Mapping[str, Any], bounds: tuple[float, float]) -> Items:
+    """Read a row for each sample: its score, rule and item, and the number of it.
+
+    Other columns are of the item, and the same in all of its rows.
+    """
+    numbers = as_numbers(columns[_SCORES], _SCORES, missing=True)
+    _check_range(numbers, _SCORES, bounds)
+    codes, names = {}, {}
+    for parameter in ("rule", "item", "sample"):
+        if columns[parameter] is not None:
+            found = distinct_names(columns[parameter], parameter, parameter)
+            names[parameter], codes[parameter] = found
+    _check_distinct_samples(names, codes)
+    item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
+    of_items: dict[str, Any] = {}
+    for parameter in ("groups", "sample_weight"):
+        values = columns[parameter]
+        of_items[parameter] = _of_items(values, item, first, parameter)
+    by = columns["by"] or {}
+    of_items["by"] = {k: _of_items(v, item, first, k) for k, v in by.items()} or None
+    rules = names.get("rule", np.array([_SCORES])).tolist()
+    rule = codes.get("rule", np.zeros(len(item), dtype=int))
+    scores = {}
+    for k, name in enumerate(rules):
+        samples = item[rule == k], numbers[rule == k]
+        scores[str(name)] = ItemScores.of_samples(*samples, len(first))
+    return _on_common_items(scores, check_aligned=Alignment().check, **of_items)
+
+
+def _check_distinct_samples(
+    names: Mapping[str, Array], codes: Mapping[str, Array]
+) -> None:
+    """Check that samples that have numbers have different ones."""
+    if "sample" not in codes:
+        return
+    rows, counts = np.unique(np.stack(list(codes.values())), axis=1, return_counts=True)
+    if counts.max() > 1:
+        twice = rows[:, counts.argmax()]
+        named = zip(names.items(), twice, strict=True)
+        shown = [f"{parameter} {each[k]!s}" for (parameter, each), k in named]
+        raise ValueError(
+            "sample must tell the samples of an item apart, got more than one row of "
+            f"{join_names(shown)}"
+        )
+
+
+def _of_items(values: Any, item: Array, first: Array, parameter: str) -> Any:
+    """Values of items, from those of rows, of which some are the first of an item."""
+    if values is None:
+        return None
+    of_items = values[first]
+    differ = np.flatnonzero(of_items[item] != values)
+    if len(differ):
+        row = differ[0]
+        raise ValueError(
+            f"{parameter} must be the same in all rows of an item, got "
+            f"{of_items[item[row]]!s} and {values[row]!s} of one"
+        )
+    return of_items
 
 
 def _read_scores(values: Any, name: str, bounds: tuple[float, float]) -> ItemScores:

@@ -255,7 +255,7 @@ def check_rows(
         check_aligned("groups", groups)
         column = _flat(as_array(groups, "groups", "an array of names"))
         check_length(column, n, "groups", truth)
-        names, positions = _distinct_names(column, "groups", "group")
+        names, positions = distinct_names(column, "groups", "group")
         clusters = names, positions[kept]
     if by is not None:
         subgroups = _check_subgroups(by, by_name, n, truth, kept, check_aligned)
@@ -295,7 +295,7 @@ def _check_weights(
     return np.where(negligible, 0, weights) if negligible.any() else weights
 
 
-def _distinct_names(column: Array, parameter: str, kind: str) -> tuple[Array, Array]:
+def distinct_names(column: Array, parameter: str, kind: str) -> tuple[Array, Array]:
     """Distinct names of groups in ascending order, and the position of each row's."""
     try:
         names, positions = factorise(column)
@@ -340,7 +340,7 @@ def _check_subgroups(
         check_aligned(parameter, values)
         column = as_column(values, parameter, "several columns need names")
         check_length(column, n, parameter, truth)
-        levels, position = _distinct_names(column, parameter, "subgroup")
+        levels, position = distinct_names(column, parameter, "subgroup")
         names.append([(name, str(level)) for level in levels.tolist()])
         if len(set(names[-1])) < len(levels):
             raise ValueError(
