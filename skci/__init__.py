@@ -48,7 +48,7 @@ from skci.resampling.schemes import (
     GroupJackknife,
     NestedCrossValidation,
 )
-from skci.scoring import pass_at_k, score_report
+from skci.scoring import ScoreReport, pass_at_k, score_report
 from skci.searching import (
     SearchReport,
     best_bound,
@@ -81,6 +81,7 @@ __all__ = [
     "NestedCrossValidation",
     "RankReport",
     "RequirementReport",
+    "ScoreReport",
     "SearchReport",
     "Verdict",
     "best_bound",

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import ceil
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import as_numbers, check_confidence_level, join_names
+from skci._validation import (
+    as_numbers,
+    check_confidence_level,
+    check_positive_number,
+    join_names,
+)
 from skci.data.frames import Frame
 from skci.data.items import Items, read_items, read_long_items
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import TableParameter
+from skci.inference.parameter import Key, TableParameter
+from skci.inference.planning import by_metric
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding
 from skci.reports.joint import JointReport
@@ -38,7 +46,7 @@ def score_report(
     confidence_level: float = 0.95,
     method: str | None = None,
     random_state: Any = None,
-) -> JointReport:
+) -> ScoreReport:
     r"""Report the mean scores of several rules on the same items by joint intervals.
 
     Scores are numbers that need no truth beside them, such as graded answers of
@@ -82,7 +90,7 @@ def score_report(
 
     Returns
     -------
-    JointReport
+    ScoreReport
         Of the metric "mean".
 
     Raises
@@ -158,7 +166,7 @@ def score_report(
     joint = JointEstimate.from_rows(
         parameters, items.sample.design, confidence_level=level, random_state=seed
     )
-    return JointReport(joint)
+    return ScoreReport(joint, {p.key: _Spread.of(items, p) for p in parameters})
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
@@ -292,3 +300,168 @@ def _bind(items: Items, trait: Trait, method: str) -> Iterator[TableParameter]:
             binding = Binding(sample, rule, _MEAN, method, subgroup=subgroup)
             means = np.clip(numbers[binding.within, 0], *trait.bounds)  # of rounding
             yield binding.of_mean(trait, means)
+
+
+class VarianceComponents(NamedTuple):
+    """Variances of a score: of the expected scores of items, and within items."""
+
+    between: float
+    within: float
+    """NaN where no item has several samples."""
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """How much samples of items vary, and what that adds to the variance of a mean."""
+
+    components: VarianceComponents
+    reciprocal: float
+    """Mean of 1 / samples of an item, weighted as in the variance of the mean."""
+    kish: float
+    """Number of items over their effective number, that of equal weights."""
+
+    @classmethod
+    def of(cls, items: Items, parameter: TableParameter) -> _Spread:
+        """Spread of the items of a parameter."""
+        scores = items.scores[parameter.key.rule].among(parameter.units)
+        weights = items.sample.design.weights[parameter.units]
+        share = weights / weights.sum()
+        n, repeated = len(share), (scores.n_samples - 1).sum()
+        within = float(scores.squares.sum() / repeated) if repeated else np.nan
+        centred = scores.means - share @ scores.means
+        total = share @ centred**2 * n / max(n - 1, 1)
+        between = total - within * (share @ (1 / scores.n_samples))
+        kish = len(items.sample.design.weights) * share**2
+        between = max(float(between), 0.0) if repeated else np.nan
+        return cls(
+            VarianceComponents(between, within),
+            float(kish @ (1 / scores.n_samples)),
+            float(kish.sum()),
+        )
+
+    def per_item(self, per_item: float, n_samples: int | None) -> float:
+        """Variance of the mean times the number of items, for other numbers of samples.
+
+        `per_item` is that of the pilot, of which the share within items is replaced.
+        """
+        if n_samples is None:
+            return per_item
+        within = self.components.within
+        between = max(per_item - within * self.reciprocal, 0.0)
+        return between + within * self.kish / n_samples
+
+
+class ScoreReport(JointReport):
+    """Joint confidence intervals of the mean scores of rules.
+
+    Returned by :func:`skci.score_report`. A :class:`JointReport` that knows how much
+    scores vary between items and within them.
+    """
+
+    def __init__(self, joint: JointEstimate, spread: Mapping[Key, _Spread]) -> None:
+        super().__init__(joint)
+        self._spread = spread
+
+    @property
+    def _spreads(self) -> list[_Spread]:
+        return [self._spread[parameter.key] for parameter in self._joint.parameters]
+
+    @property
+    def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
+        r"""Variances between and within items of each rule, by its names.
+
+        Those of analysis of variance: within items the pooled variance of their
+        samples; between items the variance of their means, less what samples add to it.
+        Both are NaN where no item has several samples.
+
+        Examples
+        --------
+        >>> from skci import score_report
+        >>> report = score_report([[1, 1], [0, 1], [0, 0], [1, 1]] * 10)
+        >>> report.variance_components["scores", "mean"].within
+        0.125
+        """
+        return dict(zip(self, [s.components for s in self._spreads], strict=True))
+
+    def select(
+        self,
+        *,
+        rules: str | Iterable[str] | None = None,
+        metrics: str | Iterable[str] | None = None,
+        **subgroups: str | Iterable[str],
+    ) -> ScoreReport:
+        """Select rules; see :meth:`JointReport.select`."""
+        selected = super().select(rules=rules, metrics=metrics, **subgroups)
+        return self._with(selected._joint)
+
+    def sample_size(
+        self,
+        half_width: float | Mapping[str, float],
+        samples_per_item: int | None = None,
+    ) -> int:
+        r"""Number of items for intervals of some width, with this report as the pilot.
+
+        Parameters
+        ----------
+        half_width : float or mapping of str to float
+            Largest half width of the intervals; by metric, for some of them.
+        samples_per_item : int, optional
+            Number of samples of each item; those of the pilot if not given.
+
+        Returns
+        -------
+        int
+            Number of items of a new test set.
+
+        Raises
+        ------
+        ValueError
+            If an option is wrong, an estimate has no interval, or `samples_per_item` is
+            given where no item has several samples.
+
+        Notes
+        -----
+        Of independent items, and without `samples_per_item`, it is the least number
+        whose interval is narrow enough; see :meth:`JointReport.sample_size`. Otherwise
+
+        .. math:: n = \frac{q^2}{h^2} \Big(\tau^2 + \frac{\sigma^2}{m}\Big) ,
+
+        with h the half width, q the critical value, m the samples of an item,
+        :math:`\sigma^2` the variance within items, and :math:`\tau^2` n times the
+        variance of the estimate less what samples add to it. Groups count in
+        :math:`\tau^2`: those of new items are to be like those of the pilot. For a
+        given number of answers in all, more items are always better than more samples.
+
+        Examples
+        --------
+        >>> from skci import score_report
+        >>> report = score_report([[1, 1], [0, 1], [0, 0], [1, 1]] * 10)
+        >>> [report.sample_size(0.05, samples_per_item=m) for m in (1, 4, 16)]
+        [367, 223, 187]
+        """
+        if samples_per_item is None and self._joint.design.is_simple:
+            return super().sample_size(half_width)
+        _check_samples_per_item(samples_per_item)
+        per_item = self._joint.standard_errors**2 * self._joint.design.n_samples
+        crit, needed = float(self._joint.normal_quantile), 2.0
+        for k, width in by_metric(self._joint, half_width, "half_width").items():
+            check_positive_number(width, "half_width")
+            planned = self._spreads[k].per_item(per_item[k], samples_per_item)
+            if not planned > 0:
+                raise ValueError(
+                    f"cannot plan from a pilot: {self._joint.parameters[k]} has no "
+                    "estimated variance, or none within items for samples_per_item"
+                )
+            needed = max(needed, (crit / width) ** 2 * planned)
+        return ceil(needed)
+
+
+def _check_samples_per_item(samples_per_item: Any) -> None:
+    if samples_per_item is None:
+        return
+    whole = isinstance(samples_per_item, Integral)
+    if not whole or isinstance(samples_per_item, bool) or samples_per_item < 1:
+        raise ValueError(
+            "samples_per_item must be a whole number from 1 on, or None, got "
+            f"{samples_per_item!r}"
+        )

@@ -284,3 +284,85 @@ def test_wrong_frames(change, options, error):
     frame = long_form(GRADES).assign(**change)
     with pytest.raises((ValueError, TypeError), match=error):
         score_report("score", **{"data": frame, **LONG, **options})
+
+
+def two_levels(n_items, n_samples, rng):
+    """Scores of a standard deviation of 2 between and of 3 within items."""
+    items = rng.normal(0, 2, (n_items, 1))
+    return items + rng.normal(0, 3, (n_items, n_samples))
+
+
+def test_variance_components_are_those_of_a_mixed_model():
+    """At equal numbers of samples they are those of restricted likelihood."""
+    model = pytest.importorskip("statsmodels.regression.mixed_linear_model")
+    scores = two_levels(40, 3, np.random.default_rng(5))
+    items = np.repeat(np.arange(40), 3)
+    fitted = model.MixedLM(scores.ravel(), np.ones((120, 1)), groups=items).fit()
+    found = score_report(scores).variance_components["scores", "mean"]
+    assert found.within == pytest.approx(fitted.scale, rel=1e-4)
+    assert found.between == pytest.approx(fitted.cov_re.item(), rel=1e-3)
+
+
+def test_variance_components_at_unequal_numbers_of_samples_are_unbiased():
+    """Monte Carlo errors are about .06 between and .05 within items."""
+    rng = np.random.default_rng(6)
+    lacks = np.arange(4) >= 1 + np.arange(60)[:, np.newaxis] % 4
+    found = [
+        score_report(
+            np.where(lacks, np.nan, two_levels(60, 4, rng))
+        ).variance_components["scores", "mean"]
+        for _ in range(150)
+    ]
+    between, within = np.mean(found, axis=0)
+    assert between == pytest.approx(4, abs=0.4)
+    assert within == pytest.approx(9, abs=0.4)
+
+
+@pytest.mark.parametrize("n_samples", [1, 3, 12])
+def test_sample_size_for_other_numbers_of_samples(n_samples):
+    scores = two_levels(40, 3, np.random.default_rng(7))
+    report = score_report(scores)
+    within = scores.var(axis=1, ddof=1).mean()
+    between = scores.mean(axis=1).var(ddof=1) - within / 3
+    z = stats.norm.isf(0.025)
+    expected = math.ceil((z / 0.2) ** 2 * (between + within / n_samples))
+    assert report.sample_size(0.2, samples_per_item=n_samples) == expected
+
+
+def test_sample_size_in_clusters_keeps_their_design_effect():
+    scores = two_levels(60, 4, np.random.default_rng(9))
+    report = score_report(scores, groups=PASSAGES, sample_weight=1 + PASSAGES % 2)
+    error = report["scores", "mean"].standard_error
+    expected = math.ceil((stats.norm.isf(0.025) * error / 0.1) ** 2 * 60)
+    assert report.sample_size(0.1) == expected
+    assert report.sample_size(0.1, samples_per_item=4) == expected
+    assert report.sample_size(0.1, samples_per_item=2) > expected
+
+
+def test_planned_numbers_give_the_width():
+    """The median half width of 50 reports; its Monte Carlo error is about 1 %."""
+    rng = np.random.default_rng(8)
+    pilot = score_report(two_levels(2000, 2, rng))
+    n = pilot.sample_size(0.4, samples_per_item=5)
+    limits = [score_report(two_levels(n, 5, rng))["scores", "mean"] for _ in range(50)]
+    half_widths = [(each.high - each.low) / 2 for each in limits]
+    assert np.median(half_widths) == pytest.approx(0.4, rel=0.05)
+
+
+def test_selected_rules_can_be_planned():
+    report = score_report(GRADES).select(rules="A")
+    assert list(report.variance_components) == [("A", "mean")]
+    assert report.sample_size(0.01, samples_per_item=1) > report.sample_size(0.01)
+
+
+@pytest.mark.parametrize(
+    "scores, samples, error",
+    [
+        (GRADES, 0, "samples_per_item must be a whole number from 1 on"),
+        (GRADES, 1.5, "samples_per_item must be a whole number from 1 on"),
+        (means_of(GRADES), 2, "mean of A has no estimated variance, or none within"),
+    ],
+)
+def test_wrong_plans(scores, samples, error):
+    with pytest.raises(ValueError, match=error):
+        score_report(scores).sample_size(0.01, samples_per_item=samples)
