@@ -105,7 +105,7 @@ class JointAccumulator:
             self._metric_set.must_serve_bins()
         self._labels = [] if labels is None else check_labels(labels)
         self._abstain = abstain
-        self._rows = SampleSum()
+        self._rows = SampleSum(several=self._metric_set.several)
 
     @property
     def n_samples(self) -> int:
@@ -174,7 +174,7 @@ class JointAccumulator:
         if not isinstance(other, JointAccumulator):
             return NotImplemented
         total = copy(self)
-        total._rows = SampleSum(list(self._rows.parts))
+        total._rows = replace(self._rows, parts=list(self._rows.parts))
         total.merge(other)
         return total
 

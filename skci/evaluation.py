@@ -159,7 +159,7 @@ class JointEvaluator:
         estimators = check_estimators(self.estimators)
         if not is_iterable(batches):
             raise TypeError(f"batches must be {_BATCHES}, got {batches!r}")
-        total, weighted = SampleSum(), None
+        total, weighted = SampleSum(several=metric_set.several), None
         for k, batch in enumerate(batches):
             try:
                 X, y, weights = _check_batch(batch, weighted)
@@ -185,7 +185,6 @@ class JointEvaluator:
         **rows: Any,
     ) -> Sample:
         """Read rows and what the estimators predict of them."""
-        metrics = metric_set.metrics.values()
         check_not_swapped(X, y, "evaluate(X, y)")
         reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
         reader.check_aligned("X", X)
@@ -193,7 +192,7 @@ class JointEvaluator:
         if "numbers" not in metric_set.reads:
             # The vocabulary checks the labels before anything is predicted.
             known = set() if is_multilabel(y) else known_labels(estimators)
-            several = all(metric._several for metric in metrics) or len(known) <= 2
+            several = metric_set.several or len(known) <= 2
             if known and several and known >= reader.true_labels:
                 reader.know(known)
             scored = metric_set.scored_labels(reader.vocabulary)
@@ -204,7 +203,9 @@ class JointEvaluator:
             X,
             metric_set.reads,
             scored=scored,
-            probabilities=any(metric._needs_probabilities for metric in metrics),
+            probabilities=any(
+                metric._needs_probabilities for metric in metric_set.metrics.values()
+            ),
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )

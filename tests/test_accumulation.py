@@ -259,11 +259,15 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
         ({"groups": [0, 1]}, "batches must be all with groups or none"),
         ({"by": ["f", "m"]}, "batches must be all with by or none"),
         ({"y_true": [0, 2]}, "must hold two labels, got 3"),
+        (
+            {"y_true": [1, 2], "y_pred": {"A": [1, 2], "B": [2, 2]}},
+            "batches together must hold two labels, got 3: 0, 1, 2; compare",
+        ),
         ({"y_true": [0, np.nan]}, "y_true must hold"),
     ],
 )
 def test_a_batch_that_does_not_fit_leaves_all_as_it_was(batch, message):
-    for n in (3, N):  # united with the batch before, or not
+    for n in (9, N):  # united with the batch before, or not
         accumulator = JointAccumulator("f1")
         rows = np.argsort(-Y, kind="stable")[:n]
         accumulator.update(Y[rows], some_rows(LABELS, rows))
@@ -272,6 +276,17 @@ def test_a_batch_that_does_not_fit_leaves_all_as_it_was(batch, message):
         with pytest.raises(ValueError, match=message):
             accumulator.update(**good | batch)
         assert accumulator.n_samples == n and str(accumulator.report()) == before
+
+
+def test_an_accumulator_that_does_not_fit_is_not_merged():
+    first, second = JointAccumulator("f1"), JointAccumulator("f1")
+    first.update([0, 1], [1, 1])
+    second.update([1, 2], [1, 1])
+    for merge in (first.merge, first.__add__):
+        with pytest.raises(ValueError, match="must hold two labels, got 3: 0, 1, 2"):
+            merge(second)
+    assert first.n_samples == 2
+    assert first.report().estimates == pytest.approx(2 / 3)
 
 
 def test_options_are_checked_at_once():

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 
-from skci.data.sample import Sample
+from skci.data.labels import check_two_labels
+from skci.data.sample import Sample, Vocabulary
+
+_MUST = "batches together must"
 
 
 @dataclass(eq=False)
@@ -16,15 +20,22 @@ class SampleSum:
     """
 
     parts: list[Sample] = field(default_factory=list)
+    several: bool = True  # whether there may be more than two labels
 
     def add(self, sample: Sample) -> None:
-        """Add a sample, after it was found to fit those before."""
+        """Add a sample, after it was found to fit those before.
+
+        One that does not fit is an error, and adds nothing.
+        """
         parts = [*self.parts, sample]
         while len(parts) > 1 and _size(parts[-2]) <= 2 * _size(parts[-1]):
             last = parts.pop()
             parts[-1] = parts[-1] + last
         if len(parts) > 1:
             parts[0].check_addable(parts[-1])
+        if not self.several:
+            vocabularies = [part.vocabulary for part in parts]
+            check_two_labels(reduce(Vocabulary.union, vocabularies).labels, _MUST)
         self.parts = parts
 
     def total(self) -> Sample:

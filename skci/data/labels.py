@@ -139,6 +139,17 @@ def check_labels(labels: Any) -> list[Any]:
     return given
 
 
+def check_two_labels(known: Sequence[Any], must: str) -> None:
+    """Check that there are no more than two labels; `must` says what holds them."""
+    if len(known) > 2:
+        shown = [*map(repr, known[:10]), "..."][: len(known)]
+        raise ValueError(
+            f"{must} hold two labels, got {len(known)}: {', '.join(shown)}; compare "
+            "one class with the rest, as in y == label, or average over all, as in "
+            "f1_macro"
+        )
+
+
 def order_labels(known: list[Any], pos_label: Any, optional: bool) -> list[Any]:
     """Put the positive one of at most two labels last; None is one that is not known.
 

@@ -12,6 +12,7 @@ from skci.data.counting import count_two_labels, encode_two_labels
 from skci.data.labels import (
     check_indicators,
     check_pos_label,
+    check_two_labels,
     distinct_labels,
     encode,
     guess_two_labels,
@@ -212,12 +213,7 @@ class Reader:
             )
             known = order_labels(known, self.pos_label, either)
         elif not self.several:
-            shown = [*map(repr, known[:10]), "..."][: len(known)]
-            raise ValueError(
-                f"{join_names(names)} must hold two labels, got {len(known)}: "
-                f"{', '.join(shown)}; compare one class with the rest, as in "
-                "y == label, or average over all, as in f1_macro"
-            )
+            check_two_labels(known, f"{join_names(names)} must")
         return Vocabulary(tuple(known), abstains=self.abstain is not None)
 
     def _read_indicators(self, y_pred: Mapping[str, Any]) -> Sample:

@@ -73,6 +73,11 @@ class MetricSet:
         """Kinds of predictions of the metrics: "labels", "scores", "numbers"."""
         return set(self._kinds.values())
 
+    @property
+    def several(self) -> bool:
+        """Whether there may be more than two labels, or several targets."""
+        return all(metric._several for metric in self.metrics.values())
+
     def without_tables(self) -> Self:
         """The same metrics, with interval methods that need no table of counts."""
         other = copy(self)
