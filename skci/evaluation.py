@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 from skci._validation import (
@@ -11,6 +12,7 @@ from skci._validation import (
     printable,
 )
 from skci.data.batches import SampleSum
+from skci.data.blocks import are_in_blocks, read_blocks
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -99,7 +101,8 @@ class JointEvaluator:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows that none of the estimators was fitted on.
+            Rows that none of the estimators was fitted on. The blocks of Dask arrays
+            are predicted where they are.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their true labels, or numbers.
         sample_weight, groups, by
@@ -185,6 +188,10 @@ class JointEvaluator:
         **rows: Any,
     ) -> Sample:
         """Read rows and what the estimators predict of them."""
+        columns = {"y": y, "X": X, **rows}
+        if are_in_blocks(columns):
+            read = partial(self._read, metric_set, estimators)
+            return read_blocks(read, columns, metric_set.several)
         check_not_swapped(X, y, "evaluate(X, y)")
         reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
         reader.check_aligned("X", X)
@@ -243,7 +250,8 @@ def joint_report(
 ) -> JointReport:
     """Report measures of several rules on the same rows by joint intervals.
 
-    For fitted estimators see :class:`JointEvaluator`.
+    For fitted estimators see :class:`JointEvaluator`. Columns may be Dask arrays, of
+    which each block of rows is read where it is.
 
     Parameters
     ----------

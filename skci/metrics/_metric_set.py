@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from copy import copy
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from skci._validation import (
     join_names,
     named_pairs,
 )
+from skci.data.blocks import are_in_blocks, read_blocks
 from skci.data.frames import Frame
 from skci.data.reading import Reader, named_predictions
 from skci.data.sample import Sample, Vocabulary
@@ -131,8 +133,8 @@ class MetricSet:
     def read(
         self,
         y_true: Any,
-        y_pred: Any,
-        y_score: Any,
+        y_pred: Any = None,
+        y_score: Any = None,
         *,
         data: Any = None,
         abstain: Any = None,
@@ -140,7 +142,10 @@ class MetricSet:
         by_name: str = "by",
         **rows: Any,
     ) -> Sample:
-        """Read what is given row by row, or the columns of `data` that it names."""
+        """Read what is given row by row, or the columns of `data` that it names.
+
+        Dask arrays are read block by block.
+        """
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, **rows}
         frame = None if data is None else Frame(data, columns)
         self.must_be_given(*_predictions(columns if frame is None else frame.names))
@@ -148,6 +153,9 @@ class MetricSet:
             columns = frame.read(self.reads)
             rows = {name: columns[name] for name in rows}
         options = {"abstain": abstain, "by_name": by_name}
+        if are_in_blocks(columns):
+            read = partial(self.read, labels=[*labels], **options)
+            return read_blocks(read, columns, self.several)
         reader = self.reader(columns["y_true"], **options, **rows)
         reader.know(labels)
         return reader.sample(*_predictions(columns))

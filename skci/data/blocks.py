@@ -1,0 +1,142 @@
+"""Dask arrays: blocks of rows are read where they are, and their samples added up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from skci._validation import as_array, named_columns
+from skci.data.batches import SampleSum
+from skci.data.responses import named_error
+from skci.data.rows import parameter_name
+from skci.data.sample import Sample
+from skci.inference.parameter import DEFAULT_RULE
+
+_DEFAULT_NAMES = {"y_pred": DEFAULT_RULE, "y_score": DEFAULT_RULE, "by": "subgroup"}
+"""Name of a column that is given alone, of parameters that may have several by name."""
+
+
+def are_in_blocks(columns: Mapping[str, Any]) -> bool:
+    """Whether there is a Dask array among the columns of some parameters."""
+    return any(_is_in_blocks(values) for _, values in _leaves(_by_name(columns)))
+
+
+def read_blocks(
+    read: Callable[..., Sample], columns: Mapping[str, Any], several: bool
+) -> Sample:
+    """Read the sample of each block of rows by Dask, and add them up.
+
+    Blocks are those of the first Dask array, by which all others are cut, and arrays in
+    memory too. They are read by the default scheduler of Dask, and only their samples
+    come back, which are added in the order of the blocks.
+
+    Parameters
+    ----------
+    read : callable
+        Reads a sample of the columns in memory, which are passed by their parameters.
+    columns : mapping of str to arrays
+        The truth first; several columns of a parameter in a mapping. None if not given.
+    several : bool
+        Whether there may be more than two labels.
+    """
+    import dask
+
+    truth, named = next(iter(columns)), _by_name(columns)
+    chunked = (values for _, values in _leaves(named) if _is_in_blocks(values))
+    rows = next(chunked).chunks[0]
+    cut = {
+        parameter: {
+            name: _cut(array, rows, parameter_name(name, parameter), truth)
+            for name, array in arrays.items()
+        }
+        if isinstance(arrays, dict)
+        else _cut(arrays, rows, parameter, truth)
+        for parameter, arrays in named.items()
+    }
+    reader = dask.delayed(read, pure=False)  # sent once, for all blocks
+    tasks = [
+        dask.delayed(_read_block, pure=False)(reader, k, _block(cut, k))
+        for k in range(len(rows))
+    ]
+    total = SampleSum(several=several)
+    for k, sample in enumerate(dask.compute(*tasks)):
+        try:
+            if sample is not None:
+                total.add(sample)
+        except (TypeError, ValueError) as error:
+            raise named_error(f"block {k}", error) from error
+    if not total.parts:
+        raise ValueError(f"{truth} must hold at least one row, got none")
+    return total.total()
+
+
+def _read_block(
+    read: Callable[..., Sample], k: int, columns: dict[str, Any]
+) -> Sample | None:
+    """Read a block; None if it has no rows."""
+    if not len(next(iter(columns.values()))):
+        return None
+    try:
+        return read(**columns)
+    except Exception as error:
+        raise named_error(f"block {k}", error) from error
+
+
+def _is_in_blocks(values: Any) -> bool:
+    return hasattr(type(values), "__dask_graph__") and hasattr(values, "rechunk")
+
+
+def _by_name(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns that are given; those of parameters that may have several by name."""
+    return {
+        parameter: named_columns(values, parameter, _DEFAULT_NAMES[parameter])
+        if parameter in _DEFAULT_NAMES
+        else values
+        for parameter, values in columns.items()
+        if values is not None
+    }
+
+
+def _leaves(columns: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, values in columns.items():
+        if isinstance(values, dict):
+            yield from _leaves(values)
+        else:
+            yield name, values
+
+
+def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[Any]:
+    """Cut an array into blocks of some numbers of rows, NaN where they are not known.
+
+    All columns are in each block.
+    """
+    import dask.array
+
+    array = values
+    if not _is_in_blocks(values):
+        array = dask.array.from_array(as_array(values, name, "an array"), -1)
+    found = array.chunks[0]
+    if np.isnan([*rows, *found]).any():
+        if len(found) != len(rows):
+            raise ValueError(
+                f"{name} must have the {len(rows)} blocks of {truth} where the sizes "
+                f"of blocks are not known, got {len(found)}; call the method "
+                "compute_chunk_sizes of the Dask arrays first"
+            )
+        rows = found
+    elif sum(rows) != sum(found):
+        raise ValueError(
+            f"{name} must have the {sum(rows)} rows of {truth}, got {sum(found)}"
+        )
+    whole = dict.fromkeys(range(1, array.ndim), -1)
+    return array.rechunk({0: rows, **whole}).to_delayed().ravel().tolist()
+
+
+def _block(cut: Mapping[str, Any], k: int) -> dict[str, Any]:
+    """Block k of each column."""
+    return {
+        name: _block(blocks, k) if isinstance(blocks, dict) else blocks[k]
+        for name, blocks in cut.items()
+    }
