@@ -96,7 +96,7 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
             array = np.asarray(_readable(values), dtype=object)
     except ValueError as error:  # rows of different lengths
         raise ValueError(f"{must} nested sequences: {error}") from error
-    except TypeError as error:
+    except (TypeError, RuntimeError) as error:  # as on a device
         raise TypeError(f"{must} {type(values).__name__}: {error}") from error
     if not array.ndim and not isinstance(values, np.ndarray):
         raise TypeError(f"{must} {type(values).__name__}")

@@ -13,6 +13,7 @@ from skci._validation import (
 )
 from skci.data.batches import SampleSum
 from skci.data.blocks import are_in_blocks, read_blocks
+from skci.data.devices import on_host
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -193,7 +194,10 @@ class JointEvaluator:
             read = partial(self._read, metric_set, estimators)
             return read_blocks(read, columns, metric_set.several)
         check_not_swapped(X, y, "evaluate(X, y)")
-        reader = metric_set.reader(y, truth="y", abstain=self.abstain, **rows)
+        rows = on_host({"y": y, **rows})
+        reader = metric_set.reader(
+            rows.pop("y"), truth="y", abstain=self.abstain, **rows
+        )
         reader.check_aligned("X", X)
         scored: tuple[Any, ...] = ()
         if "numbers" not in metric_set.reads:
@@ -216,7 +220,7 @@ class JointEvaluator:
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        return reader.sample(predicted, scores)
+        return reader.sample(**on_host({"y_pred": predicted, "y_score": scores}))
 
 
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:

@@ -19,7 +19,7 @@ ROOMS = {
     "exceptions": set(),
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},
-    "data": {"dask", "numpy", "narwhals", "pyarrow", "sklearn"},
+    "data": {"array_api_compat", "dask", "numpy", "narwhals", "pyarrow", "sklearn"},
     "reports": {"numpy", "scipy", "sklearn", "pandas", "matplotlib"},
     "metrics": {"numpy", "scipy", "sklearn"},
     "resampling": {"numpy", "sklearn"},

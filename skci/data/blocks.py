@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ _DEFAULT_NAMES = {"y_pred": DEFAULT_RULE, "y_score": DEFAULT_RULE, "by": "subgro
 
 def are_in_blocks(columns: Mapping[str, Any]) -> bool:
     """Whether there is a Dask array among the columns of some parameters."""
-    return any(_is_in_blocks(values) for _, values in _leaves(_by_name(columns)))
+    return any(map(_is_in_blocks, listed(by_name(columns)).values()))
 
 
 def read_blocks(
@@ -43,18 +43,10 @@ def read_blocks(
     """
     import dask
 
-    truth, named = next(iter(columns)), _by_name(columns)
-    chunked = (values for _, values in _leaves(named) if _is_in_blocks(values))
+    truth, named = next(iter(columns)), by_name(columns)
+    chunked = filter(_is_in_blocks, listed(named).values())
     rows = next(chunked).chunks[0]
-    cut = {
-        parameter: {
-            name: _cut(array, rows, parameter_name(name, parameter), truth)
-            for name, array in arrays.items()
-        }
-        if isinstance(arrays, dict)
-        else _cut(arrays, rows, parameter, truth)
-        for parameter, arrays in named.items()
-    }
+    cut = map_columns(lambda array, name: _cut(array, rows, name, truth), named)
     reader = dask.delayed(read, pure=False)  # sent once, for all blocks
     tasks = [
         dask.delayed(_read_block, pure=False)(reader, k, _block(cut, k))
@@ -88,7 +80,7 @@ def _is_in_blocks(values: Any) -> bool:
     return hasattr(type(values), "__dask_graph__") and hasattr(values, "rechunk")
 
 
-def _by_name(columns: Mapping[str, Any]) -> dict[str, Any]:
+def by_name(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Columns that are given; those of parameters that may have several by name."""
     return {
         parameter: named_columns(values, parameter, _DEFAULT_NAMES[parameter])
@@ -99,12 +91,26 @@ def _by_name(columns: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _leaves(columns: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, values in columns.items():
-        if isinstance(values, dict):
-            yield from _leaves(values)
-        else:
-            yield name, values
+def map_columns(
+    function: Callable[[Any, str], Any], columns: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Apply a function to columns that are `by_name`, and their names in messages."""
+    return {
+        parameter: {
+            name: function(each, parameter_name(name, parameter))
+            for name, each in values.items()
+        }
+        if isinstance(values, dict)
+        else function(values, parameter)
+        for parameter, values in columns.items()
+    }
+
+
+def listed(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns that are `by_name`, by their names in messages."""
+    found: dict[str, Any] = {}
+    map_columns(lambda values, name: found.setdefault(name, values), columns)
+    return found
 
 
 def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[Any]:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
 from skci._validation import check_choice, check_confidence_level, join_names
+from skci.data.devices import on_host
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -230,10 +231,12 @@ class MetricCI(BaseEstimator):
             metric = self._replace(options)
             return metric(y_true, y_pred, sample_weight=sample_weight, groups=groups)
         self._check()
-        reader = open_reader([self], y_true, sample_weight=sample_weight, groups=groups)
-        predictions = {self._rule: y_pred}
-        scored = self.reads == "scores"
-        sample = reader.sample(*([None, predictions] if scored else [predictions]))
+        parameter = "y_score" if self.reads == "scores" else "y_pred"
+        columns = {"y_true": y_true, parameter: {self._rule: y_pred}}
+        columns |= {"sample_weight": sample_weight, "groups": groups}
+        columns = on_host(columns, counted=self.reads == "labels")
+        predictions = {parameter: columns.pop(parameter)}
+        sample = open_reader([self], **columns).sample(**predictions)
         return self._result(sample)
 
     def _replace(self, options: dict[str, Any]) -> Self:

@@ -14,6 +14,7 @@ from skci._validation import (
     named_pairs,
 )
 from skci.data.blocks import are_in_blocks, read_blocks
+from skci.data.devices import on_host
 from skci.data.frames import Frame
 from skci.data.reading import Reader, named_predictions
 from skci.data.sample import Sample, Vocabulary
@@ -26,6 +27,8 @@ from skci.metrics._names import resolve_metric
 from skci.metrics._scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
+
+_NOT_ROWS = ("y_true", "y_pred", "y_score")
 
 
 class MetricSet:
@@ -144,18 +147,19 @@ class MetricSet:
     ) -> Sample:
         """Read what is given row by row, or the columns of `data` that it names.
 
-        Dask arrays are read block by block.
+        Dask arrays are read block by block, and arrays on a device counted there.
         """
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, **rows}
         frame = None if data is None else Frame(data, columns)
         self.must_be_given(*_predictions(columns if frame is None else frame.names))
         if frame is not None:
             columns = frame.read(self.reads)
-            rows = {name: columns[name] for name in rows}
         options = {"abstain": abstain, "by_name": by_name}
         if are_in_blocks(columns):
             read = partial(self.read, labels=[*labels], **options)
             return read_blocks(read, columns, self.several)
+        columns = on_host(columns, counted=self.reads == {"labels"})
+        rows = {k: columns[k] for k in columns if k not in _NOT_ROWS}
         reader = self.reader(columns["y_true"], **options, **rows)
         reader.know(labels)
         return reader.sample(*_predictions(columns))
