@@ -11,12 +11,7 @@ from importlib.metadata import version
 from skci import exceptions, metrics
 from skci.accumulation import JointAccumulator
 from skci.classification import ClassificationReport, classification_report_ci
-from skci.curves import (
-    CurveReport,
-    precision_recall_report,
-    roc_report,
-    threshold_report,
-)
+from skci.curves import precision_recall_report, roc_report, threshold_report
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
 from skci.independent import combine_independent, two_proportion_test
 from skci.inference.critical.law import critical_value
@@ -33,6 +28,7 @@ from skci.model_selection import (
 )
 from skci.planning import sample_size
 from skci.reports.contrasts import BestReport, ContrastReport
+from skci.reports.curves import CurveReport, ThresholdReport
 from skci.reports.display import (
     ConfidenceBandDisplay,
     ConfidenceIntervalDisplay,
@@ -83,6 +79,7 @@ __all__ = [
     "RequirementReport",
     "ScoreReport",
     "SearchReport",
+    "ThresholdReport",
     "Verdict",
     "best_bound",
     "classification_report_ci",

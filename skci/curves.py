@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
+from skci._validation import named_columns
 from skci.data.reading import Reader
-from skci.data.rows import check_numbers
+from skci.data.rows import check_numbers, parameter_name
 from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
 from skci.metrics._metric_set import MetricSet
-from skci.reports.display import ConfidenceBandDisplay
-from skci.reports.joint import JointReport
+from skci.reports.curves import (
+    ONLY_MODEL,
+    ROC,
+    THRESHOLD,
+    CurveReport,
+    ThresholdReport,
+    Thresholds,
+)
 
-_ROC = ["false_positive_rate", "recall"]
 _PRECISION_RECALL = ["recall", "precision"]
 
 _MAX_POINTS = 20  # number of thresholds of a curve, if none are given
@@ -33,28 +41,32 @@ def threshold_report(
     sample_weight: Any = None,
     groups: Any = None,
     random_state: Any = None,
-) -> JointReport:
-    """Report measures at several thresholds of one score by joint intervals.
+) -> ThresholdReport:
+    """Report measures at several thresholds of scores by joint intervals.
 
-    The intervals cover at all thresholds at once, so that you may report the best one.
+    The intervals cover at all thresholds of all models at once, so that you may report
+    the best one.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
         True labels, two at most.
-    y_score : array-like of shape (n_samples,)
-        Scores that increase with the evidence for the positive label.
+    y_score : array-like of shape (n_samples,), or mapping of str to array-like
+        Scores that increase with the evidence for the positive label; of several
+        models a mapping by name or a data frame.
     metrics : str, metric object, list of them, or mapping of str to them
         Metrics of labels.
-    thresholds : array-like of float
-        A row is predicted positive if its score is at least the threshold. They are the
-        rules of the report, named in six digits.
+    thresholds : array-like of float, or mapping of str to array-like
+        A row is predicted positive if its score is at least the threshold; for all
+        models, or by model. Named in six digits in the report.
     confidence_level, method, pos_label, sample_weight, groups, random_state
         See :func:`joint_report`.
 
     Returns
     -------
-    JointReport
+    ThresholdReport
+        Labelled ``threshold``, ``metric``; of several models ``rule``, ``metric``,
+        ``threshold``.
 
     Raises
     ------
@@ -71,11 +83,21 @@ def threshold_report(
     ... )
     >>> report["0.7", "recall"]
     recall = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
+
+    Models are compared at the same threshold by ``differences``:
+
+    >>> models = {"A": scores, "B": [0.2] * 40 + [0.6] * 40}
+    >>> report = threshold_report(y, models, metrics="recall", thresholds=[0.5, 0.7])
+    >>> report["A", "recall", "0.7"]
+    recall = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
+    >>> report.differences()["recall", "0.7", "A", "B"].low > 0
+    True
     """
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     metric_set.must_read_labels()
     scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
-    return metric_set.report(_at_thresholds(scored, _check_thresholds(thresholds)))
+    chosen = _check_thresholds(thresholds, scored)
+    return ThresholdReport(_estimate(metric_set, scored, chosen), chosen)
 
 
 def roc_report(
@@ -90,22 +112,22 @@ def roc_report(
     groups: Any = None,
     random_state: Any = None,
 ) -> CurveReport:
-    r"""Report the ROC curve of a score with a simultaneous confidence band.
+    r"""Report ROC curves of one or more models with a simultaneous band.
 
     The false positive rate and the recall at several thresholds t,
 
     .. math:: P(s \ge t \mid y = 0), \quad P(s \ge t \mid y = 1),
 
-    with intervals that cover at all these thresholds at once.
+    with intervals that cover at all these thresholds, of all models, at once.
 
     Parameters
     ----------
     y_true, y_score, confidence_level, pos_label, sample_weight, groups, random_state
         See :func:`threshold_report`; `y_true` must hold two labels.
-    thresholds : array-like of float, optional
-        See :func:`threshold_report`. If not given, up to 20 scores, rounded to six
-        digits, that divide the curve evenly; all give different points, and none makes
-        all rows positive.
+    thresholds : array-like of float, or mapping of str to array-like, optional
+        See :func:`threshold_report`. If not given, for each model up to 20 scores,
+        rounded to six digits, that divide its curve evenly; all give different points,
+        and none makes all rows positive.
     method : str, default="score"
         Interval method; the coverage of "score" is close to nominal in small samples.
 
@@ -153,7 +175,7 @@ def roc_report(
     0.9        false_positive_rate  0.000     [0.000, 0.134]  [0.000, 0.088]
     0.9        recall               0.750     [0.554, 0.879]  [0.598, 0.858]
     """
-    metric_set = MetricSet(_ROC, confidence_level, method, pos_label, random_state)
+    metric_set = MetricSet(ROC, confidence_level, method, pos_label, random_state)
     scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
     return _curve_report(metric_set, scored, thresholds)
 
@@ -170,7 +192,7 @@ def precision_recall_report(
     groups: Any = None,
     random_state: Any = None,
 ) -> CurveReport:
-    """Report the precision-recall curve of a score with a simultaneous band.
+    """Report precision-recall curves of one or more models with a simultaneous band.
 
     See :func:`roc_report` for the parameters, the errors and what the band covers.
 
@@ -204,50 +226,85 @@ def precision_recall_report(
 def _curve_report(
     metric_set: MetricSet, scored: Sample, thresholds: Any
 ) -> CurveReport:
+    chosen: Thresholds
     if thresholds is None:
-        thresholds = _even_thresholds(list(metric_set.metrics), scored)
+        curve = list(metric_set.metrics)
+        chosen = {m: _even_thresholds(curve, scored, m) for m in scored.rules}
     else:
-        thresholds = _check_thresholds(thresholds)
-    joint = metric_set.estimate(_at_thresholds(scored, thresholds))
-    return CurveReport(joint, thresholds)
+        chosen = _check_thresholds(thresholds, scored)
+    return CurveReport(_estimate(metric_set, scored, chosen), chosen)
 
 
-def _check_thresholds(thresholds: Any) -> Array:
-    values = check_numbers(thresholds, "thresholds")
+def _check_thresholds(thresholds: Any, scored: Sample) -> Thresholds:
+    """Check thresholds for all scores, or by model."""
+    if not isinstance(thresholds, Mapping):
+        return dict.fromkeys(scored.rules, _distinct_numbers(thresholds, "thresholds"))
+    if {*map(str, thresholds)} != {*scored.rules}:
+        raise ValueError(
+            f"thresholds must name the models of y_score, {scored.rules}, got "
+            f"{list(thresholds)}"
+        )
+    by_model = {str(model): values for model, values in thresholds.items()}
+    return {
+        model: _distinct_numbers(by_model[model], f"thresholds[{model!r}]")
+        for model in scored.rules
+    }
+
+
+def _distinct_numbers(thresholds: Any, name: str) -> Array:
+    values = check_numbers(thresholds, name)
     names = [f"{value:g}" for value in values]
     if len(set(names)) < len(names):
-        raise ValueError(f"thresholds must differ in six digits, got {names}")
+        raise ValueError(f"{name} must differ in six digits, got {names}")
     return values
 
 
 def _read_scores(
     y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, groups: Any
 ) -> Sample:
-    """Read one score of two labels."""
+    """Read the scores of two labels, of one model without a name or of several."""
     options = {"pos_label": pos_label, "sample_weight": sample_weight, "groups": groups}
     reader = Reader(y_true, kinds=["scores"], several=False, **options)
-    return reader.sample(y_score={"": y_score})
+    return reader.sample(y_score=named_columns(y_score, "y_score", ONLY_MODEL))
 
 
-def _at_thresholds(scored: Sample, thresholds: Array) -> Sample:
-    """Sample of the labels predicted at each threshold."""
+def _estimate(
+    metric_set: MetricSet, scored: Sample, thresholds: Thresholds
+) -> JointEstimate:
+    """Estimate the metrics at each threshold, jointly over all models."""
+    sample, keys = _at_thresholds(scored, thresholds)
+    parameters = [
+        replace(p, key=replace(p.key, **keys[p.key.rule]))
+        for p in metric_set.bind(sample)
+    ]
+    return metric_set.estimate_parameters(parameters, sample.design)
+
+
+def _at_thresholds(
+    scored: Sample, thresholds: Thresholds
+) -> tuple[Sample, dict[str, dict[str, Any]]]:
+    """Sample of the labels predicted at each threshold, and the keys of its rules."""
     negative, positive = scored.vocabulary.labels
     if negative is None:
         raise ValueError(f"y_true must hold two labels, got {positive!r} only")
-    order = np.argsort(thresholds)
-    passed = np.searchsorted(thresholds[order], scored.scores[""].values, side="right")
-    outcomes, unit = distinct_rows(np.stack([scored.codes[:, 0], passed], axis=1))
-    predicted = np.empty((len(outcomes), len(order)), dtype=bool)
-    predicted[:, order] = outcomes[:, 1:] > np.arange(len(order))
-    return Sample(
-        scored.design.regrouped(unit, len(outcomes)),
-        scored.vocabulary,
-        np.column_stack([outcomes[:, 0].astype(bool), predicted]),
-        tuple(f"{threshold:g}" for threshold in thresholds),
-    )
+    passed = [
+        np.searchsorted(np.sort(values), scored.scores[model].values, side="right")
+        for model, values in thresholds.items()
+    ]
+    outcomes, unit = distinct_rows(np.stack([scored.codes[:, 0], *passed], axis=1))
+    columns, keys = [outcomes[:, :1].astype(bool)], {}
+    for k, (model, values) in enumerate(thresholds.items(), start=1):
+        columns.append(outcomes[:, [k]] > np.argsort(np.argsort(values)))
+        for value in values:
+            name = f"{value:g}"
+            key = {"rule": model, "subgroup": ((THRESHOLD, name),)}
+            keys[f"{model} {name}"] = {"rule": name} if model == ONLY_MODEL else key
+    design = scored.design.regrouped(unit, len(outcomes))
+    codes = np.concatenate(columns, axis=1)
+    return Sample(design, scored.vocabulary, codes, tuple(keys)), keys
 
 
-def _even_thresholds(curve: list[str], scored: Sample) -> Array:
+def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
     """Thresholds that divide a curve into parts of equal L1 length; increasing."""
     counts, positive = scored.design.counts, scored.codes[:, 0]
     if positive.all() or not positive.any():
@@ -255,7 +312,7 @@ def _even_thresholds(curve: list[str], scored: Sample) -> Array:
             f"y_true must hold rows of two labels for a curve, got {positive.sum()} "
             f"positive ones of {len(positive)}"
         )
-    scores = scored.scores[""].values
+    scores = scored.scores[model].values
     # Rounded, so that a threshold equals its name in the report.
     levels = np.unique([float(f"{score:g}") for score in np.unique(scores)])
     passed = np.searchsorted(levels, scores, side="right")
@@ -264,7 +321,7 @@ def _even_thresholds(curve: list[str], scored: Sample) -> Array:
         for label in (positive, ~positive)
     )  # where all rows are positive, at each level, and where none is
     recall = tp / tp[0]
-    if curve == _ROC:  # the distance along it, decreasing in the threshold
+    if curve == ROC:  # the distance along it, decreasing in the threshold
         distance = recall + fp / fp[0]
     else:  # precision mostly increases
         with np.errstate(invalid="ignore"):
@@ -272,43 +329,10 @@ def _even_thresholds(curve: list[str], scored: Sample) -> Array:
     proper = np.flatnonzero((tp + fp > 0) & (tp + fp < counts.sum()))
     if not len(proper):
         raise ValueError(
-            "y_score must hold two scores that differ in six digits, got only "
-            f"{levels[0]:g}"
+            f"{parameter_name(model, 'y_score')} must hold two scores that differ in "
+            f"six digits, got only {levels[0]:g}"
         )
     distances, first = np.unique(distance[proper], return_index=True)
     wanted = np.linspace(distance[0], distance[-1], _MAX_POINTS + 2)[1:-1]
     nearest = np.abs(distances - wanted[:, np.newaxis]).argmin(axis=1)
     return levels[np.unique(proper[first[nearest]]) - 1]
-
-
-class CurveReport(JointReport):
-    """Joint confidence intervals along a curve: two measures at each threshold.
-
-    Returned by :func:`skci.roc_report` and :func:`skci.precision_recall_report`. The
-    intervals at a threshold are the sides of a rectangle; all rectangles cover at once.
-    A :class:`JointReport` otherwise, whose rules are the thresholds in six digits.
-    """
-
-    _display = ConfidenceBandDisplay
-    _rule_header = "threshold"
-
-    def __init__(self, joint: JointEstimate, thresholds: Array) -> None:
-        super().__init__(joint)
-        self._thresholds = thresholds
-
-    @property
-    def thresholds(self) -> Array:
-        """Thresholds in the order of the report, shape (T,)."""
-        return self._thresholds.copy()
-
-    def _drawing(self) -> dict[str, Any]:
-        order, is_roc = np.argsort(self._thresholds), self.metrics == _ROC
-        return {
-            "metrics": self.metrics,
-            "thresholds": self._thresholds[order],
-            "points": self._joint.estimates.reshape(-1, 2)[order],
-            "intervals": self._limits().reshape(-1, 2, 2)[order],
-            "confidence_level": self.confidence_level,
-            "simultaneous": self._joint.simultaneous,
-            "ends": np.array([[0.0, 0.0], [1.0, 1.0]]) if is_roc else None,
-        }

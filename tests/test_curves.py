@@ -10,7 +10,13 @@ from scipy.stats import norm
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 
-from skci import JointReport, precision_recall_report, roc_report
+from skci import (
+    JointReport,
+    joint_report,
+    precision_recall_report,
+    roc_report,
+    threshold_report,
+)
 
 CURVES = {"roc": roc_report, "precision-recall": precision_recall_report}
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
@@ -120,6 +126,73 @@ def test_other_views_are_curves_too(curve):
     one = report.select(metrics="recall")
     assert type(one) is JointReport
     assert one.critical_value < report.critical_value
+
+
+# --------------------------------------------------------------------------------------
+# Several models
+# --------------------------------------------------------------------------------------
+
+MODELS = {"A": SCORES, "B 2": SCORES + np.random.default_rng(2).normal(size=400)}
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
+def test_one_joint_band_over_models(weights):
+    """The intervals are those of a report whose rules are models at thresholds."""
+    given = {"A": [0.2, 0.9], "B 2": [1.3]}
+    rows = {"sample_weight": weights}
+    report = roc_report(Y, MODELS, thresholds=given, **rows)
+    points = {
+        (model, f"{at:g}"): (MODELS[model] >= at).astype(int)
+        for model, values in given.items()
+        for at in values
+    }
+    expected = joint_report(
+        Y,
+        {" ".join(point): predicted for point, predicted in points.items()},
+        metrics=report.metrics,
+        method="score",
+        **rows,
+    )
+    assert_allclose(joint_limits(report), joint_limits(expected), **CLOSE)
+    assert list(report.to_dict())[:3] == ["rule", "metric", "threshold"]
+    keys = [(model, metric, at) for model, at in points for metric in report.metrics]
+    assert list(report) == keys
+    assert report.rules == ["A", "B 2"]
+    assert report.select(rules="A").critical_value < report.critical_value
+    assert {k: v.tolist() for k, v in report.thresholds.items()} == given
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_models_have_the_thresholds_of_their_own_curve(curve):
+    report = CURVES[curve](Y, MODELS)
+    for model, scores in MODELS.items():
+        alone = CURVES[curve](Y, scores)
+        assert_array_equal(report.thresholds[model], alone.thresholds)
+        assert_array_equal(report.select(rules=model).estimates, alone.estimates)
+
+
+def test_models_are_compared_at_the_same_threshold():
+    report = threshold_report(Y, MODELS, metrics=["f1", "recall"], thresholds=[0, 1])
+    found = report.differences()
+    assert [(metric, at) for metric, at, *_ in found] == [
+        *[("f1", "0"), ("f1", "1"), ("recall", "0"), ("recall", "1")]
+    ]
+    for metric, at, first, second in found:
+        rules = {name: (MODELS[name] >= float(at)).astype(int) for name in MODELS}
+        expected = joint_report(Y, rules, metrics=metric).differences()
+        alone = expected[metric, first, second].confidence_interval()
+        assert found[metric, at, first, second] == expected[metric, first, second]
+        wide = found[metric, at, first, second].confidence_interval()
+        assert wide.low < alone.low and alone.high < wide.high
+
+
+def test_thresholds_of_unknown_models():
+    with pytest.raises(ValueError, match=r"^thresholds must name the models .* got"):
+        roc_report(Y, MODELS, thresholds={"A": [0.5]})
+    with pytest.raises(ValueError, match=r"^thresholds\['B 2'\] must differ"):
+        roc_report(Y, MODELS, thresholds={"A": [0.5], "B 2": [1, 1]})
+    with pytest.raises(ValueError, match=r"^y_score\['B'\] must hold two scores"):
+        roc_report(Y, {"A": SCORES, "B": SCORES * 0})
 
 
 # --------------------------------------------------------------------------------------

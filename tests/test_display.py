@@ -6,7 +6,7 @@ import itertools
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from simulated import some_rules
 
 from skci import (
@@ -226,18 +226,27 @@ def test_without_matplotlib(monkeypatch):
 SCORES = np.random.default_rng(0).normal(size=len(Y)) + 1.5 * Y
 
 
-def outlines_of(ax):
-    """Corners of the rectangles, and the path of the band."""
-    band, *boxes = ax.patches
-    return [box.get_xy()[:4] for box in boxes], band.get_path()
+def boxes_of(intervals):
+    """Corners of the rectangles of a curve."""
+    return [
+        np.array([[left, low], [right, low], [right, high], [left, high]])
+        for (left, right), (low, high) in intervals
+    ]
+
+
+def legend_of(display):
+    """Labels of the only legend, below a new figure or inside given axes."""
+    legends = [*display.figure_.legends, display.ax_.get_legend()]
+    (legend,) = [each for each in legends if each is not None]
+    return [text.get_text() for text in legend.get_texts()]
 
 
 def test_constructor_of_a_band_stores():
     given = dict(
         metrics=["recall", "precision"],
-        thresholds=np.array([0.5]),
-        points=np.array([[0.6, 0.7]]),
-        intervals=np.array([[[0.5, 0.8], [0.6, 0.9]]]),
+        thresholds={"": np.array([0.5])},
+        points={"": np.array([[0.6, 0.7]])},
+        intervals={"": np.array([[[0.5, 0.8], [0.6, 0.9]]])},
         confidence_level=0.9,
         simultaneous=False,
         ends=None,
@@ -248,9 +257,11 @@ def test_constructor_of_a_band_stores():
     assert display.plot() is display
     assert display.figure_ is display.ax_.figure
     assert {name: vars(display)[name] for name in given} == given
-    (box,), band = outlines_of(display.ax_)
-    assert box.tolist() == [[0.5, 0.6], [0.8, 0.6], [0.8, 0.9], [0.5, 0.9]]
-    assert set(map(tuple, band.vertices)) == set(map(tuple, box))
+    band = display.band_.get_path()
+    assert set(map(tuple, band.vertices)) == {
+        *[(0.5, 0.6), (0.8, 0.6), (0.8, 0.9), (0.5, 0.9)]
+    }
+    assert legend_of(display) == ["estimate", "individual 90% band"]
 
 
 @pytest.mark.parametrize("curve", [roc_report, precision_recall_report])
@@ -265,20 +276,16 @@ def test_every_point_of_a_curve_is_drawn(curve, thresholds):
         across.replace("_", " "),
         up.replace("_", " "),
     )
-    (dots,) = [line for line in ax.lines if line.get_marker() == "o"]
-    assert dots.get_xdata().tolist() == [report[name, across] for name in names]
-    assert dots.get_ydata().tolist() == [report[name, up] for name in names]
-    boxes, band = outlines_of(ax)
-    for box, name in zip(boxes, names, strict=True):
-        (left, low), (right, high) = box[0], box[2]
-        assert (left, right) == report[name, across].confidence_interval()
-        assert (low, high) == report[name, up].confidence_interval()
+    points = [[report[name, across], report[name, up]] for name in names]
+    dots = display.line_.get_markevery()
+    assert display.line_.get_xydata()[dots].tolist() == points
+    for name in names:
+        limits = [report[name, each].confidence_interval() for each in (across, up)]
+        (box,) = boxes_of([limits])
         inner = (box - box.mean(axis=0)) * (1 - 1e-9) + box.mean(axis=0)
-        assert band.contains_points(inner).all()
-    (legend,) = display.figure_.legends
-    shown = {text.get_text() for text in legend.get_texts()}
-    chance = {"chance"} if curve is roc_report else set()
-    assert shown == {"estimate", "joint 90% band"} | chance
+        assert display.band_.get_path().contains_points(inner).all()
+    chance = ["chance"] if curve is roc_report else []
+    assert legend_of(display) == ["estimate", "joint 90% band", *chance]
     assert_readable(display.figure_)
 
 
@@ -286,7 +293,7 @@ def test_every_point_of_a_curve_is_drawn(curve, thresholds):
 def test_a_band_holds_the_lines_between_points_in_its_rectangles(curve):
     """Any points, one in each rectangle, and all of the line through them."""
     display = curve(Y, SCORES).plot()
-    boxes, band = outlines_of(display.ax_)
+    boxes, band = boxes_of(display.intervals[""]), display.band_.get_path()
     rng = np.random.default_rng(1)
     ends = [[1.0, 1.0]], [[0.0, 0.0]]
     for _ in range(20):
@@ -304,6 +311,63 @@ def test_a_band_on_given_axes_and_alone():
     _, ax = plt.subplots()
     display = roc_report(Y, SCORES).individual().plot(ax=ax)
     assert display.ax_ is ax
-    shown = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert "individual 95% band" in shown
+    assert "individual 95% band" in legend_of(display)
     assert len(plt.get_fignums()) == 1
+
+
+def test_curves_of_several_models():
+    models = {"good": SCORES, "under_score $a$": -SCORES, "x" * 50: SCORES**3}
+    report = roc_report(Y, models, thresholds=[-0.5, 0.5])
+    display = report.plot()
+    (ax,) = display.figure_.axes
+    for model, line, band in zip(models, display.line_, display.band_, strict=True):
+        names = [f"{at:g}" for at in report.thresholds[model]]
+        points = [[report[model, m, at] for m in report.metrics] for at in names]
+        assert line.get_xydata()[1:-1].tolist() == points
+        assert band.get_facecolor()[:3] == to_rgb(line.get_color())
+    assert len({line.get_color() for line in display.line_}) == 3
+    assert [*ax.lines] == [*display.line_, display.chance_level_]
+    assert legend_of(display)[0] == "good"
+    assert legend_of(display)[-2:] == ["joint 95% band", "chance"]
+    assert_readable(display.figure_)
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["new", "given"])
+def test_a_curve_added_to_another(given):
+    """In the next colour, with one line of chance and one legend in its place."""
+    ax = plt.subplots()[1] if given else None
+    report = roc_report(Y, SCORES, thresholds=[0.5])
+    first = report.plot(ax=ax, name="first")
+    second = report.plot(ax=first.ax_, name="second")
+    assert first.line_.get_color() != second.line_.get_color()
+    assert second.chance_level_ is first.chance_level_
+    assert [*first.ax_.lines] == [first.line_, first.chance_level_, second.line_]
+    expected = ["first", "second", "joint 95% band", "chance"]
+    assert legend_of(second) == expected
+    assert len(second.figure_.legends) == 1 - given
+
+
+def test_styles_of_a_curve():
+    models = {"A": SCORES, "B": -SCORES}
+    report = roc_report(Y, models, thresholds=[0.5])
+    display = report.plot(
+        curve_kwargs=[{"c": "red", "marker": ""}, {"label": "other"}],
+        band_kwargs={"alpha": 0.5, "hatch": "/"},
+        chance_level_kw={"color": "green"},
+    )
+    first, second = display.line_
+    assert (first.get_color(), first.get_marker()) == ("red", "")
+    assert second.get_marker() == "o"
+    assert legend_of(display)[:2] == ["A", "other"]
+    assert {(band.get_alpha(), band.get_hatch()) for band in display.band_} == {
+        (0.5, "/")
+    }
+    assert display.chance_level_.get_color() == "green"
+    with pytest.raises(ValueError, match=r"^curve_kwargs must be one mapping"):
+        report.plot(curve_kwargs=[{}])
+    assert report.plot(plot_chance_level=False).chance_level_ is None
+    with plt.style.context("dark_background"):
+        dark = report.plot()
+        assert dark.line_[0].get_markerfacecolor() == dark.ax_.get_facecolor()
+        cycle = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+    assert dark.line_[0].get_color() == cycle[0]

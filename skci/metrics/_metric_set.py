@@ -19,6 +19,7 @@ from skci.data.frames import Frame
 from skci.data.reading import Reader, named_predictions
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.exceedances import fixed_seed
+from skci.inference.design import Design
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
@@ -185,9 +186,15 @@ class MetricSet:
 
     def estimate(self, sample: Sample) -> JointEstimate:
         """Estimate the metrics of all rules of a sample."""
+        return self.estimate_parameters(self.bind(sample), sample.design)
+
+    def estimate_parameters(
+        self, parameters: Iterable[TableParameter], design: Design
+    ) -> JointEstimate:
+        """Estimate parameters that the metrics were bound to."""
         joint = JointEstimate.from_rows(
-            self.bind(sample),
-            sample.design,
+            parameters,
+            design,
             confidence_level=self.confidence_level,
             random_state=self.seed,
         )

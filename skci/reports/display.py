@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ _THIN, _THICK = 1.5, 5
 _THIN_LIMIT, _SHADE = 0.7, 0.18  # width of a line of limits, opacity of a band
 
 _MAX_LABEL = 36  # characters to a line of a label
+_CHANCE, _BELOW = "skci-chance", "skci-below"  # to find a line and a legend again
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -137,21 +138,21 @@ def _wrapped(name: str) -> str:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConfidenceBandDisplay:
-    """A curve with its confidence band.
+    """Curves of one or more models with their confidence bands.
 
-    Returned by ``CurveReport.plot``. Dots are the estimates at the thresholds,
-    rectangles their two intervals. The shaded band is the union of the convex hulls of
-    neighbouring rectangles: if all cover, it contains the lines between true points.
+    Returned by ``CurveReport.plot``. Dots are the estimates at the thresholds. The
+    shaded band is the union of the convex hulls of neighbouring rectangles, the two
+    intervals at a threshold: if all cover, it contains the lines between true points.
 
     Parameters
     ----------
     metrics : sequence of two str
         Of the horizontal axis and of the vertical one.
-    thresholds : array of shape (T,)
-        Increasing; not drawn.
-    points : array of shape (T, 2)
+    thresholds : mapping of str to array of shape (T,)
+        Increasing, by model; not drawn. A model without a name is the only one.
+    points : mapping of str to array of shape (T, 2)
         Estimates of both metrics.
-    intervals : array of shape (T, 2, 2)
+    intervals : mapping of str to array of shape (T, 2, 2)
         Lower and upper limit of both metrics.
     confidence_level : float
     simultaneous : bool, default=True
@@ -165,76 +166,114 @@ class ConfidenceBandDisplay:
     ax_ : matplotlib Axes
         After :meth:`plot`.
     figure_ : matplotlib Figure
+    line_ : matplotlib Line2D, or list of them
+        The curve of each model.
+    band_ : matplotlib PathPatch, or list of them
+    chance_level_ : matplotlib Line2D or None
     """
 
     metrics: Sequence[str]
-    thresholds: Array
-    points: Array
-    intervals: Array
+    thresholds: Mapping[str, Array]
+    points: Mapping[str, Array]
+    intervals: Mapping[str, Array]
     confidence_level: float
     simultaneous: bool = True
     ends: Array | None = None
 
-    def plot(self, *, ax: Any = None) -> ConfidenceBandDisplay:
-        """Draw the curve and the band; matplotlib is needed.
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        name: str | None = None,
+        curve_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        band_kwargs: Mapping[str, Any] | None = None,
+        plot_chance_level: bool = True,
+        chance_level_kw: Mapping[str, Any] | None = None,
+    ) -> ConfidenceBandDisplay:
+        """Draw the curves and the bands; matplotlib is needed.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            A new figure is made if not given.
+            A new figure is made if not given. Curves are added to those that the axes
+            have, in the next colours, and the line of chance is drawn once.
+        name : str, optional
+            Label of the curve of a model without a name.
+        curve_kwargs : mapping of str, or sequence of them, optional
+            Passed to ``Axes.plot``, for all curves or for each model.
+        band_kwargs : mapping of str, optional
+            Passed to the ``PathPatch`` of each band.
+        plot_chance_level : bool, default=True
+            Whether to draw the line of chance of a ROC plot.
+        chance_level_kw : mapping of str, optional
+            Passed to ``Axes.plot`` for the line of chance.
 
         Returns
         -------
         ConfidenceBandDisplay
+
+        Raises
+        ------
+        ValueError
+            If `curve_kwargs` are not as many as the models.
         """
         new_figure = ax is None
-        ax = _subplots(figsize=(4.4, 4.8)) if new_figure else ax
+        ax = _curve_axes() if new_figure else ax
         self.ax_, self.figure_ = ax, ax.figure
-        colour = COLOURS[0]
-        marker = {"markerfacecolor": "white", "markersize": 4}
-        ax.plot(*self.points.T, "o-", color=colour, label="estimate", **marker)
-        self._plot_band()
-        if self.ends is not None:
-            origin, corner = self.ends
-            for ends in ([corner, self.points[0]], [self.points[-1], origin]):
-                ax.plot(*np.transpose(ends), color=colour, zorder=1.9)
-            chance = {"linewidth": 0.8, "linestyle": "--", "zorder": 1.8}
-            ax.plot(*self.ends.T, color=_GREY, label="chance", **chance)
+        styles = _each_style(curve_kwargs, len(self.points))
+        lines, bands = [], []
+        for model, style in zip(self.points, styles, strict=True):
+            lines.append(self._plot_line(model, name or model, style))
+            bands.append(self._plot_band(model, lines[-1], band_kwargs or {}))
+        self.line_, self.band_ = (
+            artists[0] if len(artists) == 1 else artists for artists in (lines, bands)
+        )
+        self.chance_level_ = None
+        if self.ends is not None and plot_chance_level:
+            self.chance_level_ = _chance_line(ax, self.ends, chance_level_kw or {})
         across, up = (name.replace("_", " ") for name in self.metrics)
-        edges, ticks = (-0.03, 1.03), np.linspace(0, 1, 6)
-        ax.set(xlabel=across, xlim=edges, xticks=ticks)
-        ax.set(ylabel=up, ylim=edges, yticks=ticks, aspect="equal")
-        ax.grid(alpha=0.3)
-        ax.spines[["top", "right"]].set_visible(False)
-        _add_legend(ax, new_figure, 3)
+        _unit_square(ax, across, up)
+        kind = "joint" if self.simultaneous else "individual"
+        band = f"{kind} {100 * self.confidence_level:g}% band"
+        _add_band_legend(ax, new_figure, lines[0], band)
         return self
 
-    def _plot_band(self) -> None:
-        from matplotlib.patches import PathPatch, Polygon
+    def _plot_line(self, model: str, label: str, style: Mapping[str, Any]) -> Any:
+        """Draw the points of a model, and its line from end to end."""
+        points, marked = self.points[model], slice(None)
+        if self.ends is not None:
+            points = np.concatenate([self.ends[1:], points, self.ends[:1]])
+            marked = slice(1, -1)
+        # No marks at the ends, which are known.
+        default = {
+            "marker": "o",
+            "markersize": 4,
+            "markerfacecolor": self.ax_.get_facecolor(),
+            "markevery": list(range(len(points))[marked]),
+            "label": _wrapped(label) or "estimate",
+        }
+        (line,) = self.ax_.plot(*points.T, **_styled(default, style))
+        return line
+
+    def _plot_band(self, model: str, line: Any, style: Mapping[str, Any]) -> Any:
+        """Draw the union of hulls as one path, which has no seams."""
+        from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
-        boxes = [
+        chain = [
             np.array([[left, low], [right, low], [right, high], [left, high]])
-            for (left, right), (low, high) in self.intervals
+            for (left, right), (low, high) in self.intervals[model]
         ]
-        chain = boxes
         if self.ends is not None:
-            chain = [self.ends[1:], *boxes, self.ends[:1]]
+            chain = [self.ends[1:], *chain, self.ends[:1]]
         pairs = zip(chain, [*chain[1:], chain[-1]], strict=True)
         hulls = [_hull(np.concatenate(pair)) for pair in pairs]
         paths = [Path(hull, closed=True) for hull in hulls if len(hull)]
-        kind = "joint" if self.simultaneous else "individual"
-        band = PathPatch(
-            Path.make_compound_path(*paths),
-            facecolor=COLOURS[0],
-            alpha=_SHADE,
-            linewidth=0,
-            label=f"{kind} {100 * self.confidence_level:g}% band",
+        default = {"facecolor": line.get_color(), "alpha": _SHADE, "linewidth": 0}
+        outline = Path.make_compound_path(*paths)
+        return self.ax_.add_patch(
+            PathPatch(outline, **_styled(default, style, PathPatch))
         )
-        self.ax_.add_patch(band)
-        outline = {"fill": False, "edgecolor": COLOURS[0], "alpha": 0.25}
-        for box in boxes:
-            self.ax_.add_patch(Polygon(box, linewidth=0.6, **outline))  # type: ignore
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -391,11 +430,80 @@ def _subplots(*grid: int, **options: Any) -> Any:
     return plt.subplots(*grid, layout="constrained", **options)[1]
 
 
+def _curve_axes() -> Any:
+    """Square axes of a new figure, in the colours of the style, or of this module."""
+    ax = _subplots(figsize=(4.4, 4.8))
+    from matplotlib import rcParams, rcParamsDefault
+
+    if rcParams["axes.prop_cycle"] == rcParamsDefault["axes.prop_cycle"]:
+        ax.set_prop_cycle(color=COLOURS)
+    return ax
+
+
+def _unit_square(ax: Any, across: str, up: str) -> None:
+    """Show probabilities on both axes, at the same scale."""
+    edges, ticks = (-0.03, 1.03), np.linspace(0, 1, 6)
+    ax.set(xlabel=across, xlim=edges, xticks=ticks)
+    ax.set(ylabel=up, ylim=edges, yticks=ticks, aspect="equal")
+    ax.grid(alpha=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _each_style(styles: Any, n: int) -> list[Mapping[str, Any]]:
+    """Keywords of each of n artists, from those of all or of each."""
+    if styles is None or isinstance(styles, Mapping):
+        return [styles or {}] * n
+    if len(styles) != n:
+        raise ValueError(
+            f"curve_kwargs must be one mapping, or one for each of {n} models, got "
+            f"{len(styles)}"
+        )
+    return list(styles)
+
+
+def _chance_line(ax: Any, ends: Array, style: Mapping[str, Any]) -> Any:
+    """Draw a diagonal, or restyle the one that the axes have."""
+    drawn = [line for line in ax.lines if line.get_gid() == _CHANCE]
+    if drawn:
+        drawn[0].update(dict(style))
+        return drawn[0]
+    colour = ax.xaxis.label.get_color()
+    default = {"color": colour, "alpha": 0.7, "linewidth": 0.8, "linestyle": "--"}
+    default |= {"label": "chance", "gid": _CHANCE, "zorder": 1.8}
+    return ax.plot(*ends.T, **_styled(default, style))[0]
+
+
+def _styled(default: dict[str, Any], style: Any, artist: Any = None) -> dict[str, Any]:
+    """Keywords of an artist, a line if it is None, with those of the user."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    return default | normalize_kwargs(dict(style), artist or Line2D)
+
+
+def _add_band_legend(ax: Any, new_figure: bool, line: Any, band: str) -> None:
+    """Add or renew a legend of all curves on the axes, and of their bands."""
+    from matplotlib.patches import Patch
+
+    drawn = ax.get_legend_handles_labels()[0]
+    chance = [handle for handle in drawn if handle.get_gid() == _CHANCE]
+    curves = [handle for handle in drawn if handle not in chance]
+    colour = line.get_color() if len(curves) == 1 else ax.xaxis.label.get_color()
+    handles = [*curves, Patch(facecolor=colour, alpha=_SHADE, label=band), *chance]
+    for legend in [each for each in ax.figure.legends if each.get_gid() == _BELOW]:
+        legend.remove()
+        new_figure = True  # the legend goes where it was
+    longest = max(len(handle.get_label()) for handle in handles)
+    columns = 3 if longest <= 16 else 2 if longest <= 25 else 1
+    _add_legend(ax, new_figure, columns, handles)
+
+
 def _add_legend(ax: Any, new_figure: bool, columns: int, handles: Any = None) -> None:
     """Add a legend below the panels of a new figure, or inside given axes."""
     place: dict[str, Any] = {}
     if new_figure:
         place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
     legend = (ax.figure if new_figure else ax).legend(handles=handles, **place)
+    legend.set_gid(_BELOW if new_figure else None)
     for text in legend.get_texts():
         text.set_parse_math(False)
