@@ -28,7 +28,11 @@ from skci.model_selection import (
 )
 from skci.planning import sample_size
 from skci.reports.contrasts import BestReport, ContrastReport
-from skci.reports.curves import CurveReport, ThresholdReport
+from skci.reports.curves import (
+    CurveReport,
+    ThresholdReport,
+    ThresholdRequirementReport,
+)
 from skci.reports.display import (
     ConfidenceBandDisplay,
     ConfidenceIntervalDisplay,
@@ -80,6 +84,7 @@ __all__ = [
     "ScoreReport",
     "SearchReport",
     "ThresholdReport",
+    "ThresholdRequirementReport",
     "Verdict",
     "best_bound",
     "classification_report_ci",

@@ -196,6 +196,78 @@ def test_thresholds_of_unknown_models():
 
 
 # --------------------------------------------------------------------------------------
+# Choice of a threshold
+# --------------------------------------------------------------------------------------
+
+GRID = np.array([-1.5, -0.7, -0.2, 0.4, 1.2])
+
+
+def test_thresholds_that_are_shown_to_meet_requirements():
+    needed = {"recall": (">=", 0.8), "false_positive_rate": ("<=", 0.9)}
+    report = roc_report(Y, MODELS, thresholds=GRID)
+    shown = report.where(needed)
+    limits = joint_limits(report).reshape(2, 5, 2, 2)  # model, threshold, metric, end
+    meets = (limits[:, :, 1, 0] >= 0.8) & (limits[:, :, 0, 1] <= 0.9)
+    assert meets.any() and not meets.all()
+    for model, expected in zip(MODELS, meets, strict=True):
+        assert_array_equal(shown.thresholds[model], GRID[expected])
+    lowest = np.where(meets, report.estimates.reshape(2, 5, 2)[:, :, 0], np.inf).min()
+    assert shown.best("false_positive_rate") == lowest  # where less is better
+
+    alone = roc_report(Y, SCORES, thresholds=GRID).where("recall >= 0.8")
+    found = [float(name) for name in alone.met_by]
+    assert_array_equal(alone.thresholds, found)
+    best = alone.best("false_positive_rate")
+    assert float(best.rule) == max(found)
+    expected = np.mean(SCORES[Y == 0] >= max(found))
+    assert best == pytest.approx(expected)
+    with pytest.raises(KeyError, match="metric must be one of"):
+        alone.best("f1")
+    with pytest.raises(ValueError, match=r"no threshold is shown to meet recall >= 1;"):
+        roc_report(Y, SCORES, thresholds=GRID).where("recall >= 1").best("recall")
+    for wrong in ("recall > 0.9", "recall >= high", ""):
+        with pytest.raises(ValueError, match=r"^requirements must be a string"):
+            roc_report(Y, SCORES, thresholds=GRID).where(wrong)
+
+
+def test_the_best_threshold():
+    report = threshold_report(Y, SCORES, metrics=["f1", "recall"], thresholds=GRID)
+    best = report.best("f1")
+    scores = [sk.f1_score(Y, np.greater_equal(SCORES, at)) for at in GRID]
+    assert best.estimate == pytest.approx(max(scores))
+    assert best.estimate.rule == f"{GRID[np.argmax(scores)]:g}" and best.rules
+    name = best.estimate.rule
+    joint = report[name, "f1"].confidence_interval()
+    assert best.estimate.confidence_interval() == joint
+    assert best.names == {"threshold": [f"{at:g}" for at in GRID]}
+
+    report = threshold_report(Y, MODELS, metrics=["f1", "recall"], thresholds=GRID)
+    best = report.best("f1")
+    assert best.names["threshold"] == 2 * [f"{at:g}" for at in GRID]
+    assert best.names["rule"] == ["A"] * 5 + ["B 2"] * 5
+    assert best.estimate == report["A", "f1", name]
+    assert f"A, {name}" in best.rules
+
+
+@pytest.mark.slow
+def test_what_is_said_of_a_chosen_threshold_holds():
+    """Both the requirement and the interval; three Monte Carlo errors are .073."""
+    times, wrong = 80, 0
+    for seed in range(times):
+        y, scores = binormal(400, seed=seed)
+        report = precision_recall_report(y, scores, thresholds=GRID)
+        shown = report.where("recall >= 0.8")
+        if len(shown.thresholds):
+            best = shown.best("precision")
+            at = float(best.rule)
+            recall, alarms = norm.sf(at - 1.5), norm.sf(at)
+            precision = 0.4 * recall / (0.4 * recall + 0.6 * alarms)
+            low, high = best.confidence_interval()
+            wrong += not (recall >= 0.8 and low <= precision <= high)
+    assert wrong / times <= 0.05 + 0.073
+
+
+# --------------------------------------------------------------------------------------
 # Coverage
 # --------------------------------------------------------------------------------------
 

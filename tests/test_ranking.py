@@ -159,7 +159,10 @@ def report(request):
 def test_best_rules(report):
     best = report.best("accuracy")
     assert best.rules == ["best", "good"]
-    assert best.compared == ("best", "good", "fair", "poor")
+    assert best.names["rule"] == ["best", "good", "fair", "poor"]
+    assert best.estimate == report["best", "accuracy"]
+    limits = report["best", "accuracy"].confidence_interval()
+    assert best.estimate.confidence_interval() == limits
     assert best.intervals.shape == (4, 2)
     rows = [0, 3, 6, 9]
     expected = best_of(report.estimates[rows], report.covariance[np.ix_(rows, rows)])
@@ -195,7 +198,7 @@ def test_best_on_all_metrics_at_once(report):
     for metric, best in every.items():
         alone = report.at(level).best(metric)
         assert_array_equal(best.intervals, alone.intervals)
-        assert (best.compared, best.confidence_level) == (alone.compared, 0.95)
+        assert (best.names, best.confidence_level) == (alone.names, 0.95)
         assert f"Best on {metric}, 95% confidence on 3 metrics at once\n" in str(best)
     alone = report.individual().best()["f1"]
     assert_array_equal(alone.intervals, report.best("f1").intervals)

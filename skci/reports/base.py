@@ -29,7 +29,11 @@ from skci.reports.estimate import (
     warn_of_intervals,
 )
 from skci.reports.rendering import TabularReport, format_number
-from skci.reports.requirements import RequirementReport, requirement_report
+from skci.reports.requirements import (
+    RequirementReport,
+    Requirements,
+    requirement_report,
+)
 
 
 class Report(TabularReport):
@@ -149,15 +153,14 @@ class Report(TabularReport):
         """
         return self._with(self._joint.individual)
 
-    def requirements(
-        self, requirements: Mapping[str, tuple[str, float]]
-    ) -> RequirementReport:
+    def requirements(self, requirements: Requirements) -> RequirementReport:
         """Say which rules are shown to meet requirements, as for a release.
 
         Parameters
         ----------
-        requirements : mapping of str to (str, float)
-            By metric, ``(">=", value)`` or ``("<=", value)``, of all estimates.
+        requirements : mapping of str to (str, float), or str
+            By metric, ``(">=", value)`` or ``("<=", value)``, of all estimates; of one
+            metric also a string such as ``"recall >= 0.9"``.
 
         Returns
         -------

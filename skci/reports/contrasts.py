@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -439,8 +440,12 @@ class BestReport(TabularReport):
     Parameters
     ----------
     metric : str
-    compared : tuple of R str
-        Names of the rules compared.
+    names : mapping of str to sequence of R str
+        Names of what is compared by column: the rules; of several models at several
+        thresholds also the thresholds.
+    estimate : MetricEstimate
+        The best estimate. Its joint interval holds although it was chosen, for all
+        intervals of the report cover at once.
     estimates : array of shape (R,)
     intervals : array of shape (R, 2)
         Limits of how far each rule is above the best of the others (below, where a
@@ -457,7 +462,8 @@ class BestReport(TabularReport):
     """
 
     metric: str
-    compared: tuple[str, ...]
+    names: Mapping[str, Sequence[str]]
+    estimate: MetricEstimate
     estimates: Array
     intervals: Array
     confidence_level: float
@@ -465,23 +471,27 @@ class BestReport(TabularReport):
     n_metrics: int = 1
 
     @property
-    def _labels(self) -> dict[str, Sequence[str]]:
-        return {"rule": self.compared}
+    def _labels(self) -> Mapping[str, Sequence[str]]:
+        return self.names
+
+    @property
+    def _may_be_best(self) -> Array:
+        return self.intervals[:, 1] > 0
 
     @property
     def rules(self) -> list[str]:
-        """Rules that may be the best."""
-        may_be_best = self.intervals[:, 1] > 0
-        return [self.compared[k] for k in np.flatnonzero(may_be_best)]
+        """Rules that may be the best; their names in several columns are joined."""
+        names = map(", ".join, zip(*self.names.values(), strict=True))
+        return list(itertools.compress(names, self._may_be_best))
 
     def _data(self) -> dict[str, list[Any]]:
         low, high = self.intervals.T
         return {
-            "rule": list(self.compared),
+            **{column: list(names) for column, names in self.names.items()},
             "estimate": self.estimates.tolist(),
             "low": low.tolist(),
             "high": high.tolist(),
-            "may_be_best": (high > 0).tolist(),
+            "may_be_best": self._may_be_best.tolist(),
         }
 
     def _title(self) -> str:
@@ -491,7 +501,7 @@ class BestReport(TabularReport):
     def _number_columns(self) -> list[list[str]]:
         places = decimals(self.intervals, null=0)
         side = "above" if self.greater_is_better else "below"
-        may_be_best = ["yes" if rule in self.rules else "no" for rule in self.compared]
+        may_be_best = ["yes" if may_be else "no" for may_be in self._may_be_best]
         limits = [format_interval(interval, places) for interval in self.intervals]
         estimates = [format_number(estimate, places) for estimate in self.estimates]
         return [

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
+from skci._validation import check_known, join_names
 from skci.inference.joint import JointEstimate
+from skci.inference.ranking import best_first
 from skci.reports.display import ConfidenceBandDisplay
+from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
+from skci.reports.requirements import (
+    RequirementReport,
+    Requirements,
+    requirement_report,
+)
 
 ROC = ["false_positive_rate", "recall"]
 
@@ -29,6 +38,7 @@ class ThresholdReport(JointReport):
     model the rules are the thresholds, in six digits. Of several the rules are the
     models: :meth:`~skci.JointReport.differences` compares them at each threshold that
     they share, :meth:`~skci.JointReport.gaps` the thresholds of each model.
+    :meth:`~skci.JointReport.best` takes the best of all thresholds of all models.
     """
 
     _rule_header = THRESHOLD
@@ -45,8 +55,122 @@ class ThresholdReport(JointReport):
 
         As they were given or chosen; the report names them in six digits.
         """
-        copies = {model: values.copy() for model, values in self._thresholds.items()}
-        return copies.get(ONLY_MODEL, copies)
+        return _unwrapped({m: values.copy() for m, values in self._thresholds.items()})
+
+    def where(self, requirements: Requirements) -> ThresholdRequirementReport:
+        """Thresholds at which the measures are shown to meet requirements.
+
+        Parameters
+        ----------
+        requirements : str, or mapping of str to (str, float)
+            Such as ``"recall >= 0.9"``; of several metrics a mapping such as
+            ``{"recall": (">=", 0.9), "specificity": (">=", 0.5)}``.
+
+        Returns
+        -------
+        ThresholdRequirementReport
+            Verdicts at all thresholds, and ``best``, the best estimate of a metric at
+            those that are shown to meet the requirements.
+
+        Raises
+        ------
+        KeyError, ValueError
+            As :meth:`~skci.JointReport.requirements`.
+
+        Notes
+        -----
+        When all joint intervals cover, every threshold that is shown to meet the
+        requirements does meet them, and the intervals of the other measures cover at
+        each of them. So they also hold at the threshold that is chosen among them,
+        whatever it is chosen by, with the confidence level for all of this at once.
+
+        Examples
+        --------
+        >>> from skci import precision_recall_report
+        >>> y = [0] * 40 + [1] * 40
+        >>> scores = [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+        >>> shown = precision_recall_report(y, scores).where("recall >= 0.8")
+        >>> shown.thresholds
+        array([0.6])
+        >>> shown.best("precision")
+        precision = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
+        >>> shown.best("precision").rule
+        '0.6'
+        """
+        report = requirement_report(self._joint, requirements)
+        return ThresholdRequirementReport(**vars(report), report=self)
+
+    def _candidates(self, metric: str) -> list[int]:
+        """Positions of a metric at all thresholds of all models."""
+        check_known(metric, self.metrics, "metric")
+        titles = [parameter.key.title for parameter in self._joint.parameters]
+        return [k for k, title in enumerate(titles) if title == metric]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdRequirementReport(RequirementReport):
+    """At which thresholds requirements are shown to be met, refuted, or open.
+
+    Returned by :meth:`ThresholdReport.where`; with these attributes besides those of a
+    :class:`RequirementReport`.
+
+    Parameters
+    ----------
+    report : ThresholdReport
+        Of all metrics at all thresholds.
+    """
+
+    report: ThresholdReport
+
+    @property
+    def thresholds(self) -> Array | dict[str, Array]:
+        """Thresholds shown to meet all requirements; of several models by name."""
+        shown, start, thresholds = self._is_shown, 0, {}
+        for model, values in self.report._thresholds.items():
+            thresholds[model] = values[shown[start : start + len(values)]]
+            start += len(values)
+        return _unwrapped(thresholds)
+
+    @property
+    def _is_shown(self) -> Array:
+        """Whether each threshold of each model is shown to meet all requirements."""
+        n_required = len({estimate.metric for estimate in self.estimates})
+        is_shown: Array = np.array([verdict == "shown" for verdict in self.verdicts])
+        return np.all(is_shown.reshape(-1, n_required), axis=1)
+
+    def best(self, metric: str) -> MetricEstimate:
+        """Best estimate of a metric at the thresholds shown to meet the requirements.
+
+        Parameters
+        ----------
+        metric : str
+
+        Returns
+        -------
+        MetricEstimate
+            With its joint interval, which holds although the threshold was chosen: see
+            :meth:`ThresholdReport.where`.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If there is no such metric, or no threshold is shown to meet them.
+        """
+        candidates = np.array(self.report._candidates(metric))[self._is_shown]
+        if not len(candidates):
+            pairs = zip(self.names["metric"], self.requirements, strict=True)
+            needed = [f"{name} {sign} {value:g}" for name, (sign, value) in pairs]
+            raise ValueError(
+                "no threshold is shown to meet "
+                f"{join_names(list(dict.fromkeys(needed)))}; see the verdicts"
+            )
+        joint = self.report._joint
+        return MetricEstimate(joint, best_first(joint, candidates.tolist())[0])
+
+
+def _unwrapped(thresholds: dict[str, Array]) -> Array | dict[str, Array]:
+    """Thresholds of the only model, or by model."""
+    return thresholds.get(ONLY_MODEL, thresholds)
 
 
 class CurveReport(ThresholdReport):

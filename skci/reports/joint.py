@@ -21,7 +21,11 @@ from skci.reports.contrasts import (
     SeparatedPairs,
     sentences,
 )
-from skci.reports.estimate import warn_of_intervals, warn_of_undefined
+from skci.reports.estimate import (
+    MetricEstimate,
+    warn_of_intervals,
+    warn_of_undefined,
+)
 from skci.reports.ranks import RankReport, rank_report
 
 _MOST_CONTRASTS = 1 << 14  # whose covariance has 2 GiB
@@ -368,14 +372,21 @@ class JointReport(ReportWithContrasts):
         KeyError, ValueError
             If there is no such metric, or the report is of several subgroups.
 
+        Notes
+        -----
+        All pairs are compared: 20 rules take seconds, 60 a minute.
+
         Examples
         --------
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
         >>> rules = {"A": [0] * 49 + [1] * 50 + [0], "B": y[::-1], "C": y}
         >>> report = joint_report(y, rules, metrics=["accuracy"], method="score")
-        >>> report.best("accuracy").rules
+        >>> best = report.best("accuracy")
+        >>> best.rules
         ['A', 'C']
+        >>> best.estimate
+        accuracy = 1.000 [0.946, 1.000], joint 95% interval (score, n = 100)
         """
         if metric is not None:
             return self._best(metric, 1)
@@ -384,20 +395,27 @@ class JointReport(ReportWithContrasts):
 
     def _best(self, metric: str, n_metrics: int) -> BestReport:
         """Compare with the best on one of some metrics, whose errors add up."""
-        positions = self._positions(metric)
+        positions = self._candidates(metric)
         level = 1 - (1 - self.confidence_level) / n_metrics
         joint = self._joint.at(min(level, _HIGHEST_LEVEL))
         intervals, differences = intervals_to_best(joint, positions)
         warn_of_intervals(differences, range(len(differences.parameters)))
+        columns = {c: np.take(names, positions) for c, names in self._labels.items()}
+        rule = self._rule_header
         return BestReport(
             metric,
-            tuple(self._names(positions)),
+            {c: v.tolist() for c, v in columns.items() if c == rule or len({*v}) > 1},
+            MetricEstimate(self._joint, best_first(self._joint, positions)[0]),
             self._joint.estimates[positions],
             intervals,
             self.confidence_level,
             self._joint.parameters[positions[0]].trait.greater_is_better,
             n_metrics,
         )
+
+    def _candidates(self, metric: str) -> list[int]:
+        """Positions of the estimates that the best is one of."""
+        return self._positions(metric)
 
     def ranks(self, metric: str | Iterable[str] | None = None) -> RankReport:
         r"""Confidence intervals of the ranks of the rules on each metric.

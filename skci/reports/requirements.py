@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,10 @@ from skci.reports.estimate import (
 from skci.reports.rendering import TabularReport, format_number, format_pvalue
 
 _SIGNS = (">=", "<=")
+_REQUIREMENT = re.compile(r"\s*(.+?)\s*(>=|<=)\s*(\S+)\s*")
+
+Requirements = str | Mapping[str, tuple[str, float]]
+"""One as "recall >= 0.9", or several by metric as {"recall": (">=", 0.9)}."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,9 +99,34 @@ class RequirementReport(TabularReport):
 
 
 def requirement_report(
-    joint: JointEstimate, requirements: Mapping[str, tuple[str, float]]
+    joint: JointEstimate, requirements: Requirements
 ) -> RequirementReport:
     """Judge all estimates of the metrics that have a requirement."""
+    requirements = _check_requirements(joint, requirements)
+    titles = [parameter.key.title for parameter in joint.parameters]
+    rows = [k for k, title in enumerate(titles) if title in requirements]
+    labels = [joint.parameters[k].key.labels for k in rows]
+    chosen = [requirements[titles[k]] for k in rows]
+    estimates = [MetricEstimate(joint, k) for k in rows]
+    return RequirementReport(
+        names={column: [each[column] for each in labels] for column in labels[0]},
+        subjects=[joint.parameters[k].key.name for k in rows],
+        requirements=[(sign, float(value)) for sign, value in chosen],
+        estimates=estimates,
+        verdicts=[
+            estimate.at_least(value) if sign == ">=" else estimate.at_most(value)
+            for estimate, (sign, value) in zip(estimates, chosen, strict=True)
+        ],
+        simultaneous=joint.simultaneous,
+    )
+
+
+def _check_requirements(
+    joint: JointEstimate, requirements: Any
+) -> Mapping[str, tuple[str, float]]:
+    """Check requirements of some metrics; one may be a string."""
+    if isinstance(requirements, str):
+        requirements = _parse(requirements)
     metrics = list(dict.fromkeys(p.key.title for p in joint.parameters))
     if not isinstance(requirements, Mapping) or not requirements:
         raise ValueError(
@@ -114,19 +144,17 @@ def requirement_report(
                 f"requirements[{metric!r}] must be ('>=', value) or ('<=', value), got "
                 f"{requirement!r}"
             )
-    titles = [parameter.key.title for parameter in joint.parameters]
-    rows = [k for k, title in enumerate(titles) if title in requirements]
-    labels = [joint.parameters[k].key.labels for k in rows]
-    chosen = [requirements[titles[k]] for k in rows]
-    estimates = [MetricEstimate(joint, k) for k in rows]
-    return RequirementReport(
-        names={column: [each[column] for each in labels] for column in labels[0]},
-        subjects=[joint.parameters[k].key.name for k in rows],
-        requirements=[(sign, float(value)) for sign, value in chosen],
-        estimates=estimates,
-        verdicts=[
-            estimate.at_least(value) if sign == ">=" else estimate.at_most(value)
-            for estimate, (sign, value) in zip(estimates, chosen, strict=True)
-        ],
-        simultaneous=joint.simultaneous,
-    )
+    return requirements
+
+
+def _parse(text: str) -> dict[str, tuple[str, float]]:
+    """Read a requirement such as "recall >= 0.9"."""
+    match = _REQUIREMENT.fullmatch(text)
+    try:
+        metric, sign, value = match.groups() if match else ("", "", "")
+        return {metric: (sign, float(value))}
+    except ValueError as error:
+        raise ValueError(
+            "requirements must be a string such as 'recall >= 0.9', with >= or <=, or "
+            f"a mapping, got {text!r}"
+        ) from error
