@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 from skci import exceptions, metrics
 from skci.accumulation import JointAccumulator
+from skci.calibration import calibration_report
 from skci.classification import ClassificationReport, classification_report_ci
 from skci.curves import precision_recall_report, roc_report, threshold_report
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
@@ -27,6 +28,7 @@ from skci.model_selection import (
     fold_models_report,
 )
 from skci.planning import sample_size
+from skci.reports.calibration import CalibrationBandDisplay, CalibrationReport
 from skci.reports.contrasts import BestReport, ContrastReport
 from skci.reports.curves import (
     CurveReport,
@@ -62,6 +64,8 @@ __version__ = version("skci")
 __all__ = [
     "BestReport",
     "Bootstrap632",
+    "CalibrationBandDisplay",
+    "CalibrationReport",
     "ClassificationReport",
     "ConfidenceBandDisplay",
     "ConfidenceInterval",
@@ -87,6 +91,7 @@ __all__ = [
     "ThresholdRequirementReport",
     "Verdict",
     "best_bound",
+    "calibration_report",
     "classification_report_ci",
     "combine_independent",
     "confusion_matrix_report",

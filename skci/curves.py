@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
-from skci._validation import named_columns
-from skci.data.reading import Reader
+from skci.data.reading import check_two_labels, read_scores
 from skci.data.rows import check_numbers, parameter_name
 from skci.data.sample import Sample
-from skci.inference.joint import JointEstimate
 from skci.metrics._metric_set import MetricSet
 from skci.reports.curves import (
-    ONLY_MODEL,
     ROC,
     THRESHOLD,
     CurveReport,
     ThresholdReport,
     Thresholds,
+    model_key,
 )
 
 _PRECISION_RECALL = ["recall", "precision"]
@@ -95,9 +92,15 @@ def threshold_report(
     """
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     metric_set.must_read_labels()
-    scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    scored = read_scores(
+        y_true,
+        y_score,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        groups=groups,
+    )
     chosen = _check_thresholds(thresholds, scored)
-    return ThresholdReport(_estimate(metric_set, scored, chosen), chosen)
+    return ThresholdReport(metric_set.estimate(*_at_thresholds(scored, chosen)), chosen)
 
 
 def roc_report(
@@ -176,7 +179,13 @@ def roc_report(
     0.9        recall               0.750     [0.554, 0.879]  [0.598, 0.858]
     """
     metric_set = MetricSet(ROC, confidence_level, method, pos_label, random_state)
-    scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    scored = read_scores(
+        y_true,
+        y_score,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        groups=groups,
+    )
     return _curve_report(metric_set, scored, thresholds)
 
 
@@ -219,7 +228,13 @@ def precision_recall_report(
     metric_set = MetricSet(
         _PRECISION_RECALL, confidence_level, method, pos_label, random_state
     )
-    scored = _read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    scored = read_scores(
+        y_true,
+        y_score,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        groups=groups,
+    )
     return _curve_report(metric_set, scored, thresholds)
 
 
@@ -232,7 +247,7 @@ def _curve_report(
         chosen = {m: _even_thresholds(curve, scored, m) for m in scored.rules}
     else:
         chosen = _check_thresholds(thresholds, scored)
-    return CurveReport(_estimate(metric_set, scored, chosen), chosen)
+    return CurveReport(metric_set.estimate(*_at_thresholds(scored, chosen)), chosen)
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> Thresholds:
@@ -259,34 +274,11 @@ def _distinct_numbers(thresholds: Any, name: str) -> Array:
     return values
 
 
-def _read_scores(
-    y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, groups: Any
-) -> Sample:
-    """Read the scores of two labels, of one model without a name or of several."""
-    options = {"pos_label": pos_label, "sample_weight": sample_weight, "groups": groups}
-    reader = Reader(y_true, kinds=["scores"], several=False, **options)
-    return reader.sample(y_score=named_columns(y_score, "y_score", ONLY_MODEL))
-
-
-def _estimate(
-    metric_set: MetricSet, scored: Sample, thresholds: Thresholds
-) -> JointEstimate:
-    """Estimate the metrics at each threshold, jointly over all models."""
-    sample, keys = _at_thresholds(scored, thresholds)
-    parameters = [
-        replace(p, key=replace(p.key, **keys[p.key.rule]))
-        for p in metric_set.bind(sample)
-    ]
-    return metric_set.estimate_parameters(parameters, sample.design)
-
-
 def _at_thresholds(
     scored: Sample, thresholds: Thresholds
 ) -> tuple[Sample, dict[str, dict[str, Any]]]:
     """Sample of the labels predicted at each threshold, and the keys of its rules."""
-    negative, positive = scored.vocabulary.labels
-    if negative is None:
-        raise ValueError(f"y_true must hold two labels, got {positive!r} only")
+    check_two_labels(scored)
     passed = [
         np.searchsorted(np.sort(values), scored.scores[model].values, side="right")
         for model, values in thresholds.items()
@@ -297,8 +289,7 @@ def _at_thresholds(
         columns.append(outcomes[:, [k]] > np.argsort(np.argsort(values)))
         for value in values:
             name = f"{value:g}"
-            key = {"rule": model, "subgroup": ((THRESHOLD, name),)}
-            keys[f"{model} {name}"] = {"rule": name} if model == ONLY_MODEL else key
+            keys[f"{model} {name}"] = model_key(model, THRESHOLD, name)
     design = scored.design.regrouped(unit, len(outcomes))
     codes = np.concatenate(columns, axis=1)
     return Sample(design, scored.vocabulary, codes, tuple(keys)), keys

@@ -495,6 +495,19 @@ class Draw:
             arguments["thresholds"] = self.some([*own[:5].tolist(), 0.5, -1, 2, 1e300])
         return function, arguments
 
+    def calibration(self) -> Any:
+        _, arguments = self.curve(skci.precision_recall_report)
+        arguments.pop("thresholds", None)
+        if self.chance(0.9):
+            logits = np.clip(np.asarray(arguments["y_score"], dtype=float), -9, 9)
+            arguments["y_score"] = 1 / (1 + np.exp(-logits))
+        if self.chance(0.2):
+            scores = arguments["y_score"]
+            arguments["y_score"] = {"A": scores, "B": 1 - np.asarray(scores)}
+        arguments["n_bins"] = self.one([1, 2, 5, 10, 0])
+        arguments["strategy"] = self.one(["quantile", "uniform"])
+        return skci.calibration_report, arguments
+
     def intervals(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         size = self.one([1, 2, 3, 4])
         estimates = self.rng.uniform(0, 1, size).round(self.one([0, 2, 9]))
@@ -634,6 +647,7 @@ ENTRIES: dict[str, Callable[[Draw], Any]] = {
     "precision_recall_report": partial(
         Draw.curve, function=skci.precision_recall_report
     ),
+    "calibration_report": Draw.calibration,
     "JointEvaluator": Draw.evaluator,
     "joint_intervals": Draw.intervals,
     "combine_independent": Draw.independent,
@@ -641,7 +655,7 @@ ENTRIES: dict[str, Callable[[Draw], Any]] = {
     "sample_size": Draw.plan,
     "critical_value": Draw.critical,
 }
-SHARES = np.array([6, 3, 6] + 11 * [1])
+SHARES = np.array([6, 3, 6] + 12 * [1])
 """How often each is called."""
 
 

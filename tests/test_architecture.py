@@ -26,6 +26,7 @@ ROOMS = {
 }
 ENTRY_POINTS = {
     "accumulation",
+    "calibration",
     "classification",
     "cli",
     "curves",

@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -19,7 +20,6 @@ from skci.data.frames import Frame
 from skci.data.reading import Reader, named_predictions
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.exceedances import fixed_seed
-from skci.inference.design import Design
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
@@ -184,17 +184,21 @@ class MetricSet:
             )
         return (next(iter(positive.values()), labels[1]),)
 
-    def estimate(self, sample: Sample) -> JointEstimate:
-        """Estimate the metrics of all rules of a sample."""
-        return self.estimate_parameters(self.bind(sample), sample.design)
-
-    def estimate_parameters(
-        self, parameters: Iterable[TableParameter], design: Design
+    def estimate(
+        self, sample: Sample, keys: Mapping[str, Mapping[str, Any]] | None = None
     ) -> JointEstimate:
-        """Estimate parameters that the metrics were bound to."""
+        """Estimate the metrics of all rules of a sample.
+
+        `keys` are what replaces the rule in the keys of its parameters, by rule.
+        """
+        parameters = self.bind(sample)
+        if keys is not None:
+            parameters = (
+                replace(p, key=replace(p.key, **keys[p.key.rule])) for p in parameters
+            )
         joint = JointEstimate.from_rows(
             parameters,
-            design,
+            sample.design,
             confidence_level=self.confidence_level,
             random_state=self.seed,
         )

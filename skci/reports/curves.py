@@ -10,6 +10,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import check_known, join_names
+from skci.data.reading import ONLY_MODEL
 from skci.inference.joint import JointEstimate
 from skci.inference.ranking import best_first
 from skci.reports.display import ConfidenceBandDisplay
@@ -25,10 +26,15 @@ ROC = ["false_positive_rate", "recall"]
 
 Thresholds = Mapping[str, Array]
 """Thresholds of each model."""
-ONLY_MODEL = ""
-"""Name of a model whose scores were given without a name."""
 THRESHOLD = "threshold"
 """Name of the column of a report that holds the thresholds."""
+
+
+def model_key(model: str, column: str, name: str) -> dict[str, Any]:
+    """Key of a point of a model: a rule, or a column beside the name of the model."""
+    if model == ONLY_MODEL:
+        return {"rule": name}
+    return {"rule": model, "subgroup": ((column, name),)}
 
 
 class ThresholdReport(JointReport):

@@ -17,7 +17,7 @@ from skci._validation import printable
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _GREY = "0.35"
 _THIN, _THICK = 1.5, 5
-_THIN_LIMIT, _SHADE = 0.7, 0.18  # width of a line of limits, opacity of a band
+_THIN_LIMIT, SHADE = 0.7, 0.18  # width of a line of limits, opacity of a band
 
 _MAX_LABEL = 36  # characters to a line of a label
 _CHANCE, _BELOW = "skci-chance", "skci-below"  # to find a line and a legend again
@@ -95,7 +95,7 @@ class ConfidenceIntervalDisplay:
         return self
 
     def _new_axes(self, panels: int) -> Any:
-        rules = [_wrapped(rule).splitlines() for rule in dict.fromkeys(self.rules)]
+        rules = [wrapped(rule).splitlines() for rule in dict.fromkeys(self.rules)]
         characters = max(len(line) for rule in rules for line in rule)
         height = 0.9 + sum(0.22 + 0.16 * len(rule) for rule in rules)
         return _panels(panels, 3.4, height, 0.4 + 0.1 * characters, sharey=True)
@@ -124,15 +124,16 @@ class ConfidenceIntervalDisplay:
                 ax.plot(estimate, y, "o", color="white", **marker)
         ax.set_xlim(edges)
         # A dollar sign in a name does not start a formula.
-        ax.set_title(_wrapped(metric), parse_math=False)
-        ax.set_yticks(range(len(rules)), map(_wrapped, rules), parse_math=False)
+        ax.set_title(wrapped(metric), parse_math=False)
+        ax.set_yticks(range(len(rules)), map(wrapped, rules), parse_math=False)
         ax.set_ylim(len(rules) - 0.5, -0.5)
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
 
 
-def _wrapped(name: str) -> str:
+def wrapped(name: str) -> str:
+    """Break the lines of a long name."""
     return textwrap.fill(printable(name), _MAX_LABEL) or name
 
 
@@ -218,9 +219,9 @@ class ConfidenceBandDisplay:
             If `curve_kwargs` are not as many as the models.
         """
         new_figure = ax is None
-        ax = _curve_axes() if new_figure else ax
+        ax = curve_axes() if new_figure else ax
         self.ax_, self.figure_ = ax, ax.figure
-        styles = _each_style(curve_kwargs, len(self.points))
+        styles = each_style(curve_kwargs, len(self.points))
         lines, bands = [], []
         for model, style in zip(self.points, styles, strict=True):
             lines.append(self._plot_line(model, name or model, style))
@@ -230,12 +231,12 @@ class ConfidenceBandDisplay:
         )
         self.chance_level_ = None
         if self.ends is not None and plot_chance_level:
-            self.chance_level_ = _chance_line(ax, self.ends, chance_level_kw or {})
+            self.chance_level_ = diagonal(ax, self.ends, chance_level_kw)
         across, up = (name.replace("_", " ") for name in self.metrics)
-        _unit_square(ax, across, up)
+        unit_square(ax, across, up)
         kind = "joint" if self.simultaneous else "individual"
         band = f"{kind} {100 * self.confidence_level:g}% band"
-        _add_band_legend(ax, new_figure, lines[0], band)
+        add_band_legend(ax, new_figure, lines[0], band)
         return self
 
     def _plot_line(self, model: str, label: str, style: Mapping[str, Any]) -> Any:
@@ -250,9 +251,9 @@ class ConfidenceBandDisplay:
             "markersize": 4,
             "markerfacecolor": self.ax_.get_facecolor(),
             "markevery": list(range(len(points))[marked]),
-            "label": _wrapped(label) or "estimate",
+            "label": wrapped(label) or "estimate",
         }
-        (line,) = self.ax_.plot(*points.T, **_styled(default, style))
+        (line,) = self.ax_.plot(*points.T, **styled(default, style))
         return line
 
     def _plot_band(self, model: str, line: Any, style: Mapping[str, Any]) -> Any:
@@ -269,10 +270,10 @@ class ConfidenceBandDisplay:
         pairs = zip(chain, [*chain[1:], chain[-1]], strict=True)
         hulls = [_hull(np.concatenate(pair)) for pair in pairs]
         paths = [Path(hull, closed=True) for hull in hulls if len(hull)]
-        default = {"facecolor": line.get_color(), "alpha": _SHADE, "linewidth": 0}
+        default = {"facecolor": line.get_color(), "alpha": SHADE, "linewidth": 0}
         outline = Path.make_compound_path(*paths)
         return self.ax_.add_patch(
-            PathPatch(outline, **_styled(default, style, PathPatch))
+            PathPatch(outline, **styled(default, style, PathPatch))
         )
 
 
@@ -347,8 +348,8 @@ class LearningCurveBandDisplay:
         level = f"{100 * self.confidence_level:g}%"
         grey: Any = {"color": _GREY, "linewidth": _THIN_LIMIT}
         if np.array_equal(self.intervals, self.individual_intervals, equal_nan=True):
-            return [*lines, Patch(alpha=_SHADE, label=f"{level} intervals", **grey)]
-        band = Patch(alpha=_SHADE, label=f"joint {level} band", **grey)
+            return [*lines, Patch(alpha=SHADE, label=f"{level} intervals", **grey)]
+        band = Patch(alpha=SHADE, label=f"joint {level} band", **grey)
         label = f"individual {level} intervals"
         return [*lines, band, *self.axes_[0].plot([], [], label=label, **grey)]
 
@@ -360,7 +361,7 @@ class LearningCurveBandDisplay:
             curve = [row for row in rows if self.rules[row] == rule]
             self._plot_curve(ax, curve, edges, COLOURS[k % len(COLOURS)])
         ax.set_ylim(edges)
-        ax.set_title(_wrapped(metric), parse_math=False)
+        ax.set_title(wrapped(metric), parse_math=False)
         ax.set_xlabel("number of training rows")
         ax.tick_params(labelbottom=True)
         ax.grid(alpha=0.3)
@@ -372,7 +373,7 @@ class LearningCurveBandDisplay:
         """Draw the curve of a rule, whose limits end where the axis does."""
         sizes = np.take(self.train_sizes, rows)
         joint = np.clip(self.intervals[rows].T, *edges)
-        ax.fill_between(sizes, *joint, color=colour, alpha=_SHADE, linewidth=0)
+        ax.fill_between(sizes, *joint, color=colour, alpha=SHADE, linewidth=0)
         ax.vlines(sizes, *joint, color=colour, alpha=0.5, linewidth=_THIN_LIMIT)
         limits = np.clip(self.individual_intervals[rows], *edges)
         ax.plot(sizes, limits, color=colour, linewidth=_THIN_LIMIT)
@@ -430,17 +431,18 @@ def _subplots(*grid: int, **options: Any) -> Any:
     return plt.subplots(*grid, layout="constrained", **options)[1]
 
 
-def _curve_axes() -> Any:
-    """Square axes of a new figure, in the colours of the style, or of this module."""
-    ax = _subplots(figsize=(4.4, 4.8))
+def curve_axes(*grid: int, height: float = 4.8, **options: Any) -> Any:
+    """Axes of a new figure, in the colours of the style, or of this module."""
+    axes = _subplots(*grid, figsize=(4.4, height), **options)
     from matplotlib import rcParams, rcParamsDefault
 
     if rcParams["axes.prop_cycle"] == rcParamsDefault["axes.prop_cycle"]:
-        ax.set_prop_cycle(color=COLOURS)
-    return ax
+        for ax in np.ravel(axes):
+            ax.set_prop_cycle(color=COLOURS)
+    return axes
 
 
-def _unit_square(ax: Any, across: str, up: str) -> None:
+def unit_square(ax: Any, across: str, up: str) -> None:
     """Show probabilities on both axes, at the same scale."""
     edges, ticks = (-0.03, 1.03), np.linspace(0, 1, 6)
     ax.set(xlabel=across, xlim=edges, xticks=ticks)
@@ -449,7 +451,7 @@ def _unit_square(ax: Any, across: str, up: str) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _each_style(styles: Any, n: int) -> list[Mapping[str, Any]]:
+def each_style(styles: Any, n: int) -> list[Mapping[str, Any]]:
     """Keywords of each of n artists, from those of all or of each."""
     if styles is None or isinstance(styles, Mapping):
         return [styles or {}] * n
@@ -461,19 +463,21 @@ def _each_style(styles: Any, n: int) -> list[Mapping[str, Any]]:
     return list(styles)
 
 
-def _chance_line(ax: Any, ends: Array, style: Mapping[str, Any]) -> Any:
+def diagonal(
+    ax: Any, ends: Array, style: Mapping[str, Any] | None, label: str = "chance"
+) -> Any:
     """Draw a diagonal, or restyle the one that the axes have."""
     drawn = [line for line in ax.lines if line.get_gid() == _CHANCE]
     if drawn:
-        drawn[0].update(dict(style))
+        drawn[0].update(dict(style or {}))
         return drawn[0]
     colour = ax.xaxis.label.get_color()
     default = {"color": colour, "alpha": 0.7, "linewidth": 0.8, "linestyle": "--"}
-    default |= {"label": "chance", "gid": _CHANCE, "zorder": 1.8}
-    return ax.plot(*ends.T, **_styled(default, style))[0]
+    default |= {"label": label, "gid": _CHANCE, "zorder": 1.8}
+    return ax.plot(*ends.T, **styled(default, style or {}))[0]
 
 
-def _styled(default: dict[str, Any], style: Any, artist: Any = None) -> dict[str, Any]:
+def styled(default: dict[str, Any], style: Any, artist: Any = None) -> dict[str, Any]:
     """Keywords of an artist, a line if it is None, with those of the user."""
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
@@ -481,7 +485,7 @@ def _styled(default: dict[str, Any], style: Any, artist: Any = None) -> dict[str
     return default | normalize_kwargs(dict(style), artist or Line2D)
 
 
-def _add_band_legend(ax: Any, new_figure: bool, line: Any, band: str) -> None:
+def add_band_legend(ax: Any, new_figure: bool, line: Any, band: str) -> None:
     """Add or renew a legend of all curves on the axes, and of their bands."""
     from matplotlib.patches import Patch
 
@@ -489,7 +493,7 @@ def _add_band_legend(ax: Any, new_figure: bool, line: Any, band: str) -> None:
     chance = [handle for handle in drawn if handle.get_gid() == _CHANCE]
     curves = [handle for handle in drawn if handle not in chance]
     colour = line.get_color() if len(curves) == 1 else ax.xaxis.label.get_color()
-    handles = [*curves, Patch(facecolor=colour, alpha=_SHADE, label=band), *chance]
+    handles = [*curves, Patch(facecolor=colour, alpha=SHADE, label=band), *chance]
     for legend in [each for each in ax.figure.legends if each.get_gid() == _BELOW]:
         legend.remove()
         new_figure = True  # the legend goes where it was

@@ -1,0 +1,170 @@
+"""Calibration of predicted probabilities: reliability diagrams with a joint band."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array, distinct_rows
+from skci._validation import check_choice, check_number
+from skci.data.reading import check_two_labels, read_scores
+from skci.data.rows import parameter_name
+from skci.data.sample import Sample
+from skci.metrics._metric_set import MetricSet
+from skci.reports.calibration import BIN, CalibrationReport
+from skci.reports.curves import model_key
+
+_MAX_BINS = 1000
+
+
+def calibration_report(
+    y_true: Any,
+    y_score: Any,
+    *,
+    n_bins: int = 10,
+    strategy: str = "quantile",
+    confidence_level: float = 0.95,
+    method: str = "score",
+    pos_label: Any = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    random_state: Any = None,
+) -> CalibrationReport:
+    r"""Report how often predicted probabilities come true, with a joint band.
+
+    In each bin of predicted probabilities, the fraction of positives,
+
+    .. math:: P(y = 1 \mid s \in B),
+
+    with intervals that cover in all bins of all models at once, the mean prediction and
+    the number of rows.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels, two.
+    y_score : array-like of shape (n_samples,), or mapping of str to array-like
+        Probabilities of the positive label; of several models a mapping by name or a
+        data frame.
+    n_bins : int, default=10
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Whether bins have about the same number of rows or the same width, as in
+        :func:`sklearn.calibration.calibration_curve`. Empty bins are left out.
+    confidence_level, pos_label, sample_weight, groups, random_state
+        See :func:`threshold_report`. Weights count in the fractions and mean
+        predictions, not in the choice of bins.
+    method : str, default="score"
+        Interval method; "score" is close to "wilson", and takes weights and groups.
+
+    Returns
+    -------
+    CalibrationReport
+        Of "fraction_of_positives"; labelled ``bin``, ``metric``, of several models
+        ``rule``, ``metric``, ``bin``. Bins are numbered from 1 on.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option, the labels or the probabilities are not as described.
+
+    See Also
+    --------
+    BrierScoreCI, LogLossCI : Losses of probabilities.
+    sklearn.calibration.calibration_curve : Estimates without intervals.
+
+    Notes
+    -----
+    A bin is miscalibrated if the mean prediction in it is not the fraction of
+    positives. The test of a bin is whether its interval excludes the mean prediction of
+    its rows. That this mean is estimated makes it conservative: of calibrated
+    predictions, the difference of both means varies by :math:`E[s (1 - s)]`, at most
+    the variance :math:`E[s] (1 - E[s])` that is taken.
+
+    There is no interval of the squared calibration error
+    :math:`E[(P(y = 1 \mid s) - s)^2]` [1]_. Its debiased estimate has a gradient of
+    zero where predictions are calibrated, so that intervals by a normal distribution
+    do not cover near 0, and that of bins is below that of the predictions by an
+    unknown amount, which depends on the bins.
+
+    References
+    ----------
+    .. [1] Kumar, Liang and Ma (2019). Verified Uncertainty Calibration. Advances in
+       Neural Information Processing Systems 32.
+
+    Examples
+    --------
+    >>> from skci import calibration_report
+    >>> y = [0] * 90 + [1] * 10 + [0] * 50 + [1] * 50
+    >>> report = calibration_report(y, [0.1] * 100 + [0.8] * 100, n_bins=2)
+    >>> report["2", "fraction_of_positives"]
+    fraction_of_positives = 0.50 [0.39, 0.61], joint 95% interval (score, n = 200)
+    >>> report.mean_predicted
+    array([0.1, 0.8])
+    >>> report.findings()
+    ['bin 2: predictions are too high, 0.800 on average, where 0.500 are positive.']
+    >>> report.pvalue < 0.001
+    True
+    """
+    check_choice(strategy, ("quantile", "uniform"), "strategy")
+    wanted = f"a whole number from 1 to {_MAX_BINS}"
+    accepts = range(1, _MAX_BINS + 1).__contains__
+    n_bins = int(check_number(n_bins, "n_bins", wanted, accepts))
+    metric_set = MetricSet(
+        {"fraction_of_positives": "precision"},
+        confidence_level,
+        method,
+        pos_label,
+        random_state,
+    )
+    scored = read_scores(
+        y_true,
+        y_score,
+        pos_label=pos_label,
+        sample_weight=sample_weight,
+        groups=groups,
+    )
+    check_two_labels(scored)
+    bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.rules}
+    joint = metric_set.estimate(*_in_bins(scored, bins))
+    weights, means, n_rows = scored.design.counts, [], []
+    for model, number in bins.items():
+        sums = np.bincount(number, weights * scored.scores[model].values)
+        means.append(sums / np.bincount(number, weights))
+        n_rows.append(np.bincount(number))
+    return CalibrationReport(joint, np.concatenate(means), np.concatenate(n_rows))
+
+
+def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Array:
+    """Number of the bin of each row, from 0 on without gaps."""
+    probabilities = scored.scores[model].values
+    low, high = probabilities.min(), probabilities.max()
+    if low < 0 or high > 1:
+        raise ValueError(
+            f"{parameter_name(model, 'y_score')} must hold probabilities between 0 and "
+            f"1, got values from {low:g} to {high:g}"
+        )
+    edges = np.linspace(0, 1, n_bins + 1)
+    if strategy == "quantile":
+        edges = np.quantile(probabilities, edges)
+    number = np.searchsorted(edges[1:-1], probabilities)
+    return np.unique(number, return_inverse=True)[1]
+
+
+def _in_bins(
+    scored: Sample, bins: dict[str, Array]
+) -> tuple[Sample, dict[str, dict[str, Any]]]:
+    """Sample of rules that are positive in one bin, and their keys.
+
+    The precision of such a rule is the fraction of positives in the bin.
+    """
+    numbers = [scored.codes[:, 0], *bins.values()]
+    outcomes, unit = distinct_rows(np.stack(numbers, axis=1))
+    columns, keys = [outcomes[:, :1].astype(bool)], {}
+    for k, (model, number) in enumerate(bins.items(), start=1):
+        columns.append(outcomes[:, [k]] == np.arange(number.max() + 1))
+        for name in map(str, range(1, number.max() + 2)):
+            keys[f"{model} {name}"] = model_key(model, BIN, name)
+    design = scored.design.regrouped(unit, len(outcomes))
+    codes = np.concatenate(columns, axis=1)
+    return Sample(design, scored.vocabulary, codes, tuple(keys)), keys

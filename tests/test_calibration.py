@@ -1,0 +1,176 @@
+"""Reliability diagrams with a joint band."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from battery import joint_limits
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from scipy.stats import norm
+from sklearn.calibration import calibration_curve
+
+from skci import calibration_report
+
+RNG = np.random.default_rng(0)
+N = 500
+LOGIT = RNG.normal(size=N)
+Y = (RNG.random(N) < expit(LOGIT)).astype(int)
+RIGHT, BOLD = expit(LOGIT), expit(3 * LOGIT + 0.5)
+MODELS = {"right": RIGHT, "bold": BOLD}
+CLOSE = {"rtol": 1e-10, "atol": 1e-10}
+
+
+def wilson(successes, n, z):
+    """Wilson's interval."""
+    p, z2 = successes / n, z * z
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = z / (1 + z2 / n) * np.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    return np.stack([centre - half, centre + half], axis=1)
+
+
+@pytest.mark.parametrize("strategy", ["quantile", "uniform"])
+@pytest.mark.parametrize("n_bins", [1, 4, 12])
+@pytest.mark.parametrize("model", MODELS)
+def test_points_are_those_of_sklearn(strategy, n_bins, model):
+    options = {"n_bins": n_bins, "strategy": strategy}
+    report = calibration_report(Y, MODELS[model], **options)
+    rates, means = calibration_curve(Y, MODELS[model], **options)
+    assert_allclose(report.estimates, rates, **CLOSE)
+    assert_allclose(report.mean_predicted, means, **CLOSE)
+    assert report.n_rows.sum() == N
+    assert [*report] == [
+        (str(k), "fraction_of_positives") for k in range(1, len(rates) + 1)
+    ]
+
+
+def test_ties_and_empty_bins_are_left_out():
+    few = RIGHT.round(1)
+    for strategy in ("quantile", "uniform"):
+        report = calibration_report(Y, few, n_bins=30, strategy=strategy)
+        rates, means = calibration_curve(Y, few, n_bins=30, strategy=strategy)
+        assert_allclose(report.estimates, rates, **CLOSE)
+        assert_allclose(report.mean_predicted, means, **CLOSE)
+        assert (report.n_rows > 0).all()
+
+
+def test_intervals_are_wilsons_at_the_joint_level():
+    """Bins are disjoint, so that the joint level is Sidak's for independent bins."""
+    report = calibration_report(Y, RIGHT, n_bins=5, method="wilson")
+    z = norm.isf((1 - 0.95 ** (1 / 5)) / 2)
+    assert report.critical_value == pytest.approx(z, abs=2e-3)
+    successes = report.estimates * report.n_rows
+    expected = wilson(successes, report.n_rows, float(report.critical_value))
+    assert_allclose(joint_limits(report), expected, **CLOSE)
+    default = calibration_report(Y, RIGHT, n_bins=5)
+    assert_allclose(joint_limits(default), expected, atol=1e-3)
+
+
+def test_weights_are_those_of_repeated_rows():
+    """In the points; few distinct predictions keep the bins the same."""
+    few = RIGHT.round(1)
+    weights = RNG.integers(1, 4, N)
+    options = {"strategy": "uniform", "n_bins": 5}
+    report = calibration_report(Y, few, sample_weight=weights, **options)
+    repeated = np.repeat(np.arange(N), weights)
+    rates, means = calibration_curve(Y[repeated], few[repeated], **options)
+    assert_allclose(report.estimates, rates, **CLOSE)
+    assert_allclose(report.mean_predicted, means, **CLOSE)
+    assert report.n_rows.sum() == N
+
+
+def test_grouped_duplicates_do_not_narrow_the_band():
+    twice = np.repeat(np.arange(N), 2)
+    options = {"strategy": "uniform", "n_bins": 4}
+    once = calibration_report(Y, RIGHT, groups=np.arange(N), **options)
+    grouped = calibration_report(Y[twice], RIGHT[twice], groups=twice, **options)
+    assert_allclose(joint_limits(grouped), joint_limits(once), atol=2e-3)
+
+
+def test_models_have_their_own_bins_and_one_band():
+    report = calibration_report(Y, MODELS, n_bins=4)
+    assert report.rules == ["right", "bold"]
+    assert [*report][4] == ("bold", "fraction_of_positives", "1")
+    alone = [calibration_report(Y, scores, n_bins=4) for scores in MODELS.values()]
+    for name in ("estimates", "mean_predicted", "n_rows"):
+        expected = np.concatenate([getattr(each, name) for each in alone])
+        assert_array_equal(getattr(report, name), expected)
+    assert report.critical_value > alone[0].critical_value
+
+
+def test_findings_and_the_test_of_calibration():
+    report = calibration_report(Y, MODELS, n_bins=5)
+    low, high = joint_limits(report).T
+    outside = (report.mean_predicted < low) | (high < report.mean_predicted)
+    assert outside[5:].any() and not outside[:5].any()
+    findings = report.findings()
+    assert len(findings) == outside.sum()
+    assert findings[0].startswith("bold, bin 1: predictions are too low, 0.0")
+    columns = report.to_dict()
+    assert_array_equal(np.less(columns["pvalue"], 0.05), outside)
+    assert report.pvalue == min(columns["pvalue"])
+    assert report.individual().pvalue == report.pvalue
+    assert min(report.individual().to_dict()["pvalue"]) < report.pvalue
+
+    fine = calibration_report(Y, RIGHT, n_bins=5)
+    assert fine.findings() == ["No bin is shown to be miscalibrated."]
+    assert fine.pvalue > 0.05
+    header, *rows = [line for line in str(fine).splitlines()[2:] if line[0] != "-"]
+    assert header.split()[:5] == ["bin", "metric", "rows", "mean", "prediction"]
+    assert [row.split()[2] for row in rows] == ["100"] * 5
+
+
+@pytest.mark.slow
+def test_how_often_calibrated_predictions_are_found_wrong():
+    """And how often some interval misses; three Monte Carlo errors are .073."""
+    wrong = missed = 0
+    times = 80
+    for seed in range(times):
+        rng = np.random.default_rng(seed)
+        scores = rng.choice([0.03, 0.2, 0.5, 0.9], 300)
+        y = rng.random(300) < scores
+        report = calibration_report(y, scores, n_bins=10, strategy="uniform")
+        low, high = joint_limits(report).T
+        missed += ((report.mean_predicted < low) | (high < report.mean_predicted)).any()
+        varied = rng.beta(0.7, 1.5, 300)
+        report = calibration_report(rng.random(300) < varied, varied, n_bins=5)
+        wrong += report.pvalue < 0.05
+    assert missed / times <= 0.05 + 0.073
+    assert wrong / times <= 0.05 + 0.073
+
+
+def test_display():
+    report = calibration_report(Y, MODELS, n_bins=4)
+    display = report.plot()
+    limits = joint_limits(report).reshape(2, 4, 2)
+    for k, (line, band) in enumerate(zip(display.line_, display.band_, strict=True)):
+        across = report.mean_predicted[4 * k : 4 * k + 4]
+        rates = report.estimates[4 * k : 4 * k + 4]
+        assert_array_equal(line.get_xydata(), np.stack([across, rates], axis=1))
+        corners = {tuple(corner) for corner in band.get_paths()[0].vertices}
+        for side in limits[k].T:
+            assert corners >= set(zip(across, side, strict=True))
+        rows = display.rows_ax_.lines[k].get_ydata()
+        assert_array_equal(rows, report.n_rows[4 * k : 4 * k + 4])
+    shown = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert shown == ["right", "bold", "joint 95% band", "calibrated"]
+    _, ax = plt.subplots()
+    alone = calibration_report(Y, RIGHT).individual().plot(ax=ax, name="mine")
+    assert alone.ax_ is ax and alone.rows_ax_ is None
+    assert alone.line_.get_label() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"y_score": 2 * RIGHT}, "^y_score must hold probabilities between 0 and 1"),
+        ({"y_score": {"a": -RIGHT}}, r"^y_score\['a'\] must hold probabilities"),
+        ({"n_bins": 0}, "^n_bins must be a whole number from 1"),
+        ({"n_bins": 2.5}, "^n_bins must be a whole number from 1"),
+        ({"strategy": "kmeans"}, "^strategy must be one of"),
+        ({"y_true": Y**0}, "^y_true must hold two labels, got 1 only"),
+        ({"method": "bootstrap"}, "^method must be one of"),
+    ],
+)
+def test_wrong_input(changed, message):
+    with pytest.raises(ValueError, match=message):
+        calibration_report(**{"y_true": Y, "y_score": RIGHT} | changed)
