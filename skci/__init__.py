@@ -27,7 +27,7 @@ from skci.model_selection import (
     five_by_two_f_test,
     fold_models_report,
 )
-from skci.planning import sample_size
+from skci.planning import minimum_detectable, sample_size
 from skci.reports.calibration import CalibrationBandDisplay, CalibrationReport
 from skci.reports.contrasts import BestReport, ContrastReport
 from skci.reports.curves import (
@@ -106,6 +106,7 @@ __all__ = [
     "joint_report",
     "learning_curve_report",
     "metrics",
+    "minimum_detectable",
     "pass_at_k",
     "precision_recall_report",
     "roc_report",

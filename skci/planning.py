@@ -1,53 +1,92 @@
-"""Sample size for one metric without a pilot."""
+"""Sample sizes and detectable differences without a pilot."""
 
-from collections.abc import Mapping
-from numbers import Real
+import math
 from typing import Any
 
-import numpy as np
+from scipy.optimize import brentq
 
 from skci._arrays import Array
 from skci._validation import (
-    as_array,
-    as_numbers,
     check_confidence_level,
-    check_nonnegative,
+    check_number,
+    check_positive_number,
     check_probability,
-    check_share,
+)
+from skci.data.expected import (
+    PAIR,
+    RATES,
+    expected_cells,
+    expected_pair,
+    rates_of,
+    sample_of_one,
+    sample_of_pair,
 )
 from skci.data.labels import A_MATRIX, check_no_pos_label
 from skci.data.sample import Sample
+from skci.inference.contrasts import contrast_estimate
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key
 from skci.inference.planning import rows_for_width
-from skci.measures.registry import CELLS, Measure
+from skci.measures.registry import Measure
+from skci.metrics._base import MetricCI
 from skci.metrics._names import resolve_metric
+from skci.reports.contrasts import ContrastReport
 
-_RATES = ("prevalence", "recall", "specificity")
+_NEAR = 1e-10  # how near to the ends of its range a difference is looked for
 
 
 def sample_size(
     metric: Any,
-    half_width: float,
+    half_width: float | None = None,
     *,
-    expected: Any,
+    expected: Any = None,
+    difference: float | None = None,
+    disagreement: Any = None,
+    power: float | None = None,
+    margin: float | None = None,
+    claim: str | None = None,
+    design_effect: float | None = None,
+    group_size: float | None = None,
+    correlation: float | None = None,
     confidence_level: float = 0.95,
     method: str | None = None,
 ) -> int:
-    r"""Number of rows for an interval of some width.
+    r"""Number of rows for an interval of some width, or a comparison of some power.
 
     Parameters
     ----------
     metric : str or metric object
         A metric of labels, such as "accuracy", "f0.5" or ``F05CI()``. Those of scores
         and of numbers are planned from a pilot, by :meth:`JointReport.sample_size`.
-    half_width : float
-        Largest half width of the interval, such as 0.03.
-    expected : float, array-like of shape (2, 2) or mapping of str to float
+    half_width : float, optional
+        Largest half width of the interval, such as 0.03: of the value of one rule, or,
+        with `disagreement`, of the difference of two.
+    expected : float, array-like of shape (2, 2), mapping of str to float, or pair
         Assumed performance: the value, for accuracy and error rate; a confusion matrix
         of counts or proportions, rows truth and columns prediction, the negative label
         first; or ``{"prevalence": ..., "recall": ..., "specificity": ...}``, without
-        what the metric does not depend on: recall needs no specificity.
+        what the metric does not depend on: recall needs no specificity. Of two rules on
+        the same rows a pair, as ``(0.86, 0.88)``; with `difference` that of the first,
+        or the prevalence alone for rates of one label and nothing for the accuracy.
+    difference : float, optional
+        Assumed value of the second rule less that of the first, for accuracy, error
+        rate and rates of one label; that of `expected` if not given.
+    disagreement : float or mapping of str to float, optional
+        Proportion of rows on which exactly one of two rules is right, which is needed
+        to compare them on the same rows. It is the proportion of the rows of each label
+        that the metric depends on, or ``{"negative": ..., "positive": ...}``.
+    power : float, optional
+        Least probability, between 0 and 1, with which the interval of the difference
+        shall exclude zero, or show the claim.
+    margin, claim : float and {"not worse", "better", "equivalent"}, optional
+        What the interval shall show of the second rule beside the first instead; see
+        :meth:`JointReport.differences`.
+    design_effect : float, optional
+        Variance over that of as many independent rows, where rows come in groups.
+    group_size, correlation : float, optional
+        Rows of each group and the correlation within groups of what is averaged, for a
+        design effect of ``1 + (group_size - 1) * correlation``.
     confidence_level : float, default=0.95
         Level of the interval, between 0 and 1; that of a metric object is ignored.
     method : str, optional
@@ -66,8 +105,9 @@ def sample_size(
 
     See Also
     --------
+    minimum_detectable : The difference that a number of rows detects.
     JointReport.sample_size : The same for a whole report, from a pilot.
-    ContrastReport.sample_size : Number of rows to detect a difference.
+    ContrastReport.sample_size : Number of rows to detect a difference, from a pilot.
 
     Notes
     -----
@@ -80,9 +120,22 @@ def sample_size(
     the least number whose interval at the expected table is narrow enough. The interval
     of about half of all test sets will be a little wider than planned.
 
+    For a difference d of accuracies and a disagreement D the power needs
+
+    .. math:: n = \frac{(z + z_{power})^2 (D - d^2)}{d^2} ,
+
+    with D and d the sum and the difference of the proportions of rows that one rule
+    alone gets right [2]_. With a margin, the distance of d from it takes the place of
+    the d below. All are multiplied by the design effect [3]_, as for normal quantiles:
+    few groups need some more. For a difference it is that of the difference, whose
+    correlation within groups is often lower than that of either rule.
+
     References
     ----------
     .. [1] Cochran (1977). Sampling Techniques, third edition. Wiley, section 4.4.
+    .. [2] Connor (1987). Biometrics 43, 207-211.
+    .. [3] Donner and Klar (2000). Design and Analysis of Cluster Randomization Trials
+       in Health Research. Arnold, chapter 5.
 
     Examples
     --------
@@ -92,86 +145,232 @@ def sample_size(
     >>> rates = {"prevalence": 0.1, "recall": 0.8, "specificity": 0.95}
     >>> sample_size("f1", 0.05, expected=rates, method="score")
     1792
+
+    Two rules that differ on a tenth of the rows, one by .02 better than the other:
+
+    >>> sample_size("accuracy", difference=0.02, disagreement=0.1, power=0.8)
+    1955
+
+    The same of ten rows of each patient, with a correlation of .05:
+
+    >>> options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
+    >>> sample_size("accuracy", **options, group_size=10, correlation=0.05)
+    2835
     """
+    metric = _check_metric(metric)
+    level = check_confidence_level(confidence_level)
+    effect = _design_effect(design_effect, group_size, correlation)
+    if (half_width is None) == (power is None):
+        raise ValueError(
+            f"either half_width or power must be given, got {half_width=}, {power=}"
+        )
+    if half_width is not None and {difference, margin, claim} != {None}:
+        raise ValueError(
+            f"{difference=}, {margin=} and {claim=} are of a power; a half width of a "
+            "difference needs expected values of both rules and their disagreement"
+        )
+    if half_width is not None and disagreement is None:
+        cells = expected_cells(expected, *_measure(metric))
+        joint = _estimate(metric, sample_of_one(cells), level, method)
+        return math.ceil(effect * rows_for_width(joint, half_width))
+    pair = expected_pair(expected, _signed(difference, metric), *_measure(metric))
+    report = _comparison(metric, pair, disagreement, level, method, margin)
+    if power is not None:
+        _check_difference(report, difference, claim)
+    n = report.sample_size(half_width, power=power, claim=claim)
+    return math.ceil(effect * n)
+
+
+def minimum_detectable(
+    n_samples: int,
+    metric: Any,
+    *,
+    disagreement: float,
+    power: float,
+    prevalence: float | None = None,
+    margin: float | None = None,
+    claim: str | None = None,
+    design_effect: float | None = None,
+    group_size: float | None = None,
+    correlation: float | None = None,
+    confidence_level: float = 0.95,
+    method: str | None = None,
+) -> float:
+    """Least improvement that a number of rows detects, the inverse of `sample_size`.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows on which two rules are compared.
+    metric : str or metric object
+        Accuracy or error rate, or a rate of the rows of one label, such as "recall".
+    disagreement : float
+        Proportion of rows on which exactly one of the two rules is right: of all, or of
+        those of the label.
+    power : float
+        Probability, between 0 and 1, with which the interval of the difference shall
+        exclude zero, or show the claim.
+    prevalence : float, optional
+        Proportion of rows of the positive label, for rates of one label.
+    margin : float, optional
+        See :func:`sample_size`.
+    claim : {"not worse", "better"}, optional
+        What the interval shall show of the second rule beside the first, if there is a
+        margin.
+    design_effect, group_size, correlation, confidence_level, method
+        See :func:`sample_size`.
+
+    Returns
+    -------
+    float
+        Value of the second rule less that of the first: the least improvement with that
+        power; with the claim "not worse" it may be a loss. An improvement is below 0
+        where lower values of the metric are better.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is not as described, or no possible difference is detected.
+
+    Examples
+    --------
+    >>> from skci import minimum_detectable
+    >>> d = minimum_detectable(1955, "accuracy", disagreement=0.1, power=0.8)
+    >>> round(d, 4)
+    0.02
+    """
+    metric = _check_metric(metric)
+    level = check_confidence_level(confidence_level)
+    power = check_probability(power, "power")
+    share = check_probability(disagreement, "disagreement")
+    wanted = "at least 2, after division by the design effect"
+    n = check_number(
+        check_positive_number(n_samples, "n_samples")
+        / _design_effect(design_effect, group_size, correlation),
+        "n_samples",
+        wanted,
+        lambda x: x >= 2,
+    )
+    expected = None if prevalence is None else {"prevalence": prevalence}
+
+    def shortfall(improvement: float) -> float:
+        difference = _signed(metric._signed.sign * improvement, metric)
+        pair = expected_pair(expected, difference, *_measure(metric))
+        report = _comparison(metric, pair, share, level, method, margin)
+        return power - float(report.power(n, claim=claim)[0])
+
+    least = _least_improvement(claim, margin)
+    ends = least + _NEAR * (share - least), share - _NEAR * (share - least)
+    if not least < share or shortfall(ends[1]) > 0:
+        raise ValueError(
+            "n_samples must be so large that a difference up to the disagreement, "
+            f"{share:g}, is detected, got {n_samples!r}"
+        )
+    improvement = brentq(shortfall, *ends, xtol=_NEAR)
+    return float(metric._signed.sign * improvement)
+
+
+def _least_improvement(claim: str | None, margin: float | None) -> float:
+    """Least improvement at which a claim holds."""
+    if claim is None:
+        return 0.0
+    if margin is None or claim not in ("not worse", "better"):
+        raise ValueError(
+            "claim must be 'not worse' or 'better', with a margin, got "
+            f"{claim=}, {margin=}"
+        )
+    check_positive_number(margin, "margin")
+    return margin if claim == "better" else -margin
+
+
+def _check_metric(metric: Any) -> MetricCI:
+    """Check that a metric can be planned from expected tables."""
     metric = resolve_metric(metric)
     if metric.reads != "labels" or not isinstance(metric._measure, Measure):
         raise ValueError(
             "metric must be of labels, to be planned from an expected table, got "
             f"{metric.name!r}, which is of {metric.reads}; plan it from a pilot, as in "
-            f"joint_report(..., metrics={metric.name!r}).sample_size({half_width!r})"
+            f"joint_report(..., metrics={metric.name!r}).sample_size(...)"
         )
-    level = check_confidence_level(confidence_level)
-    method = check_method(AUTO if method is None else method)
     check_no_pos_label(metric.pos_label, A_MATRIX)
+    return metric
+
+
+def _measure(metric: Any) -> tuple[Measure, list[str]]:
+    """Return the measure of a metric, and the rates that the metric depends on."""
+    binary = metric.average == "binary"
+    return metric._measure, rates_of(metric._measure) if binary else [*RATES]
+
+
+def _signed(difference: float | None, metric: MetricCI) -> float | None:
+    """Return a difference of a metric as one of its measure."""
+    return -difference if metric.negate and difference is not None else difference
+
+
+def _design_effect(effect: Any, group_size: Any, correlation: Any) -> float:
+    """Return the design effect, as given or from groups of one size."""
+    if (group_size is None) != (correlation is None) or None not in (
+        effect,
+        correlation,
+    ):
+        raise ValueError(
+            "either design_effect, or group_size and correlation, must be given for "
+            f"rows in groups, got {effect=}, {group_size=}, {correlation=}"
+        )
+    if effect is not None:
+        return check_positive_number(effect, "design_effect")
+    if group_size is None:
+        return 1.0
+    m = check_number(group_size, "group_size", "at least 1", lambda x: x >= 1)
+    least = -1 / (m - 1) if m > 1 else -1.0
+    wanted = f"above {least:.3g} and at most 1"
+    rho = check_number(correlation, "correlation", wanted, lambda x: least < x <= 1)
+    return 1 + (m - 1) * rho
+
+
+def _estimate(
+    metric: MetricCI, sample: Sample, level: float, method: str | None
+) -> JointEstimate:
+    """Estimate a metric of each rule of an expected population."""
+    method = check_method(AUTO if method is None else method)
     metric._check(method)
-    rates = _rates_of(metric._measure) if metric.average == "binary" else [*_RATES]
-    tp, fp, fn, tn = _proportions(expected, metric._measure, rates)
-    sample = Sample.from_matrix(np.array([[tn, fp], [fn, tp]]), "")
-    parameters = metric.bind(sample, "", method=method)
-    joint = JointEstimate.from_rows(parameters, sample.design, confidence_level=level)
-    return rows_for_width(joint, half_width)
-
-
-def _rates_of(measure: Measure) -> list[str]:
-    """Return the prevalence, and the rates that a measure depends on."""
-    rates = dict.fromkeys(_RATES, 0.4)
-    value = measure.function(*_cells(**rates))
-    return [
-        name
-        for name in _RATES
-        if name == "prevalence"
-        or not np.isclose(measure.function(*_cells(**rates | {name: 0.7})), value)
+    parameters = [
+        parameter
+        for rule in sample.rules
+        for parameter in metric.bind(sample, rule, method=method)
     ]
+    return JointEstimate.from_rows(parameters, sample.design, confidence_level=level)
 
 
-def _proportions(expected: Any, measure: Measure, rates: list[str]) -> Array:
-    """Expected proportions of the cells tp, fp, fn, tn."""
-    if isinstance(expected, Mapping):
-        cells = _cells_of_rates(expected, rates)
-    elif isinstance(expected, Real):
-        cells = _cells_of_value(expected, measure, rates)
-    else:
-        wanted = f"a number, a table of shape (2, 2) or a mapping with the keys {rates}"
-        table = as_array(expected, "expected", wanted)
-        if table.shape != (2, 2) or table.dtype.kind not in "iuf":
-            raise ValueError(f"expected must be {wanted}, got {expected!r}")
-        check_nonnegative(as_numbers(table, "expected"), "expected")
-        (tn, fp), (fn, tp) = table.tolist()
-        cells = np.array([tp, fp, fn, tn], dtype=float)
-    return cells / cells.sum()
+def _comparison(
+    metric: MetricCI,
+    pair: tuple[Array, Array],
+    disagreement: Any,
+    level: float,
+    method: str | None,
+    margin: float | None,
+) -> ContrastReport:
+    """Report the second rule less the first in an expected population."""
+    sample = sample_of_pair(*pair, disagreement, _measure(metric)[1])
+    joint = _estimate(metric, sample, level, method)
+    if len(joint.parameters) != 2:
+        raise ValueError(f"metric must have one value for each rule, got {metric!r}")
+    first, second = PAIR
+    key = Key(metric.name, compared=(second, "-", first))
+    joint = contrast_estimate(joint, [(key, {1: 1.0, 0: -1.0})])
+    report = ContrastReport(joint, null=0.0, subject="confidence intervals")
+    return report if margin is None else report._with_margin(margin)
 
 
-def _cells_of_rates(given: Mapping[str, Any], needed: list[str]) -> Array:
-    """Cells at some rates; those that are not needed have any value."""
-    if not set(needed) <= set(given) <= set(_RATES):
+def _check_difference(
+    report: ContrastReport, difference: float | None, claim: str | None
+) -> None:
+    """Check that a difference is that of the expected values, and can be detected."""
+    found = float(report._joint.estimates[0])
+    if difference is not None and not math.isclose(difference, found, abs_tol=1e-9):
         raise ValueError(
-            f"expected must be a mapping with the keys {needed}, got the keys "
-            f"{list(given)}"
+            "difference must be that of the second expected value less the first, "
+            f"{found:g}, or not be given, got {difference!r}"
         )
-    rates = {name: check_share(given[name], f"expected[{name!r}]") for name in given}
-    if rates["prevalence"] in (0, 1):
-        raise ValueError(
-            "expected['prevalence'] must leave rows of both labels, got "
-            f"{given['prevalence']!r}"
-        )
-    return _cells(**dict.fromkeys(_RATES, 0.5) | rates)
-
-
-def _cells(prevalence: float, recall: float, specificity: float) -> Array:
-    tp, tn = prevalence * recall, (1 - prevalence) * specificity
-    fp, fn = (1 - prevalence) * (1 - specificity), prevalence * (1 - recall)
-    return np.array([tp, fp, fn, tn])
-
-
-def _cells_of_value(value: Any, measure: Measure, rates: list[str]) -> Array:
-    """Cells at which a proportion of all rows has some value."""
-    successes, trials = measure.proportion or ("", "")
-    if set(trials.split()) != set(CELLS):
-        raise ValueError(
-            f"expected must be a table of shape (2, 2) or a mapping with the keys "
-            f"{rates} for {measure.name!r}, got {value!r}"
-        )
-    check_probability(value, "expected")
-    is_success = np.array([cell in successes.split() for cell in CELLS])
-    share = np.where(is_success, float(value), 1 - float(value))
-    return share / np.where(is_success, is_success.sum(), (~is_success).sum())
+    if claim is None and not found:
+        raise ValueError("difference must not be 0, for it to be detected")

@@ -392,7 +392,7 @@ def test_few_trials():
         (
             "roc_auc",
             {"expected": RATES},
-            r"'roc_auc', which is of scores; .* joint_report\(.*\.sample_size\(0\.1\)",
+            r"'roc_auc', which is of scores; .* joint_report\(.*\.sample_size\(",
         ),
         ("r2", {"expected": 0.8}, "metric must be of labels, .*'r2', .* of numbers"),
         (F1CI(pos_label=1), {"expected": RATES}, "pos_label must not be set"),

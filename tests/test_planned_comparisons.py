@@ -1,0 +1,235 @@
+"""Plans of paired comparisons and of groups, without a pilot, against formulas."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from skci import ErrorRateCI, joint_report, minimum_detectable, sample_size
+
+Z = norm.isf(0.025)
+FIRST = {"prevalence": 0.3, "recall": 0.8, "specificity": 0.9}
+SECOND = {"prevalence": 0.3, "recall": 0.86, "specificity": 0.88}
+DISAGREEMENT = {"negative": 0.06, "positive": 0.1}
+
+
+def rows(difference, disagreement, power, distance=None):
+    """Unconditional formula, from the variance of a paired difference."""
+    variance = disagreement - difference**2
+    reach = Z + norm.ppf(power)
+    return reach**2 * variance / (distance or difference) ** 2
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize(
+    ("difference", "disagreement"), [(0.02, 0.1), (-0.05, 0.2), (0.1, 0.1)]
+)
+def test_formula_of_paired_accuracies(difference, disagreement, power):
+    options = {"disagreement": disagreement, "power": power}
+    n = math.ceil(rows(difference, disagreement, power))
+    for name, sign in (("accuracy", 1), ("error_rate", -1), ("neg_error_rate", 1)):
+        planned = sample_size(name, difference=sign * difference, **options)
+        assert planned == n
+    values = (0.8, 0.8 + difference)
+    assert sample_size("accuracy", expected=values, **options) == n
+    planned = sample_size("accuracy", expected=0.8, difference=difference, **options)
+    assert planned == n
+
+
+def test_statsmodels_and_connor():
+    """One needs no fewer rows with the greater variance of no difference, of Connor."""
+    power = pytest.importorskip("statsmodels.stats.power")
+    for d, D in ((0.02, 0.1), (0.03, 0.2)):
+        options = {"difference": d, "disagreement": D, "power": 0.9}
+        planned = sample_size("accuracy", **options)
+        deviation = math.sqrt(D - d**2)
+        one_sample = power.normal_sample_size_one_tail(d, 0.9, 0.025, deviation)
+        assert planned == math.ceil(one_sample)
+        connor = power.normal_sample_size_one_tail(
+            d, 0.9, 0.025, std_null=math.sqrt(D), std_alternative=deviation
+        )
+        assert planned <= connor <= planned * (1 + d**2 / D)
+
+
+@pytest.mark.parametrize("method", ["delta", "score"])
+def test_claims_about_a_margin(method):
+    options = {"disagreement": 0.08, "margin": 0.03, "method": method, "power": 0.85}
+
+    def planned(difference, claim):
+        expected = (0.9, 0.9 + difference)
+        return sample_size("accuracy", expected=expected, claim=claim, **options)
+
+    assert planned(0, "not worse") == math.ceil(rows(0, 0.08, 0.85, 0.03))
+    assert planned(-0.01, "not worse") == math.ceil(rows(-0.01, 0.08, 0.85, 0.02))
+    assert planned(0.05, "better") == math.ceil(rows(0.05, 0.08, 0.85, 0.02))
+    # Two one-sided tests reject with a power of 2 Phi(t) - 1 if there is no difference.
+    assert planned(0, "equivalent") == math.ceil(rows(0, 0.08, 0.925, 0.03))
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "share"),
+    [("recall", "recall", 0.3), ("specificity", "specificity", 0.7)],
+)
+def test_rates_of_one_label(name, rate, share):
+    options = {"disagreement": 0.1, "power": 0.8}
+    n = math.ceil(rows(0.04, 0.1, 0.8) / share)
+    prevalence = {"prevalence": 0.3}
+    planned = sample_size(name, expected=prevalence, difference=0.04, **options)
+    assert planned == n
+    values = [prevalence | {rate: value} for value in (0.8, 0.84)]
+    assert sample_size(name, expected=values, **options) == n
+    least = minimum_detectable(n, name, prevalence=0.3, **options)
+    assert least == pytest.approx(0.04, rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["delta", "score", "blurred"])
+@pytest.mark.parametrize("name", ["f1", "precision", "mcc", "accuracy"])
+def test_plan_of_a_pilot_with_the_same_table(name, method):
+    """Counts worked out by hand from the rates and the disagreement."""
+    counts = {
+        (0, 1, 1): 0.7 * (0.1 - 0.02),  # false positives of the first alone: .02
+        (0, 1, 0): 0.7 * 0.02,
+        (0, 0, 1): 0.7 * 0.04,
+        (0, 0, 0): 0.7 * 0.86,
+        (1, 1, 1): 0.3 * (0.8 - 0.02),
+        (1, 1, 0): 0.3 * 0.02,
+        (1, 0, 1): 0.3 * 0.08,
+        (1, 0, 0): 0.3 * 0.12,
+    }
+    y, first, second = np.array(list(counts)).T
+    n = np.rint(1e6 * np.array(list(counts.values()))).astype(int)
+    rules = {"second": second, "first": first}
+    pilot = joint_report(y, rules, metrics=name, counts=n, method=method).differences()
+    options = {"expected": (FIRST, SECOND), "disagreement": DISAGREEMENT}
+    planned = sample_size(name, method=method, power=0.8, **options)
+    assert planned == pytest.approx(pilot.sample_size(power=0.8), abs=1)
+    planned = sample_size(name, 0.02, method=method, **options)
+    assert planned == pytest.approx(pilot.sample_size(0.02), abs=1)
+
+
+def test_power_of_mcnemars_test():
+    """Enumerated, of the test that the score interval inverts: no error but rounding.
+
+    The test has the variance of no difference, with which it needs some more rows.
+    """
+    first, second = 0.06, 0.04
+    options = {"difference": 0.02, "disagreement": 0.1, "method": "score"}
+    n = sample_size("accuracy", **options, power=0.8)
+    discordant = np.arange(1, n + 1)
+    chance = binom.pmf(discordant, n, first + second)
+    likely = chance > 1e-12
+    power = 0.0
+    for m, weight in zip(discordant[likely], chance[likely], strict=True):
+        wins = np.arange(m + 1)
+        rejects = np.abs(2 * wins - m) > Z * math.sqrt(m)
+        power += weight * binom.pmf(wins, m, first / (first + second))[rejects].sum()
+    assert power == pytest.approx(0.8, abs=0.005)
+
+
+@pytest.mark.parametrize("n", [200, 1000, 20000])
+def test_minimum_detectable_inverts_the_formula(n):
+    options = {"disagreement": 0.1, "power": 0.8}
+    ratio = (Z + norm.ppf(0.8)) ** 2 / n
+    expected = math.sqrt(0.1 * ratio / (1 + ratio))
+    assert minimum_detectable(n, "accuracy", **options) == pytest.approx(expected)
+    for metric in ("error_rate", ErrorRateCI()):
+        assert minimum_detectable(n, metric, **options) == pytest.approx(-expected)
+    grouped = minimum_detectable(4 * n, "accuracy", design_effect=4, **options)
+    assert grouped == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("claim", ["better", "not worse"])
+@pytest.mark.parametrize("name", ["accuracy", "error_rate"])
+def test_minimum_detectable_with_a_margin(name, claim):
+    options = {"disagreement": 0.1, "power": 0.8, "margin": 0.02, "claim": claim}
+    found = minimum_detectable(3000, name, **options)
+    planned = sample_size(name, difference=found, **options)
+    assert planned == pytest.approx(3000, abs=1)
+    sign = 1 if name == "accuracy" else -1
+    margin = 0.02 if claim == "better" else -0.02
+    assert sign * found > margin
+
+
+def test_design_effect():
+    alone = sample_size("accuracy", 0.03, expected=0.8, method="delta")
+    grouped = {"group_size": 10, "correlation": 0.3}
+    planned = sample_size("accuracy", 0.03, expected=0.8, method="delta", **grouped)
+    assert planned == math.ceil(alone * 3.7)
+    options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
+    alone = sample_size("accuracy", **options)
+    assert sample_size("accuracy", **options, design_effect=2.5) == math.ceil(
+        2.5 * alone
+    )
+
+
+def test_groups_of_the_planned_size_give_the_half_width():
+    """Beta-binomial groups; the deviation of 4000 estimates is known to 1.1%."""
+    rho, size, p, half_width = 0.3, 8, 0.8, 0.04
+    n = sample_size(
+        "accuracy", half_width, expected=p, group_size=size, correlation=rho
+    )
+    rng = np.random.default_rng(0)
+    shape = 1 / rho - 1
+    groups = (4000, n // size)
+    rates = rng.beta(p * shape, (1 - p) * shape, groups)
+    deviation = rng.binomial(size, rates).mean(axis=1).std() / size
+    assert deviation * Z == pytest.approx(half_width, rel=0.04)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "either half_width or power"),
+        ({"power": 0.8}, "expected must be of both rules"),
+        ({"power": 0.8, "expected": 0.8}, "expected must be of both rules"),
+        ({"power": 0.8, "difference": 0.02}, "exactly one of the two rules is right, "
+         "from 0.02 to 1 .* got None"),
+        ({"power": 0.8, "difference": 0.2, "disagreement": 0.1}, "from 0.2 to 1"),
+        ({"power": 0.8, "expected": (0.86, 0.88), "disagreement": 0.3},
+         "from 0.02 to 0.26"),
+        ({"power": 0.8, "difference": 0.2, "expected": 0.9, "disagreement": 0.2},
+         "between 0 and 1"),
+        ({"power": 0.8, "difference": 0, "disagreement": 0.2}, "must not be 0"),
+        ({"power": 0.8, "difference": 2, "disagreement": 0.2}, "between -1 and 1"),
+        ({"power": 0.8, "difference": 0.1, "expected": (0.8, 0.82),
+          "disagreement": 0.2}, "second expected value less the first, 0.02"),
+        ({"half_width": 0.1, "expected": 0.8, "margin": 0.1}, "are of a power"),
+        ({"half_width": 0.1, "expected": 0.8, "group_size": 3}, "group_size and corr"),
+        ({"half_width": 0.1, "expected": 0.8, "group_size": 3, "correlation": -0.6},
+         "correlation must be above -0.5"),
+        ({"power": 0.8, "difference": 0.02, "disagreement": 0.1, "claim": "better"},
+         "claim needs a margin"),
+    ],
+)  # fmt: skip
+def test_wrong_parameters(options, message):
+    with pytest.raises(ValueError, match=message):
+        sample_size("accuracy", **options)
+
+
+def test_a_difference_of_other_metrics_does_not_tell_the_tables():
+    with pytest.raises(ValueError, match="'f1', which is no proportion of the rows"):
+        sample_size("f1", difference=0.02, expected=FIRST, power=0.8, disagreement=0.1)
+    other = SECOND | {"prevalence": 0.4}
+    with pytest.raises(ValueError, match="with one prevalence"):
+        sample_size("f1", expected=(FIRST, other), power=0.8, disagreement=0.1)
+    for given in ({"positive": 0.1}, {"negative": 0.1, "other": 0.1}):
+        with pytest.raises(ValueError, match="a mapping of"):
+            sample_size("f1", expected=(FIRST, SECOND), power=0.8, disagreement=given)
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "message"),
+    [
+        (1, {}, "n_samples must be at least 2"),
+        (30, {"disagreement": 0.1}, "n_samples must be so large"),
+        (900, {"disagreement": 1.5}, "disagreement must be"),
+        (900, {"claim": "equivalent", "margin": 0.1}, "claim must be"),
+        (900, {"claim": "better"}, "with a margin"),
+    ],
+)
+def test_wrong_parameters_of_minimum_detectable(n, options, message):
+    with pytest.raises(ValueError, match=message):
+        minimum_detectable(
+            n, "accuracy", **{"disagreement": 0.1, "power": 0.8} | options
+        )
