@@ -96,6 +96,7 @@ class JointEvaluator:
         sample_weight: Any = None,
         groups: Any = None,
         by: Any = None,
+        strata: Any = None,
     ) -> JointReport:
         """Predict held-out data and report the metrics jointly.
 
@@ -106,7 +107,7 @@ class JointEvaluator:
             are predicted where they are.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their true labels, or numbers.
-        sample_weight, groups, by
+        sample_weight, groups, by, strata
             See :func:`joint_report`.
 
         Returns
@@ -121,7 +122,12 @@ class JointEvaluator:
         """
         metric_set = self._metric_set()
         estimators = check_estimators(self.estimators)
-        rows = {"by": by, "sample_weight": sample_weight, "groups": groups}
+        rows = {
+            "by": by,
+            "sample_weight": sample_weight,
+            "groups": groups,
+            "strata": strata,
+        }
         return metric_set.report(self._read(metric_set, estimators, X, y, **rows))
 
     def evaluate_batches(self, batches: Iterable[Any]) -> JointReport:
@@ -250,6 +256,7 @@ def joint_report(
     sample_weight: Any = None,
     counts: Any = None,
     groups: Any = None,
+    strata: Any = None,
     random_state: Any = None,
 ) -> JointReport:
     """Report measures of several rules on the same rows by joint intervals.
@@ -312,6 +319,11 @@ def joint_report(
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent, and clusters
         are the independent units. 1 and "1" are two of them, and none may be missing.
+    strata : array-like of shape (n_samples,), optional
+        Stratum of each row, where a fixed number of rows was drawn from each: such as
+        `y_true` itself, if so many positives and so many negatives were. The variance
+        is then that within strata. Not with `groups`, nor with weights that vary within
+        a stratum.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
@@ -370,6 +382,7 @@ def joint_report(
         sample_weight=sample_weight,
         counts=counts,
         groups=groups,
+        strata=strata,
     )
     if folds is None:
         return metric_set.report(sample)

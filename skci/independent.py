@@ -208,10 +208,10 @@ def two_proportion_test(
 def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
     if not isinstance(value, MetricEstimate):
         raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
-    if not value._joint.design.is_simple:
+    if not value._joint.is_simple:
         raise ValueError(
-            f"{name} must be of a simple random sample, got sample_weight or groups; "
-            "compare by combine_independent"
+            f"{name} must be of a simple random sample, got sample_weight, groups or "
+            "strata; compare by combine_independent"
         )
     parameter, trait = value._parameter, value._parameter.trait
     if trait.proportion is None or not isinstance(parameter, TableParameter):

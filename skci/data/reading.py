@@ -82,11 +82,18 @@ class Reader:
     groups: InitVar[Any] = None
     by: InitVar[Any] = None
     counts: InitVar[Any] = None
+    strata: InitVar[Any] = None
     truth: str = "y_true"  # name of the truth in messages
     by_name: str = "by"  # name of the subgroups in messages
 
     def __post_init__(
-        self, y_true: Any, sample_weight: Any, groups: Any, by: Any, counts: Any
+        self,
+        y_true: Any,
+        sample_weight: Any,
+        groups: Any,
+        by: Any,
+        counts: Any,
+        strata: Any,
     ) -> None:
         self.check_aligned = Alignment().check
         self.check_aligned(self.truth, y_true)
@@ -110,7 +117,7 @@ class Reader:
                 raise ValueError(
                     f"abstain must not be set for {no_abstention}, got {self.abstain!r}"
                 )
-        given = sample_weight, counts, groups, by
+        given = sample_weight, counts, groups, by, strata
         self._is_plain = all(each is None for each in given)
         self._rows = check_rows(
             *given, len(self._y), self.truth, self.check_aligned, self.by_name
@@ -248,9 +255,17 @@ class Reader:
     ) -> Sample:
         """Make a sample of codes of the rows; of distinct outcomes unless by rows."""
         rows = self._rows
-        codes, subgroups, unit = distinct_units(codes, rows.subgroups, self._keeps_rows)
+        columns = codes
+        if rows.strata is not None:
+            columns = np.column_stack([codes, rows.strata])
+        columns, subgroups, unit = distinct_units(
+            columns, rows.subgroups, self._keeps_rows
+        )
         drawn = rows.weights, rows.clusters, rows.counts
-        design = Design.of_units(unit, len(codes), *drawn)
+        design = Design.of_units(unit, len(columns), *drawn)
+        if rows.strata is not None:
+            design = replace(design, strata=columns[:, -1])
+        codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
         return Sample(design, vocabulary, codes, tuple(rules), subgroups=subgroups)
 
     def _with_scores(self, sample: Sample, y_score: Mapping[str, Any]) -> Sample:

@@ -25,6 +25,7 @@ _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
 _MAX_SUBGROUPS = 100
 _MOST_ROWS = 2**53
+_EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
     *("low", "high", "standard_error", "individual_low", "individual_high"),
@@ -223,6 +224,8 @@ class RowDesign(NamedTuple):
     clusters: tuple[Array, Array] | None
     """Names of the clusters, and the number of that of each row."""
     subgroups: Subgroups | None
+    strata: Array | None
+    """Number of the stratum of each row."""
 
 
 def check_rows(
@@ -230,14 +233,15 @@ def check_rows(
     counts: Any,
     groups: Any,
     by: Any,
+    strata: Any,
     n: int,
     truth: str,
     check_aligned: Callable[[str, Any], None],
     by_name: str = "by",
 ) -> RowDesign:
-    """Check the weights, frequencies, clusters and subgroups of n rows."""
+    """Check the weights, frequencies, clusters, subgroups and strata of n rows."""
     kept: Any = slice(None)
-    weights = clusters = subgroups = None
+    weights = clusters = subgroups = stratum = None
     if counts is not None:
         check_aligned("counts", counts)
         counts = check_counts(counts, "counts")
@@ -259,7 +263,41 @@ def check_rows(
         clusters = names, positions[kept]
     if by is not None:
         subgroups = _check_subgroups(by, by_name, n, truth, kept, check_aligned)
-    return RowDesign(kept, weights, counts, clusters, subgroups)
+    if strata is not None:
+        if groups is not None:
+            raise ValueError("strata must not be given with groups")
+        check_aligned("strata", strata)
+        column = _flat(as_array(strata, "strata", "an array of names"))
+        check_length(column, n, "strata", truth)
+        names, positions = _distinct_names(column, "strata", "stratum")
+        stratum = positions[kept]
+        _check_strata(names, stratum, weights, counts)
+    return RowDesign(kept, weights, counts, clusters, subgroups, stratum)
+
+
+def _check_strata(
+    names: Array, stratum: Array, weights: Array | None, counts: Array | None
+) -> None:
+    """Check that strata show a variance, and have rows of one weight each."""
+    sizes = np.bincount(stratum, counts, len(names))
+    if (sizes == 1).any():
+        name = names.tolist()[np.argmax(sizes == 1)]
+        raise ValueError(
+            "strata must have at least two rows each, to show a variance, got one of "
+            f"{name!r}; unite strata that are alike"
+        )
+    if weights is None:
+        return
+    low, high = np.full(len(names), np.inf), np.zeros(len(names))
+    np.minimum.at(low, stratum, weights)
+    np.maximum.at(high, stratum, weights)
+    varies = high - low > _EQUAL * high
+    if varies.any():
+        k = np.argmax(varies)
+        raise ValueError(
+            "sample_weight must be one number in each stratum, got values from "
+            f"{low[k]:g} to {high[k]:g} in {names.tolist()[k]!r}"
+        )
 
 
 def check_counts(values: Any, name: str) -> Array:

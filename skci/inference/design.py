@@ -7,19 +7,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from skci._arrays import Array, binade, cached_property, factorise
-from skci.inference.totals import Moments, tail_shape
+from skci.inference.totals import (
+    Moments,
+    recentred,
+    sparse_deviations,
+    tail_shape,
+)
 
 # Blocks of so many units stay in cache; of few parameters they hold so many numbers,
 # since each product of matrices has a fixed cost, and of many at most so many.
 _BLOCK = 1 << 14
 _NUMBERS = 1 << 17
 _MOST_NUMBERS = 1 << 22
-# With more parameters, of which less than this share of values differ, sparse ones pay.
-_MANY, _DENSITY = 256, 0.05
+_MANY = 256  # parameters from which on sparse influence values may pay
 _MOST_STRATA = 1 << 16  # greatest number of a stratum, before they are renumbered
+_ROUNDING = 1e-12  # share of the largest centred influence value that is zero
 _SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
 
 
@@ -94,7 +98,7 @@ class Design:
     clusters: Clusters | None = None
     """Clusters of rows, if rows are not independent."""
     strata: Array | None = None
-    """Which of several independent samples each unit is of."""
+    """Which of several independent samples, of fixed sizes, each unit is of."""
     ddof: int = 1
     """1 where the rows were observed, 0 where the weights are those of a population."""
     scale: float = 1.0
@@ -191,6 +195,10 @@ class Design:
         """Whether some stratum has more than one independent unit."""
         return self.n_units > self.n_strata
 
+    def spans_strata(self, units: Array) -> bool:
+        """Whether some units are of several strata."""
+        return self.strata is not None and len(np.unique(self.strata[units])) > 1
+
     def n_rows(self, units: Array) -> int:
         """Count the rows of some of the units."""
         return round(self.frequencies[units].sum())
@@ -230,11 +238,14 @@ class Design:
         """Sum powers of the totals of influence values of independent units.
 
         Influence values of the cells, and the cell of each unit, are centred in each
-        stratum. Only `units`, a bool array, count as units; independent rows are also
-        divided by classes, bool arrays within which influence values have mean zero,
-        unless that leaves a row of larger classes alone, as those of many targets do.
+        stratum. Only `units`, a bool array, count as units, and others of a stratum in
+        which the units do not have mean zero; independent rows are also divided by
+        classes, bool arrays within which influence values have mean zero, unless that
+        leaves a row of larger classes alone, as those of many targets do.
         """
         values, strata = self._centred(influence, index), self._strata
+        if self.spans_strata(units):
+            units = units | (np.abs(values) > _ROUNDING * np.abs(values).max())
         if self.clusters is None and classes:
             strata = self._divided(strata, units, classes)
         return self._moments(values, units, strata)
@@ -295,7 +306,7 @@ class Design:
 
     def weight_moments(self, units: Array) -> Moments:
         """Sum powers of the total weights of some units, as `moments` of influence."""
-        return self._moments(units * 1.0, units, self._strata)
+        return self._moments(units * 1.0, units, np.zeros(len(units), int))
 
     def least_favourable(self, influence: Array, index: Array) -> Array:
         """Change of the weights of units in the least favourable direction.
@@ -377,12 +388,12 @@ class Design:
         size = len(influences)
         squares = self._squares
         if size > _MANY:
-            deviations = _sparse_deviations(influences, indices, self.weights)
+            deviations = sparse_deviations(influences, indices, self.weights)
             if deviations is not None:
                 mean = deviations @ self.weights / self.weights.sum()
                 scaled = deviations * np.sqrt(squares)
                 total = (scaled @ scaled.T).toarray()
-                return _recentred(total, deviations @ squares, mean, squares.sum())
+                return recentred(total, deviations @ squares, mean, squares.sum())
         rows = min(max(_BLOCK, _NUMBERS // size), _MOST_NUMBERS // size + 1)
         if rows >= len(squares):
             pairs = zip(influences, indices, strict=True)
@@ -405,7 +416,7 @@ class Design:
             crossed += values @ roots
             total += values @ values.T  # half the work of that of two matrices
         mean /= self.weights.sum()
-        return _recentred(total, crossed, mean, squares.sum())
+        return recentred(total, crossed, mean, squares.sum())
 
     def _over_clusters(
         self, influences: Sequence[Array], indices: Sequence[Array], clusters: Clusters
@@ -518,38 +529,6 @@ class Design:
     @property
     def _powers(self) -> Sequence[Array]:
         return [self.weights] * 3 if self.powers is None else list(self.powers)
-
-
-def _recentred(total: Array, crossed: Array, mean: Array, weight: float) -> Array:
-    """Sum of products of values less their mean, from that of the values."""
-    outer = np.outer(crossed, mean)
-    total -= outer
-    total -= outer.T
-    np.outer(mean, mean * weight, out=outer)
-    total += outer
-    np.fill_diagonal(total, np.maximum(total.diagonal(), 0))  # rounding goes below 0
-    return total
-
-
-def _sparse_deviations(
-    influences: Sequence[Array], indices: Sequence[Array], weights: Array
-) -> sparse.csr_array | None:
-    """Influence values less that of the heaviest cell; None if few of them are 0.
-
-    A class among many is seldom true or predicted, so that most units are in one cell.
-    """
-    columns, values, starts = [], [], [0]
-    most = _DENSITY * len(influences) * len(weights)
-    for influence, index in zip(influences, indices, strict=True):
-        heaviest = np.bincount(index, weights).argmax()
-        others = np.flatnonzero(index != heaviest)
-        columns.append(others.astype(np.int32))
-        values.append(influence[index[others]] - influence[heaviest])
-        starts.append(starts[-1] + len(others))
-        if starts[-1] > most:
-            return None
-    parts = np.concatenate(values), np.concatenate(columns), starts
-    return sparse.csr_array(parts, shape=(len(influences), len(weights)))
 
 
 def _side_by_side(designs: Sequence[Design], clusters: Clusters | None) -> Design:

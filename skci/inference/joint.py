@@ -59,15 +59,19 @@ class JointEstimate:
         cls, parameters: Iterable[TableParameter], design: Design, **options: Any
     ) -> JointEstimate:
         """Estimate parameters of the tables of a sample, drawn by a design."""
-        parameters = tuple(parameters)
-        for parameter in () if design.is_simple else parameters:
-            if parameter.interval_method.needs_simple_sample:
+        sampling = RowSampling(tuple(parameters), design)
+        for k, parameter in enumerate(sampling.parameters):
+            simple = not parameter.interval_method.needs_simple_sample or (
+                design.is_simple and not sampling.span_strata[k]
+            )
+            if not simple:
                 others = [k for k, m in METHODS.items() if not m.needs_simple_sample]
                 raise ValueError(
                     f"method={parameter.method!r} needs independent rows of equal "
-                    f"weight; with sample_weight or groups use one of {others}"
+                    "weight, of one stratum; with sample_weight, groups or strata use "
+                    f"one of {others}"
                 )
-        return cls(RowSampling(parameters, design), **options)
+        return cls(sampling, **options)
 
     @classmethod
     def from_moments(
@@ -123,6 +127,16 @@ class JointEstimate:
     def is_of_rows(self) -> bool:
         """Whether the estimates are of rows, and not given."""
         return self.sampling.design is not None
+
+    @property
+    def spans_strata(self) -> bool:
+        """Whether some parameters are of several strata, of fixed sizes."""
+        return bool(self.sampling.span_strata.any())
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the estimates are given, or of a simple random sample each."""
+        return not self.is_of_rows or (self.design.is_simple and not self.spans_strata)
 
     @property
     def design_effects(self) -> Array:

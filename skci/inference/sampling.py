@@ -130,6 +130,10 @@ class GivenCovariance:
     def small_sample_reasons(self) -> list[list[SmallSampleReason]]:
         return [[] for _ in self.parameters]
 
+    @property
+    def span_strata(self) -> Array:
+        return np.zeros(len(self.parameters), dtype=bool)
+
 
 def excess_shares(
     parameters: Sequence[Parameter], covariance: Array, excess: Array
@@ -167,6 +171,18 @@ class RowSampling:
     def select(self, positions: Sequence[int]) -> RowSampling:
         """Keep some of the parameters."""
         return RowSampling(tuple(self.parameters[k] for k in positions), self.design)
+
+    @cached_property
+    def span_strata(self) -> Array:
+        """Which parameters, or their components, vary in several strata, (K,)."""
+        return np.array([*map(self._spans_strata, self.parameters)], dtype=bool)
+
+    def _spans_strata(self, parameter: TableParameter) -> bool:
+        if self.design.strata is None:
+            return False
+        if parameter.components:
+            return any(map(self._spans_strata, parameter.components))
+        return self.design.spans_strata(self._units_with_influence(parameter))
 
     @cached_property
     def is_linear(self) -> Array:
@@ -391,9 +407,9 @@ class RowSampling:
         variance is observed, as if the rows of a cluster were all alike.
         """
         effects = np.ones(len(self.parameters))
-        if self.design.is_simple:
-            return effects
         for k, parameter in enumerate(self.parameters):
+            if self.design.is_simple and not self.span_strata[k]:
+                continue
             p = parameter.counts / max(parameter.counts.sum(), 1.0)
             influence = self._smoothed_influence(parameter)
             smoothed = parameter.smoothed_weights
@@ -441,7 +457,12 @@ class RowSampling:
     def _is_normal(self, parameter: TableParameter) -> bool:
         """Whether the quantile is that of a normal distribution, and not of t."""
         studentises = parameter.interval_method.studentises
-        return not studentises and self.design.is_simple_among(parameter.units)
+        return not studentises and self._is_simple(parameter)
+
+    def _is_simple(self, parameter: TableParameter) -> bool:
+        """Whether the rows in the table are a simple random sample, of one stratum."""
+        simple = self.design.is_simple_among(parameter.units)
+        return simple and not self._spans_strata(parameter)
 
     def _df(self, k: int) -> float:
         """Satterthwaite's degrees of freedom of an estimated variance.
@@ -453,7 +474,7 @@ class RowSampling:
         parameter = self.parameters[k]
         if self.has_variance[k] and not parameter.interval_method.smooths:
             return min(self._moments(k).degrees_of_freedom, self._df_of_area(parameter))
-        if self.design.is_simple_among(parameter.units):
+        if self._is_simple(parameter):
             return np.inf
         units = [
             each

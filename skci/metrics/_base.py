@@ -179,6 +179,7 @@ class MetricCI(BaseEstimator):
         *more: Any,
         sample_weight: Any = None,
         groups: Any = None,
+        strata: Any = None,
         **options: Any,
     ) -> Any:
         """Estimate the measure and its interval.
@@ -201,6 +202,9 @@ class MetricCI(BaseEstimator):
         groups : array-like of shape (n_samples,), optional
             Clusters of rows, such as patients, that need not be independent within.
             The variance is then estimated between clusters.
+        strata : array-like of shape (n_samples,), optional
+            Stratum of each row, where a fixed number was drawn from each, such as
+            `y_true`. The variance is then that within strata.
         **options
             Options of the metric to replace in this call, such as `average`.
 
@@ -227,13 +231,14 @@ class MetricCI(BaseEstimator):
                 f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
                 "arguments; for a scorer, use its method scorer()"
             )
+        rows = {"sample_weight": sample_weight, "groups": groups, "strata": strata}
         if options:
             metric = self._replace(options)
-            return metric(y_true, y_pred, sample_weight=sample_weight, groups=groups)
+            return metric(y_true, y_pred, **rows)
         self._check()
         parameter = "y_score" if self.reads == "scores" else "y_pred"
         columns = {"y_true": y_true, parameter: {self._rule: y_pred}}
-        columns |= {"sample_weight": sample_weight, "groups": groups}
+        columns |= rows
         columns = on_host(columns, counted=self.reads == "labels")
         predictions = {parameter: columns.pop(parameter)}
         sample = open_reader([self], **columns).sample(**predictions)
@@ -246,7 +251,7 @@ class MetricCI(BaseEstimator):
         if unknown:
             raise TypeError(
                 f"{type(self).__name__} has no option {join_names(unknown)}; in a call "
-                f"it takes sample_weight, groups and its options {list(given)}"
+                f"it takes sample_weight, groups, strata and its options {list(given)}"
             )
         return type(self)(**given | options)
 

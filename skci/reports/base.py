@@ -131,7 +131,7 @@ class Report(TabularReport):
         """Design effect of each estimate, by its names.
 
         The variance over that of a simple random sample of the same size, 1 without
-        weights and groups; the effective sample size is `n_samples` over it.
+        weights, groups and strata; the effective sample size is `n_samples` over it.
         """
         return dict(zip(self, self._joint.design_effects.tolist(), strict=True))
 
@@ -259,7 +259,7 @@ class Report(TabularReport):
 
     @property
     def _has_design_effects(self) -> bool:
-        return self._joint.is_of_rows and not self._joint.design.is_simple
+        return not self._joint.is_simple
 
     def _more_columns(self) -> dict[str, list[Any]]:
         """Columns of `to_frame` that not all reports have."""

@@ -354,11 +354,13 @@ class MetricEstimate(float):
 
 
 def sample_size_in_words(joint: JointEstimate, n_samples: int | None = None) -> str:
-    """Write the number of rows, of a sample or an estimate, and of groups."""
+    """Write the number of rows, of a sample or an estimate, of groups and strata."""
     if not joint.is_of_rows:
         return ""
     number = joint.design.n_groups
     groups = f" in {number} group{'s' if number > 1 else ''}" if number else ""
+    if joint.spans_strata:
+        groups = f" in {joint.design.n_strata} strata"
     n = joint.design.n_samples if n_samples is None else n_samples
     return f"n = {n}{groups}"
 

@@ -1,0 +1,272 @@
+"""Strata: rows of which a fixed number was drawn from each stratum."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics
+
+from skci import AccuracyCI, PrecisionCI, joint_report, two_proportion_test
+
+FUNCTIONS = {
+    "accuracy": metrics.accuracy_score,
+    "recall": metrics.recall_score,
+    "precision": metrics.precision_score,
+    "f1": metrics.f1_score,
+    "mcc": metrics.matthews_corrcoef,
+    "balanced_accuracy": metrics.balanced_accuracy_score,
+    "f1_macro": partial(metrics.f1_score, average="macro"),
+}
+OF_SCORES = {
+    "roc_auc": metrics.roc_auc_score,
+    "brier_score": metrics.brier_score_loss,
+    "log_loss": metrics.log_loss,
+}
+OF_NUMBERS = {
+    "mean_squared_error": metrics.mean_squared_error,
+    "r2": metrics.r2_score,
+}
+
+
+def data(seed=0, sizes=(90, 60)):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1], sizes)
+    first = np.where(rng.random(len(y)) < 0.85, y, 1 - y)
+    second = np.where(rng.random(len(y)) < 0.75, first, 1 - first)
+    return y, {"A": first, "B": second}, rng.integers(0, 3, len(y))
+
+
+def linearised(value, strata, weights, kinds=None):
+    """Stratified variance of a function of row weights, as R's survey linearises it.
+
+    The totals are the derivatives in the weights, by central differences; they are the
+    same for all rows of a kind.
+    """
+    kinds = np.arange(len(weights)) if kinds is None else kinds
+    step = 1e-6 * weights.mean()
+    totals = np.empty(len(weights))
+    for kind in np.unique(kinds):
+        rows = np.flatnonzero(kinds == kind)
+        change = np.zeros(len(weights))
+        change[rows[0]] = step
+        above, below = value(weights + change), value(weights - change)
+        totals[rows] = (above - below) / (2 * step) * weights[rows]
+    variance = 0.0
+    for stratum in np.unique(strata):
+        each = totals[strata == stratum]
+        n = len(each)
+        variance += n / (n - 1) * ((each - each.mean()) ** 2).sum()
+    return variance
+
+
+def limits(report):
+    return [(report[key].low, report[key].high) for key in report]
+
+
+@pytest.mark.parametrize("by_label", [True, False])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_linearised_variances(name, by_label):
+    """Of strata by label with weights, and of strata beside it without."""
+    y, rules, sites = data()
+    strata = y if by_label else sites
+    weights = np.array([1.0, 0.2])[y] if by_label else np.ones(len(y))
+    kinds = y + 2 * rules["A"] + 4 * rules["B"] + 8 * sites
+    options = {"metrics": name, "strata": strata, "sample_weight": weights}
+    report = joint_report(y, rules, method="delta", **options)
+    function = FUNCTIONS[name]
+    values = {
+        rule: partial(lambda a, w: function(y, a, sample_weight=w), predicted)
+        for rule, predicted in rules.items()
+    }
+    for rule, value in values.items():
+        expected = math.sqrt(linearised(value, strata, weights, kinds))
+        assert report[rule, name] == pytest.approx(value(weights))
+        assert report[rule, name].standard_error == pytest.approx(expected, rel=1e-5)
+    difference = report.differences()[name, "A", "B"]
+    both = linearised(lambda w: values["A"](w) - values["B"](w), strata, weights, kinds)
+    assert difference.standard_error == pytest.approx(math.sqrt(both), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", OF_SCORES)
+def test_linearised_variances_of_metrics_of_scores(name):
+    y, rules, _ = data()
+    rng = np.random.default_rng(1)
+    score = np.clip(0.3 * rules["A"] + 0.7 * rng.random(len(y)), 0.01, 0.99)
+    weights = np.where(y == 1, 0.1, 0.9)
+    report = joint_report(
+        y, y_score=score, metrics=name, strata=y, sample_weight=weights
+    )
+    expected = linearised(
+        lambda w: OF_SCORES[name](y, score, sample_weight=w), y, weights
+    )
+    found = report["y_pred", name].standard_error
+    # DeLong's variance is corrected for the sizes of the classes besides.
+    error = 0.01 if name == "roc_auc" else 1e-4
+    assert found == pytest.approx(math.sqrt(expected), rel=error)
+
+
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_linearised_variances_of_metrics_of_numbers(name):
+    rng = np.random.default_rng(0)
+    strata = np.repeat([0, 1, 2], [30, 40, 50])
+    y = strata + rng.normal(size=120)
+    predicted = y + rng.normal(size=120) * (1 + strata)
+    report = joint_report(y, predicted, metrics=name, strata=strata)
+    expected = linearised(
+        lambda w: OF_NUMBERS[name](y, predicted, sample_weight=w), strata, np.ones(120)
+    )
+    found = report["y_pred", name].standard_error
+    assert found == pytest.approx(math.sqrt(expected), rel=1e-5)
+
+
+def test_linearised_variances_of_subgroups():
+    """Domains, of which a stratum holds a random number of rows."""
+    y, rules, sites = data()
+    group = np.random.default_rng(2).choice(["x", "y"], len(y))
+    kinds = y + 2 * rules["A"] + 4 * sites + 16 * (group == "x")
+    report = joint_report(
+        y, rules, metrics="f1", by=group, strata=sites, method="delta"
+    )
+    for name in ("x", "y"):
+        inside = group == name
+        value = partial(
+            lambda chosen, w: metrics.f1_score(y, rules["A"], sample_weight=w * chosen),
+            inside,
+        )
+        expected = math.sqrt(linearised(value, sites, np.ones(len(y)), kinds))
+        found = report["A", "f1", name].standard_error
+        assert found == pytest.approx(expected, rel=1e-5)
+
+
+def test_textbook_mean_of_strata():
+    """Cochran (1977), section 5.4: sum of W_h^2 p_h q_h / (n_h - 1)."""
+    y, rules, _ = data()
+    right = rules["A"] == y
+    shares = {0: 0.97, 1: 0.03}
+    weights = np.where(y == 1, 0.03 / 60, 0.97 / 90)
+    variances = {
+        h: shares[h] ** 2 * right[y == h].var() / ((y == h).sum() - 1) for h in (0, 1)
+    }
+    found = AccuracyCI(method="delta")(y, rules["A"], strata=y, sample_weight=weights)
+    assert found == pytest.approx(sum(shares[h] * right[y == h].mean() for h in (0, 1)))
+    assert found.standard_error == pytest.approx(math.sqrt(sum(variances.values())))
+    # Degrees of freedom of Satterthwaite, at most those of normal observations.
+    df = 0.0
+    for h, n in ((0, 90), (1, 60)):
+        centred = right[y == h] - right[y == h].mean()
+        fourth = (centred**4).sum() / (centred**2).sum() ** 2
+        each = min(n - 1, 2 / (fourth - 1 / n))
+        df += (variances[h] * (n - 1) / n) ** 2 / each
+    df = sum(variances[h] * (n - 1) / n for h, n in ((0, 90), (1, 60))) ** 2 / df
+    reach = stats.t.isf(0.025, df) * found.standard_error
+    assert found.high - found == pytest.approx(reach, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["score", "wilson", "clopper-pearson", "jeffreys"])
+def test_rates_of_a_label_are_those_of_a_fixed_number_of_trials(method):
+    y, rules, _ = data()
+    names = ["recall", "specificity"]
+    plain = joint_report(y, rules, metrics=names, method=method)
+    stratified = joint_report(y, rules, metrics=names, method=method, strata=y)
+    for key in plain:
+        low, high = plain.individual()[key].confidence_interval()
+        assert stratified.individual()[key].low == pytest.approx(low)
+        assert stratified.individual()[key].high == pytest.approx(high)
+    assert "strata" not in str(stratified)
+
+
+def test_one_stratum_is_none():
+    y, rules, _ = data()
+    options = {"metrics": ["accuracy", "f1", "recall"], "method": "score"}
+    plain = joint_report(y, rules, **options)
+    one = joint_report(y, rules, strata=np.zeros(len(y)), **options)
+    assert str(plain) == str(one)
+    np.testing.assert_allclose(limits(one), limits(plain))
+
+
+def test_pilot_of_strata():
+    """The shares of the strata stay, and with them the variance of a row."""
+    y, rules, _ = data()
+    right = rules["A"] == y
+    report = joint_report(y, rules["A"], metrics="accuracy", method="delta", strata=y)
+    per_row = sum((y == h).mean() * right[y == h].var() for h in (0, 1))
+    n = math.ceil(stats.norm.isf(0.025) ** 2 * per_row / 0.02**2)
+    assert report.sample_size(0.02) == pytest.approx(n, rel=3e-3)  # of t, not z
+
+
+def test_what_reports_say():
+    y, rules, sites = data()
+    report = joint_report(y, rules, metrics=["precision", "recall"], strata=y)
+    assert "n = 150 in 2 strata, effective n" in str(report)
+    assert report.design_effects["A", "recall"] == 1
+    assert report.design_effects["A", "precision"] < 1
+    assert "in 3 strata" in repr(AccuracyCI()(y, rules["A"], strata=sites))
+    plain = AccuracyCI()(y, rules["B"])
+    with pytest.raises(ValueError, match="groups or strata"):
+        two_proportion_test(AccuracyCI()(y, rules["A"], strata=sites), plain)
+    with pytest.raises(ValueError, match="of one stratum"):
+        AccuracyCI(method="wilson")(y, rules["A"], strata=sites)
+
+
+def test_counts_and_columns_of_a_frame():
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    y, rules, sites = data()
+    options = {"metrics": ["accuracy", "f1"]}
+    rows = joint_report(y, rules, strata=sites, **options)
+    frame = pd.DataFrame({"y": y, **rules, "site": sites})
+    named = joint_report("y", ["A", "B"], data=frame, strata="site", **options)
+    counted = frame.value_counts().rename("n").reset_index()
+    counted = joint_report(
+        "y", ["A", "B"], data=counted, strata="site", counts="n", **options
+    )
+    np.testing.assert_allclose(limits(named), limits(rows))
+    np.testing.assert_allclose(limits(counted), limits(rows))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"strata": [0] * 149 + [1]}, "at least two rows each, .* one of 1"),
+        ({"strata": [0] * 149}, "strata must have an entry for each of the 150"),
+        ({"strata": [0.0] * 149 + [np.nan]}, "strata must name a stratum in every row"),
+        ({"strata": [0] * 75 + [1] * 75, "groups": range(150)}, "with groups"),
+        ({"strata": [0] * 150, "sample_weight": [1.0] * 149 + [2]}, "from 1 to 2 in 0"),
+    ],
+)
+def test_wrong_strata(options, message):
+    y, rules, _ = data()
+    with pytest.raises(ValueError, match=message):
+        joint_report(y, rules, metrics="accuracy", **options)
+
+
+def coverage(method, recall, specificity, prevalence, draws, sizes=(150, 50)):
+    """Coverage of the precision at a prevalence, of tables with fixed margins."""
+    truth = prevalence * recall
+    truth /= truth + (1 - prevalence) * (1 - specificity)
+    rng = np.random.default_rng(0)
+    y, answer = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    metric, hits = PrecisionCI(method=method), 0
+    negatives, positives = sizes
+    weights = np.array([1 - prevalence, 1 - prevalence, prevalence, prevalence])
+    weights /= np.array([negatives, negatives, positives, positives])
+    for _ in range(draws):
+        tp = rng.binomial(positives, recall)
+        tn = rng.binomial(negatives, specificity)
+        n = np.array([tn, negatives - tn, positives - tp, tp])
+        rows = np.repeat(np.arange(4), n)
+        found = metric(
+            y[rows], answer[rows], strata=y[rows], sample_weight=weights[rows]
+        )
+        hits += found.low <= truth <= found.high
+    return hits / draws
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["score", "delta"])
+def test_intervals_of_fixed_numbers_of_positives_cover(method):
+    """Precision at a prevalence of .1; the Monte Carlo error is .007."""
+    found = coverage(method, 0.8, 0.85, 0.1, draws=1000)
+    assert found == pytest.approx(0.95, abs=0.02)
