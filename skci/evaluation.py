@@ -97,6 +97,7 @@ class JointEvaluator:
         groups: Any = None,
         by: Any = None,
         strata: Any = None,
+        prevalence: Any = None,
     ) -> JointReport:
         """Predict held-out data and report the metrics jointly.
 
@@ -107,7 +108,7 @@ class JointEvaluator:
             are predicted where they are.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their true labels, or numbers.
-        sample_weight, groups, by, strata
+        sample_weight, groups, by, strata, prevalence
             See :func:`joint_report`.
 
         Returns
@@ -127,6 +128,7 @@ class JointEvaluator:
             "sample_weight": sample_weight,
             "groups": groups,
             "strata": strata,
+            "prevalence": prevalence,
         }
         return metric_set.report(self._read(metric_set, estimators, X, y, **rows))
 
@@ -257,6 +259,7 @@ def joint_report(
     counts: Any = None,
     groups: Any = None,
     strata: Any = None,
+    prevalence: Any = None,
     random_state: Any = None,
 ) -> JointReport:
     """Report measures of several rules on the same rows by joint intervals.
@@ -324,6 +327,12 @@ def joint_report(
         `y_true` itself, if so many positives and so many negatives were. The variance
         is then that within strata. Not with `groups`, nor with weights that vary within
         a stratum.
+    prevalence : float or (float, float), optional
+        Proportion of the positive label in the population that the metrics are to be
+        of, where the test set has another, as one that was enriched: exact, or an
+        estimate and its standard error from other data. Rows are weighted by label to
+        that prevalence, and the labels are strata. Recall and specificity do not depend
+        on it. Not with `sample_weight`, `groups`, `by`, `folds` or `strata`.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
@@ -383,6 +392,7 @@ def joint_report(
         counts=counts,
         groups=groups,
         strata=strata,
+        prevalence=prevalence,
     )
     if folds is None:
         return metric_set.report(sample)

@@ -22,6 +22,7 @@ from skci.data.labels import (
 )
 from skci.data.rows import (
     Alignment,
+    Prevalence,
     as_column,
     check_columns,
     check_length,
@@ -78,6 +79,7 @@ class Reader:
     labels: Iterable[Any] = ()  # labels that need not occur
     by_rows: bool = False  # whether units are rows, whatever is read
     abstain: Any = None  # stands for no answer among predicted labels
+    prevalence: Any = None  # to weight two labels to, perhaps with a standard error
     sample_weight: InitVar[Any] = None
     groups: InitVar[Any] = None
     by: InitVar[Any] = None
@@ -118,11 +120,29 @@ class Reader:
                     f"abstain must not be set for {no_abstention}, got {self.abstain!r}"
                 )
         given = sample_weight, counts, groups, by, strata
-        self._is_plain = all(each is None for each in given)
+        self._prevalence = self._check_prevalence(given)
+        self._is_plain = all(each is None for each in (*given, self._prevalence))
         self._rows = check_rows(
             *given, len(self._y), self.truth, self.check_aligned, self.by_name
         )
         self._kept = self._rows.kept
+
+    def _check_prevalence(self, given: tuple[Any, ...]) -> Prevalence | None:
+        """Check a prevalence, which sets weights and strata by label."""
+        if self.prevalence is None:
+            return None
+        if "numbers" in self.kinds or self._targets:
+            raise ValueError(
+                "prevalence is of a positive label, which neither numbers nor several "
+                "targets have"
+            )
+        if any(each is not None for each in (given[0], *given[2:])):
+            raise ValueError(
+                "prevalence sets weights by label, and must not be given with "
+                "sample_weight, groups, by or strata"
+            )
+        self.any_pos_label = False
+        return Prevalence.of(self.prevalence)
 
     @property
     def _keeps_rows(self) -> bool:
@@ -255,6 +275,13 @@ class Reader:
     ) -> Sample:
         """Make a sample of codes of the rows; of distinct outcomes unless by rows."""
         rows = self._rows
+        if self._prevalence is not None:
+            if not vocabulary.binary:
+                raise ValueError(
+                    "prevalence is of one of two labels, got "
+                    f"{len(vocabulary.labels)} labels"
+                )
+            rows = self._prevalence.applied(rows, codes[:, 0].astype(int))
         columns = codes
         if rows.strata is not None:
             columns = np.column_stack([codes, rows.strata])
@@ -265,6 +292,9 @@ class Reader:
         design = Design.of_units(unit, len(columns), *drawn)
         if rows.strata is not None:
             design = replace(design, strata=columns[:, -1])
+        if self._prevalence is not None and self._prevalence.standard_error:
+            covariance = self._prevalence.share_covariance
+            design = replace(design, share_covariance=covariance)
         codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
         return Sample(design, vocabulary, codes, tuple(rules), subgroups=subgroups)
 

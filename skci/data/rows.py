@@ -1,5 +1,7 @@
 """Checking what is given row by row: columns, numbers, weights, groups, subgroups."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
@@ -12,6 +14,8 @@ from skci._validation import (
     as_array,
     as_numbers,
     check_nonnegative,
+    check_number,
+    check_probability,
     is_missing,
     named_columns,
 )
@@ -273,6 +277,50 @@ def check_rows(
         stratum = positions[kept]
         _check_strata(names, stratum, weights, counts)
     return RowDesign(kept, weights, counts, clusters, subgroups, stratum)
+
+
+class Prevalence(NamedTuple):
+    """Proportion of the positive label in the population, and its standard error."""
+
+    estimate: float
+    standard_error: float = 0.0
+
+    @classmethod
+    def of(cls, value: Any) -> Prevalence:
+        """Check a prevalence, or one with its standard error."""
+        pair = value if isinstance(value, tuple | list) else (value,)
+        if len(pair) not in (1, 2):
+            raise ValueError(
+                "prevalence must be a number, or a pair of an estimate and its "
+                f"standard error, got {value!r}"
+            )
+        estimate = check_probability(pair[0], "prevalence")
+        wanted = "a number of 0 or more"
+        errors = [
+            check_number(each, "standard error of prevalence", wanted, _is_error)
+            for each in pair[1:]
+        ]
+        return cls(estimate, *errors)
+
+    def applied(self, design: RowDesign, positive: Array) -> RowDesign:
+        """Weight rows of two labels, which are strata, to the prevalence."""
+        sizes = np.bincount(positive, design.counts, 2)
+        if sizes.min() < 2:
+            raise ValueError(
+                "prevalence needs at least two rows of each label, got "
+                f"{sizes[1]:g} positive and {sizes[0]:g} negative"
+            )
+        weights = np.array([1 - self.estimate, self.estimate]) / sizes
+        return design._replace(weights=weights[positive], strata=positive)
+
+    @property
+    def share_covariance(self) -> Array:
+        """Covariance of the shares of the negative and the positive label."""
+        return self.standard_error**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+
+
+def _is_error(x: float) -> bool:
+    return 0 <= x < np.inf
 
 
 def _check_strata(

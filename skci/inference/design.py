@@ -99,6 +99,8 @@ class Design:
     """Clusters of rows, if rows are not independent."""
     strata: Array | None = None
     """Which of several independent samples, of fixed sizes, each unit is of."""
+    share_covariance: Array | None = None
+    """Covariance of the shares of the strata in all weights, if these are estimates."""
     ddof: int = 1
     """1 where the rows were observed, 0 where the weights are those of a population."""
     scale: float = 1.0
@@ -159,7 +161,9 @@ class Design:
     @property
     def is_simple(self) -> bool:
         """Whether the rows are a simple random sample: equal weights, no clusters."""
-        return self.clusters is None and self._has_equal_weights
+        if self.clusters is not None or self.share_covariance is not None:
+            return False
+        return self._has_equal_weights
 
     def is_simple_among(self, units: Array) -> bool:
         """Whether the rows of some units are a simple random sample."""
@@ -198,6 +202,13 @@ class Design:
     def spans_strata(self, units: Array) -> bool:
         """Whether some units are of several strata."""
         return self.strata is not None and len(np.unique(self.strata[units])) > 1
+
+    def strata_of(self, units: Array) -> Array:
+        """Which units are of the strata of some units; all if there are no strata."""
+        every = np.ones(len(self.weights), dtype=bool)
+        return (
+            every if self.strata is None else np.isin(self._strata, self._strata[units])
+        )
 
     def n_rows(self, units: Array) -> int:
         """Count the rows of some of the units."""
@@ -336,8 +347,9 @@ class Design:
         over the G clusters, or the n rows where there are none, with the influence
         values of each parameter centred at their mean over the rows. Of several
         independent samples it is the sum of what each of them gives, times
-        :math:`(n_s / n)^2`. Zero for a single row or cluster, from which no variance
-        can be estimated.
+        :math:`(n_s / n)^2`; with shares that are estimates it has besides the
+        covariance of the means over the samples of which those are the weights. Zero
+        for a single row or cluster, from which no variance can be estimated.
 
         Parameters
         ----------
@@ -349,6 +361,9 @@ class Design:
         n = float(self.weights.sum())
         if self.strata is not None:
             total = np.zeros((len(influences),) * 2)
+            if self.share_covariance is not None:
+                means = self._means_of_strata(influences, indices)
+                total += means @ self.share_covariance @ means.T
             for units in self.strata_units():
                 stratum = self._among(units)
                 within = [index[units] for index in indices]
@@ -362,6 +377,15 @@ class Design:
         total = total + total.T  # a product of matrices rounds on one side only
         total *= self._per_total / 2
         return total
+
+    def _means_of_strata(
+        self, influences: Sequence[Array], indices: Sequence[Array]
+    ) -> Array:
+        """Mean influence values within strata, shape (parameters, strata)."""
+        totals = np.bincount(self._strata, self.weights)
+        pairs = zip(influences, indices, strict=True)
+        each = [influence[index] * self.weights for influence, index in pairs]
+        return np.array([np.bincount(self._strata, x) for x in each]) / totals
 
     def variance(self, influence: Array, index: Array) -> float:
         """Estimate the variance of one estimate; see `covariance`."""
@@ -474,6 +498,11 @@ class Design:
         if len({design.clusters is None for design in designs}) > 1:
             raise ValueError(
                 "reports must all have groups or none, got some of either kind"
+            )
+        if any(design.share_covariance is not None for design in designs):
+            raise ValueError(
+                "reports must not be at a prevalence with a standard error, which they "
+                "may have in common"
             )
         if any(design.clusters and not design.shows_variance for design in designs):
             raise ValueError("reports must have two groups or more each, got one")

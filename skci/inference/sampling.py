@@ -14,7 +14,7 @@ from scipy import sparse
 from skci._arrays import Array, cached_property
 from skci.inference.design import Design
 from skci.inference.parameter import Key, Parameter, TableParameter
-from skci.inference.terms import Terms
+from skci.inference.terms import Terms, base_slopes
 from skci.inference.totals import Moments
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
@@ -369,7 +369,7 @@ class RowSampling:
         column: dict[tuple[TableParameter, str], int] = {}
         rows, columns, slopes = [], [], []
         for k in np.flatnonzero(self.is_linear).tolist():
-            for base, slope in _bases(self.parameters[k]):
+            for base, slope in base_slopes(self.parameters[k]):
                 named = base, self.parameters[k].method
                 rows.append(k)
                 columns.append(column.setdefault(named, len(column)))
@@ -407,8 +407,14 @@ class RowSampling:
         variance is observed, as if the rows of a cluster were all alike.
         """
         effects = np.ones(len(self.parameters))
+        stratified = self.design.strata is not None
+        if self.design.is_simple and not stratified:
+            return effects
         for k, parameter in enumerate(self.parameters):
-            if self.design.is_simple and not self.span_strata[k]:
+            units = self._units_drawn(parameter)
+            rows = self.design.n_rows(units)
+            if stratified and self._is_simple(parameter):
+                effects[k] = self.design.counts[units].sum() / rows if rows else 1.0
                 continue
             p = parameter.counts / max(parameter.counts.sum(), 1.0)
             influence = self._smoothed_influence(parameter)
@@ -418,7 +424,6 @@ class RowSampling:
             if variance > least:
                 on_sample = self._influence(parameter, influence, smoothed)
                 estimated = self.design.covariance([on_sample], [parameter.index])
-                rows = self.design.n_rows(parameter.units)
                 n = parameter.counts.sum() * max(1 - 1 / rows, 1 / rows)
                 effects[k] = estimated[0, 0] * n / variance
             if variance <= least or self._n_units(parameter) < 2:
@@ -461,8 +466,15 @@ class RowSampling:
 
     def _is_simple(self, parameter: TableParameter) -> bool:
         """Whether the rows in the table are a simple random sample, of one stratum."""
-        simple = self.design.is_simple_among(parameter.units)
+        simple = self.design.is_simple_among(self._units_drawn(parameter))
         return simple and not self._spans_strata(parameter)
+
+    def _units_drawn(self, parameter: TableParameter) -> Array:
+        """Units in the table that are of strata in which the parameter varies."""
+        if self.design.strata is None:
+            return parameter.units
+        varying = self._units_with_influence(parameter)
+        return parameter.units & self.design.strata_of(varying)
 
     def _df(self, k: int) -> float:
         """Satterthwaite's degrees of freedom of an estimated variance.
@@ -582,15 +594,3 @@ Sampling = GivenCovariance | RowSampling
 def _finite(influence: Array) -> Array:
     """Influence values, zero where a functional has no derivative."""
     return np.nan_to_num(influence, posinf=0.0, neginf=0.0)
-
-
-def _bases(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
-    """Parameters that a contrast is made of, and the slope in each."""
-    if not parameter.components:
-        return [(parameter, 1.0)]
-    slopes = parameter.functional.slopes(parameter.weights)  # type: ignore[attr-defined]
-    return [
-        (base, float(slope) * inner)
-        for component, slope in zip(parameter.components, slopes, strict=True)
-        for base, inner in _bases(component)
-    ]

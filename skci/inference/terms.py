@@ -92,3 +92,15 @@ class Terms:
         """Largest variance of each parameter for those of the terms, (K,)."""
         reach: Array = abs(self._slopes) @ np.sqrt(variances)
         return reach**2
+
+
+def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
+    """Parameters that a contrast is made of, and the slope in each."""
+    if not parameter.components:
+        return [(parameter, 1.0)]
+    slopes = parameter.functional.slopes(parameter.weights)  # type: ignore[attr-defined]
+    return [
+        (base, float(slope) * inner)
+        for component, slope in zip(parameter.components, slopes, strict=True)
+        for base, inner in base_slopes(component)
+    ]

@@ -180,6 +180,7 @@ class MetricCI(BaseEstimator):
         sample_weight: Any = None,
         groups: Any = None,
         strata: Any = None,
+        prevalence: Any = None,
         **options: Any,
     ) -> Any:
         """Estimate the measure and its interval.
@@ -205,6 +206,9 @@ class MetricCI(BaseEstimator):
         strata : array-like of shape (n_samples,), optional
             Stratum of each row, where a fixed number was drawn from each, such as
             `y_true`. The variance is then that within strata.
+        prevalence : float or (float, float), optional
+            Prevalence of the positive label that the value is to be at, exact or with
+            its standard error; see :func:`skci.joint_report`.
         **options
             Options of the metric to replace in this call, such as `average`.
 
@@ -231,7 +235,12 @@ class MetricCI(BaseEstimator):
                 f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
                 "arguments; for a scorer, use its method scorer()"
             )
-        rows = {"sample_weight": sample_weight, "groups": groups, "strata": strata}
+        rows = {
+            "sample_weight": sample_weight,
+            "groups": groups,
+            "strata": strata,
+            "prevalence": prevalence,
+        }
         if options:
             metric = self._replace(options)
             return metric(y_true, y_pred, **rows)
@@ -251,7 +260,8 @@ class MetricCI(BaseEstimator):
         if unknown:
             raise TypeError(
                 f"{type(self).__name__} has no option {join_names(unknown)}; in a call "
-                f"it takes sample_weight, groups, strata and its options {list(given)}"
+                f"it takes sample_weight, groups, strata, prevalence and its options "
+                f"{list(given)}"
             )
         return type(self)(**given | options)
 

@@ -142,6 +142,7 @@ class MetricSet:
         *,
         data: Any = None,
         abstain: Any = None,
+        prevalence: Any = None,
         labels: Iterable[Any] = (),
         by_name: str = "by",
         **rows: Any,
@@ -155,7 +156,7 @@ class MetricSet:
         self.must_be_given(*_predictions(columns if frame is None else frame.names))
         if frame is not None:
             columns = frame.read(self.reads)
-        options = {"abstain": abstain, "by_name": by_name}
+        options = {"abstain": abstain, "prevalence": prevalence, "by_name": by_name}
         if are_in_blocks(columns):
             read = partial(self.read, labels=[*labels], **options)
             return read_blocks(read, columns, self.several)
