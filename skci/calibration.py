@@ -8,7 +8,7 @@ import numpy as np
 
 from skci._arrays import Array, distinct_rows
 from skci._validation import check_choice, check_number
-from skci.data.reading import check_two_labels, read_scores
+from skci.data.reading import check_both_labels, read_scores
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet
@@ -124,7 +124,7 @@ def calibration_report(
         sample_weight=sample_weight,
         groups=groups,
     )
-    check_two_labels(scored)
+    check_both_labels(scored)
     bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.rules}
     joint = metric_set.estimate(*_in_bins(scored, bins))
     weights, means, n_rows = scored.design.counts, [], []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
-from skci.data.reading import check_two_labels, read_scores
+from skci.data.reading import check_both_labels, read_scores
 from skci.data.rows import check_numbers, parameter_name
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet
@@ -278,7 +278,7 @@ def _at_thresholds(
     scored: Sample, thresholds: Thresholds
 ) -> tuple[Sample, dict[str, dict[str, Any]]]:
     """Sample of the labels predicted at each threshold, and the keys of its rules."""
-    check_two_labels(scored)
+    check_both_labels(scored)
     passed = [
         np.searchsorted(np.sort(values), scored.scores[model].values, side="right")
         for model, values in thresholds.items()

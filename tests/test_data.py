@@ -30,6 +30,7 @@ from skci import (
     roc_report,
     threshold_report,
 )
+from skci.data.labels import check_not_swapped
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -577,6 +578,10 @@ def test_x_and_y_swapped(metric, wrap):
     with pytest.raises(ValueError) as caught:  # wrong otherwise
         evaluate(X, wrap(X), metric)
     assert "swapped" not in str(caught.value)
+
+
+def test_rows_of_different_lengths_are_not_taken_for_y():
+    check_not_swapped([1, [2, 3], 4], [[0, 1]] * 3)
 
 
 @pytest.mark.parametrize(

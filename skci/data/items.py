@@ -188,7 +188,9 @@ def _on_common_items(
             UserWarning,
         )
     counts = None if common.all() else common.astype(np.int64)
-    drawn = check_rows(sample_weight, counts, groups, by, n, _SCORES, check_aligned)
+    drawn = check_rows(
+        sample_weight, counts, groups, by, None, n, _SCORES, check_aligned
+    )
     kept = {rule: each.among(drawn.kept) for rule, each in scores.items()}
     numbers = {rule: each.means[:, np.newaxis] for rule, each in kept.items()}
     n_kept = len(next(iter(numbers.values())))

@@ -214,7 +214,11 @@ def check_not_swapped(X: Any, y: Any, call: str = "") -> None:
     """Check that X is not numbers in one dimension where y has two."""
     shape = shape_of(X)
     if len(shape) == 1 and len(shape_of(y)) == 2:
-        if np.asarray(X).dtype.kind not in "biuf":  # as texts
+        try:
+            kind = np.asarray(X).dtype.kind
+        except ValueError:  # rows of different lengths, as lists of words
+            return
+        if kind not in "biuf":  # as texts
             return
         raise ValueError(
             f"X must have rows and columns, got shape {shape}; are X and y swapped?"

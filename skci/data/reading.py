@@ -53,7 +53,7 @@ def read_scores(y_true: Any, y_score: Any, **options: Any) -> Sample:
     return reader.sample(y_score=named_columns(y_score, "y_score", ONLY_MODEL))
 
 
-def check_two_labels(sample: Sample) -> None:
+def check_both_labels(sample: Sample) -> None:
     """Check that both labels of a sample are known."""
     negative, positive = sample.vocabulary.labels
     if negative is None:

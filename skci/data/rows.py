@@ -273,7 +273,7 @@ def check_rows(
         check_aligned("strata", strata)
         column = _flat(as_array(strata, "strata", "an array of names"))
         check_length(column, n, "strata", truth)
-        names, positions = _distinct_names(column, "strata", "stratum")
+        names, positions = distinct_names(column, "strata", "stratum")
         stratum = positions[kept]
         _check_strata(names, stratum, weights, counts)
     return RowDesign(kept, weights, counts, clusters, subgroups, stratum)

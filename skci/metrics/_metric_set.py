@@ -158,6 +158,11 @@ class MetricSet:
             columns = frame.read(self.reads)
         options = {"abstain": abstain, "prevalence": prevalence, "by_name": by_name}
         if are_in_blocks(columns):
+            if prevalence is not None or columns.get("strata") is not None:
+                raise ValueError(
+                    "strata and prevalence are of all rows at once, and must not be "
+                    "given with Dask arrays; compute these first"
+                )
             read = partial(self.read, labels=[*labels], **options)
             return read_blocks(read, columns, self.several)
         columns = on_host(columns, counted=self.reads == {"labels"})
