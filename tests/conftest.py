@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import defaultdict
 
 import pytest
 
@@ -12,21 +13,19 @@ os.environ["MPLBACKEND"] = "Agg"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-def pytest_addoption(parser):
-    parser.addoption("--every", type=int, default=1, help="one in so many cases")
+_FEW, _EVERY = 9, 3
 
 
-def pytest_collection_modifyitems(config, items):
-    """Keep one in so many parametrised cases of each test."""
-    every, cases, left_out = config.getoption("every"), {}, []
-    for item in list(items):
-        test = item.nodeid.partition("[")[0]
-        cases[test] = cases.get(test, -1) + 1
-        if cases[test] % every:
-            items.remove(item)
-            left_out.append(item)
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark two in three parametrised cases of a test as slow, if it has many."""
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    for same in cases.values():
+        for k, item in enumerate(same):
+            if len(same) > _FEW and k % _EVERY:
+                item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True)
