@@ -28,8 +28,9 @@ from skci.model_selection import (
     fold_models_report,
 )
 from skci.planning import minimum_detectable, sample_size
+from skci.reports.best import BestReport
 from skci.reports.calibration import CalibrationBandDisplay, CalibrationReport
-from skci.reports.contrasts import BestReport, ContrastReport
+from skci.reports.contrasts import ContrastReport
 from skci.reports.curves import (
     CurveReport,
     ThresholdReport,

@@ -1,7 +1,7 @@
 """Base of reports: labelled estimates with joint intervals."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from copy import copy
 from typing import Any, Self
 
@@ -34,6 +34,7 @@ from skci.reports.requirements import (
     Requirements,
     requirement_report,
 )
+from skci.reports.wide import WideTable
 
 
 class Report(TabularReport):
@@ -265,6 +266,88 @@ class Report(TabularReport):
         """Columns of `to_frame` that not all reports have."""
         low, high = self._joint.individual.intervals.T
         return {"individual_low": low.tolist(), "individual_high": high.tolist()}
+
+    def to_frame(self, *, wide: bool = False) -> Any:
+        """Return the report as a data frame.
+
+        Parameters
+        ----------
+        wide : bool, default=False
+            Whether to have a column for each metric, and in it the estimates and the
+            intervals as text, such as "0.694 [0.658, 0.731]".
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns of :meth:`to_dict`, indexed by the labels; undefined numbers are
+            NaN. In a wide frame all cells are strings, and empty where a metric is not
+            reported. pandas is needed.
+
+        Raises
+        ------
+        ValueError
+            If the report is to be wide and has no metrics, only contrasts.
+        """
+        return self._wide().to_frame() if wide else super().to_frame()
+
+    def to_markdown(self, *, wide: bool = False) -> str:
+        """Return the report as a Markdown table.
+
+        Parameters
+        ----------
+        wide : bool, default=False
+            See :meth:`to_latex`; the title comes first.
+
+        Returns
+        -------
+        str
+        """
+        if not wide:
+            return super().to_markdown()
+        return self._wide(self._best_positions()).to_markdown()
+
+    def to_latex(self, *, wide: bool = False) -> str:
+        """Return the report as a LaTeX ``tabular``; it needs the package booktabs.
+
+        Parameters
+        ----------
+        wide : bool, default=False
+            Whether to return a ``table`` for a paper: a column for each metric, with
+            estimates and intervals, and a caption. Rules that may be the best on a
+            metric by :meth:`JointReport.best`, on all metrics at once, are in bold; in
+            reports of subgroups those of each subgroup, on all of them at once.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            If the report is to be wide and has no metrics, only contrasts.
+        """
+        if not wide:
+            return super().to_latex()
+        return self._wide(self._best_positions()).to_latex()
+
+    def _wide(self, best: Collection[int] = ()) -> WideTable:
+        """Return the table with a column for each metric."""
+        labels = self._labels
+        if "metric" not in labels:
+            raise ValueError(
+                f"wide needs a report of metrics, got one labelled {list(labels)}"
+            )
+        limits = self._limits()
+        places = decimals(limits, self._null)
+        cells = [
+            f"{format_number(estimate, places)} {format_interval(interval, places)}"
+            for estimate, interval in zip(self._joint.estimates, limits, strict=True)
+        ]
+        return WideTable(labels, cells, self._title(), best)
+
+    def _best_positions(self) -> list[int]:
+        """Positions of rules that may be the best, where rules are compared."""
+        return []
 
     def plot(self, **kwargs: Any) -> Any:
         """Draw the intervals, a panel for each metric; or a curve and its band.

@@ -238,6 +238,9 @@ class CalibrationReport(JointReport):
             ["p-value", *map(format_pvalue, self._pvalues)],
         ]
 
+    def _compared(self) -> list[list[int]]:
+        return []  # no bin is better than another
+
     def _drawing(self) -> dict[str, Any]:
         keys = [parameter.key for parameter in self._joint.parameters]
         models = [key.rule if key.subgroup else ONLY_MODEL for key in keys]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,8 +28,6 @@ from skci.inference.pvalues import (
 from skci.reports.base import Report
 from skci.reports.estimate import (
     MetricEstimate,
-    decimals,
-    format_interval,
     warn_of_undefined,
 )
 from skci.reports.margins import (
@@ -41,7 +37,7 @@ from skci.reports.margins import (
     margins_in_words,
     region_of,
 )
-from skci.reports.rendering import TabularReport, format_number, format_pvalue
+from skci.reports.rendering import format_pvalue
 
 SeparatedPairs = dict[str, list[tuple[str, str]]]
 """By panel, pairs of a worse rule and a better one, sorted by the worse rule."""
@@ -426,86 +422,3 @@ def sentences(
         f"On {panel}, {worse} {verb} {join_names(others)}."
         for worse, others in better.items()
     ] or [f"On {panel}, no {kind} is shown to differ from another."]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BestReport(TabularReport):
-    """Which of several rules may be the best on a metric.
-
-    Multiple comparisons with the best [1]_, [2]_: with the confidence level, `rules`
-    contains the best rule, and every interval covers the difference of its rule to the
-    best of the others, on all of `n_metrics` metrics at once. Returned by
-    :meth:`JointReport.best`.
-
-    Parameters
-    ----------
-    metric : str
-    names : mapping of str to sequence of R str
-        Names of what is compared by column: the rules; of several models at several
-        thresholds also the thresholds.
-    estimate : MetricEstimate
-        The best estimate. Its joint interval holds although it was chosen, for all
-        intervals of the report cover at once.
-    estimates : array of shape (R,)
-    intervals : array of shape (R, 2)
-        Limits of how far each rule is above the best of the others (below, where a
-        lower value is better), cut off at 0. The whole range of a difference where
-        there is no usable variance.
-    confidence_level : float
-    greater_is_better : bool
-    n_metrics : int, default=1
-
-    References
-    ----------
-    .. [1] Hsu (1996). Multiple Comparisons. Chapman and Hall, chapter 4.
-    .. [2] Edwards and Hsu (1983). J. Am. Stat. Assoc. 78, 965-971.
-    """
-
-    metric: str
-    names: Mapping[str, Sequence[str]]
-    estimate: MetricEstimate
-    estimates: Array
-    intervals: Array
-    confidence_level: float
-    greater_is_better: bool
-    n_metrics: int = 1
-
-    @property
-    def _labels(self) -> Mapping[str, Sequence[str]]:
-        return self.names
-
-    @property
-    def _may_be_best(self) -> Array:
-        return self.intervals[:, 1] > 0
-
-    @property
-    def rules(self) -> list[str]:
-        """Rules that may be the best; their names in several columns are joined."""
-        names = map(", ".join, zip(*self.names.values(), strict=True))
-        return list(itertools.compress(names, self._may_be_best))
-
-    def _data(self) -> dict[str, list[Any]]:
-        low, high = self.intervals.T
-        return {
-            **{column: list(names) for column, names in self.names.items()},
-            "estimate": self.estimates.tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
-            "may_be_best": self._may_be_best.tolist(),
-        }
-
-    def _title(self) -> str:
-        title = f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
-        return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
-
-    def _number_columns(self) -> list[list[str]]:
-        places = decimals(self.intervals, null=0)
-        side = "above" if self.greater_is_better else "below"
-        may_be_best = ["yes" if may_be else "no" for may_be in self._may_be_best]
-        limits = [format_interval(interval, places) for interval in self.intervals]
-        estimates = [format_number(estimate, places) for estimate in self.estimates]
-        return [
-            [self.metric, *estimates],
-            [f"{side} the best of the others", *limits],
-            ["may be best", *may_be_best],
-        ]

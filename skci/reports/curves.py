@@ -106,6 +106,9 @@ class ThresholdReport(JointReport):
         report = requirement_report(self._joint, requirements)
         return ThresholdRequirementReport(**vars(report), report=self)
 
+    def _compared(self) -> list[list[int]]:
+        return [self._candidates(metric) for metric in self.metrics]
+
     def _candidates(self, metric: str) -> list[int]:
         """Positions of a metric at all thresholds of all models."""
         check_known(metric, self.metrics, "metric")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import overload
 
@@ -13,23 +14,18 @@ from skci.inference.contrasts import Contrast, contrast_estimate, pairwise_contr
 from skci.inference.intervals.methods import check_method
 from skci.inference.parameter import Key
 from skci.inference.planning import rows_for_width
-from skci.inference.ranking import best_first, compact_letters, intervals_to_best
+from skci.inference.ranking import best_first, compact_letters
+from skci.reports.best import BestReport, best_report
 from skci.reports.contrasts import (
-    BestReport,
     ContrastReport,
     ReportWithContrasts,
     SeparatedPairs,
     sentences,
 )
-from skci.reports.estimate import (
-    MetricEstimate,
-    warn_of_intervals,
-    warn_of_undefined,
-)
+from skci.reports.estimate import warn_of_intervals, warn_of_undefined
 from skci.reports.ranks import RankReport, rank_report
 
 _MOST_CONTRASTS = 1 << 14  # whose covariance has 2 GiB
-_HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
 
 
 class JointReport(ReportWithContrasts):
@@ -389,29 +385,28 @@ class JointReport(ReportWithContrasts):
         accuracy = 1.000 [0.946, 1.000], joint 95% interval (score, n = 100)
         """
         if metric is not None:
-            return self._best(metric, 1)
+            return self._best(self._candidates(metric), 1)
         n_metrics = len(self.metrics) if self._joint.simultaneous else 1
-        return {name: self._best(name, n_metrics) for name in self.metrics}
+        return {m: self._best(self._candidates(m), n_metrics) for m in self.metrics}
 
-    def _best(self, metric: str, n_metrics: int) -> BestReport:
-        """Compare with the best on one of some metrics, whose errors add up."""
-        positions = self._candidates(metric)
-        level = 1 - (1 - self.confidence_level) / n_metrics
-        joint = self._joint.at(min(level, _HIGHEST_LEVEL))
-        intervals, differences = intervals_to_best(joint, positions)
-        warn_of_intervals(differences, range(len(differences.parameters)))
-        columns = {c: np.take(names, positions) for c, names in self._labels.items()}
-        rule = self._rule_header
-        return BestReport(
-            metric,
-            {c: v.tolist() for c, v in columns.items() if c == rule or len({*v}) > 1},
-            MetricEstimate(self._joint, best_first(self._joint, positions)[0]),
-            self._joint.estimates[positions],
-            intervals,
-            self.confidence_level,
-            self._joint.parameters[positions[0]].trait.greater_is_better,
-            n_metrics,
+    def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
+        return best_report(
+            self._joint, positions, self._labels, self._rule_header, n_metrics
         )
+
+    def _best_positions(self) -> list[int]:
+        compared = self._compared()
+        number = len(compared) if self._joint.simultaneous else 1
+        best: list[int] = []
+        for positions in compared:
+            if len(positions) > 1:
+                report = self._best(positions, number)
+                best += itertools.compress(positions, report.may_be_best)
+        return best
+
+    def _compared(self) -> list[list[int]]:
+        """Positions of estimates that the best is one of, on each metric."""
+        return list(self._panels(self.metrics).values())
 
     def _candidates(self, metric: str) -> list[int]:
         """Positions of the estimates that the best is one of."""

@@ -3,7 +3,7 @@
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from html import escape
 from typing import Any
 from unicodedata import combining, east_asian_width
@@ -29,6 +29,17 @@ _LATEX = {char: f"\\{char}" for char in "&%$#_{}"} | {
     "|": r"\textbar{}",
 }
 """Characters that LaTeX would interpret or print as others."""
+
+
+def escape_markdown(text: str) -> str:
+    """Write a text that Markdown shows as it is."""
+    return _MARKDOWN.sub(r"\\\g<0>", text)
+
+
+def escape_latex(text: str) -> str:
+    """Write a text that LaTeX shows as it is."""
+    escaped = str.maketrans(_LATEX)
+    return text.translate(escaped)
 
 
 def format_number(value: float, places: int) -> str:
@@ -83,6 +94,11 @@ class TabularReport(ABC):
     def _data(self) -> dict[str, list[Any]]:
         """Columns of :meth:`to_frame`, and those that name the rows."""
 
+    @property
+    def _bold(self) -> Collection[tuple[int, str]]:
+        """Cells in bold: the row, and the header of the column."""
+        return ()
+
     def _name_columns(self) -> list[list[str]]:
         """Columns of names, the header first."""
         return [[header, *names] for header, names in self._labels.items()]
@@ -101,6 +117,19 @@ class TabularReport(ABC):
             names = [shorten(column) for column in names]
         header, *rows = zip(*names, *numbers, strict=True)
         return [tuple(shorten(header)) if short else header, *rows]
+
+    def _marked_rows(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
+        """Rows of escaped cells, some of them in bold."""
+        in_bold = self._bold
+        header, *rows = self._rows()
+        marked = [
+            [
+                bold.format(escaped(cell)) if (k, name) in in_bold else escaped(cell)
+                for name, cell in zip(header, row, strict=True)
+            ]
+            for k, row in enumerate(rows)
+        ]
+        return [[*map(escaped, header)], *marked]
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the report column by column, as JSON has it.
@@ -140,16 +169,13 @@ class TabularReport(ABC):
 
     def to_markdown(self) -> str:
         """Return the report as a Markdown table."""
-        rows = [
-            [_MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in self._rows()
-        ]
+        rows = self._marked_rows(escape_markdown, "**{}**")
         rows.insert(1, ["---"] * len(rows[0]))
         return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
     def to_latex(self) -> str:
         """Return the report as a LaTeX ``tabular``; it needs the package booktabs."""
-        escaped = str.maketrans(_LATEX)
-        rows = [[cell.translate(escaped) for cell in row] for row in self._rows()]
+        rows = self._marked_rows(escape_latex, r"\textbf{{{}}}")
         alignment = "".join("r" if name == "estimate" else "l" for name in rows[0])
         # A rule or a row break would take a bracket or an asterisk for its option.
         lines = [re.sub(r"^(?=[\[*])", "{}", " & ".join(row)) for row in rows]

@@ -1,0 +1,161 @@
+"""Wide tables: the numbers of the report, in bold those that may be the best."""
+
+import re
+
+import numpy as np
+import pytest
+from simulated import some_rules
+
+from skci import (
+    calibration_report,
+    confusion_matrix_report,
+    joint_report,
+    threshold_report,
+)
+
+Y, RULES = some_rules(**{"good": 0.9, "fair_1": 0.9, "$poor$": 0.7})
+METRICS = ["f1", "accuracy"]
+SHOPS = np.resize(["north", "south", "south"], len(Y))
+CELL = re.compile(r"(\S+) \[(\S+), (\S+)\]")
+
+
+@pytest.fixture(scope="module")
+def report():
+    return joint_report(Y, RULES, metrics=METRICS)
+
+
+def numbers(cell):
+    return [float(number) for number in CELL.fullmatch(cell).groups()]
+
+
+def rows_of_latex(latex):
+    """Cells of a table, by row, its alignment and its caption."""
+    lines = latex.splitlines()
+    (caption,) = [line[9:-1] for line in lines if line.startswith(r"\caption{")]
+    start, end = lines.index(r"\midrule"), lines.index(r"\bottomrule")
+    rows = [line.removesuffix(r" \\").split(" & ") for line in lines[start + 1 : end]]
+    return rows, caption
+
+
+def bold_in_latex(latex):
+    """Positions of the cells in bold."""
+    rows, _ = rows_of_latex(latex)
+    return {
+        (i, j)
+        for i, row in enumerate(rows)
+        for j, cell in enumerate(row)
+        if re.fullmatch(r"\\textbf\{[^{}]+\}", cell)
+    }
+
+
+@pytest.mark.parametrize("individual", [False, True])
+def test_a_wide_frame_holds_the_numbers_of_the_report(report, individual):
+    report = report.individual() if individual else report
+    frame = report.to_frame(wide=True)
+    assert frame.index.names == ["rule"]
+    assert frame.index.tolist() == report.rules
+    assert frame.columns.tolist() == METRICS
+    for rule, metric in report:
+        one = report[rule, metric]
+        shown = numbers(frame.loc[rule, metric])
+        assert np.allclose(shown, [one, one.low, one.high], rtol=0, atol=5.01e-4)
+
+
+def test_a_wide_frame_of_differences_and_of_subgroups(report):
+    differences = report.differences()
+    frame = differences.to_frame(wide=True)
+    assert frame.index.names == ["first", "second"]
+    for metric, first, second in differences:
+        shown = numbers(frame.loc[(first, second), metric])
+        one = differences[metric, first, second]
+        assert np.allclose(shown, [one, one.low, one.high], rtol=0, atol=5.01e-4)
+    assert r"\textbf" not in differences.to_latex(wide=True)
+    by_shop = joint_report(Y, RULES, metrics="f1", by=SHOPS)
+    frame = by_shop.to_frame(wide=True)
+    assert frame.shape == (6, 1)
+    for rule, _, shop in by_shop:
+        shown = numbers(frame.loc[(rule, shop), "f1"])
+        assert abs(shown[0] - by_shop[rule, "f1", shop]) <= 5.01e-3
+
+
+def test_what_is_bold_may_be_the_best(report):
+    best = report.best()
+    assert [len(one.rules) for one in best.values()] == [2, 2]  # not all, not one
+    expected = {
+        (report.rules.index(rule), 1 + j)
+        for j, metric in enumerate(METRICS)
+        for rule in best[metric].rules
+    }
+    latex = report.to_latex(wide=True)
+    assert bold_in_latex(latex) == expected
+    rows, caption = rows_of_latex(latex)
+    assert caption.endswith("; bold: may be the best")
+    assert r"95\%" in caption
+    assert [row[0] for row in rows] == ["good", r"fair\_1", r"\$poor\$"]
+    title, _, _, _, *lines = report.to_markdown(wide=True).splitlines()
+    assert title.endswith("bold: may be the best")
+    cells = [line.strip("| ").split(" | ") for line in lines]
+    marked = {
+        (i, j)
+        for i, row in enumerate(cells)
+        for j, cell in enumerate(row)
+        if cell.startswith("**") and cell.endswith("**")
+    }
+    assert marked == expected
+
+
+def test_bold_of_individual_intervals_is_their_best(report):
+    alone = report.individual()
+    expected = {
+        (report.rules.index(rule), 1 + j)
+        for j, metric in enumerate(METRICS)
+        for rule in alone.best(metric).rules
+    }
+    assert bold_in_latex(alone.to_latex(wide=True)) == expected
+
+
+def test_bold_in_subgroups_is_the_best_of_each_at_once():
+    report = joint_report(Y, RULES, metrics="f1", by=SHOPS)
+    latex = report.to_latex(wide=True)
+    rows, _ = rows_of_latex(latex)
+    found = {(rows[i][0], rows[i][1]) for i, _ in bold_in_latex(latex)}
+    expected = set()
+    for shop in ("north", "south"):
+        # Of two subgroups, each with half of the error.
+        part = report.select(subgroup=shop).at(0.975)
+        expected |= {(rule.replace("_", r"\_"), shop) for rule in part.best("f1").rules}
+    assert 2 <= len(expected) < 6
+    assert found == {(rule, shop) for rule, shop in expected}
+
+
+def test_nothing_is_bold_where_nothing_is_compared(report):
+    single = report.select(rules="good")
+    bins = calibration_report(Y, np.linspace(0, 1, len(Y)))
+    for latex in (
+        single.to_latex(wide=True),
+        bins.to_latex(wide=True),
+        confusion_matrix_report([[50, 10], [15, 25]], metrics=METRICS).to_latex(
+            wide=True
+        ),
+    ):
+        assert "textbf" not in latex
+        assert "bold" not in latex
+    assert "**" not in single.to_markdown(wide=True)
+
+
+def test_contrasts_have_no_metrics(report):
+    contrasts = report.contrasts([[1, -1, 0, 0, 0, 0]], ["f1 - accuracy"])
+    with pytest.raises(ValueError, match=r"^wide needs a report of metrics, got"):
+        contrasts.to_frame(wide=True)
+
+
+def test_bold_among_the_thresholds_of_several_models():
+    rng = np.random.default_rng(0)
+    scores = {name: Y + rng.normal(0, 0.8, len(Y)) for name in "AB"}
+    thresholds = [0.4, 0.6, 1.6]
+    report = threshold_report(Y, scores, metrics="f1", thresholds=thresholds)
+    latex = report.to_latex(wide=True)
+    rows, _ = rows_of_latex(latex)
+    found = {", ".join(rows[i][:2]) for i, _ in bold_in_latex(latex)}
+    assert found == set(report.best("f1").rules)
+    assert 1 <= len(found) < 6
