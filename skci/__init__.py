@@ -36,6 +36,7 @@ from skci.reports.curves import (
     ThresholdReport,
     ThresholdRequirementReport,
 )
+from skci.reports.difference_display import DifferenceDisplay, VerdictMatrixDisplay
 from skci.reports.display import (
     ConfidenceBandDisplay,
     ConfidenceIntervalDisplay,
@@ -76,6 +77,7 @@ __all__ = [
     "CriticalValue",
     "CrossValidationReport",
     "CurveReport",
+    "DifferenceDisplay",
     "GroupJackknife",
     "JointAccumulator",
     "JointEvaluator",
@@ -91,6 +93,7 @@ __all__ = [
     "ThresholdReport",
     "ThresholdRequirementReport",
     "Verdict",
+    "VerdictMatrixDisplay",
     "best_bound",
     "calibration_report",
     "classification_report_ci",

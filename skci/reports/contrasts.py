@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from skci.inference.pvalues import (
     step_down,
 )
 from skci.reports.base import Report
+from skci.reports.difference_display import DifferenceDisplay, VerdictMatrixDisplay
 from skci.reports.estimate import (
     MetricEstimate,
     warn_of_undefined,
@@ -36,8 +38,11 @@ from skci.reports.margins import (
     margin_sentences,
     margins_in_words,
     region_of,
+    verdict_of,
 )
 from skci.reports.rendering import format_pvalue
+
+_MOST_INTERVALS = 30  # of the differences of a metric, in a plot of all pairs
 
 SeparatedPairs = dict[str, list[tuple[str, str]]]
 """By panel, pairs of a worse rule and a better one, sorted by the worse rule."""
@@ -103,6 +108,8 @@ class ContrastReport(ReportWithContrasts):
     :meth:`JointReport.contrasts`. Indexed with ``first`` and ``second`` exchanged, a
     difference is that of the second and the first.
     """
+
+    _display = DifferenceDisplay
 
     def __init__(
         self,
@@ -363,6 +370,78 @@ class ContrastReport(ReportWithContrasts):
             return self._pvalues < 1 - self.confidence_level
         low, high = self._limits().T  # equivalent to single-step p-values, and faster
         return (low > self._null) | (high < self._null)
+
+    @property
+    def _verdicts(self) -> list[str]:
+        """What the interval of each contrast shows."""
+        if "contrast" in self._labels:
+            names = {-1: "below 0", 0: "open", 1: "above 0"}
+            low, high = self._limits().T
+            sides = (low > self._null).astype(int) - (high < self._null)
+            return [names[side] for side in sides]
+        signs = np.array([p.trait.sign for p in self._joint.parameters])
+        limits = np.sort(signs[:, np.newaxis] * (self._limits() - self._null), axis=1)
+        return [
+            verdict_of(low, high, margin)
+            for (low, high), margin in zip(limits, self._margins, strict=True)
+        ]
+
+    def _best_first(self) -> dict[str, list[str]]:
+        """By panel, what is compared, sorted by how many of the others are better."""
+        better: dict[str, Counter[str]] = {panel: Counter() for panel in self._panels}
+        for panel, (first, second), parameter in zip(
+            self._panels, self._pairs, self._joint.parameters, strict=True
+        ):
+            gain = parameter.trait.sign * (parameter.estimate - self._null)
+            # An undefined difference counts twice, so that undefined rules come last.
+            better[panel][first] += 2 if np.isnan(gain) else int(gain < 0)
+            better[panel][second] += 2 if np.isnan(gain) else int(gain > 0)
+        return {
+            panel: sorted(counts, key=counts.__getitem__)
+            for panel, counts in better.items()
+        }
+
+    @property
+    def _is_matrix(self) -> bool:
+        """Whether all pairs are compared on a metric, and are too many to plot."""
+        if "contrast" in self._labels:
+            return False
+        numbers = Counter(self._panels)
+        compared = {panel: len(names) for panel, names in self._best_first().items()}
+        return max(numbers.values()) > _MOST_INTERVALS and all(
+            numbers[panel] == n * (n - 1) // 2 for panel, n in compared.items()
+        )
+
+    def plot(self, **kwargs: Any) -> Any:
+        """Draw the differences, coloured by what their intervals show.
+
+        With more than 30 differences of a metric, between all pairs of rules: a
+        triangle with what the interval of each pair shows.
+
+        Parameters
+        ----------
+        **kwargs
+            Passed to the ``plot`` of the display.
+
+        Returns
+        -------
+        DifferenceDisplay or VerdictMatrixDisplay
+        """
+        if not self._is_matrix:
+            return super().plot(**kwargs)
+        return VerdictMatrixDisplay(
+            pairs=self._pairs,
+            metrics=self._panels,
+            verdicts=self._verdicts,
+            rules=self._best_first(),
+            margins=self._margins,
+            confidence_level=self.confidence_level,
+            simultaneous=self._joint.simultaneous,
+        ).plot(**kwargs)
+
+    def _drawing(self) -> dict[str, Any]:
+        more = {"verdicts": self._verdicts, "margins": self._margins}
+        return super()._drawing() | more
 
     def _separated_pairs(self) -> SeparatedPairs:
         """Pairs of rules, or subgroups, whose difference or ratio excludes the null."""

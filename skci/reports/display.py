@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
@@ -14,17 +15,72 @@ from skci._arrays import Array
 from skci._validation import printable
 
 # Okabe and Ito's palette, safe for the colour blind.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_GREY = "0.35"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888")
+_GREY = "0.5"  # seen on white and on black
 _THIN, _THICK = 1.5, 5
 _THIN_LIMIT, SHADE = 0.7, 0.18  # width of a line of limits, opacity of a band
 
 _MAX_LABEL = 36  # characters to a line of a label
 _CHANCE, _BELOW = "skci-chance", "skci-below"  # to find a line and a legend again
+_SPACED_ROWS = 15  # more have smaller gaps
+MANY_ROWS = 30  # more are set closer together, in smaller type
+
+
+class PanelDisplay(ABC):
+    """A figure with a panel for each metric, and one legend."""
+
+    metrics: Sequence[str]
+    axes_: Any
+    figure_: Any
+
+    def plot(self, *, axes: Any = None) -> Self:
+        """Draw the panels; matplotlib is needed.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, optional
+            One for each metric; a new figure is made if not given.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If `axes` are not as many as the metrics.
+        """
+        metrics = list(dict.fromkeys(self.metrics))
+        new_figure = axes is None
+        axes = self._new_axes(len(metrics)) if new_figure else axes
+        axes = _check_axes(axes, metrics)
+        for ax, metric in zip(axes, metrics, strict=True):
+            self._plot_panel(ax, metric)
+            # A dollar sign in a name does not start a formula.
+            ax.set_title(wrapped(metric), parse_math=False)
+        self.axes_, self.figure_ = axes, axes[0].figure
+        handles, columns = self._handles(), min(2 * len(axes) - 1, 4)
+        if new_figure:
+            more_lines = -(-len(handles) // columns) - 1
+            self.figure_.set_figheight(self.figure_.get_figheight() + 0.2 * more_lines)
+        _add_legend(axes[-1], new_figure, columns, handles)
+        return self
+
+    @abstractmethod
+    def _new_axes(self, panels: int) -> Any:
+        """Axes of a new figure."""
+
+    @abstractmethod
+    def _plot_panel(self, ax: Any, metric: str) -> None:
+        """Draw what there is of a metric."""
+
+    @abstractmethod
+    def _handles(self) -> list[Any]:
+        """Entries of the legend, once the panels are drawn."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ConfidenceIntervalDisplay:
+class ConfidenceIntervalDisplay(PanelDisplay):
     """Intervals of several rules, a panel for each metric.
 
     A thick line is the individual interval, the thin line the joint interval, the dot
@@ -58,31 +114,7 @@ class ConfidenceIntervalDisplay:
     confidence_level: float
     reference: float | None = None
 
-    def plot(self, *, axes: Any = None) -> ConfidenceIntervalDisplay:
-        """Draw the panels; matplotlib is needed.
-
-        Parameters
-        ----------
-        axes : sequence of matplotlib Axes, optional
-            One for each metric; a new figure is made if not given.
-
-        Returns
-        -------
-        ConfidenceIntervalDisplay
-
-        Raises
-        ------
-        ValueError
-            If `axes` are not as many as the metrics.
-        """
-        metrics = list(dict.fromkeys(self.metrics))
-        new_figure = axes is None
-        axes = _check_axes(
-            self._new_axes(len(metrics)) if new_figure else axes, metrics
-        )
-        for ax, metric in zip(axes, metrics, strict=True):
-            self._plot_panel(ax, metric)
-        self.axes_, self.figure_ = axes, axes[0].figure
+    def _handles(self) -> list[Any]:
         kinds = {"joint ": _THIN, "individual ": _THICK}
         if np.array_equal(self.intervals, self.individual_intervals, equal_nan=True):
             kinds = {"": _THICK}
@@ -90,46 +122,61 @@ class ConfidenceIntervalDisplay:
         for kind, width in kinds.items():
             label = f"{kind}{100 * self.confidence_level:g}% interval"
             style = {"color": _GREY, "linewidth": width, "label": label}
-            handles += axes[-1].plot([], [], **style)
-        _add_legend(axes[-1], new_figure, 2, handles)
-        return self
+            handles += self.axes_[-1].plot([], [], **style)
+        return handles
+
+    def _colours(self) -> list[str]:
+        """Colour of each interval, shape (K,)."""
+        rules = list(dict.fromkeys(self.rules))
+        return [COLOURS[rules.index(rule) % len(COLOURS)] for rule in self.rules]
+
+    def _guides(self, metric: str) -> dict[float, str]:
+        """Line style of vertical lines by their position."""
+        return {} if self.reference is None else {self.reference: "--"}
 
     def _new_axes(self, panels: int) -> Any:
         rules = [wrapped(rule).splitlines() for rule in dict.fromkeys(self.rules)]
         characters = max(len(line) for rule in rules for line in rule)
-        height = 0.9 + sum(0.22 + 0.16 * len(rule) for rule in rules)
-        return _panels(panels, 3.4, height, 0.4 + 0.1 * characters, sharey=True)
+        gap = 0.22 if len(rules) <= _SPACED_ROWS else 0.06
+        gap, line = (0.02, 0.13) if len(rules) > MANY_ROWS else (gap, 0.16)
+        height = 0.9 + sum(gap + line * len(rule) for rule in rules)
+        return new_panels(panels, 3.4, height, 0.4 + 0.1 * characters, sharey=True)
 
     def _plot_panel(self, ax: Any, metric: str) -> None:
-        rules = list(dict.fromkeys(self.rules))
+        rules, colours = list(dict.fromkeys(self.rules)), self._colours()
         rows = [k for k, name in enumerate(self.metrics) if name == metric]
         drawn = [self.intervals, self.individual_intervals, self.estimates]
-        reference: Any = [] if self.reference is None else self.reference
-        edges = _edges(np.append(np.column_stack(drawn)[rows], reference))
-        if self.reference is not None:
-            ax.axvline(self.reference, color=_GREY, linewidth=0.8, linestyle="--")
+        guides = self._guides(metric)
+        edges = _edges(np.append(np.column_stack(drawn)[rows], list(guides)))
+        for position, linestyle in guides.items():
+            ax.axvline(position, color=_GREY, linewidth=0.8, linestyle=linestyle)
         for k in rows:
-            y = rules.index(self.rules[k])
-            colour, estimate = COLOURS[y % len(COLOURS)], self.estimates[k]
-            style = {"color": colour, "linestyle": ":" if np.isnan(estimate) else "-"}
-            style["solid_capstyle"] = "butt"
-            joint, individual = self.intervals[k], self.individual_intervals[k]
-            ax.plot(np.clip(joint, *edges), [y, y], linewidth=_THIN, **style)
-            ax.plot(np.clip(individual, *edges), [y, y], linewidth=_THICK, **style)
-            for edge, limit, arrow in zip(edges, joint, "<>", strict=True):
-                if np.isinf(limit):
-                    ax.plot(edge, y, arrow, color=colour, clip_on=False)
-            if np.isfinite(estimate):
-                marker = {"markeredgecolor": colour, "markersize": _THICK}
-                ax.plot(estimate, y, "o", color="white", **marker)
+            self._plot_row(ax, k, rules.index(self.rules[k]), colours[k], edges)
         ax.set_xlim(edges)
-        # A dollar sign in a name does not start a formula.
-        ax.set_title(wrapped(metric), parse_math=False)
         ax.set_yticks(range(len(rules)), map(wrapped, rules), parse_math=False)
+        if len(rules) > MANY_ROWS:
+            ax.tick_params(axis="y", labelsize="small")
         ax.set_ylim(len(rules) - 0.5, -0.5)
         ax.grid(axis="x", alpha=0.3)
         ax.spines[["top", "right", "left"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
+
+    def _plot_row(
+        self, ax: Any, k: int, y: int, colour: str, edges: tuple[float, float]
+    ) -> None:
+        """Draw the intervals of an estimate, which end where the axis does."""
+        estimate = self.estimates[k]
+        style = {"color": colour, "linestyle": ":" if np.isnan(estimate) else "-"}
+        style["solid_capstyle"] = "butt"
+        joint, individual = self.intervals[k], self.individual_intervals[k]
+        ax.plot(np.clip(joint, *edges), [y, y], linewidth=_THIN, **style)
+        ax.plot(np.clip(individual, *edges), [y, y], linewidth=_THICK, **style)
+        for edge, limit, arrow in zip(edges, joint, "<>", strict=True):
+            if np.isinf(limit):
+                ax.plot(edge, y, arrow, color=colour, clip_on=False)
+        if np.isfinite(estimate):
+            marker = {"markeredgecolor": colour, "markersize": _THICK}
+            ax.plot(estimate, y, "o", color="white", **marker)
 
 
 def wrapped(name: str) -> str:
@@ -278,7 +325,7 @@ class ConfidenceBandDisplay:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LearningCurveBandDisplay:
+class LearningCurveBandDisplay(PanelDisplay):
     """Learning curves with their confidence bands, a panel for each metric.
 
     Dots are the estimates at the training set sizes. The shaded band joins the joint
@@ -312,36 +359,10 @@ class LearningCurveBandDisplay:
     individual_intervals: Array
     confidence_level: float
 
-    def plot(self, *, axes: Any = None) -> LearningCurveBandDisplay:
-        """Draw the panels; matplotlib is needed.
-
-        Parameters
-        ----------
-        axes : sequence of matplotlib Axes, optional
-            One for each metric; a new figure is made if not given.
-
-        Returns
-        -------
-        LearningCurveBandDisplay
-
-        Raises
-        ------
-        ValueError
-            If `axes` are not as many as the metrics.
-        """
-        metrics = list(dict.fromkeys(self.metrics))
-        new_figure = axes is None
-        if new_figure:
-            axes = _panels(len(metrics), 3.6, 3.0, 0.2, sharex=True)
-        axes = _check_axes(axes, metrics)
-        for ax, metric in zip(axes, metrics, strict=True):
-            self._plot_panel(ax, metric)
-        self.axes_, self.figure_ = axes, axes[0].figure
-        _add_legend(axes[-1], new_figure, 2 * min(len(axes), 2), self._handles())
-        return self
+    def _new_axes(self, panels: int) -> Any:
+        return new_panels(panels, 3.6, 3.0, 0.2, sharex=True)
 
     def _handles(self) -> list[Any]:
-        """Entries of the legend: the rules, and the kinds of intervals."""
         from matplotlib.patches import Patch
 
         lines = self.axes_[0].get_legend_handles_labels()[0]
@@ -361,7 +382,6 @@ class LearningCurveBandDisplay:
             curve = [row for row in rows if self.rules[row] == rule]
             self._plot_curve(ax, curve, edges, COLOURS[k % len(COLOURS)])
         ax.set_ylim(edges)
-        ax.set_title(wrapped(metric), parse_math=False)
         ax.set_xlabel("number of training rows")
         ax.tick_params(labelbottom=True)
         ax.grid(alpha=0.3)
@@ -400,7 +420,9 @@ def _edges(values: Array) -> tuple[float, float]:
     return float(low - margin), float(high + margin)
 
 
-def _panels(n: int, width: float, height: float, margin: float, **options: Any) -> Any:
+def new_panels(
+    n: int, width: float, height: float, margin: float, **options: Any
+) -> Any:
     """Axes of a new figure, three to a line, of panels of this size in inches."""
     columns = min(n, 3)
     lines = -(-n // columns)

@@ -61,6 +61,21 @@ def claim_of(low: float, high: float, margin: float) -> Claim | None:
     return None
 
 
+def verdict_of(low: float, high: float, margin: float) -> str:
+    """Say what the interval of a difference shows of both; without a margin it is NaN.
+
+    One of "first is better", "second is better" and "open"; with a margin also
+    "equivalent", "first is not worse" and "second is not worse". Greater is better.
+    """
+    claim = claim_of(low, high, margin)
+    if claim is None:
+        return "open"
+    relation = claim.relation.removeprefix("is ").rsplit(maxsplit=1)[0]
+    if relation == "equivalent":
+        return relation
+    return f"{'first' if claim.first_is_better else 'second'} is {relation}"
+
+
 def margin_sentences(
     panel: str,
     margin: float,

@@ -1,0 +1,211 @@
+"""Plots of what differences show; matplotlib is imported when plotting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.reports.display import (
+    COLOURS,
+    MANY_ROWS,
+    ConfidenceIntervalDisplay,
+    PanelDisplay,
+    new_panels,
+    wrapped,
+)
+
+_BLUE, _VERMILION, _GREEN, _, _ORANGE, _SKY, _GREY = COLOURS
+
+VERDICT_COLOURS = {
+    "first is better": _BLUE,
+    "first is not worse": _SKY,
+    "equivalent": _GREEN,
+    "open": _GREY,
+    "second is not worse": _ORANGE,
+    "second is better": _VERMILION,
+    "above 0": _BLUE,
+    "below 0": _VERMILION,
+}
+"""Colour of what an interval shows, in the order of the legend."""
+
+_OPPOSITE = {
+    f"{name} is {relation}": f"{other} is {relation}"
+    for name, other in (("first", "second"), ("second", "first"))
+    for relation in ("better", "not worse")
+}
+
+
+def _patches(verdicts: Mapping[str, str]) -> list[Any]:
+    """Entries of a legend: labels of those verdicts that occur."""
+    from matplotlib.patches import Patch
+
+    return [
+        Patch(color=colour, label=verdicts[verdict])
+        for verdict, colour in VERDICT_COLOURS.items()
+        if verdict in verdicts
+    ]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DifferenceDisplay(ConfidenceIntervalDisplay):
+    """Intervals of differences, coloured by what they show.
+
+    Otherwise as :class:`ConfidenceIntervalDisplay`. Dotted lines are the margins.
+    Returned by ``ContrastReport.plot``.
+
+    Parameters
+    ----------
+    rules, metrics, estimates, intervals, individual_intervals, confidence_level
+        See :class:`ConfidenceIntervalDisplay`.
+    reference : float, optional
+        See :class:`ConfidenceIntervalDisplay`.
+    verdicts : sequence of str, of length K
+        What each interval shows: "first is better", "second is better" or "open"; of a
+        difference with a margin also "equivalent", "first is not worse" or "second is
+        not worse"; of a contrast "above 0", "below 0" or "open".
+    margins : array of shape (K,)
+        NaN where there is none.
+
+    Attributes
+    ----------
+    axes_ : array of matplotlib Axes
+        One for each metric, after :meth:`plot`.
+    figure_ : matplotlib Figure
+    """
+
+    verdicts: Sequence[str]
+    margins: Array
+
+    def _colours(self) -> list[str]:
+        return [VERDICT_COLOURS[verdict] for verdict in self.verdicts]
+
+    def _guides(self, metric: str) -> dict[float, str]:
+        rows = [k for k, name in enumerate(self.metrics) if name == metric]
+        margins = {float(m) for m in self.margins[rows] if np.isfinite(m)}
+        guides = {side * margin: ":" for margin in margins for side in (-1, 1)}
+        return super()._guides(metric) | guides
+
+    def _handles(self) -> list[Any]:
+        return [*_patches({name: name for name in self.verdicts}), *super()._handles()]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class VerdictMatrixDisplay(PanelDisplay):
+    """What the differences of all pairs of many rules show, a panel for each metric.
+
+    A triangle: rules are numbered from the best estimate to the worst, and a cell tells
+    what the interval shows of the rules of its row and its column. Returned by
+    ``ContrastReport.plot``.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str), of length K
+        The first rule and the second one of each difference.
+    metrics : sequence of str, of length K
+        Label of each difference.
+    verdicts : sequence of str, of length K
+        See :class:`DifferenceDisplay`.
+    rules : mapping of str to sequence of str
+        The rules compared by metric, the best first.
+    margins : array of shape (K,)
+        NaN where there is none.
+    confidence_level : float
+    simultaneous : bool, default=True
+        Whether all intervals cover at once.
+
+    Attributes
+    ----------
+    axes_ : array of matplotlib Axes
+        One for each metric, after :meth:`plot`.
+    figure_ : matplotlib Figure
+    """
+
+    pairs: Sequence[tuple[str, str]]
+    metrics: Sequence[str]
+    verdicts: Sequence[str]
+    rules: Mapping[str, Sequence[str]]
+    margins: Array
+    confidence_level: float
+    simultaneous: bool = True
+
+    def cells(self, metric: str) -> dict[tuple[int, int], str]:
+        """Return what is shown in each cell of a panel.
+
+        Parameters
+        ----------
+        metric : str
+
+        Returns
+        -------
+        dict of (int, int) to str
+            By row and column, which is less than the row: a verdict in which "first" is
+            the rule of the column, which has the better estimate.
+        """
+        place = {rule: k for k, rule in enumerate(self.rules[metric])}
+        cells = {}
+        for pair, panel, verdict in zip(
+            self.pairs, self.metrics, self.verdicts, strict=True
+        ):
+            if panel == metric:
+                first, second = (place[rule] for rule in pair)
+                if first > second:
+                    first, second = second, first
+                    verdict = _OPPOSITE.get(verdict, verdict)
+                cells[second, first] = verdict
+        return cells
+
+    def _new_axes(self, panels: int) -> Any:
+        names = [rule for rules in self.rules.values() for rule in rules]
+        characters = max(len(line) for rule in names for line in wrapped(rule).split())
+        most = max(map(len, self.rules.values()))
+        line = 0.16 if most <= MANY_ROWS else 0.125
+        return new_panels(panels, 3.0 + 0.08 * characters, 1.0 + line * most, 0.2)
+
+    def _plot_panel(self, ax: Any, metric: str) -> None:
+        from matplotlib.colors import ListedColormap
+
+        rules, names = self.rules[metric], list(VERDICT_COLOURS)
+        many = len(rules) > MANY_ROWS
+        codes = np.full((len(rules), len(rules)), np.nan)
+        for cell, verdict in self.cells(metric).items():
+            codes[cell] = names.index(verdict)
+        ax.pcolormesh(
+            np.ma.masked_invalid(codes),
+            cmap=ListedColormap(list(VERDICT_COLOURS.values())),
+            vmin=-0.5,
+            vmax=len(names) - 0.5,
+            edgecolors=ax.get_facecolor(),
+            linewidth=0 if many else 0.5,
+        )
+        labels = [f"{wrapped(rule)}  {k}" for k, rule in enumerate(rules, 1)]
+        ax.set_yticks(np.arange(len(rules)) + 0.5, labels, parse_math=False)
+        step = 1 if len(rules) <= 15 else 10 if many else 5
+        columns = [k for k in range(1, len(rules)) if k == 1 or k % step == 0]
+        ax.set_xticks(np.array(columns) - 0.5, columns)
+        ax.set(xlim=(0, len(rules) - 1), ylim=(len(rules), 0))
+        place = {"ha": "right", "va": "top", "transform": ax.transAxes}
+        ax.text(1, 1, self._note(metric), fontsize="small", **place)
+        ax.spines[:].set_visible(False)
+        ax.tick_params(length=0, labelsize="x-small" if many else "small")
+
+    def _note(self, metric: str) -> str:
+        """What verdicts are by; in the empty half of a panel."""
+        kind = "joint" if self.simultaneous else "individual"
+        note = f"by {kind}\n{100 * self.confidence_level:g}% intervals"
+        margin = self.margins[self.metrics.index(metric)]
+        return note if np.isnan(margin) else f"{note}\nmargin {margin:g}"
+
+    def _handles(self) -> list[Any]:
+        shown = {
+            verdict for name in self.rules for verdict in self.cells(name).values()
+        }
+        return _patches(
+            {
+                verdict: verdict.replace("first", "column").replace("second", "row")
+                for verdict in shown
+            }
+        )
