@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.common.command import BENCHMARKS, page_folder, parser, sizes
 from benchmarks.common.pages import Section, show, write_page
 from benchmarks.common.results import Runner
-from benchmarks.scale import many, streams
+from benchmarks.scale import many, rows, streams
 
 _INTRODUCTION = """\
 Thousands of intervals in one report, and reports that are looked at again and again.
@@ -29,6 +29,14 @@ _CASES = """\
 Reports on correlated rules, with all that they have: limits, joint and individual,
 standard errors and, for all paired differences, adjusted p-values. The memory is the
 peak of a process of its own, with Python, the libraries and the data.
+"""
+
+_ROWS = """\
+Chunks of five million rows of 0/1 labels are added to a
+:class:`~skci.JointAccumulator`, the truth and the predictions of some rules. A pass is
+``np.bincount`` of one column of the same chunk. The memory does not grow with the rows.
+A second table has the report on a Parquet file by DuckDB beside its own GROUP BY of the
+columns, if it is installed.
 """
 
 _CRITICAL = """\
@@ -84,6 +92,8 @@ def main() -> None:
         rules=(1_000, 30),
         compared=(60, 8),  # rules whose differences are taken
         rows=(100_000, 5_000),
+        streamed=(1_000_000_000, 1_000_000),
+        stored=(50_000_000, 100_000),
         parameters=((10, 30, 100, 300, 1000, 2000, 5000), (10, 30, 100)),
         streams=(400, 2),
         paths=(20, 2),
@@ -98,6 +108,12 @@ def main() -> None:
     ]
     tables = [many.cases(measured), many.stages(measured)]
     sections = [Section("Many rules", _CASES, tables)]
+    show(sections[-1])
+    tables = [
+        rows.streamed([rows.stream(rules, size.streamed) for rules in (1, 2, 5)]),
+        rows.databases(size.stored),
+    ]
+    sections.append(Section("Many rows", _ROWS, [each for each in tables if each]))
     show(sections[-1])
     solved = [*many.solve_all(size.parameters)]
     solved.sort(key=lambda each: [*many.FAMILIES].index(each.family))
