@@ -551,8 +551,13 @@ def test_pyarrow_is_asked_for_where_it_is_needed(tmp_path, run, monkeypatch):
         (["report", "FILE", *BINARY, "--save=t.csv"], "must end in .npz or .json"),
         (["report", "FILE", *BINARY, "--out=FILE"], "choose another file to write"),
         (["report", "FILE", *BINARY, "--out=none/x.md"], "none: No such file"),
-        (["report", "FILE", *BINARY, "--fail-if=f1"], "must be a metric or a rule"),
+        (["report", "FILE", *BINARY, "--fail-if=f1"], "must be a metric, or a rule"),
+        (["report", "FILE", *BINARY, "--fail-if=f1 <= 1"], "as 'accuracy < 0.9', got"),
+        (["report", "FILE", *BINARY, "--require=f1 > 1"], "as 'accuracy >= 0.9', got"),
+        (["report", "FILE", *BINARY, "--require=f1 >= x"], "and a number"),
+        (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
         (["report", "FILE", *BINARY, "--fail-if=mcc < 1"], "must be of one of the met"),
+        (["report", "FILE", *BINARY, "--strict"], "--strict needs a condition"),
         (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
         (["compare", "FILE", *BINARY, "--rules=a"], "differences need two rules"),
         (
@@ -577,14 +582,14 @@ def test_wrong_arguments_have_one_line(arguments, message, predictions, run):
 @pytest.mark.parametrize(
     ("condition", "status", "strict_status"),
     [
-        ("accuracy < {low}", 0, 0),
+        ("accuracy < {below}", 0, 0),
         ("a accuracy < {inside}", 0, 1),
         ("accuracy<{above}", 1, 1),
-        ("a accuracy > {high}", 0, 0),
+        ("a accuracy > {above}", 0, 0),
         ("a accuracy > {inside}", 0, 1),
-        ("a accuracy >= {below}", 1, 1),
-        ("accuracy <= {low}", 0, 1),  # the limit itself is in the interval
-        ("accuracy >= {low}", 1, 1),
+        ("a accuracy > {below}", 1, 1),
+        ("accuracy < {low}", 0, 1),  # a limit itself is in the interval
+        ("accuracy > {low}", 0, 1),
     ],
 )
 def test_requirements_that_intervals_rule_out(
@@ -593,16 +598,23 @@ def test_requirements_that_intervals_rule_out(
     estimate = joint_report(Y, {"a": A}, metrics="accuracy")["a", "accuracy"]
     low, high = estimate.low, estimate.high
     places = {"inside": estimate + 0, "above": high + 0.01, "below": low - 0.01}
-    condition = condition.format(low=repr(low), high=repr(high), **places)
+    condition = condition.format(low=repr(low), **places)
+    _, sign, value = re.split("([<>])", condition)
+    verdict = (estimate.at_least if sign == "<" else estimate.at_most)(float(value))
+    assert (verdict == "refuted", verdict != "shown") == (status, strict_status)
+    required = condition.replace(sign, {"<": ">=", ">": "<="}[sign])
     arguments = "report", predictions, "--truth=y", "--rules=a", "--metrics=accuracy"
-    for strict, expected in (([], status), (["--strict"], strict_status)):
-        found, output, errors = run(*arguments, f"--fail-if={condition}", *strict)
+    for options, expected in (
+        ([f"--fail-if={condition}"], status),
+        ([f"--fail-if={condition}", "--strict"], strict_status),
+        ([f"--require={required}"], strict_status),
+    ):
+        found, output, errors = run(*arguments, *options)
         assert found == expected and output.startswith("Joint 95%")
         assert errors.count("\n") == expected
         if expected:
-            assert (
-                errors.startswith("skci report: failed: ") and "a: accuracy" in errors
-            )
+            assert errors.startswith("skci report: failed: ")
+            assert f" is {verdict}: a: {estimate!r}\n" in errors
 
 
 def test_requirements_are_of_all_rules_or_of_one(predictions, run):
@@ -622,8 +634,35 @@ def test_requirements_are_of_all_rules_or_of_one(predictions, run):
 def test_requirements_of_differences(predictions, run):
     arguments = "compare", predictions, *BINARY, "--control=b"
     assert run(*arguments, "--fail-if=accuracy < 0", "--strict")[0] == 0
+    assert run(*arguments, "--require=a - b accuracy >= 0")[0] == 0
     status, _, errors = run(*arguments, "--fail-if=accuracy > 0")
-    assert status == 1 and "accuracy of a - b" in errors
+    assert status == 1 and "is refuted: accuracy of a - b = " in errors
+
+
+def test_requirements_of_subgroups(predictions, run):
+    """Each is named, and only those that fail."""
+    report = joint_report(Y, AB, metrics="accuracy", by={"sex": COLUMNS["sex"]})
+    value = (report["a", "accuracy", "f"] + report["a", "accuracy", "m"]) / 2
+    expected = [
+        f"a, {sex}: {report['a', 'accuracy', sex]!r}"
+        for sex in ("f", "m")
+        if report["a", "accuracy", sex].low <= value
+    ]
+    arguments = "report", predictions, *BINARY[:2], "--metrics=accuracy", "--by=sex"
+    status, _, errors = run(*arguments, f"--require=a accuracy >= {value!r}")
+    assert status == bool(expected)
+    assert [line.split(": ", 3)[3] for line in errors.splitlines()] == expected
+
+
+def test_margins_of_comparisons(predictions, rows, run):
+    report = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    arguments = "compare", predictions, *BINARY
+    by_metric = {"f1": 0.03, "accuracy": 0.01}
+    for option, margin in (("0.02", 0.02), ("f1=.03,accuracy=.01", by_metric)):
+        found = rows(*arguments, f"--margin={option}", name="differences")
+        assert_equal(found, report.differences(margin=margin).to_dict())
+    status, _, errors = run(*arguments, "--margin=2")
+    assert status == 2 and "margin must be less than 1" in errors
 
 
 # Output.

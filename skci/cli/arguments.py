@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from skci.cli.output import FORMATS
-from skci.cli.requirements import Requirement
+from skci.cli.requirements import failing, required
 
 _DESCRIPTION = """\
 Joint confidence intervals for performance measures of classifiers, from files of
 predictions. Without arguments, a demonstration.
 """
 _EPILOG = """\
-exit status: 0; 1 if a requirement of --fail-if is not met; 2 for wrong arguments or
-data, of which one line on standard error tells; 130 if interrupted.
+exit status: 0; 1 if a requirement is not met; 2 for wrong arguments or data, of which
+one line on standard error tells; 130 if interrupted.
 """
 
 
@@ -91,14 +91,6 @@ def table(text: str) -> Path:
     if Path(text).suffix not in (".npz", ".json"):
         raise argparse.ArgumentTypeError(f"must end in .npz or .json, got {text!r}")
     return Path(text)
-
-
-def requirement(text: str) -> Requirement:
-    """Read a requirement."""
-    try:
-        return Requirement.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> Parser:
@@ -236,7 +228,7 @@ def _add_output(command: Parser) -> None:
     )
     output.add_argument(
         "--fail-if",
-        type=requirement,
+        type=failing,
         action="append",
         default=[],
         metavar="CONDITION",
@@ -247,6 +239,15 @@ def _add_output(command: Parser) -> None:
         "--strict",
         action="store_true",
         help="exit with 1 unless the interval lies where the condition is false",
+    )
+    output.add_argument(
+        "--require",
+        type=required,
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help="as 'accuracy >= 0.9': exit with 1 unless the interval lies where the "
+        "condition is true; the same as --strict --fail-if 'accuracy < 0.9'",
     )
 
 
@@ -273,6 +274,12 @@ def _add_comparison(command: Parser) -> None:
         choices=["single-step", "step-down", "none"],
         default="single-step",
         help="adjustment for multiplicity, %(default)s",
+    )
+    comparison.add_argument(
+        "--margin",
+        type=number_or_by_name,
+        metavar="NUMBER",
+        help="largest difference that does not matter, or by metric, as f1=.02",
     )
 
 

@@ -52,7 +52,10 @@ def compare(arguments: Namespace) -> int:
     """Compare rules in files by paired differences."""
     accumulator = accumulate(arguments)
     differences = accumulator.report().differences(
-        control=arguments.control, scale=arguments.scale, adjust=arguments.adjust
+        control=arguments.control,
+        scale=arguments.scale,
+        adjust=arguments.adjust,
+        margin=arguments.margin,
     )
     return _finish(arguments, accumulator, {"differences": differences})
 
@@ -63,12 +66,7 @@ def _finish(
     """Write the reports, save the table, and look at the requirements."""
     if arguments.strict and not arguments.fail_if:
         raise ValueError("--strict needs a condition, --fail-if")
-    report = next(iter(reports.values()))
-    failures = [
-        failure
-        for requirement in arguments.fail_if
-        for failure in requirement.failures(report, arguments.strict)
-    ]
+    failures = _failures(arguments, next(iter(reports.values())))
     inputs = getattr(arguments, "files", None) or arguments.tables
     for path in (arguments.out, arguments.save):
         if path and path.resolve() in [Path(each).resolve() for each in inputs]:
@@ -79,6 +77,17 @@ def _finish(
     for failure in failures:
         print(f"skci {arguments.command}: failed: {failure}", file=sys.stderr)
     return FAILED if failures else 0
+
+
+def _failures(arguments: Namespace, report: Report) -> list[str]:
+    """Say which requirements the report does not meet."""
+    requirements = [(each, arguments.strict) for each in arguments.fail_if]
+    requirements += [(each, True) for each in arguments.require]
+    return [
+        failure
+        for requirement, strict in requirements
+        for failure in requirement.failures(report, strict)
+    ]
 
 
 def plan(arguments: Namespace) -> int:

@@ -2,74 +2,77 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from skci.reports.estimate import MetricEstimate
-
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|<|>)\s*(\S+)\s*")
+_CONDITION = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
+_OPPOSITE = {"<": ">=", ">": "<="}
+_WHAT = "must be a metric, or a rule and a metric,"
 
 
-@dataclass(frozen=True)
-class Requirement:
-    """A condition on a metric that must not be true.
+class Requirement(NamedTuple):
+    """The least or the greatest value that is required of a metric."""
 
-    An interval rules the requirement out if the condition is true of all of its
-    values, and rules it in if it is true of none.
-    """
-
-    subject: str  # a metric, or a rule and a metric
-    comparison: str
-    threshold: float
-
-    @classmethod
-    def parse(cls, text: str) -> Requirement:
-        """Read a condition such as "accuracy < 0.9" or "a accuracy < 0.9"."""
-        match = _CONDITION.fullmatch(text)
-        try:
-            subject, comparison, threshold = match.groups() if match else ("", "", "")
-            return cls(subject, comparison, float(threshold))
-        except ValueError as error:
-            raise ValueError(
-                "must be a metric or a rule and a metric, a comparison and a number, "
-                f"as 'accuracy < 0.9', got {text!r}"
-            ) from error
+    subject: str  # a metric, or a rule or a difference and a metric
+    sign: str
+    value: float
 
     def __str__(self) -> str:
-        return f"{self.subject} {self.comparison} {self.threshold:g}"
+        return f"{self.subject} {self.sign} {self.value:g}"
 
     def failures(self, report: Any, strict: bool) -> Iterator[str]:
-        """Say which estimates of a report fail; if `strict`, all not ruled in."""
-        compare = _COMPARISONS[self.comparison]
-        for name, estimate in self._matching(report):
-            limits = estimate.low, estimate.high
-            holds = [compare(limit, self.threshold) for limit in limits]
-            if any(holds) if strict else all(holds):
-                why = "true" if all(holds) else "not ruled out"
-                yield f"{self} is {why}: {name}{estimate!r}"
-
-    def _matching(self, report: Any) -> list[tuple[str, MetricEstimate]]:
-        """Estimates of the metric, or of the rule and the metric, and their names."""
-        labels = report.to_dict()
-        metrics = labels["metric"]
-        rules = labels.get("rule", [""] * len(metrics))  # contrasts name themselves
-        found = [
-            (f"{rule}: " if rule else "", report[key])
-            for key, metric, rule in zip(report, metrics, rules, strict=True)
-            if self.subject in (metric, f"{rule} {metric}")
-        ]
-        if not found:
+        """Say of which estimates it is refuted; if `strict`, or open."""
+        n_judged = 0
+        for metric in report.metrics:
+            if not f" {self.subject}".endswith(f" {metric}"):
+                continue
+            gate = report.requirements({metric: (self.sign, self.value)})
+            for row, verdict in enumerate(gate.verdicts):
+                if self.subject not in (metric, f"{gate.subjects[row]} {metric}"):
+                    continue
+                n_judged += 1
+                if verdict == "refuted" or (strict and verdict == "open"):
+                    yield f"{self} is {verdict}: {_described(gate, row)}"
+        if not n_judged:
             raise ValueError(
-                f"--fail-if must be of one of the metrics {report.metrics}, perhaps "
+                f"requirements must be of one of the metrics {report.metrics}, perhaps "
                 f"with a rule before it, got {self.subject!r}"
             )
-        return found
+
+
+def _described(gate: Any, row: int) -> str:
+    """Estimate with the names that it does not have itself."""
+    names = [
+        gate.names[column][row]
+        for column in gate.names
+        if column not in ("metric", "first", "second")
+    ]
+    return ": ".join(filter(None, [", ".join(names), repr(gate.estimates[row])]))
+
+
+def required(text: str) -> Requirement:
+    """Read what must be shown, such as "accuracy >= 0.9"."""
+    subject, sign, value = _parse(text, (">=", "<="))
+    return Requirement(subject, sign, value)
+
+
+def failing(text: str) -> Requirement:
+    """Read the opposite of what is required, such as "a accuracy < 0.9"."""
+    subject, sign, value = _parse(text, ("<", ">"))
+    return Requirement(subject, _OPPOSITE[sign], value)
+
+
+def _parse(text: str, signs: tuple[str, str]) -> tuple[str, str, float]:
+    match = _CONDITION.fullmatch(text)
+    try:
+        subject, sign, value = match.groups() if match else ("", "", "")
+        if sign in signs:
+            return subject, sign, float(value)
+    except ValueError:
+        pass
+    raise ArgumentTypeError(
+        f"{_WHAT} {' or '.join(signs)}, and a number, as 'accuracy {signs[0]} 0.9', "
+        f"got {text!r}"
+    )
