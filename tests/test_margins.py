@@ -9,7 +9,7 @@ from scipy.optimize import brentq, minimize_scalar
 from statsmodels.stats.weightstats import DescrStatsW, ttost_paired
 
 from skci import AccuracyCI, combine_independent, joint_intervals, joint_report
-from skci.reports.margins import claim_of
+from skci.reports.margins import margin_sentences
 
 RNG = np.random.default_rng(0)
 TARGET = RNG.normal(size=150)
@@ -235,13 +235,13 @@ def test_error_rates_at_the_margin(shift):
         (-0.005, np.inf, "first is not worse than second by more than 0.01"),
     ],
 )
-def test_the_most_that_an_interval_shows(low, high, words):
-    claim = claim_of(low, high, 0.01)
-    if claim is None:
-        assert words is None
-    else:
-        first, second = ("first", "second")[:: 1 if claim.first_is_better else -1]
-        assert f"{first} {claim.relation} {second}{claim.extent}" == words
+@pytest.mark.parametrize("sign", [1, -1])  # of losses the limits are exchanged
+def test_the_most_that_an_interval_shows(low, high, words, sign):
+    intervals = np.sort(sign * np.array([[low, high]]))
+    pairs = [("first", "second")]
+    found = margin_sentences("accuracy", 0.01, pairs, intervals, sign)
+    none = "no rule is shown not to be worse than another by more than 0.01"
+    assert found == [f"On accuracy, {words or none}."]
 
 
 def test_findings():

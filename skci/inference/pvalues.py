@@ -6,8 +6,6 @@ it. So a p-value is below alpha exactly where the interval excludes the null, wh
 the method, and adjusted p-values are those of joint intervals.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy import optimize, stats
 
@@ -52,38 +50,6 @@ def pvalues(joint: JointEstimate, null: float | Array) -> Array:
         nulls = np.broadcast_to(null, found.shape)[usable]
         found[usable] = _two_sided_pvalues(joint, usable, nulls)
     return found
-
-
-class MarginPvalues(NamedTuple):
-    """P-values of what C differences are shown to be, beside margins m > 0, (C,).
-
-    With d how much better the first is than the second, of d > -m, of d > m, and of
-    both d > -m and d < m.
-    """
-
-    not_worse: Array
-    better: Array
-    equivalent: Array
-
-
-def margin_pvalues(joint: JointEstimate, margins: Array) -> MarginPvalues:
-    """Test differences against margins, shape (C,); NaN where there is none.
-
-    Each is below alpha exactly where the interval is on that side of the margin, or
-    within both: the p-values are two-sided and, of one difference, twice those of two
-    one-sided tests (Schuirmann, 1987).
-    """
-    known = np.nan_to_num(margins)
-    signs = np.array([parameter.trait.sign for parameter in joint.parameters])
-    gains = signs * joint.estimates
-    at_loss, at_gain = (pvalues(joint, side * signs * known) for side in (-1, 1))
-    not_worse = np.where(gains > -known, at_loss, 1.0)
-    found = MarginPvalues(
-        not_worse=not_worse,
-        better=np.where(gains > known, at_gain, 1.0),
-        equivalent=np.maximum(not_worse, np.where(gains < known, at_gain, 1.0)),
-    )
-    return MarginPvalues(*(np.where(np.isnan(margins), np.nan, p) for p in found))
 
 
 def step_down(joint: JointEstimate, null: float) -> Array:

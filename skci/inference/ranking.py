@@ -89,6 +89,18 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
     return low, high
 
 
+def estimated_ranks(joint: JointEstimate, positions: Sequence[int]) -> Array:
+    """Ranks of the estimates of parameters sorted from the best to the worst, (R,).
+
+    Equal estimates have equal ranks, and undefined ones NaN.
+    """
+    rows = list(positions)
+    undefined = joint.is_undefined[rows]
+    losses = -joint.parameters[rows[0]].trait.sign * joint.estimates[rows]
+    found = 1.0 + np.searchsorted(losses[~undefined], losses, side="left")
+    return np.where(undefined, np.nan, found)
+
+
 def rank_intervals(
     joint: JointEstimate, panels: Sequence[Sequence[int]]
 ) -> list[Array]:

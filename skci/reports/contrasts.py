@@ -13,6 +13,13 @@ from skci._validation import as_name, check_contrasts, check_known, join_names
 from skci.inference.contrasts import contrast_estimate, reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
+from skci.inference.margins import (
+    CLAIMS,
+    MarginPvalues,
+    check_margin,
+    margin_pvalues,
+    region_of,
+)
 from skci.inference.parameter import Key
 from skci.inference.planning import (
     Region,
@@ -20,26 +27,14 @@ from skci.inference.planning import (
     rows_for_power,
     rows_for_width,
 )
-from skci.inference.pvalues import (
-    MarginPvalues,
-    margin_pvalues,
-    pvalues,
-    step_down,
-)
+from skci.inference.pvalues import pvalues, step_down
 from skci.reports.base import Report
 from skci.reports.difference_display import DifferenceDisplay, VerdictMatrixDisplay
 from skci.reports.estimate import (
     MetricEstimate,
     warn_of_undefined,
 )
-from skci.reports.margins import (
-    CLAIMS,
-    check_margin,
-    margin_sentences,
-    margins_in_words,
-    region_of,
-    verdict_of,
-)
+from skci.reports.margins import margin_sentences, margins_in_words, verdict_of
 from skci.reports.rendering import format_pvalue
 
 _MOST_INTERVALS = 30  # of the differences of a metric, in a plot of all pairs

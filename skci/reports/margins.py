@@ -1,64 +1,23 @@
-"""What differences show beside a margin, in words and as regions of their intervals."""
+"""What differences show beside a margin, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_choice, check_positive_number, join_names
-from skci.inference.joint import JointEstimate
-from skci.inference.planning import Region, by_metric
+from skci._validation import join_names
+from skci.inference.margins import strongest_finding
 
-CLAIMS = ("not worse", "better", "equivalent")
-"""What a difference can be shown to be."""
-
-
-def check_margin(margin: Any, joint: JointEstimate) -> dict[str, float]:
-    """Check margins of differences, one for all or by metric."""
-    margins = {}
-    for k, value in by_metric(joint, margin, "margin").items():
-        most = joint.parameters[k].trait.bounds[1]
-        if check_positive_number(value, "margin") >= most:
-            raise ValueError(f"margin must be less than {most:g}, got {value!r}")
-        margins[joint.parameters[k].key.title] = float(value)
-    return margins
-
-
-def region_of(claim: str, margins: Array, joint: JointEstimate) -> Region:
-    """Where the intervals of differences lie that show a claim."""
-    check_choice(claim, CLAIMS, "claim")
-    low = margins if claim == "better" else -margins
-    high = margins if claim == "equivalent" else np.where(margins > 0, np.inf, np.nan)
-    greater = np.array([p.trait.greater_is_better for p in joint.parameters])
-    return Region(np.where(greater, low, -high), np.where(greater, high, -low))
-
-
-class Claim(NamedTuple):
-    """What an interval shows of how one rule compares with another."""
-
-    first_is_better: bool
-    relation: str
-    extent: str = ""
-
-
-def claim_of(low: float, high: float, margin: float) -> Claim | None:
-    """Say the most that the interval of a difference shows; greater is better."""
-    first = not low + high < 0
-    if not first:
-        low, high = -high, -low
-    if low > margin:
-        return Claim(first, "is better than", f" by more than {margin:g}")
-    if low > 0:
-        extent = f", by less than {margin:g}" if high < margin else ""
-        return Claim(first, "is better than", extent)
-    if low > -margin and high < margin:
-        return Claim(True, "is equivalent to", f" within {margin:g}")
-    if low > -margin:
-        return Claim(first, "is not worse than", f" by more than {margin:g}")
-    return None
+_WORDS = {
+    "better by more": ("is better than", " by more than {:g}"),
+    "better by less": ("is better than", ", by less than {:g}"),
+    "better": ("is better than", ""),
+    "not worse": ("is not worse than", " by more than {:g}"),
+    "equivalent": ("is equivalent to", " within {:g}"),
+}
+"""Verb of a relation, and its extent by the margin."""
 
 
 def verdict_of(low: float, high: float, margin: float) -> str:
@@ -67,13 +26,13 @@ def verdict_of(low: float, high: float, margin: float) -> str:
     One of "first is better", "second is better" and "open"; with a margin also
     "equivalent", "first is not worse" and "second is not worse". Greater is better.
     """
-    claim = claim_of(low, high, margin)
-    if claim is None:
+    finding = strongest_finding(low, high, margin)
+    if finding is None:
         return "open"
-    relation = claim.relation.removeprefix("is ").rsplit(maxsplit=1)[0]
+    relation = finding.relation.removesuffix(" by more").removesuffix(" by less")
     if relation == "equivalent":
         return relation
-    return f"{'first' if claim.first_is_better else 'second'} is {relation}"
+    return f"{'first' if finding.first_is_better else 'second'} is {relation}"
 
 
 def margin_sentences(
@@ -84,18 +43,19 @@ def margin_sentences(
     sign: int,
 ) -> list[str]:
     """Say what the differences of pairs of rules show beside a margin on a metric."""
-    others: dict[tuple[str, str, str], list[str]] = {}
+    others: dict[tuple[str, str], list[str]] = {}
     for (first, second), limits in zip(pairs, intervals, strict=True):
-        low, high = np.sort(sign * limits)
-        claim = claim_of(low, high, margin)
-        if claim is not None:
-            names = (first, second) if claim.first_is_better else (second, first)
-            key = (names[0], claim.relation, claim.extent)
-            others.setdefault(key, []).append(names[1])
-    return [
-        f"On {panel}, {rule} {relation} {join_names(names)}{extent}."
-        for (rule, relation, extent), names in others.items()
-    ] or [
+        low, high = np.sort(sign * limits).tolist()
+        finding = strongest_finding(low, high, margin)
+        if finding is not None:
+            names = (first, second) if finding.first_is_better else (second, first)
+            others.setdefault((names[0], finding.relation), []).append(names[1])
+    found = []
+    for (rule, relation), worse in others.items():
+        verb, extent = _WORDS[relation]
+        extent = extent.format(margin)
+        found.append(f"On {panel}, {rule} {verb} {join_names(worse)}{extent}.")
+    return found or [
         f"On {panel}, no rule is shown not to be worse than another by more than "
         f"{margin:g}."
     ]

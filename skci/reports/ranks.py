@@ -12,7 +12,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import check_known
 from skci.inference.joint import JointEstimate
-from skci.inference.ranking import best_first, rank_intervals
+from skci.inference.ranking import best_first, estimated_ranks, rank_intervals
 from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.rendering import TabularReport
 
@@ -144,17 +144,10 @@ def rank_report(
     return RankReport(
         names={column: [each[column] for each in labels] for column in labels[0]},
         panels=[joint.parameters[k].key.panel for k in order],
-        estimates=np.concatenate([_ranks(joint, rows) for rows in sorted_panels]),
+        estimates=np.concatenate(
+            [estimated_ranks(joint, rows) for rows in sorted_panels]
+        ),
         intervals=np.concatenate(rank_intervals(joint, sorted_panels)),
         confidence_level=joint.confidence_level,
         simultaneous=joint.simultaneous,
     )
-
-
-def _ranks(joint: JointEstimate, positions: Sequence[int]) -> Array:
-    """Ranks of estimates, which are sorted from the best to the worst."""
-    estimates = joint.estimates[positions]
-    undefined = joint.is_undefined[positions]
-    values = -joint.parameters[positions[0]].trait.sign * estimates
-    ranks = 1.0 + np.searchsorted(values[~undefined], values, side="left")
-    return np.where(undefined, np.nan, ranks)
