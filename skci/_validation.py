@@ -184,10 +184,15 @@ def as_matrix(values: Any, name: str, columns: Sequence[Any]) -> Array:
     return as_numbers(values, name)
 
 
+class AllZeroError(ValueError):
+    """Nonnegative numbers, such as the weights of a batch, are all zero."""
+
+
 def check_nonnegative(numbers: Array, name: str) -> None:
     """Check that no number is negative, and that not all are zero."""
     if (numbers < 0).any() or not numbers.any():
-        raise ValueError(
+        error = ValueError if numbers.any() else AllZeroError
+        raise error(
             f"{name} must hold finite numbers, none negative and not all zero, got "
             f"values from {numbers.min()} to {numbers.max()}"
         )

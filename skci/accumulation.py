@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -11,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import printable
+from skci._validation import AllZeroError, printable
 from skci.data.batches import SampleSum
 from skci.data.labels import check_labels
 from skci.data.sample import Sample
@@ -135,7 +136,8 @@ class JointAccumulator:
         ----------
         y_true, y_pred, y_score, data, sample_weight, counts, groups, by
             See :func:`joint_report`. Groups may go on in other batches, where they have
-            the same names; weights are on the same scale in all batches.
+            the same names; weights are on the same scale in all batches. A batch whose
+            weights or counts are all zero adds nothing.
 
         Raises
         ------
@@ -143,19 +145,12 @@ class JointAccumulator:
             If the data are not as described, or do not fit those before. Nothing is
             added then.
         """
-        sample = self._metric_set.read(
-            y_true,
-            y_pred,
-            y_score,
-            data=data,
-            abstain=self._abstain,
-            labels=self._labels,
-            by=by,
-            sample_weight=sample_weight,
-            counts=counts,
-            groups=groups,
-        )
-        self._rows.add(self._binned(sample))
+        rows = {"by": by, "sample_weight": sample_weight}
+        rows |= {"counts": counts, "groups": groups}
+        options = {"data": data, "abstain": self._abstain, "labels": self._labels}
+        with suppress(AllZeroError):
+            sample = self._metric_set.read(y_true, y_pred, y_score, **options, **rows)
+            self._rows.add(self._binned(sample))
 
     def _binned(self, sample: Sample) -> Sample:
         """Sample with scores in the bins, if there are any."""
@@ -181,7 +176,7 @@ class JointAccumulator:
     def _sample(self) -> Sample:
         """Sample of all rows."""
         if not self._rows.parts:
-            raise ValueError("update must be called with a batch of rows first")
+            raise ValueError("update must be called with rows of positive weight first")
         return self._rows.total()
 
     def report(self, horizon: Any = None) -> JointReport:
@@ -202,7 +197,7 @@ class JointAccumulator:
         Raises
         ------
         ValueError
-            If there was no batch, `horizon` is not as described, or the rows so far are
+            If there were no rows, `horizon` is not as described, or the rows so far are
             not within it.
 
         Notes

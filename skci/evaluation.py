@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from skci._validation import (
+    AllZeroError,
     check_estimators,
     is_iterable,
     named_estimators,
@@ -142,8 +143,8 @@ class JointEvaluator:
         ----------
         batches : iterable of (X, y) or (X, y, sample_weight)
             Batches of rows that none of the estimators was fitted on; all of them with
-            weights, or none. They need not hold all labels, of which those that all
-            estimators know are enough.
+            weights, or none; one whose weights are all zero adds nothing. They need not
+            hold all labels, of which those that all estimators know are enough.
 
         Returns
         -------
@@ -178,10 +179,13 @@ class JointEvaluator:
                 weighted = weights is not None
                 sample = self._read(metric_set, estimators, X, y, sample_weight=weights)
                 total.add(sample)
+            except AllZeroError:
+                continue
             except Exception as error:
                 raise named_error(f"batch {k}", error) from error
         if not total.parts:
-            raise ValueError(f"batches must be {_BATCHES}, got none")
+            of = " with rows of positive weight" if weighted else ""
+            raise ValueError(f"batches must be {_BATCHES}{of}, got none")
         return metric_set.report(total.total())
 
     def _metric_set(self) -> MetricSet:

@@ -105,6 +105,43 @@ def test_the_report_is_that_of_all_rows_whatever_the_batches(kind, design):
         assert_same(report, expected, counted and design in ("simple", "subgroups"))
 
 
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("zero", ["weights", "counts", "either"])
+def test_a_batch_whose_rows_all_have_weight_zero_adds_nothing(kind, zero):
+    """As rows of weight zero add nothing to a report."""
+    even = np.arange(N) % 2
+    weight, count = {"weights": (0, 1), "counts": (1, 0), "either": (even, 1 - even)}[
+        zero
+    ]
+    absent = (np.arange(N) >= 100) & (np.arange(N) < 200)
+    weights, counts = np.where(absent, weight, WEIGHTS), np.where(absent, count, 1)
+    y, predicted, scores, metrics = DATA[kind]
+    accumulator = JointAccumulator(metrics, labels=labels_of(kind))
+    for rows in np.array_split(np.arange(N), [100, 200]):
+        accumulator.update(
+            y[rows],
+            some_rows(predicted, rows),
+            y_score=some_rows(scores, rows),
+            sample_weight=weights[rows],
+            counts=counts[rows],
+        )
+    drawn = {"sample_weight": weights, "counts": counts}
+    expected = joint_report(y, predicted, y_score=scores, metrics=metrics, **drawn)
+    assert accumulator.n_samples == expected.n_samples == N - 100
+    assert_same(accumulator.report(), expected, exactly=False)
+
+
+def test_batches_of_which_no_row_counts():
+    accumulator = JointAccumulator("accuracy")
+    accumulator.update([0, 1], [0, 1], sample_weight=[0, 0])
+    assert accumulator.n_samples == 0
+    with pytest.raises(ValueError, match="with rows of positive weight first"):
+        accumulator.report()
+    for weights in ([0, -1], [0, np.nan], [0], ["0", "0"]):
+        with pytest.raises((TypeError, ValueError), match="sample_weight must"):
+            accumulator.update([0, 1], [0, 1], sample_weight=weights)
+
+
 def test_batches_of_one_label_add_up():
     parts = [np.flatnonzero(Y == 1), np.flatnonzero(Y == 0)]
     for kind in ("labels", "scores", "labels and scores"):

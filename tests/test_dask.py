@@ -87,6 +87,23 @@ def test_the_report_of_dask_arrays_is_that_of_arrays(case):
     assert_same(report, expected, exactly=case in CASES)
 
 
+def test_blocks_of_weight_zero():
+    """Of the first two blocks, and then of all."""
+    weights = np.where(np.arange(N) < 301, 0.0, 1.0)
+    options = {"y_pred": in_blocks(LABELS), "sample_weight": in_blocks(weights)}
+    expected = joint_report(Y, LABELS, metrics="f1", sample_weight=weights)
+    accumulator = JointAccumulator("f1")
+    accumulator.update(in_blocks(Y), **options)
+    report = joint_report(in_blocks(Y), metrics="f1", **options)
+    for each in (report, accumulator.report()):
+        assert_same(each, expected, exactly=False)
+    options["sample_weight"] = in_blocks(0 * weights)
+    accumulator.update(in_blocks(Y), **options)
+    assert accumulator.n_samples == N - 301
+    with pytest.raises(ValueError, match="not all zero"):
+        joint_report(in_blocks(Y), metrics="f1", **options)
+
+
 @pytest.mark.parametrize("case", ROUNDED)
 def test_blocks_are_added_as_batches_are(case):
     y, options, metrics = ROUNDED[case]

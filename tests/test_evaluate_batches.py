@@ -93,6 +93,20 @@ def test_batches_are_read_one_by_one():
     assert JointEvaluator(rules, metrics).evaluate_batches(batches()).n_samples == 600
 
 
+def test_a_batch_of_weight_zero_adds_nothing():
+    rules, y, metrics = CASES["labels"]
+    evaluator = JointEvaluator(rules, metrics)
+    weights = WEIGHTS.copy()
+    weights[TEST[:150]] = 0
+    expected = evaluator.evaluate(X[TEST], y[TEST], sample_weight=weights[TEST])
+    parts = PARTS["in order"]
+    report = evaluator.evaluate_batches((X[r], y[r], weights[r]) for r in parts)
+    assert report.n_samples == expected.n_samples == 450
+    assert_allclose(report.estimates, expected.estimates, rtol=1e-10)
+    with pytest.raises(ValueError, match="with rows of positive weight, got none"):
+        evaluator.evaluate_batches([(X[r], y[r], 0 * weights[r]) for r in parts])
+
+
 GOOD = X[:9], Y[:9] > 0
 
 

@@ -194,9 +194,6 @@ def _batch(
 
 
 def _update(accumulator: JointAccumulator, batch: dict[str, Any], path: str) -> None:
-    drawn = [batch[name] for name in ("sample_weight", "counts") if name in batch]
-    if drawn and np.min(drawn) == 0 and not np.prod(drawn, axis=0).any():
-        return
     try:
         accumulator.update(**batch)
     except (TypeError, ValueError) as error:

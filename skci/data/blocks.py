@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._validation import as_array, named_columns
+from skci._validation import AllZeroError, as_array, named_columns
 from skci.data.batches import SampleSum
 from skci.data.responses import named_error
 from skci.data.rows import parameter_name
@@ -53,25 +53,30 @@ def read_blocks(
         for k in range(len(rows))
     ]
     total = SampleSum(several=several)
+    none = ValueError(f"{truth} must hold at least one row, got none")
     for k, sample in enumerate(dask.compute(*tasks)):
         try:
-            if sample is not None:
+            if isinstance(sample, AllZeroError):
+                none = sample
+            elif sample is not None:
                 total.add(sample)
         except (TypeError, ValueError) as error:
             raise named_error(f"block {k}", error) from error
     if not total.parts:
-        raise ValueError(f"{truth} must hold at least one row, got none")
+        raise none
     return total.total()
 
 
 def _read_block(
     read: Callable[..., Sample], k: int, columns: dict[str, Any]
-) -> Sample | None:
-    """Read a block; None if it has no rows."""
+) -> Sample | AllZeroError | None:
+    """Read a block; None if it has no rows, the error if all have weight zero."""
     if not len(next(iter(columns.values()))):
         return None
     try:
         return read(**columns)
+    except AllZeroError as error:
+        return error
     except Exception as error:
         raise named_error(f"block {k}", error) from error
 
