@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-_CONDITION = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
+from skci.reports.requirements import split_comparison
+
 _OPPOSITE = {"<": ">=", ">": "<="}
-_WHAT = "must be a metric, or a rule and a metric,"
 
 
 class Requirement(NamedTuple):
@@ -65,14 +64,10 @@ def failing(text: str) -> Requirement:
 
 
 def _parse(text: str, signs: tuple[str, str]) -> tuple[str, str, float]:
-    match = _CONDITION.fullmatch(text)
-    try:
-        subject, sign, value = match.groups() if match else ("", "", "")
-        if sign in signs:
-            return subject, sign, float(value)
-    except ValueError:
-        pass
-    raise ArgumentTypeError(
-        f"{_WHAT} {' or '.join(signs)}, and a number, as 'accuracy {signs[0]} 0.9', "
-        f"got {text!r}"
-    )
+    found = split_comparison(text, signs)
+    if found is None:
+        raise ArgumentTypeError(
+            f"must be a metric, or a rule and a metric, {' or '.join(signs)}, and a "
+            f"number, as 'accuracy {signs[0]} 0.9', got {text!r}"
+        )
+    return found

@@ -18,7 +18,7 @@ from skci.reports.estimate import (
 from skci.reports.rendering import TabularReport, format_number, format_pvalue
 
 _SIGNS = (">=", "<=")
-_REQUIREMENT = re.compile(r"\s*(.+?)\s*(>=|<=)\s*(\S+)\s*")
+_COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
 
 Requirements = str | Mapping[str, tuple[str, float]]
 """One as "recall >= 0.9", or several by metric as {"recall": (">=", 0.9)}."""
@@ -108,15 +108,16 @@ def requirement_report(
     labels = [joint.parameters[k].key.labels for k in rows]
     chosen = [requirements[titles[k]] for k in rows]
     estimates = [MetricEstimate(joint, k) for k in rows]
+    verdicts = [  # which check the values
+        estimate.at_least(value) if sign == ">=" else estimate.at_most(value)
+        for estimate, (sign, value) in zip(estimates, chosen, strict=True)
+    ]
     return RequirementReport(
         names={column: [each[column] for each in labels] for column in labels[0]},
         subjects=[joint.parameters[k].key.name for k in rows],
         requirements=[(sign, float(value)) for sign, value in chosen],
         estimates=estimates,
-        verdicts=[
-            estimate.at_least(value) if sign == ">=" else estimate.at_most(value)
-            for estimate, (sign, value) in zip(estimates, chosen, strict=True)
-        ],
+        verdicts=verdicts,
         simultaneous=joint.simultaneous,
     )
 
@@ -149,12 +150,22 @@ def _check_requirements(
 
 def _parse(text: str) -> dict[str, tuple[str, float]]:
     """Read a requirement such as "recall >= 0.9"."""
-    match = _REQUIREMENT.fullmatch(text)
-    try:
-        metric, sign, value = match.groups() if match else ("", "", "")
-        return {metric: (sign, float(value))}
-    except ValueError as error:
+    found = split_comparison(text, _SIGNS)
+    if found is None:
         raise ValueError(
             "requirements must be a string such as 'recall >= 0.9', with >= or <=, or "
             f"a mapping, got {text!r}"
-        ) from error
+        )
+    metric, sign, value = found
+    return {metric: (sign, value)}
+
+
+def split_comparison(text: str, signs: Sequence[str]) -> tuple[str, str, float] | None:
+    """Split "recall >= 0.9" if that is a comparison with a number by one of signs."""
+    match = _COMPARISON.fullmatch(text)
+    if match is None or match[2] not in signs:
+        return None
+    try:
+        return match[1], match[2], float(match[3])
+    except ValueError:
+        return None
