@@ -4,6 +4,7 @@ Every error names the parameter, says what it must be and what it was.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -287,18 +288,22 @@ def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
         named.append((str(pair[0]), pair[1]))
     if not named:
         raise ValueError(f"{parameter} must hold at least one entry, got none")
-    names = [name for name, _ in named]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"{parameter} must have distinct names, got twice: {twice}")
+    check_distinct([name for name, _ in named], parameter)
     return named
+
+
+def check_distinct(names: Sequence[Any], parameter: str, what: str = "names") -> None:
+    """Check that no name is there twice."""
+    twice = [str(name) for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise ValueError(f"{parameter} must have distinct {what}, got twice: {twice}")
 
 
 def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
     """Columns of a data frame, a mapping or pairs; or one column and its name."""
     if (columns := column_names(values)) is not None:
-        pairs = [(column, values[column]) for column in columns]
-        return dict(named_pairs(pairs, parameter))
+        named = named_pairs([(column, column) for column in columns], parameter)
+        return {name: values[column] for name, column in named}
     are_pairs = isinstance(values, list | tuple) and any(
         isinstance(entry, tuple) for entry in values[:1]
     )

@@ -239,7 +239,10 @@ def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
     """Check a batch, with weights or without if those before are; None if none are."""
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         size = f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
-        raise TypeError(f"batches must be {_BATCHES}, got {type(batch).__name__}{size}")
+        raise TypeError(
+            f"batches must be {_BATCHES}, got {type(batch).__name__}{size}; "
+            "a list of a single one is [(X, y)]"
+        )
     X, y, weights = (*batch, None)[:3]
     if weighted not in (None, weights is not None):
         raise ValueError("batches must all have a sample_weight, or none of them")
@@ -319,7 +322,8 @@ def joint_report(
         the procedure that made the models, for which see
         :func:`cross_validate_report`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, up to a common factor: sampling weights, not frequencies.
+        Weights of the rows, up to a common factor: sampling weights. Frequencies, which
+        say how often a row occurs, are `counts`.
     counts : array-like of shape (n_samples,), optional
         How often each row occurs: frequencies, whole numbers. The report is that of
         rows repeated so often.

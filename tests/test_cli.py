@@ -17,6 +17,7 @@ import pytest
 
 import skci.__main__
 from skci import JointAccumulator, joint_report, sample_size
+from skci.cli.commands import COMMANDS
 from skci.cli.main import main
 from skci.data.files import delimited
 from skci.data.files.table import TableFile
@@ -253,7 +254,7 @@ def test_tables_of_sites_merge(ending, tmp_path, predictions, rows, run):
     assert_equal(found, expected.to_dict())
     assert JointAccumulator.load(total, "accuracy").n_samples == N
     status, _, errors = run("merge", tables[0], tables[0], "--metrics=accuracy")
-    assert status == 2 and "each file must be given once" in errors
+    assert status == 2 and "TABLE must have distinct paths" in errors
 
 
 def test_tables_of_other_labels_do_not_merge(tmp_path, predictions, run):
@@ -540,7 +541,9 @@ def test_pyarrow_is_asked_for_where_it_is_needed(tmp_path, run, monkeypatch):
         (["report"], "the following arguments are required"),
         (["nothing"], "invalid choice"),
         (["report", "none.csv", *BINARY], "none.csv: No such file or directory"),
-        (["report", "FILE", "FILE", *BINARY], "each file must be given once"),
+        (["report", "FILE", *BINARY, "--nothing=1"], "skci report: error: unrecogn"),
+        (["report", "FILE", *BINARY, "--margin=1"], "skci report: error: unrecogn"),
+        (["report", "FILE", "FILE", *BINARY], "FILE must have distinct paths"),
         (["report", "FILE", *BINARY, "--metrics=nothing"], "unknown metric"),
         (["report", "FILE", *BINARY, "--level=95"], "did you mean 0.95?"),
         (["report", "FILE", *BINARY, "--method=nothing"], "method must be"),
@@ -574,6 +577,16 @@ def test_wrong_arguments_have_one_line(arguments, message, predictions, run):
     assert status == 2 and not output
     assert errors.count("\n") == 1 and message in errors
     assert predictions.read_bytes() == content
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_has_its_options_only(command, run):
+    status, output, errors = run(command, "--help")
+    assert (status, errors) == (0, "")
+    assert output.startswith(f"usage: skci {command} ")
+    own = {"--margin": "compare", "--power": "plan", "--by": "report compare plan"}
+    for option, commands in own.items():
+        assert (f"  {option} " in output) == (command in commands.split())
 
 
 # Requirements.

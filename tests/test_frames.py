@@ -464,6 +464,32 @@ def test_columns_name_their_targets():
     assert [name for _, name in report] == ["mae[price]", "mae[noise]"]
 
 
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_columns_of_one_name(kind):
+    pair = [COLUMNS["y"], COLUMNS["model_a"]]
+    if kind == "arrow":
+        pa = pytest.importorskip("pyarrow")
+        data = pa.table([*map(pa.array, pair)], names=["y", "y"])
+    else:
+        data = pandas_frame({"y": pair[0], "A": pair[1]}).set_axis(["y", "y"], axis=1)
+    twice = r"must have distinct (columns|names), got twice: \['y'\]$"
+    with pytest.raises(ValueError, match=f"^data {twice}"):
+        joint_report("y", "y", data=data, metrics="accuracy")
+    with pytest.raises(ValueError, match=f"^y_pred {twice}"):
+        joint_report(pair[0], data, metrics="accuracy")
+    with pytest.raises(ValueError, match=f"^y_true {twice}"):
+        joint_report(data, {"A": np.stack(pair, axis=1)}, metrics="f1_macro")
+    with pytest.raises(ValueError, match=f"^y_true {twice}"):
+        columns = pandas_frame(COLUMNS)
+        joint_report(["y", "y"], RULES, data=columns, metrics="f1_macro")
+
+
+@pytest.mark.parametrize("truth", ["y", "price"])
+def test_names_of_columns_without_their_frame(truth):
+    with pytest.raises(TypeError, match=f"got '{truth}'; .* give it as data=$"):
+        joint_report(truth, ["model_a"], metrics="accuracy")
+
+
 def test_chunks_of_a_frame_add_up(make):
     accumulator = JointAccumulator(["accuracy", "f1"])
     for rows in np.array_split(np.arange(N), 3):

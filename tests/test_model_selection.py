@@ -778,6 +778,14 @@ def test_results_that_hold_no_common_models_are_refused():
         ({"variance": GroupJackknife(), "cv": KFold(5)}, "cv must be a number or None"),
         ({"cv": "five"}, "cv must be"),
         ({"cv": TimeSeriesSplit(3)}, "which splits halves of the rows as well"),
+        (
+            {"variance": GroupJackknife(241)},
+            "241 rows to divide, got 240; choose fewer",
+        ),
+        (
+            {"variance": GroupJackknife(20), "groups": np.arange(240) % 19},
+            "X must have at least 20 groups to divide, got 19; choose fewer groups or",
+        ),
         ({"cv": 300}, "X must have at least 300 rows to divide, got 240"),
         ({"target": "fold-models", "variance": "jackknife"}, "variance must not be"),
         ({"target": "fold-models", "cv": ShuffleSplit(3)}, "each row at most once"),

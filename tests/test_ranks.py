@@ -335,3 +335,6 @@ def test_what_cannot_be_ranked():
             ranks.top(k)
     with pytest.raises(KeyError, match="accuracy"):
         ranks.top(1, "accuracy")
+    with pytest.raises(ValueError, match="got 'accuracy'; give metric='accuracy'"):
+        report.ranks().top("accuracy")
+    assert report.ranks().top(metric="accuracy")

@@ -4,12 +4,12 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from skci._validation import check_distinct
 from skci.accumulation import JointAccumulator
 from skci.cli.output import Reports, write
 from skci.cli.selection import (
     Labels,
     accumulate,
-    check_distinct,
     empty_accumulator,
 )
 from skci.data.storage import read_sample
@@ -26,7 +26,7 @@ def report(arguments: Namespace) -> int:
 
 def merge(arguments: Namespace) -> int:
     """Report on saved tables together."""
-    check_distinct(arguments.tables)
+    check_distinct(arguments.tables, "TABLE", "paths")
     known = read_sample(arguments.tables[0]).vocabulary.labels
     labels = Labels(arguments, not any(isinstance(label, str) for label in known))
     total = empty_accumulator(arguments, labels)

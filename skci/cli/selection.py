@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import join_names
+from skci._validation import check_distinct, join_names
 from skci.accumulation import JointAccumulator
 from skci.cli.progress import Progress
 from skci.data.files.delimited import parse_number
@@ -66,9 +65,7 @@ def _named(
         (entry, entry) if entry in columns or "=" not in entry else entry.split("=", 1)
         for entry in entries
     ]
-    twice = [name for name, n in Counter(name for name, _ in pairs).items() if n > 1]
-    if twice:
-        raise ValueError(f"{option} must have distinct names, got twice: {twice}")
+    check_distinct([name for name, _ in pairs], option)
     return {name: column for name, column in pairs}
 
 
@@ -117,18 +114,11 @@ def empty_accumulator(arguments: Namespace, labels: Labels) -> JointAccumulator:
     )
 
 
-def check_distinct(paths: Sequence[Any]) -> None:
-    """Check that no file is read twice."""
-    twice = [str(path) for path, n in Counter(paths).items() if n > 1]
-    if twice:
-        raise ValueError(f"each file must be given once, got twice: {twice}")
-
-
 def accumulate(arguments: Namespace) -> JointAccumulator:
     """Read the files that the arguments name, a chunk at a time."""
     metric_set = MetricSet(arguments.metrics, arguments.level, arguments.method)
     check_given(metric_set, arguments)
-    check_distinct(arguments.files)
+    check_distinct(arguments.files, "FILE", "paths")
     accumulator = labels = None
     with closing(_chunks(arguments)) as chunks:
         for path, selection, chunk in chunks:

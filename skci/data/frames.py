@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import join_names, named_pairs
+from skci._validation import check_distinct, column_names, join_names, named_pairs
 from skci.data.rows import check_counts
 
 _MOST_OUTCOMES = 10_000_000
@@ -37,6 +37,9 @@ class Frame:
 
     def __init__(self, data: Any, names: Mapping[str, Any]) -> None:
         self._nw = _narwhals()
+        if hasattr(data, "iloc") or hasattr(type(data), "column_names"):
+            # Of the frames in memory, those of pandas and Arrow may name columns twice.
+            check_distinct(column_names(data) or (), "data", "columns")
         self._frame, known = self._open(data)
         given = {k: _parsed(k, value) for k, value in names.items()}
         self.names = given
@@ -203,6 +206,7 @@ def _parsed(parameter: str, value: Any) -> Any:
             value = [(name, name) for name in value]
         return dict(named_pairs(value, parameter))
     if parameter == "y_true" and isinstance(value, list | tuple):
+        check_distinct(value, parameter, "columns")
         return list(value)
     return value
 

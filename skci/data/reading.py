@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci._validation import column_names, join_names, named_columns
+from skci._validation import check_distinct, column_names, join_names, named_columns
 from skci.data.counting import count_two_labels, encode_two_labels
 from skci.data.labels import (
     check_indicators,
@@ -113,6 +113,7 @@ class Reader:
                 raise ValueError(f"{self.truth} must hold at least one row, got none")
         if no_abstention:
             self._targets = tuple(column_names(y_true) or range(self._y.shape[1]))
+            check_distinct(self._targets, self.truth, "columns")
         if self.abstain is not None:
             check_present([self.abstain], "abstain must be a label")
             if no_abstention:

@@ -13,6 +13,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from skci._validation import (
     check_alternative,
     check_confidence_level,
+    check_number,
     join_names,
     printable,
 )
@@ -261,16 +262,18 @@ class MetricEstimate(float):
         >>> round(score.pvalue(0.78), 2) > 0.05
         True
         """
-        parameter = self._parameter
-        low, high = parameter.trait.bounds
-        if not (isinstance(null, Real) and low <= null <= high):
-            raise ValueError(
-                f"null must be a number in the range [{low:g}, {high:g}] of "
-                f"{parameter}, got {null!r}"
-            )
+        value = self._check_value(null, "null")
         check_alternative(alternative)
         warn_of_intervals(self._joint, [self._position])
-        return pvalue(self._joint, self._position, float(null), alternative)
+        return pvalue(self._joint, self._position, value, alternative)
+
+    def _check_value(self, value: Any, name: str) -> float:
+        """Check a value in the range of the measure."""
+        low, high = self._parameter.trait.bounds
+        wanted = f"a number in the range [{low:g}, {high:g}] of {self._parameter}"
+        is_percent = high == 1 and isinstance(value, Real) and 1 < float(value) <= 100
+        hint = f"; did you mean {float(value) / 100:g}?" if is_percent else ""
+        return check_number(value, name, wanted, lambda x: low <= x <= high, hint)
 
     def at_least(self, value: float) -> Verdict:
         """Say whether the measure is shown to be at least some value.
@@ -323,7 +326,8 @@ class MetricEstimate(float):
 
     def _verdict(self, value: float, *, is_least: bool) -> Verdict:
         """Verdict on a value as the least that is required, or the greatest."""
-        pvalue = self.pvalue(value)  # checks the value
+        value = self._check_value(value, "value")
+        pvalue = self.pvalue(value)
         low, high = self.confidence_interval()
         least, greatest = self._joint.parameters[self._position].trait.bounds
         if value <= least if is_least else value >= greatest:

@@ -79,6 +79,8 @@ class RankReport(TabularReport):
         JointReport.best : For k = 1 alone, by fewer comparisons.
         """
         panels = list(dict.fromkeys(self.panels))
+        if isinstance(k, str) and k in panels:
+            raise ValueError(f"k must be an integer, got {k!r}; give metric={k!r}")
         if metric is None and len(panels) > 1:
             raise ValueError(f"metric must be one of {panels}, got None")
         metric = panels[0] if metric is None else metric

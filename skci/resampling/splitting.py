@@ -93,7 +93,8 @@ class Rows:
         if n_units < least:
             kind = "rows" if self.groups is None else "groups"
             raise ValueError(
-                f"X must have at least {least} {kind} to divide, got {n_units}"
+                f"X must have at least {least} {kind} to divide, got {n_units}; choose "
+                "fewer groups or folds"
             )
         return units
 
