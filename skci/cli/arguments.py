@@ -3,7 +3,7 @@
 import argparse
 import csv
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
@@ -112,228 +112,177 @@ def parser(commands: Mapping[str, Callable[[argparse.Namespace], int]]) -> Parse
     subparsers = top.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=Parser
     )
-    for name, (summary, *adders) in _COMMANDS.items():
+    for name, (summary, groups) in _COMMANDS.items():
         command = subparsers.add_parser(name, help=summary, description=summary + ".")
         command.set_defaults(run=commands[name])
-        for add in adders:
-            add(command)
+        for title, options in groups:
+            group = command.add_argument_group(title) if title else command
+            for flag, option in options.items():
+                group.add_argument(flag, **option)
     return top
 
 
-def _add_files(command: Parser, optional: bool = False) -> None:
-    files = command.add_argument_group("the data")
-    files.add_argument(
-        "files",
-        nargs="*" if optional else "+",
-        metavar="FILE",
-        help="CSV with a header (.csv, .tsv), Parquet or Arrow; - is CSV from "
-        "standard input; of several files the rows are taken together",
-    )
-    files.add_argument(
-        "--truth",
-        required=not optional,
-        metavar="COLUMN",
-        help="true labels, or numbers for metrics of regression",
-    )
-    files.add_argument(
-        "--rules",
-        type=names,
-        default=[],
-        metavar="COLUMN,...",
-        help="predicted labels or numbers of each rule; NAME=COLUMN names a rule",
-    )
-    files.add_argument(
-        "--scores",
-        type=names,
-        default=[],
-        metavar="COLUMN,...",
-        help="scores of the same rules, in their order or as NAME=COLUMN; of more "
-        "than two labels a column for each, as NAME=COLUMN:COLUMN:COLUMN",
-    )
-    files.add_argument(
-        "--by", type=names, default=[], metavar="COLUMN,...", help="subgroups"
-    )
-    files.add_argument(
-        "--groups", metavar="COLUMN", help="clusters of rows, such as patients"
-    )
-    files.add_argument("--weights", metavar="COLUMN", help="sampling weights")
-    files.add_argument(
-        "--counts", metavar="COLUMN", help="how often each row occurs, 1 if not given"
-    )
-    files.add_argument(
-        "--delimiter",
-        metavar="CHARACTER",
-        help="of CSV files, by default a comma, or a tab in .tsv",
-    )
-    files.add_argument(
-        "--text",
-        action="store_true",
-        help="in CSV files, labels are text even if they look like numbers, and only "
-        "empty cells are missing, not NA, N/A, nan or null",
-    )
+def _option(
+    help: str, metavar: str | None = None, type: Any = None, **others: Any
+) -> dict[str, Any]:
+    """Keywords of `ArgumentParser.add_argument`."""
+    return {"help": help, "metavar": metavar, "type": type, **others}
 
 
-def _add_pilot(command: Parser) -> None:
-    _add_files(command, optional=True)
+def _flag(help: str) -> dict[str, Any]:
+    return {"help": help, "action": "store_true"}
 
 
-def _add_tables(command: Parser) -> None:
-    command.add_argument(
-        "tables",
+def _names(metavar: str, help: str, **others: Any) -> dict[str, Any]:
+    return _option(help, f"{metavar},...", names, **others)
+
+
+def _conditions(type: Any, help: str) -> dict[str, Any]:
+    return _option(help, "CONDITION", type, action="append", default=[])
+
+
+def _choice(choices: Sequence[str], help: str | None = None) -> dict[str, Any]:
+    """Option of which the first choice is the default."""
+    return {"help": help, "choices": choices, "default": choices[0]}
+
+
+_DATA = {
+    "files": _option(
+        "CSV with a header (.csv, .tsv), Parquet or Arrow; - is CSV from standard "
+        "input; of several files the rows are taken together",
+        "FILE",
         nargs="+",
-        type=table,
-        metavar="TABLE",
-        help="file saved by --save, or by JointAccumulator.save",
-    )
-
-
-def _add_metrics(command: Parser) -> None:
-    metrics = command.add_argument_group("the metrics")
-    metrics.add_argument(
-        "--metrics",
-        type=names,
-        required=True,
-        metavar="NAME,...",
-        help="such as accuracy,f1,roc_auc,f1_macro",
-    )
-    metrics.add_argument(
-        "--level", type=float, default=0.95, help="confidence level, %(default)s"
-    )
-    metrics.add_argument(
-        "--method",
-        type=method,
-        metavar="NAME",
-        help="interval method, or methods by metric, as accuracy=wilson,*=auto",
-    )
-    metrics.add_argument("--pos-label", metavar="LABEL", help="positive label, 1")
-    metrics.add_argument(
-        "--labels",
-        type=names,
-        metavar="LABEL,...",
-        help="all labels, where not every part of the data has all of them",
-    )
-    metrics.add_argument(
-        "--abstain", metavar="LABEL", help="prediction that means no answer"
-    )
-
-
-def _add_output(command: Parser) -> None:
-    output = command.add_argument_group("the output")
-    output.add_argument(
-        "--format",
-        choices=list(FORMATS),
-        help="by default that of the ending of --out, or text",
-    )
-    output.add_argument(
-        "--out", type=Path, metavar="FILE", help="write to a file, when all is done"
-    )
-    output.add_argument(
-        "--save",
-        type=table,
-        metavar="TABLE",
-        help="save the counts of outcomes, without rows, as .npz or .json",
-    )
-    output.add_argument(
-        "--fail-if",
-        type=failing,
-        action="append",
+    ),
+    "--truth": _option(
+        "true labels, or numbers for metrics of regression", "COLUMN", required=True
+    ),
+    "--rules": _names(
+        "COLUMN",
+        "predicted labels or numbers of each rule; NAME=COLUMN names a rule",
         default=[],
-        metavar="CONDITION",
-        help="as 'accuracy < 0.9' or 'a accuracy < 0.9' of the rule a: exit with 1 if "
-        "an interval lies where the condition is true; may be repeated",
-    )
-    output.add_argument(
-        "--strict",
-        action="store_true",
-        help="exit with 1 unless the interval lies where the condition is false",
-    )
-    output.add_argument(
-        "--require",
-        type=required,
-        action="append",
+    ),
+    "--scores": _names(
+        "COLUMN",
+        "scores of the same rules, in their order or as NAME=COLUMN; of more than two "
+        "labels a column for each, as NAME=COLUMN:COLUMN:COLUMN",
         default=[],
-        metavar="CONDITION",
-        help="as 'accuracy >= 0.9': exit with 1 unless the interval lies where the "
+    ),
+    "--by": _names("COLUMN", "subgroups", default=[]),
+    "--groups": _option("clusters of rows, such as patients", "COLUMN"),
+    "--weights": _option("sampling weights", "COLUMN"),
+    "--counts": _option("how often each row occurs, 1 if not given", "COLUMN"),
+    "--delimiter": _option(
+        "of CSV files, by default a comma, or a tab in .tsv", "CHARACTER"
+    ),
+    "--text": _flag(
+        "in CSV files, labels are text even if they look like numbers, and only empty "
+        "cells are missing, not NA, N/A, nan or null"
+    ),
+}
+_PILOT = _DATA | {
+    "files": _DATA["files"] | {"nargs": "*"},
+    "--truth": _DATA["--truth"] | {"required": False},
+}
+_TABLES = {
+    "tables": _option(
+        "file saved by --save, or by JointAccumulator.save", "TABLE", table, nargs="+"
+    ),
+}
+_METRICS = {
+    "--metrics": _names("NAME", "such as accuracy,f1,roc_auc,f1_macro", required=True),
+    "--level": _option("confidence level, %(default)s", type=float, default=0.95),
+    "--method": _option(
+        "interval method, or methods by metric, as accuracy=wilson,*=auto",
+        "NAME",
+        method,
+    ),
+    "--pos-label": _option("positive label, 1", "LABEL"),
+    "--labels": _names(
+        "LABEL", "all labels, where not every part of the data has all of them"
+    ),
+    "--abstain": _option("prediction that means no answer", "LABEL"),
+}
+_OUTPUT = {
+    "--format": _option(
+        "by default that of the ending of --out, or text", choices=list(FORMATS)
+    ),
+    "--out": _option("write to a file, when all is done", "FILE", Path),
+    "--save": _option(
+        "save the counts of outcomes, without rows, as .npz or .json", "TABLE", table
+    ),
+    "--fail-if": _conditions(
+        failing,
+        "as 'accuracy < 0.9' or 'a accuracy < 0.9' of the rule a: exit with 1 if an "
+        "interval lies where the condition is true; may be repeated",
+    ),
+    "--strict": _flag(
+        "exit with 1 unless the interval lies where the condition is false"
+    ),
+    "--require": _conditions(
+        required,
+        "as 'accuracy >= 0.9': exit with 1 unless the interval lies where the "
         "condition is true; the same as --strict --fail-if 'accuracy < 0.9'",
-    )
-
-
-def _add_differences(command: Parser) -> None:
-    command.add_argument(
-        "--differences",
-        action="store_true",
-        help="also report the paired differences of the rules",
-    )
-
-
-def _add_comparison(command: Parser) -> None:
-    comparison = command.add_argument_group("the comparison")
-    comparison.add_argument(
-        "--control",
-        metavar="RULE",
-        help="compare the other rules with this one only",
-    )
-    comparison.add_argument(
-        "--scale", choices=["difference", "ratio"], default="difference"
-    )
-    comparison.add_argument(
-        "--adjust",
-        choices=["single-step", "step-down", "none"],
-        default="single-step",
-        help="adjustment for multiplicity, %(default)s",
-    )
-    comparison.add_argument(
-        "--margin",
-        type=number_or_by_name,
-        metavar="NUMBER",
-        help="largest difference that does not matter, or by metric, as f1=.02",
-    )
-
-
-def _add_plan(command: Parser) -> None:
-    plan = command.add_argument_group("the plan")
-    plan.add_argument(
-        "--half-width",
-        type=number_or_by_name,
-        metavar="NUMBER",
-        help="largest half width of the intervals, or by metric, as f1=.05",
-    )
-    plan.add_argument(
-        "--expected",
-        type=expected,
-        metavar="VALUE",
-        help="without a pilot FILE: the accuracy, rates such as "
+    ),
+}
+_DIFFERENCES = {
+    "--differences": _flag("also report the paired differences of the rules")
+}
+_COMPARISON = {
+    "--control": _option("compare the other rules with this one only", "RULE"),
+    "--scale": _choice(["difference", "ratio"]),
+    "--adjust": _choice(
+        ["single-step", "step-down", "none"],
+        "adjustment for multiplicity, %(default)s",
+    ),
+    "--margin": _option(
+        "largest difference that does not matter, or by metric, as f1=.02",
+        "NUMBER",
+        number_or_by_name,
+    ),
+}
+_PLAN = {
+    "--half-width": _option(
+        "largest half width of the intervals, or by metric, as f1=.05",
+        "NUMBER",
+        number_or_by_name,
+    ),
+    "--expected": _option(
+        "without a pilot FILE: the accuracy, rates such as "
         "prevalence=.1,recall=.8,specificity=.95, or the cells tn,fp,fn,tp",
-    )
-    plan.add_argument(
-        "--power",
-        type=float,
-        metavar="PROBABILITY",
-        help="instead of a width: of the differences of rules to be detected",
-    )
-    plan.add_argument(
-        "--difference",
-        type=number_or_by_name,
-        metavar="NUMBER",
-        help="the true difference, or by metric; that of the pilot if not given",
-    )
+        "VALUE",
+        expected,
+    ),
+    "--power": _option(
+        "instead of a width: of the differences of rules to be detected",
+        "PROBABILITY",
+        float,
+    ),
+    "--difference": _option(
+        "the true difference, or by metric; that of the pilot if not given",
+        "NUMBER",
+        number_or_by_name,
+    ),
+}
 
-
-_COMMANDS: dict[str, tuple[Any, ...]] = {
+_Group = tuple[str | None, dict[str, dict[str, Any]]]
+_OF_DATA, _OF_METRICS = ("the data", _DATA), ("the metrics", _METRICS)
+_OF_OUTPUT = ("the output", _OUTPUT)
+_COMMANDS: dict[str, tuple[str, list[_Group]]] = {
     "report": (
         "Report metrics of rules by joint intervals",
-        *(_add_files, _add_metrics, _add_differences, _add_output),
+        [_OF_DATA, _OF_METRICS, (None, _DIFFERENCES), _OF_OUTPUT],
     ),
     "compare": (
         "Compare rules by simultaneous paired differences",
-        *(_add_files, _add_metrics, _add_comparison, _add_output),
+        [_OF_DATA, _OF_METRICS, ("the comparison", _COMPARISON), _OF_OUTPUT],
     ),
     "plan": (
         "Find the number of rows for a width or a power, from a pilot or without",
-        *(_add_pilot, _add_metrics, _add_plan),
+        [("the data", _PILOT), _OF_METRICS, ("the plan", _PLAN)],
     ),
     "merge": (
         "Report on the tables of several sites or days together",
-        *(_add_tables, _add_metrics, _add_differences, _add_output),
+        [(None, _TABLES), _OF_METRICS, (None, _DIFFERENCES), _OF_OUTPUT],
     ),
 }
+"""Summary and options of each command, in groups with a title."""

@@ -6,12 +6,8 @@ from pathlib import Path
 
 from skci._validation import check_distinct
 from skci.accumulation import JointAccumulator
+from skci.cli.accumulation import Labels, accumulate, empty_accumulator
 from skci.cli.output import Reports, write
-from skci.cli.selection import (
-    Labels,
-    accumulate,
-    empty_accumulator,
-)
 from skci.data.storage import read_sample
 from skci.planning import sample_size
 from skci.reports.base import Report
