@@ -272,6 +272,7 @@ def test_what_is_said_of_a_chosen_threshold_holds():
 # --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "curve", ["roc", pytest.param("precision-recall", marks=pytest.mark.slow)]
 )

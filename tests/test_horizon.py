@@ -57,6 +57,7 @@ def largest(n_paths, first, last, correlation, rng):
     return most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("level", [0.9, 0.95])
 def test_the_process_stays_within_the_critical_value_at_every_look(size, level):

@@ -163,6 +163,7 @@ def correlated_samples():
     return samples
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "at_least", "at_most"),
     [

@@ -249,6 +249,7 @@ def test_two_independent_proportions(matrices):
     assert compared.power(planned)[0] == pytest.approx(pooled.power, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "draws"), [("delta", 1000), ("blurred", 1000), ("score", 300)]
 )

@@ -312,6 +312,7 @@ def exceedance(correlation, z, sides=2, draws=200_000):
     return scale * weights.mean(), scale * weights.std() / np.sqrt(draws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 6, 8])
 def test_single_step_by_importance_sampling(seed):
     """To a few percent: a critical value that is off by .01 moves p by z as much."""

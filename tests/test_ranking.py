@@ -819,6 +819,7 @@ def test_step_down_errs_exactly_if_single_step_does():
         assert single == down
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "metric"),
     [

@@ -59,6 +59,7 @@ def test_published_ranks(subject):
     assert shown < (ranks["low"] - 1).sum() == (37 - ranks["high"]).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("subject", "apart"),
     [("math", 0), pytest.param("science", 1, marks=pytest.mark.slow)],
@@ -178,14 +179,15 @@ def true_ranks(theta):
     return np.stack([1 + better, len(theta) - worse], axis=1)
 
 
-@pytest.mark.parametrize("draws", [40, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "theta",
     [[0, 0, 0, 0, 0], [0, 0, 0, 9, 9], [0, 0.01, 0.02, 0.03, 5], [0, 2, 4, 6, 8]],
     ids=["all tied", "two groups", "near ties", "apart"],
 )
-def test_coverage_of_ranks(theta, draws):
+def test_coverage_of_ranks(theta):
     """Of all ranks of all rules at once, up to three standard errors."""
+    draws = 400
     rng = np.random.default_rng(1)
     factor = rng.normal(size=(5, 5))
     covariance = factor @ factor.T / 5 + 0.3 * np.eye(5)

@@ -147,6 +147,7 @@ def test_a_joint_report_of_regression():
     assert len(report.findings(by="differences")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_intervals_cover():
     """Of a mean squared error and an R2 that are known; the error is .007."""
@@ -222,6 +223,7 @@ def whole(rng, n):
     return np.abs(np.round(rng.normal(0, 2.2, n)))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("n", [20, 60, 200])
 @pytest.mark.parametrize(

@@ -434,6 +434,7 @@ def test_wrong_thresholds():
 # --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gain", "positives"), [(1.0, 40), (2.5, 40), (4.4, 20)])
 def test_intervals_of_the_area_cover(gain, positives):
     """Normal scores, whose area is known; the Monte Carlo error is .007."""

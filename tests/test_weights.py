@@ -369,6 +369,7 @@ def coverage(metric, truth, samples):
     return np.mean(covered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_intervals_of_clustered_rows_cover(clustered_samples, method):
     """.95 within .02 and two Monte Carlo errors of .01.
@@ -393,6 +394,7 @@ def accurate_samples():
     return [error_free(rng, rng.integers(5, 41, 40), 0.1) for _ in range(300)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
@@ -418,6 +420,7 @@ def error_free(rng, sizes, correlation):
     return y, np.where(latent > norm.isf(0.01), ~y, y), groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["delta", "score"])
 def test_intervals_of_weighted_rows_cover(method):
     """The weights undo that hard rows are drawn twice as often as in the population."""

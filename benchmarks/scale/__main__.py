@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.common.command import BENCHMARKS, page_folder, parser, sizes
 from benchmarks.common.pages import Section, show, write_page
 from benchmarks.common.results import Runner
-from benchmarks.scale import many, rows, streams
+from benchmarks.scale import frames, many, rows, streams
 
 _INTRODUCTION = """\
 Thousands of intervals in one report, and reports that are looked at again and again.
@@ -35,8 +35,9 @@ _ROWS = """\
 Chunks of five million rows of 0/1 labels are added to a
 :class:`~skci.JointAccumulator`, the truth and the predictions of some rules. A pass is
 ``np.bincount`` of one column of the same chunk. The memory does not grow with the rows.
-A second table has the report on a Parquet file by DuckDB beside its own GROUP BY of the
-columns, if it is installed.
+A second table has the same report on a Parquet file by each library of data frames that
+is installed, with wall time and the peak memory of its process, Python and libraries
+included; a third one, on another file, DuckDB beside its own GROUP BY of the columns.
 """
 
 _CRITICAL = """\
@@ -92,8 +93,9 @@ def main() -> None:
         rules=(1_000, 30),
         compared=(60, 8),  # rules whose differences are taken
         rows=(100_000, 5_000),
-        streamed=(1_000_000_000, 1_000_000),
+        streamed=(1_000_000_000, 10_000_000),
         stored=(50_000_000, 100_000),
+        framed=(20_000_000, 20_000),
         parameters=((10, 30, 100, 300, 1000, 2000, 5000), (10, 30, 100)),
         streams=(400, 2),
         paths=(20, 2),
@@ -111,6 +113,7 @@ def main() -> None:
     show(sections[-1])
     tables = [
         rows.streamed([rows.stream(rules, size.streamed) for rules in (1, 2, 5)]),
+        frames.frames(size.framed),
         rows.databases(size.stored),
     ]
     sections.append(Section("Many rows", _ROWS, [each for each in tables if each]))
