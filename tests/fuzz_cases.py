@@ -406,6 +406,57 @@ class Draw:
         box = self.one([np.asarray, np.ndarray.tolist, pd.DataFrame])
         return {"y_true": box(y), "values": {k: box(v) for k, v in values.items()}}
 
+    def score_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """Scores of items by a column of each rule, or by a row of each sample."""
+        n, n_samples, rules = self.rows(), self.one([1, 1, 1, 2, 4]), ["A", "B", "C"]
+        sampled = self.sampled(n)
+        options = {"bounds": None, **self.settings("confidence_level", "random_state")}
+        values = {rule: self.numbers(n * n_samples) for rule in self.some(rules)}
+        if self.chance(0.6):
+            possible = self.one([(0, 1), (0, 1), (0, 0.5, 1), (-3, 1e-9, 7)])
+            values = {rule: self.labels(n * n_samples, possible) for rule in values}
+            options["bounds"] = self.one([None, (possible[0], possible[-1])])
+        if self.chance(0.6):
+            options["method"] = self.one(["auto", "score", "hall", "logit", "delta"])
+        if self.chance(0.2):
+            options["greater_is_better"] = False
+        if self.chance(0.2):
+            share = self.one([0.05, 0.5])
+            holes = {k: self.rng.random(n * n_samples) < share for k in values}
+            values = {k: np.where(holes[k], np.nan, v) for k, v in values.items()}
+        if self.chance(0.2):
+            columns = {"grade": values, "item": np.repeat(np.arange(n), n_samples)}
+            rows = {name: np.asarray(v).ravel() for name, v in sampled.items()}
+            columns |= {name: np.repeat(v, n_samples) for name, v in rows.items()}
+            table = [
+                pd.DataFrame(columns | {"grade": v, "model": k})
+                for k, v in values.items()
+            ]
+            names = {"scores": "grade", "rule": "model", "item": "item"}
+            names |= {name: name for name in sampled}
+            return skci.score_report, {"data": pd.concat(table), **names, **options}
+        if n_samples > 1:
+            values = {k: v.reshape(n, n_samples) for k, v in values.items()}
+        if (by := self.by(n)) is not None:
+            sampled["by"] = by
+        (first, *_), box = values.values(), self.one([np.asarray, np.ndarray.tolist])
+        values = {rule: box(column) for rule, column in values.items()}
+        scores = self.one([values, values, list(values.items()), box(first)])
+        return skci.score_report, {"scores": scores, **sampled, **options}
+
+    def pass_at_k(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+        n_tasks, most = self.rows(), self.one([1, 2, 10, 200, 3000])
+        n_samples = self.rng.integers(1, most + 1, n_tasks)
+        k = int(self.one([1, 1, n_samples.min(), n_samples.max(), 5]))
+        n_correct = self.rng.binomial(n_samples, self.one([0, 0.1, 0.5, 1]))
+        if self.chance(0.2):
+            n_samples, n_correct = int(n_samples[0]), int(n_correct[0])
+        elif self.chance(0.2):
+            n_samples = most
+        return skci.pass_at_k, {
+            "n_samples": n_samples, "n_correct": n_correct, "k": k,
+        }  # fmt: skip
+
     def from_matrix(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         matrix = self.matrix()
         metric = resolve_metric(self.metric("labels", range(len(matrix))))
@@ -566,6 +617,19 @@ class Draw:
             **self.settings("confidence_level", "method"),
         }
 
+    def detectable(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+        names = ["accuracy", "error_rate", "recall", "specificity", "neg_recall"]
+        arguments = {
+            "n_samples": self.one([2, 30, 300, 2000, 1e5]),
+            "metric": self.one([*names, *names, self.metric("labels")]),
+            "disagreement": self.one([0.01, 0.1, 0.1, 0.3, 0.9, 1]),
+            "power": self.one([0.8, 0.8, 0.5, 0.05, 0.999]),
+            **self.settings("confidence_level", "method"),
+        }
+        if self.chance(0.5):
+            arguments["prevalence"] = self.one([0.001, 0.1, 0.5, 0.9])
+        return skci.minimum_detectable, arguments
+
     def proportions(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         metric = resolve_metric(self.one(["accuracy", "precision", "recall", "f1"]))
         first, second = (metric.from_confusion_matrix(self.matrix2()) for _ in range(2))
@@ -654,8 +718,11 @@ ENTRIES: dict[str, Callable[[Draw], Any]] = {
     "two_proportion_test": Draw.proportions,
     "sample_size": Draw.plan,
     "critical_value": Draw.critical,
+    "score_report": Draw.score_report,
+    "pass_at_k": Draw.pass_at_k,
+    "minimum_detectable": Draw.detectable,
 }
-SHARES = np.array([6, 3, 6] + 12 * [1])
+SHARES = np.array([6, 3, 6] + 15 * [1])
 """How often each is called."""
 
 

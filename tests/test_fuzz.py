@@ -31,7 +31,8 @@ OWN_WARNINGS = (
     *(getattr(exceptions, name) for name in exceptions.__all__),
     UndefinedMetricWarning,
 )
-LIKE_LABELS = "only, as predicted labels do"  # a UserWarning that joint_report promises
+PROMISED = ["only, as predicted labels do", "items are left out"]
+"""In a UserWarning that joint_report or score_report promises."""
 NAMES = re.compile(rf"\b({'|'.join({*PARAMETERS} - {'self'})})s?\b")
 RAISE = dis.opmap["RAISE_VARARGS"]
 KINDS = ["refused", "warned", "answered", "broken"]
@@ -93,7 +94,7 @@ def last_traceback(error):
 
 def is_own_warning(warning):
     if warning.category is UserWarning:
-        return LIKE_LABELS in str(warning.message)
+        return any(words in str(warning.message) for words in PROMISED)
     return issubclass(warning.category, OWN_WARNINGS)
 
 
