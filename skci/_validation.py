@@ -63,6 +63,19 @@ def check_positive_number(value: Any, name: str) -> float:
     return check_number(value, name, wanted, lambda x: 0 < x < math.inf)
 
 
+def check_range(
+    bounds: Any, wanted: str, largest: float = np.inf
+) -> tuple[float, float]:
+    """Check the ends of a range, of which none exceeds `largest` in size."""
+    try:
+        ends = np.asarray(bounds).astype(float, casting="same_kind")
+    except (TypeError, ValueError):
+        ends = np.array([])
+    if ends.shape != (2,) or not -largest <= ends[0] < ends[1] <= largest:
+        raise ValueError(f"bounds must be {wanted}, got {bounds!r}")
+    return float(ends[0]), float(ends[1])
+
+
 def check_degrees(df: Any) -> float:
     """Check degrees of freedom, infinite for a normal distribution."""
     return check_number(df, "df", "a number of at least 1 or None", lambda x: x >= 1)

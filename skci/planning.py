@@ -266,6 +266,11 @@ def minimum_detectable(
             "n_samples must be so large that a difference up to the disagreement, "
             f"{share:g}, is detected, got {n_samples!r}"
         )
+    if (excess := -shortfall(ends[0])) > 0:
+        raise ValueError(
+            f"power must be above {power + excess:.3g}, that of an improvement of "
+            f"{least:g}, got {power!r}"
+        )
     improvement = brentq(shortfall, *ends, xtol=_NEAR)
     return float(metric._signed.sign * improvement)
 

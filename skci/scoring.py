@@ -15,6 +15,7 @@ from skci._validation import (
     as_numbers,
     check_confidence_level,
     check_positive_number,
+    check_range,
     join_names,
 )
 from skci.data.frames import Frame
@@ -219,6 +220,13 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
     """
     n = _whole_numbers(n_samples, "n_samples")
     correct = _whole_numbers(n_correct, "n_correct")
+    try:
+        n, correct = np.broadcast_arrays(n, correct)
+    except ValueError:
+        raise ValueError(
+            "n_samples and n_correct must have one shape, or one of them be a number, "
+            f"got the shapes {n.shape} and {correct.shape}"
+        ) from None
     if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n.min():
         raise ValueError(
             f"k must be a whole number from 1 to the least of n_samples, {n.min()}, "
@@ -229,7 +237,6 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
             "n_correct must be from 0 to n_samples, got values from "
             f"{correct.min()} to {correct.max()}"
         )
-    n, correct = np.broadcast_arrays(n, correct)
     log_failure: Array = np.zeros(n.shape)
     with np.errstate(divide="ignore"):  # no set is without a correct sample
         for i in range(int(k)):
@@ -240,8 +247,10 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
 
 def _whole_numbers(values: Any, name: str) -> Array:
     numbers = as_numbers(np.array(values) if isinstance(values, Real) else values, name)
-    if (numbers != np.rint(numbers)).any():
-        raise ValueError(f"{name} must hold whole numbers, got {values!r}")
+    if not numbers.size:
+        raise ValueError(f"{name} must not be empty")
+    if ((numbers != np.rint(numbers)) | (np.abs(numbers) > 2**53)).any():
+        raise ValueError(f"{name} must hold whole numbers up to 2**53, got {values!r}")
     return numbers.astype(np.int64)
 
 
@@ -260,7 +269,13 @@ def _read_frame(
 
 def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:
     """Properties of the mean of scores, of those in a range if there is one."""
-    low, high = (-np.inf, np.inf) if bounds is None else _check_bounds(bounds)
+    low, high = -np.inf, np.inf
+    if bounds is not None:
+        wanted = (
+            "the least and the greatest possible score, two increasing numbers such as "
+            "(0, 1), or None"
+        )
+        low, high = check_range(bounds, wanted, np.finfo(float).max)
     if not isinstance(greater_is_better, bool):
         raise ValueError(
             f"greater_is_better must be True or False, got {greater_is_better!r}"
@@ -274,19 +289,6 @@ def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:
         blurs=False,
         automatic=("hall",) if bounds is None else ("score", "hall"),
     )
-
-
-def _check_bounds(bounds: Any) -> tuple[float, float]:
-    try:
-        low, high = map(float, bounds)
-    except (TypeError, ValueError):
-        low = high = np.nan
-    if not -np.inf < low < high < np.inf:
-        raise ValueError(
-            "bounds must be the least and the greatest possible score, two increasing "
-            f"numbers such as (0, 1), or None, got {bounds!r}"
-        )
-    return low, high
 
 
 def _bind(items: Items, trait: Trait, method: str) -> Iterator[TableParameter]:

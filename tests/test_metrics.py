@@ -313,7 +313,8 @@ def test_a_metric_is_not_a_scorer():
 
 
 @pytest.mark.parametrize(
-    "bounds", [(1, 0), (0, 0), 1, (0, 1, 2), ("a", "b"), (0, np.nan)]
+    "bounds",
+    [(1, 0), (0, 0), 1, (0, 1, 2), ("a", "b"), (0, np.nan), np.array([0, 1j]), "01"],
 )
 def test_custom_metric_with_invalid_bounds(bounds):
     with pytest.raises(ValueError, match="bounds must be"):

@@ -226,6 +226,7 @@ def test_a_difference_of_other_metrics_does_not_tell_the_tables():
         (900, {"disagreement": 1.5}, "disagreement must be"),
         (900, {"claim": "equivalent", "margin": 0.1}, "claim must be"),
         (900, {"claim": "better"}, "with a margin"),
+        (900, {"power": 0.01}, r"power must be above 0\.025, that of an improvement"),
     ],
 )
 def test_wrong_parameters_of_minimum_detectable(n, options, message):

@@ -167,6 +167,9 @@ def test_many_distinct_scores_have_hall():
         ([1e130, 1], {}, "numbers from -1e"),
         ([0, 1], {"bounds": (1, 0)}, "bounds must be the least and the greatest"),
         ([0, 1], {"bounds": 1}, "bounds must be the least and the greatest"),
+        ([0, 1], {"bounds": "01"}, "bounds must be the least and the greatest"),
+        ([0, 1], {"bounds": (0, 1 + 1j)}, "bounds must be the least and the greatest"),
+        ([0, 1], {"bounds": (0, np.inf)}, "bounds must be the least and the greatest"),
         ([0, 1], {"method": "score"}, "or a mean of bounded scores"),
         ([0, 1], {"greater_is_better": "no"}, "greater_is_better must be True or"),
         ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),
@@ -204,6 +207,10 @@ def test_pass_at_k_of_many_samples():
         ((5, 6, 2), "n_correct must be from 0 to n_samples"),
         ((5, -1, 2), "n_correct must be from 0 to n_samples"),
         ((5.5, 1, 2), "n_samples must hold whole numbers"),
+        ((2**70, 1, 2), "n_samples must hold whole numbers up to 2"),
+        (([[]], [[]], 1), "n_samples must not be empty"),
+        (([5, 6], [], 1), "n_correct must not be empty"),
+        (([5, 6], [1, 1, 1], 1), r"must have one shape, .* \(2,\) and \(3,\)"),
     ],
 )
 def test_pass_at_k_of_wrong_numbers(arguments, error):

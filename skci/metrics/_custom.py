@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from skci._arrays import Array
+from skci._validation import check_range
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.registry import CELLS, Measure, Trait
 from skci.metrics._base import LabelMetricCI, declare_options
@@ -242,7 +243,7 @@ def make_metric_ci(
         raise TypeError(f"g must be a function g({arguments}), got {g!r}")
     if not isinstance(name, str) or not name:
         raise ValueError(f"name must be a non-empty string, got {name!r}")
-    bounds = _check_bounds(bounds)
+    bounds = check_range(bounds, "two increasing numbers, (lower end, upper end)")
     options: dict[str, Any] = {"name": name, "bounds": bounds}
     options["greater_is_better"] = greater_is_better
     if features is None:
@@ -253,16 +254,6 @@ def make_metric_ci(
             f"features must be a function features(y_true, y_pred), got {features!r}"
         )
     return CustomRegressionCI(g, features, **options)
-
-
-def _check_bounds(bounds: Any) -> tuple[float, float]:
-    try:
-        low, high = (float(bound) for bound in bounds)
-    except (TypeError, ValueError):
-        raise ValueError(f"bounds must be a pair of numbers, got {bounds!r}") from None
-    if not low < high:
-        raise ValueError(f"bounds must be (lower end, upper end), got {bounds!r}")
-    return low, high
 
 
 @contextmanager
