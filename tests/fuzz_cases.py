@@ -341,6 +341,33 @@ class Draw:
         drawn = {"sample_weight": self.weights(n), "groups": self.groups(n)}
         return {name: column for name, column in drawn.items() if column is not None}
 
+    def drawn(self, y: Any) -> dict[str, Any]:
+        """How rows were drawn: weights and groups, by strata, or at a prevalence."""
+        n, truth = len(y), np.asarray(y).ravel()
+        _, sizes = np.unique(truth.astype(str), return_counts=True)
+        repeated = len(truth) == n and sizes.min() > 1
+        likely = 1 if repeated and len(sizes) == 2 else 0.1
+        shape = self.one(["", "", "", "strata", "prevalence"])
+        if shape == "prevalence" and self.chance(likely):
+            options = [0.1, 0.5, 0.9, 1e-9, (0.1, 0.02), (0.5, 0.3), [0.3, 0]]
+            return {"prevalence": self.one(options)}
+        if shape != "strata":
+            return self.sampled(n)
+        if repeated and self.chance(0.5):
+            return {"strata": y}
+        codes = self.one([np.arange(n) % max(n // 2, 1), self.rng.integers(0, 3, n)])
+        strata = {"strata": self.boxed(codes)}
+        if self.chance(0.5):
+            strata["sample_weight"] = self.rng.exponential(size=n + 3)[codes]
+        return strata
+
+    def counts(self, n: int) -> dict[str, Any]:
+        """How often rows occur."""
+        if self.chance(0.85):
+            return {}
+        counts = self.rng.poisson(self.one([0.5, 3, 1000, 1e12]), n)
+        return {"counts": self.boxed(counts, True)}
+
     def matrix(self) -> Any:
         size = self.one([2, 2, 2, 3, 4])
         counts = self.rng.poisson(self.one([0.3, 1, 5, 30]), (size, size))
@@ -367,7 +394,7 @@ class Draw:
             binary = metric.average == "binary" or kind == "scores"
             positive = known[-1] if binary and len(known) < 3 else None
             metric.set_params(pos_label=positive)
-        sampled = self.sampled(len(columns["y_true"]))
+        sampled = self.drawn(columns["y_true"])
         if kind == "labels":
             metric.set_params(**self.eased(bool(sampled) or len(known) > 2))
         (values,) = columns.pop("values").values()
@@ -486,7 +513,7 @@ class Draw:
         values = columns.pop("values")
         parameter = "y_score" if kind == "scores" else "y_pred"
         names = ["confidence_level", "method", "pos_label", "random_state"]
-        sampled = self.sampled(n)
+        sampled = self.drawn(columns["y_true"]) | self.counts(n)
         arguments = {
             **columns,
             parameter: self.one([values, values, list(values.items()), values["A"]]),
@@ -495,7 +522,7 @@ class Draw:
             **self.eased(bool(sampled) or rules > 2 or len(known) > 2),
             **sampled,
         }
-        if (by := self.by(n)) is not None:
+        if "prevalence" not in sampled and (by := self.by(n)) is not None:
             arguments["by"] = by
         if kind == "labels" and self.chance(0.1):
             arguments["abstain"] = self.one([*known, -7])
@@ -621,12 +648,12 @@ class Draw:
         names = ["accuracy", "error_rate", "recall", "specificity", "neg_recall"]
         arguments = {
             "n_samples": self.one([2, 30, 300, 2000, 1e5]),
-            "metric": self.one([*names, *names, self.metric("labels")]),
+            "metric": self.one([*names, *names, *names, self.metric("labels")]),
             "disagreement": self.one([0.01, 0.1, 0.1, 0.3, 0.9, 1]),
             "power": self.one([0.8, 0.8, 0.5, 0.05, 0.999]),
             **self.settings("confidence_level", "method"),
         }
-        if self.chance(0.5):
+        if self.chance(0.9):
             arguments["prevalence"] = self.one([0.001, 0.1, 0.5, 0.9])
         return skci.minimum_detectable, arguments
 
@@ -678,7 +705,7 @@ class Draw:
             rule: Fixed(labels, scores, classes) for rule, labels in values.items()
         }
         names = ["confidence_level", "method", "pos_label", "random_state"]
-        sampled = self.sampled(n)
+        sampled = self.drawn(columns["y_true"])
         arguments = {
             "estimators": self.one([estimators, [*estimators.values()]]),
             "metrics": self.metrics(kind, known),
@@ -688,14 +715,14 @@ class Draw:
             "y": columns["y_true"],
             **sampled,
         }
-        if (by := self.by(n)) is not None:
+        if "prevalence" not in sampled and (by := self.by(n)) is not None:
             arguments["by"] = by
         return evaluate, arguments
 
 
 def evaluate(estimators: Any, metrics: Any, X: Any, y: Any, **options: Any) -> Any:
     """Evaluate estimators by a JointEvaluator."""
-    given = {"sample_weight", "groups", "by"} & set(options)
+    given = {"sample_weight", "groups", "by", "strata", "prevalence"} & set(options)
     rows = {name: options.pop(name) for name in given}
     return skci.JointEvaluator(estimators, metrics, **options).evaluate(X, y, **rows)
 
