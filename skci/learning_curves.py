@@ -167,11 +167,11 @@ def learning_curve_report(
     <BLANKLINE>
     rule   metric    train_size  estimate  joint interval  individual interval
     --------------------------------------------------------------------------
-    Bayes  accuracy  100         0.681     [0.535, 0.827]  [0.578, 0.784]
-    Bayes  accuracy  400         0.812     [0.757, 0.868]  [0.773, 0.851]
-    Bayes  accuracy  1400        0.841     [0.775, 0.908]  [0.794, 0.888]
-    1-NN   accuracy  100         0.905     [0.829, 0.982]  [0.851, 0.959]
-    1-NN   accuracy  400         0.971     [0.948, 0.993]  [0.955, 0.987]
+    Bayes  accuracy  100         0.681     [0.533, 0.830]  [0.578, 0.784]
+    Bayes  accuracy  400         0.812     [0.756, 0.869]  [0.773, 0.851]
+    Bayes  accuracy  1400        0.841     [0.774, 0.909]  [0.794, 0.888]
+    1-NN   accuracy  100         0.905     [0.828, 0.983]  [0.851, 0.959]
+    1-NN   accuracy  400         0.971     [0.948, 0.994]  [0.955, 0.987]
     1-NN   accuracy  1400        0.987     [0.975, 1.000]  [0.978, 0.996]
     >>> report["1-NN", "accuracy", 400].low > report["Bayes", "accuracy", 1400].high
     True

@@ -218,10 +218,10 @@ def cross_validate_report(
     <BLANKLINE>
     rule   metric    estimate  joint interval    individual interval
     ----------------------------------------------------------------
-    Bayes  accuracy  0.9391    [0.9107, 0.9674]  [0.9174, 0.9608]
-    Bayes  roc_auc   0.9884    [0.9778, 0.9940]  [0.9809, 0.9930]
-    9-NN   accuracy  0.9315    [0.9036, 0.9593]  [0.9101, 0.9528]
-    9-NN   roc_auc   0.9629    [0.9260, 0.9817]  [0.9369, 0.9784]
+    Bayes  accuracy  0.9391    [0.9103, 0.9678]  [0.9174, 0.9608]
+    Bayes  roc_auc   0.9884    [0.9776, 0.9940]  [0.9809, 0.9930]
+    9-NN   accuracy  0.9315    [0.9032, 0.9597]  [0.9101, 0.9528]
+    9-NN   roc_auc   0.9629    [0.9253, 0.9819]  [0.9369, 0.9784]
     >>> report.differences().findings()[1]
     'On roc_auc, 9-NN is worse than Bayes.'
     """
