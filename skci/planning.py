@@ -33,6 +33,7 @@ from skci.metrics._base import MetricCI
 from skci.metrics._names import resolve_metric
 from skci.reports.contrasts import ContrastReport
 
+_LARGEST = 2**53  # number of rows, as of counts, and design effect
 _NEAR = 1e-10  # how near to the ends of its range a difference is looked for
 
 
@@ -160,11 +161,15 @@ def sample_size(
     metric = _check_metric(metric)
     level = check_confidence_level(confidence_level)
     effect = _design_effect(design_effect, group_size, correlation)
+    if difference is not None:
+        wanted = "a number between -1 and 1"
+        check_number(difference, "difference", wanted, lambda x: -1 < x < 1)
     if (half_width is None) == (power is None):
         raise ValueError(
             f"either half_width or power must be given, got {half_width=}, {power=}"
         )
-    if half_width is not None and {difference, margin, claim} != {None}:
+    of_power = difference, margin, claim
+    if half_width is not None and any(each is not None for each in of_power):
         raise ValueError(
             f"{difference=}, {margin=} and {claim=} are of a power; a half width of a "
             "difference needs expected values of both rules and their disagreement"
@@ -243,13 +248,13 @@ def minimum_detectable(
     level = check_confidence_level(confidence_level)
     power = check_probability(power, "power")
     share = check_probability(disagreement, "disagreement")
-    wanted = "at least 2, after division by the design effect"
+    wanted = "from 2 to 2**53, after division by the design effect"
     n = check_number(
         check_positive_number(n_samples, "n_samples")
         / _design_effect(design_effect, group_size, correlation),
         "n_samples",
         wanted,
-        lambda x: x >= 2,
+        lambda x: 2 <= x <= _LARGEST,
     )
     expected = None if prevalence is None else {"prevalence": prevalence}
 
@@ -279,7 +284,8 @@ def _least_improvement(claim: str | None, margin: float | None) -> float:
     """Least improvement at which a claim holds."""
     if claim is None:
         return 0.0
-    if margin is None or claim not in ("not worse", "better"):
+    known = isinstance(claim, str) and claim in ("not worse", "better")
+    if margin is None or not known:
         raise ValueError(
             "claim must be 'not worse' or 'better', with a margin, got "
             f"{claim=}, {margin=}"
@@ -314,19 +320,22 @@ def _signed(difference: float | None, metric: MetricCI) -> float | None:
 
 def _design_effect(effect: Any, group_size: Any, correlation: Any) -> float:
     """Return the design effect, as given or from groups of one size."""
-    if (group_size is None) != (correlation is None) or None not in (
-        effect,
-        correlation,
-    ):
+    in_groups = group_size is not None
+    if in_groups != (correlation is not None) or (in_groups and effect is not None):
         raise ValueError(
             "either design_effect, or group_size and correlation, must be given for "
             f"rows in groups, got {effect=}, {group_size=}, {correlation=}"
         )
     if effect is not None:
-        return check_positive_number(effect, "design_effect")
+        wanted = "positive and at most 2**53"
+        return check_number(
+            effect, "design_effect", wanted, lambda x: 0 < x <= _LARGEST
+        )
     if group_size is None:
         return 1.0
-    m = check_number(group_size, "group_size", "at least 1", lambda x: x >= 1)
+    m = check_number(
+        group_size, "group_size", "from 1 to 2**53", lambda x: 1 <= x <= _LARGEST
+    )
     least = -1 / (m - 1) if m > 1 else -1.0
     wanted = f"above {least:.3g} and at most 1"
     rho = check_number(correlation, "correlation", wanted, lambda x: least < x <= 1)

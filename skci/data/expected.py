@@ -12,7 +12,6 @@ from skci._validation import (
     as_array,
     as_numbers,
     check_nonnegative,
-    check_number,
     check_probability,
     check_share,
 )
@@ -74,9 +73,6 @@ def expected_pair(
             )
         first, second = (expected_cells(each, measure, rates) for each in expected)
         return first, second
-    check_number(
-        difference, "difference", "a number between -1 and 1", lambda x: -1 < x < 1
-    )
     if set((measure.proportion or ("", ""))[1].split()) not in _LABELS_OF_TRIALS:
         raise ValueError(
             f"expected must be of both rules for {measure.name!r}, which is no "
