@@ -39,6 +39,7 @@ STRANGE = [
     *(np.array(5), np.zeros((2, 2, 2)), np.zeros(0), np.zeros((0, 2))),
     np.array(["a", 1], dtype=object),
 ]  # fmt: skip
+RATES_OF_ROWS = ["accuracy", "error_rate", "recall", "specificity", "neg_recall"]
 AVERAGES = ["micro", "samples", "x"]
 MULTIOUTPUTS = ["raw_values", "variance_weighted", [1, 2], [0, 0, 1], "x"]
 COLUMNS: list[Callable[[Any], Any]] = [
@@ -637,21 +638,60 @@ class Draw:
                 self.rng.dirichlet([1] * 4).reshape(2, 2),
             ]
         )
-        return skci.sample_size, {
+        arguments = {
             "metric": self.metric(self.one(["labels"] * 5 + ["scores", "numbers"])),
             "half_width": self.one([0.02, 0.05, 0.1, 0.3, 0.49]),
             "expected": expected,
             **self.settings("confidence_level", "method"),
+            **self.grouping(),
         }
+        return skci.sample_size, arguments | (
+            self.comparison() if self.chance(0.5) else {}
+        )
+
+    def comparison(self) -> dict[str, Any]:
+        """Options of `sample_size` for two rules on the same rows."""
+        rates = {"prevalence": 0.3, "recall": 0.8, "specificity": 0.9}
+        other = rates | {"recall": self.one([0.8, 0.82, 0.7]), "specificity": 0.85}
+        arguments = {
+            "metric": self.one([*RATES_OF_ROWS, *RATES_OF_ROWS, self.metric("labels")]),
+            "expected": self.one([rates, (rates, other), (0.86, 0.88), 0.7, None]),
+            "difference": self.one([0.02, -0.02, 0.1, 0, None]),
+            "disagreement": self.one([0.05, 0.1, 0.3, 1, {"positive": 0.2}]),
+        }
+        if arguments["expected"] is rates:
+            arguments["disagreement"] = self.one([0.1, 0.2])
+            arguments["difference"] = self.one([0.02, -0.05])
+        elif isinstance(arguments["expected"], tuple):
+            arguments["difference"] = None
+        if self.chance(0.7):
+            arguments |= {"half_width": None, "power": self.one([0.8, 0.9, 0.5, 0.01])}
+        if self.chance(0.4):
+            arguments |= self.margin()
+        return arguments
+
+    def margin(self) -> dict[str, Any]:
+        claims = [*["not worse", "better"] * 2, "equivalent", None]
+        return {"margin": self.one([0.01, 0.05, 0.1]), "claim": self.one(claims)}
+
+    def grouping(self) -> dict[str, Any]:
+        """Options of a plan for rows in groups."""
+        shape = self.one([""] * 4 + ["effect", "groups"])
+        if shape == "effect":
+            return {"design_effect": self.one([0.5, 1, 2.5, 100])}
+        sizes, correlations = [1, 2, 10, 7.5, 1000], [0, 0.05, 0.5, 1, -0.05]
+        options = {"group_size": self.one(sizes), "correlation": self.one(correlations)}
+        return options if shape == "groups" else {}
 
     def detectable(self) -> tuple[Callable[..., Any], dict[str, Any]]:
-        names = ["accuracy", "error_rate", "recall", "specificity", "neg_recall"]
         arguments = {
-            "n_samples": self.one([2, 30, 300, 2000, 1e5]),
-            "metric": self.one([*names, *names, *names, self.metric("labels")]),
-            "disagreement": self.one([0.01, 0.1, 0.1, 0.3, 0.9, 1]),
+            "n_samples": self.one([30, 300, 2000, 2000, 1e5]),
+            "metric": self.one([*RATES_OF_ROWS, *RATES_OF_ROWS, self.metric("labels")]),
+            "disagreement": self.one([0.02, 0.1, 0.1, 0.3, 0.9]),
             "power": self.one([0.8, 0.8, 0.5, 0.05, 0.999]),
             **self.settings("confidence_level", "method"),
+            **self.grouping(),
+            **(self.margin() if self.chance(0.3) else {}),
         }
         if self.chance(0.9):
             arguments["prevalence"] = self.one([0.001, 0.1, 0.5, 0.9])
