@@ -93,9 +93,12 @@ def _is_pair(expected: Any) -> bool:
     """Whether there are expected values of two rules: numbers, mappings or tables."""
     if not isinstance(expected, tuple | list | np.ndarray) or len(expected) != 2:
         return False
-    return all(isinstance(each, Real | Mapping) for each in expected) or (
-        np.shape(expected) == (2, 2, 2)
-    )
+    if all(isinstance(each, Real | Mapping) for each in expected):
+        return True
+    try:
+        return np.shape(expected) == (2, 2, 2)
+    except ValueError:  # ragged
+        return False
 
 
 def _shifted(cells: Array, difference: float, measure: Measure) -> Array:
