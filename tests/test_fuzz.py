@@ -23,7 +23,15 @@ from fuzz_cases import PARAMETERS, Case, Draw
 from sklearn.exceptions import UndefinedMetricWarning
 
 import skci
-from skci import BestReport, ContrastReport, JointReport, MetricEstimate, exceptions
+from skci import (
+    BestReport,
+    ContrastReport,
+    JointReport,
+    MetricEstimate,
+    RankReport,
+    RequirementReport,
+    exceptions,
+)
 from skci.reports.base import Report
 
 PACKAGE = str(Path(skci.__file__).parent)
@@ -113,6 +121,14 @@ def check(found, draw):
         check_shown(found)
         low, high = found.intervals.T
         assert (low <= 0).all() and (high >= 0).all() and (low < high).all()
+    elif isinstance(found, RankReport):
+        check_shown(found)
+        low, high = found.intervals.T
+        ranks = np.where(np.isnan(found.estimates), low, found.estimates)
+        assert (low >= 1).all() and (low <= ranks).all() and (ranks <= high).all()
+    elif isinstance(found, RequirementReport):
+        check_shown(found)
+        assert all(0 <= verdict.pvalue <= 1 for verdict in found.verdicts)
     elif isinstance(found, dict):
         for value in found.values():
             check(value, draw)
@@ -212,7 +228,10 @@ def steps(report, draw):
         found += 3 * [("differences", compare)] + 2 * [("gaps", compare)]
         found += [("differences", {"control": rule}), ("best", {"metric": metric})]
         found += [("best", {}), ("letters", {}), ("letters", {"metric": metric})]
-        found.append(("findings", {"by": "differences"}))
+        found += [("findings", {"by": "differences"}), ("ranks", {"metric": metric})]
+        found += [("differences", {"margin": draw.one([0.05, {metric: 0.1}, 1])})]
+        needed = {metric: (draw.one([">=", "<="]), draw.one([0, 0.5, 0.9]))}
+        found += [("ranks", {}), ("requirements", {"requirements": needed})]
     if isinstance(report, JointReport):
         metric, rule = draw.one(report.metrics), draw.one(report.rules)
         found += [("select", {"rules": rule}), ("select", {"metrics": [metric, "f9"]})]
