@@ -46,6 +46,10 @@ ONE_VS_REST = {
         skci.FalseNegativeRateCI(),
         lambda tp, fp, fn, tn: 1 - tp / (tp + fn),
     ),
+    "selection_rate": (
+        skci.SelectionRateCI(),
+        lambda tp, fp, fn, tn: (tp + fp) / (tp + fp + fn + tn),
+    ),
     "f1": (skci.F1CI(), _f_beta(1)),
     "f0.5": (skci.F05CI(), _f_beta(0.5)),
     "f2": (skci.F2CI(), _f_beta(2)),
@@ -80,6 +84,9 @@ ONE_VS_REST = {
 
 OFTEN_INFINITE = ["positive_likelihood_ratio", "negative_likelihood_ratio"]
 """Of the few targets of one row, so that the mean over rows is."""
+
+CONSTANT = ["selection_rate_micro", "selection_rate_macro"]
+"""One over the number of classes, but for targets."""
 
 SCIKIT = {
     "precision": sk.precision_score,
@@ -135,13 +142,14 @@ def _one_vs_rest_cases():
             if average == "samples" and name in OFTEN_INFINITE:
                 continue
             scikit = SCIKIT.get(name)
+            alone = average == "samples" or f"{name}_{average}" in CONSTANT
             yield (
                 f"{name}_{average}",
                 Case(
                     type(metric)(**parameters | {"average": average}),
                     partial(averaged, formula, average),
                     None if scikit is None else partial(scikit, average=average),
-                    ("targets",) if average == "samples" else ("labels", "targets"),
+                    ("targets",) if alone else ("labels", "targets"),
                 ),
             )
 

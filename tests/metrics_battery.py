@@ -62,6 +62,9 @@ SCIKIT = {
     "recall": sk.recall_score,
     "specificity": partial(sk.recall_score, pos_label=False),
     "negative_predictive_value": partial(sk.precision_score, pos_label=False),
+    "selection_rate": lambda y, p, sample_weight=None: np.average(
+        p, weights=sample_weight
+    ),
     "f1": sk.f1_score,
     "f0.5": partial(sk.fbeta_score, beta=0.5),
     "f2": partial(sk.fbeta_score, beta=2),
@@ -78,7 +81,7 @@ SCIKIT = {
         *rows, **weights
     )[1],
 }
-"""scikit-learn's function for each metric that it has."""
+"""scikit-learn's function for each metric that it has, or numpy's."""
 
 CASES = {
     name: Case(

@@ -896,7 +896,10 @@ def test_a_fold_that_trains_on_one_label_is_named():
         fold_models_report(found, X, Y, metrics="roc_auc")
 
 
-MEANS_OF_LABELS = {"accuracy", "error_rate", "hamming_loss", "log_loss", "brier_score"}
+MEANS_OF_LABELS = {
+    *("accuracy", "error_rate", "hamming_loss", "selection_rate"),
+    *("log_loss", "brier_score"),
+}
 MEANS_OF_NUMBERS = {
     *("mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error"),
     *("mean_squared_log_error", "mean_pinball_loss", "mean_poisson_deviance"),

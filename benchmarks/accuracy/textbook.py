@@ -64,6 +64,7 @@ TEXTBOOK: dict[str, Callable[[Rates], Array]] = {
     "negative_predictive_value": lambda r: r.npv,
     "false_positive_rate": lambda r: 1 - r.specificity,
     "false_negative_rate": lambda r: 1 - r.recall,
+    "selection_rate": lambda r: r.prevalence * r.recall / r.precision,
     "f0.5": harmonic(0.25),
     "f1": harmonic(1),
     "f2": harmonic(4),

@@ -51,6 +51,10 @@ def false_negative_rate(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
     return fn / (tp + fn)
 
 
+def selection_rate(tp: Array, fp: Array, fn: Array, tn: Array) -> Array:
+    return (tp + fp) / (tp + fp + fn + tn)
+
+
 def f_beta(tp: Array, fp: Array, fn: Array, tn: Array, *, beta: float) -> Array:
     hits = (1 + beta**2) * tp
     return hits / (hits + beta**2 * fn + fp)

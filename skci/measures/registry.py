@@ -226,6 +226,7 @@ _LABELS = (
     _measure(g.negative_predictive_value, "tn", "fn tn"),
     _measure(g.false_positive_rate, "fp", "fp tn", **_LOWER),
     _measure(g.false_negative_rate, "fn", "tp fn", **_LOWER),
+    _measure(g.selection_rate, "tp fp"),
     f_beta_measure(0.5),
     f_beta_measure(1),
     f_beta_measure(2),

@@ -63,6 +63,7 @@ __all__ = [
     "RocAucCI",
     "RootMeanSquaredErrorCI",
     "RootMeanSquaredLogErrorCI",
+    "SelectionRateCI",
     "SpecificityCI",
     "TopKAccuracyCI",
     "TverskyCI",

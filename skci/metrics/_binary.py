@@ -104,6 +104,20 @@ class FalseNegativeRateCI(_AveragedCI, measure="false_negative_rate"):
     """
 
 
+class SelectionRateCI(_AveragedCI, measure="selection_rate"):
+    r"""Selection rate: :math:`TP + FP`.
+
+    The share of rows predicted positive, whatever their true label; the estimate equals
+    that of fairlearn's ``selection_rate``. A greater value counts as the better one, as
+    where being selected is a benefit. See :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> SelectionRateCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
+    selection_rate = 0.350 [0.264, 0.447], 95% interval (score, n = 100)
+    """
+
+
 @declare_options
 class FBetaCI(_ZeroDivisionCI):
     r"""F-beta, a weighted harmonic mean of precision and recall.
