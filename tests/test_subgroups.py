@@ -552,3 +552,47 @@ def test_a_gap_from_a_perfect_order_keeps_its_variance():
 def test_no_answer_of_another_type():
     found = joint_report(Y, list("?" * N), metrics="rejection_rate", abstain="?")
     assert found["y_pred", "rejection_rate"] == 1
+
+
+# --------------------------------------------------------------------------------------
+# Sizes
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["labels", "scores"])
+@pytest.mark.parametrize("pos_label", [0, 1])
+def test_subgroups_have_their_rows_and_positives(kind, pos_label):
+    truth, counts = (Y > 0).astype(int), RNG.integers(0, 3, N)
+    given = {
+        "labels": {"y_pred": RULES["A"] % 2, "metrics": ["accuracy", "recall"]},
+        "scores": {"y_score": RNG.random(N), "metrics": ["roc_auc", "brier_score"]},
+    }[kind]
+    report = joint_report(truth, by=SEX, pos_label=pos_label, counts=counts, **given)
+    frame = report.to_frame().reset_index()
+    for sex, rows in frame.groupby("subgroup"):
+        within = sex == SEX
+        assert (rows["n"] == counts[within].sum()).all()
+        positives = counts[within & (truth == pos_label)].sum()
+        assert (rows["positives"] == positives).all()
+    row = str(report.select(subgroup="f")).splitlines()[4].split()
+    f = frame[frame["subgroup"] == "f"].iloc[0]
+    assert row[3:5] == [str(f["n"]), str(f["positives"])]
+    assert "n" not in report.gaps().to_dict()
+
+
+def test_positives_are_of_a_known_one_of_two_labels():
+    several = joint_report(Y, RULES, metrics="accuracy", by=SEX)
+    words = np.where(Y > 0, "yes", "no")
+    either = joint_report(words, words[::-1], metrics="accuracy", by=SEX)
+    numbers = joint_report(Y, Y + RNG.random(N), metrics="r2", by=SEX)
+    for report in (several, either, numbers):
+        assert set(report.to_dict()["n"]) == {np.sum(SEX == "f"), np.sum(SEX == "m")}
+        assert "positives" not in report.to_dict()
+    assert "n" not in joint_report(Y, RULES, metrics="accuracy").to_dict()
+
+
+def test_rows_without_an_answer_are_not_counted():
+    asked = np.where(RNG.random(N) < 0.2, -1, RULES["A"])
+    report = joint_report(Y, asked, metrics="accuracy", by=SEX, abstain=-1)
+    answered = [np.sum((sex == SEX) & (asked != -1)) for sex in ("f", "m")]
+    assert report.to_dict()["n"] == answered

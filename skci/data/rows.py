@@ -33,7 +33,7 @@ _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
     *("low", "high", "standard_error", "individual_low", "individual_high"),
-    *("binning_error", "design_effect", "method", "pvalue"),
+    *("binning_error", "design_effect", "method", "pvalue", "n", "positives"),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -142,6 +142,13 @@ class CellMap:
         return self.sample, self.subgroup
 
 
+class SubgroupSize(NamedTuple):
+    """Number of rows, and of positive ones where there are two labels."""
+
+    n: int
+    positives: int | None
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Parameter:
     """A parameter with a given estimate, and what inference needs to know of it."""
@@ -154,6 +161,8 @@ class Parameter:
     """The estimate, where it does not follow from a table."""
     pos_label: Any = None
     """The positive label, where there is one."""
+    subgroup_size: SubgroupSize | None = None
+    """Of what it is estimated from, where that is a subgroup of the rows."""
     undefined_as: float = np.nan
     """Estimate to report where the measure is undefined."""
     components: tuple[Parameter, ...] = ()

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property
+from skci.data.labels import label_or_1
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO, automatic, check_serves
 from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
     CellMap,
     Key,
+    SubgroupSize,
     TableParameter,
 )
 from skci.measures.classes import AVERAGES, Averaged, Bits, Hits
@@ -282,5 +284,17 @@ class Binding:
             index=index,
             smoothing=2 / size if smooth else 0.0,
             cell_map=None if too_many else cell_map,
+            subgroup_size=self._size_of(index < size),
             **fields,
         )
+
+    def _size_of(self, units: Array) -> SubgroupSize | None:
+        """Count the rows of units in the subgroup, and the positive ones."""
+        if self.subgroup is None:
+            return None
+        sample, positives = self.sample, None
+        labels, positive = sample.vocabulary.labels, label_or_1(self.pos_label)
+        if sample.vocabulary.binary and sample.codes.size and positive in labels:
+            is_positive = sample.codes[:, 0] == labels.index(positive)
+            positives = sample.design.n_rows(units & is_positive)
+        return SubgroupSize(sample.design.n_rows(units), positives)

@@ -18,6 +18,7 @@ from skci._validation import (
 )
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
+from skci.inference.parameter import SubgroupSize
 from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.estimate import (
     MetricEstimate,
@@ -265,7 +266,19 @@ class Report(TabularReport):
     def _more_columns(self) -> dict[str, list[Any]]:
         """Columns of `to_frame` that not all reports have."""
         low, high = self._joint.individual.intervals.T
-        return {"individual_low": low.tolist(), "individual_high": high.tolist()}
+        limits = {"individual_low": low.tolist(), "individual_high": high.tolist()}
+        return limits | self._size_columns()
+
+    def _size_columns(self) -> dict[str, list[int]]:
+        """Number of rows and of positive ones in each subgroup."""
+        sizes = [p.subgroup_size for p in self._joint.parameters if p.key.subgroup]
+        if len(sizes) < len(self) or None in sizes:
+            return {}
+        columns = {
+            name: [getattr(size, name) for size in sizes]
+            for name in SubgroupSize._fields
+        }
+        return {name: column for name, column in columns.items() if None not in column}
 
     def to_frame(self, *, wide: bool = False) -> Any:
         """Return the report as a data frame.
@@ -409,7 +422,9 @@ class Report(TabularReport):
         limits = self._limits()
         places = decimals(limits, self._null)
         estimates = [format_number(value, places) for value in self._joint.estimates]
-        columns = [["estimate", *estimates]]
+        sizes = self._size_columns().items()
+        columns = [[name, *map(str, column)] for name, column in sizes]
+        columns += [["estimate", *estimates]]
         intervals = {"joint interval": limits} if self._joint.simultaneous else {}
         if self._null is None or not intervals:
             intervals["individual interval"] = self._joint.individual.intervals

@@ -144,9 +144,10 @@ class TabularReport(ABC):
             ``may_be_best``; of others ``standard_error``; for contrasts ``pvalue``, and
             with a margin ``margin``, ``pvalue_not_worse``, ``pvalue_better`` and
             ``pvalue_equivalent``; for classes ``support`` and ``method``, for others
-            ``individual_low``, ``individual_high`` and ``method``; ``design_effect``
-            where rows have weights or groups, ``binning_error`` where scores are in
-            bins.
+            ``individual_low``, ``individual_high`` and ``method``; of subgroups
+            ``n``, the number of rows, and with two labels ``positives``;
+            ``design_effect`` where rows have weights or groups, ``binning_error`` where
+            scores are in bins.
         """
         return {name: [*map(json_value, x)] for name, x in self._data().items()}
 
