@@ -70,8 +70,8 @@ class LearningCurveReport(JointReport):
     def _drawing(self) -> dict[str, Any]:
         drawing = super()._drawing()
         del drawing["reference"]
-        metrics = [p.key.title for p in self._joint.parameters]
-        return {**drawing, "metrics": metrics, "train_sizes": self._sizes}
+        learners = [parameter.key.name for parameter in self._joint.parameters]
+        return {**drawing, "rules": learners, "train_sizes": self._sizes}
 
 
 def learning_curve_report(

@@ -596,3 +596,28 @@ def test_rows_without_an_answer_are_not_counted():
     report = joint_report(Y, asked, metrics="accuracy", by=SEX, abstain=-1)
     answered = [np.sum((sex == SEX) & (asked != -1)) for sex in ("f", "m")]
     assert report.to_dict()["n"] == answered
+
+
+# --------------------------------------------------------------------------------------
+# Pictures
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", [RULES, RULES["A"]], ids=["two rules", "one rule"])
+def test_subgroups_of_a_metric_share_an_axis(rules):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    report = joint_report(Y, rules, metrics=METRICS[:2], by={"sex": SEX, "age": AGE})
+    display = report.plot()
+    assert [ax.get_title() for ax in display.axes_] == METRICS[:2]
+    rows = [f"sex = {sex}, age = {age}" for sex in "fm" for age in (1, 2, 3)]
+    if rules is RULES:
+        rows = [f"{rule}, {row}" for rule in RULES for row in rows]
+    labels = display.axes_[0].get_yticklabels()
+    assert [label.get_text().replace("\n", " ") for label in labels] == rows
+    for ax, metric in zip(display.axes_, METRICS, strict=False):
+        dots = [line for line in ax.lines if line.get_marker() == "o"]
+        chosen = report.select(metrics=metric)
+        drawn = [line.get_xdata()[0] for line in dots]
+        assert_allclose(drawn, chosen.estimates)
+    matplotlib.pyplot.close(display.figure_)

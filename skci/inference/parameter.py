@@ -78,7 +78,7 @@ class Key:
     @property
     def panel(self) -> str:
         """Name of what rules are compared on: the metric, in a subgroup."""
-        return ", ".join([self.title, *self._subgroups])
+        return ", ".join([self.title, *self.subgroup_names])
 
     def level(self, factor: str) -> str:
         """Name of the rule, or of the subgroup."""
@@ -98,13 +98,14 @@ class Key:
         return replace(self, compared=self.compared and self.compared[::-1])
 
     @property
-    def _subgroups(self) -> list[str]:
+    def subgroup_names(self) -> list[str]:
+        """Name of the subgroup in each column, with that of the column."""
         return [f"{column} = {name}" for column, name in self.subgroup]
 
     def __str__(self) -> str:
         """Name the parameter in a message, as "f1 of Logistic - Stump"."""
         parts = [self.title, "" if self.contrast else self.name]
-        text = ", ".join([" of ".join(filter(None, parts)), *self._subgroups])
+        text = ", ".join([" of ".join(filter(None, parts)), *self.subgroup_names])
         return printable(text)
 
 

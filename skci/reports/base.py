@@ -365,6 +365,8 @@ class Report(TabularReport):
     def plot(self, **kwargs: Any) -> Any:
         """Draw the intervals, a panel for each metric; or a curve and its band.
 
+        Subgroups are rows of the panel of their metric.
+
         Parameters
         ----------
         **kwargs
@@ -379,9 +381,14 @@ class Report(TabularReport):
     def _drawing(self) -> dict[str, Any]:
         """Arguments of the display."""
         keys = [parameter.key for parameter in self._joint.parameters]
+        several = len({key.name for key in keys}) > 1
+        rows = [
+            [key.name] * (several or not key.subgroup) + key.subgroup_names
+            for key in keys
+        ]
         return {
-            "rules": [key.name for key in keys],
-            "metrics": ["contrasts" if key.contrast else key.panel for key in keys],
+            "rules": list(map(", ".join, rows)),
+            "metrics": ["contrasts" if key.contrast else key.title for key in keys],
             "estimates": self._joint.estimates,
             "intervals": self._limits(),
             "individual_intervals": self._joint.individual.intervals,
