@@ -455,6 +455,7 @@ def test_which_measures_have_a_closed_form():
         "hamming_loss",
         "precision",
         "recall",
+        "selection_rate",
         "specificity",
         "negative_predictive_value",
         "false_positive_rate",
