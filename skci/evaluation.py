@@ -13,7 +13,7 @@ from skci._validation import (
     printable,
 )
 from skci.data.batches import SampleSum
-from skci.data.blocks import are_in_blocks, read_blocks
+from skci.data.blocks import are_in_blocks, check_separable, read_blocks
 from skci.data.devices import on_host
 from skci.data.labels import (
     A_MATRIX,
@@ -203,6 +203,7 @@ class JointEvaluator:
         """Read rows and what the estimators predict of them."""
         columns = {"y": y, "X": X, **rows}
         if are_in_blocks(columns):
+            check_separable(columns)
             read = partial(self._read, metric_set, estimators)
             return read_blocks(read, columns, metric_set.several)
         check_not_swapped(X, y, "evaluate(X, y)")
@@ -232,7 +233,8 @@ class JointEvaluator:
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        return reader.sample(**on_host({"y_pred": predicted, "y_score": scores}))
+        columns = {"y_pred": predicted or None, "y_score": scores or None}
+        return reader.sample(**on_host(columns))
 
 
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
@@ -340,7 +342,9 @@ def joint_report(
         of, where the test set has another, as one that was enriched: exact, or an
         estimate and its standard error from other data. Rows are weighted by label to
         that prevalence, and the labels are strata. Recall and specificity do not depend
-        on it. Not with `sample_weight`, `groups`, `by`, `folds` or `strata`.
+        on it. Not with `sample_weight`, `groups`, `by`, `folds` or `strata`. A
+        ``SmallSampleWarning`` says that a label has fewer than ten right or wrong
+        predictions: intervals may then be far too narrow.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 

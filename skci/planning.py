@@ -121,7 +121,7 @@ def sample_size(
     the least number whose interval at the expected table is narrow enough. The interval
     of about half of all test sets will be a little wider than planned.
 
-    For a difference d of accuracies and a disagreement D the power needs
+    For a difference d of accuracies and a disagreement D the power needs about
 
     .. math:: n = \frac{(z + z_{power})^2 (D - d^2)}{d^2} ,
 

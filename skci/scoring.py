@@ -334,12 +334,21 @@ class _Spread:
         total = share @ centred**2 * n / max(n - 1, 1)
         between = total - within * (share @ (1 / scores.n_samples))
         kish = len(items.sample.design.weights) * share**2
-        between = max(float(between), 0.0) if repeated else np.nan
+        between = max(float(between), 0.0) if repeated and n > 1 else np.nan
         return cls(
             VarianceComponents(between, within),
             float(kish @ (1 / scores.n_samples)),
             float(kish.sum()),
         )
+
+    def check_plan(self, n_samples: int | None, parameter: Any) -> None:
+        """Check that more samples of an item are not taken to replace all items."""
+        more = n_samples is not None and n_samples * self.reciprocal > 1
+        if more and self.components.between == 0:
+            raise ValueError(
+                "samples_per_item must not be above that of the pilot, which shows no "
+                f"variance of {parameter} between items, got {n_samples}"
+            )
 
     def per_item(self, per_item: float, n_samples: int | None) -> float:
         """Variance of the mean times the number of items, for other numbers of samples.
@@ -448,6 +457,7 @@ class ScoreReport(JointReport):
         crit, needed = float(self._joint.normal_quantile), 2.0
         for k, width in by_metric(self._joint, half_width, "half_width").items():
             check_positive_number(width, "half_width")
+            self._spreads[k].check_plan(samples_per_item, self._joint.parameters[k])
             planned = self._spreads[k].per_item(per_item[k], samples_per_item)
             if not planned > 0:
                 raise ValueError(

@@ -510,7 +510,7 @@ def test_rows_in_another_order_are_refused(index, first, second):
     [
         lambda y, p: F1CI()(y, p),
         lambda y, p: F1CI()(y.to_frame(), p.to_frame()),
-        lambda y, p: HammingLossCI()(*(pd.concat([c, c], axis=1) for c in (y, p))),
+        lambda y, p: HammingLossCI()(*(pd.DataFrame({"a": c, "b": c}) for c in (y, p))),
         lambda y, p: MeanAbsoluteErrorCI()(y, p),
         lambda y, p: RocAucCI()(y, p + 0.5),
         lambda y, p: classification_report_ci(y, p),

@@ -14,6 +14,7 @@ from skci import (
     combine_independent,
     joint_report,
 )
+from skci.exceptions import SmallSampleWarning
 
 NEGATIVES, POSITIVES = 200, 100
 Y = np.repeat([0, 1], [NEGATIVES, POSITIVES])
@@ -201,7 +202,18 @@ def test_prevalence_of_one_of_two_labels():
         joint_report(1.0 * Y, 1.0 * Y, metrics="r2", prevalence=0.1)
 
 
+def test_few_errors_of_a_label_are_warned_of():
+    """They show no variance, and may weigh much: coverage .6 was seen."""
+    y = np.repeat([1, 0], [200, 100])
+    predicted = np.repeat([1, 0], [160, 140])  # no false positive
+    with pytest.warns(SmallSampleWarning, match="fewer than 10 right or wrong"):
+        joint_report(y, predicted, metrics="precision", prevalence=0.01)
+    with pytest.warns(SmallSampleWarning, match="fewer than 10 right or wrong"):
+        PrecisionCI()(y, predicted, prevalence=0.01)
+
+
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:prevalence of")
 def test_coverage_at_an_estimated_prevalence():
     """Of a prevalence from 400 other rows; the Monte Carlo error is .01."""
     rng = np.random.default_rng(0)

@@ -187,7 +187,7 @@ def true_ranks(theta):
 )
 def test_coverage_of_ranks(theta):
     """Of all ranks of all rules at once, up to three standard errors."""
-    draws = 400
+    draws = 200
     rng = np.random.default_rng(1)
     factor = rng.normal(size=(5, 5))
     covariance = factor @ factor.T / 5 + 0.3 * np.eye(5)

@@ -23,6 +23,16 @@ def are_in_blocks(columns: Mapping[str, Any]) -> bool:
     return any(map(_is_in_blocks, listed(by_name(columns)).values()))
 
 
+def check_separable(columns: Mapping[str, Any]) -> None:
+    """Check that blocks of rows can be read by themselves."""
+    for parameter in ("strata", "prevalence"):
+        if columns.get(parameter) is not None:
+            raise ValueError(
+                f"{parameter} must not be given with Dask arrays, whose blocks are "
+                "read by themselves; compute them first"
+            )
+
+
 def read_blocks(
     read: Callable[..., Sample], columns: Mapping[str, Any], several: bool
 ) -> Sample:

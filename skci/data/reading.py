@@ -33,9 +33,12 @@ from skci.data.rows import (
     parameter_name,
 )
 from skci.data.sample import Sample, Vocabulary, distinct_units
+from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.design import Design
 from skci.inference.parameter import DEFAULT_RULE
 from skci.measures.areas import Scores
+
+_FEW = 10  # predictions of a kind, for which a normal approximation is poor
 
 
 def named_predictions(y_pred: Any, parameter: str = "y_pred") -> dict[str, Any]:
@@ -58,6 +61,28 @@ def check_both_labels(sample: Sample) -> None:
     negative, positive = sample.vocabulary.labels
     if negative is None:
         raise ValueError(f"y_true must hold two labels, got {positive!r} only")
+
+
+def _warn_of_few(codes: Array, vocabulary: Vocabulary, counts: Array | None) -> None:
+    """Warn where a label has few right or wrong predictions to be weighted.
+
+    What a rule does not do to any row of a label shows no variance, whatever weight the
+    label is raised to.
+    """
+    truth = codes[:, 0].astype(int)
+    predictions = codes.T[1:] if codes.shape[1] > 1 else codes.T[:1]
+    for predicted in predictions:
+        right = predicted.astype(int) == truth
+        cells = np.bincount(2 * truth + right, counts, 4).reshape(2, 2)
+        fewest = cells if codes.shape[1] > 1 else cells.sum(axis=1)
+        if fewest.min() < _FEW:
+            warn_caller(
+                f"prevalence of {vocabulary.labels[1]!r}: fewer than {_FEW} right or "
+                "wrong predictions of a label: intervals may be too narrow, since the "
+                "label may be weighted more than it is observed",
+                SmallSampleWarning,
+            )
+            return
 
 
 @dataclass(eq=False, repr=False)
@@ -283,6 +308,7 @@ class Reader:
                     f"{len(vocabulary.labels)} labels"
                 )
             rows = self._prevalence.applied(rows, codes[:, 0].astype(int))
+            _warn_of_few(codes, vocabulary, rows.counts)
         columns = codes
         if rows.strata is not None:
             columns = np.column_stack([codes, rows.strata])

@@ -34,6 +34,8 @@ _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
     *("low", "high", "standard_error", "individual_low", "individual_high"),
     *("binning_error", "design_effect", "method", "pvalue", "n", "positives"),
+    *("pvalue_not_worse", "pvalue_better", "pvalue_equivalent", "margin"),
+    *("requirement", "verdict"),
 }
 
 

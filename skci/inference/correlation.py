@@ -27,7 +27,7 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
     for degrees of freedom :math:`\nu_{jk}`, the geometric mean of those of both
     variances. An estimate of many correlations has at most as many directions as
     degrees of freedom, so that its maximum has too small a quantile; shrinkage by
-    :math:`\lambda` has the least mean squared error [1]_.
+    :math:`\lambda`, estimated, has the least mean squared error [1]_.
 
     Parameters
     ----------

@@ -473,7 +473,9 @@ class Design:
     def times(self, factor: float) -> Design:
         """Multiply all weights, which are then those of a population."""
         if not self.is_simple:
-            raise ValueError("cannot plan from a pilot with sample_weight or groups")
+            raise ValueError(
+                "cannot plan from a pilot with sample_weight, groups or a prevalence"
+            )
         return Design(self.counts * factor, strata=self.strata, ddof=0)
 
     def merged(self, other: Design, unit: Array) -> Design:

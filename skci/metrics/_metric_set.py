@@ -14,7 +14,7 @@ from skci._validation import (
     join_names,
     named_pairs,
 )
-from skci.data.blocks import are_in_blocks, read_blocks
+from skci.data.blocks import are_in_blocks, check_separable, read_blocks
 from skci.data.devices import on_host
 from skci.data.frames import Frame
 from skci.data.reading import Reader, named_predictions
@@ -163,11 +163,7 @@ class MetricSet:
             columns = frame.read(self.reads)
         options = {"abstain": abstain, "prevalence": prevalence, "by_name": by_name}
         if are_in_blocks(columns):
-            if prevalence is not None or columns.get("strata") is not None:
-                raise ValueError(
-                    "strata and prevalence are of all rows at once, and must not be "
-                    "given with Dask arrays; compute these first"
-                )
+            check_separable({"prevalence": prevalence, **columns})
             read = partial(self.read, labels=[*labels], **options)
             return read_blocks(read, columns, self.several)
         columns = on_host(columns, counted=self.reads == {"labels"})
