@@ -474,7 +474,7 @@ class Design:
         """Multiply all weights, which are then those of a population."""
         if not self.is_simple:
             raise ValueError(
-                "cannot plan from a pilot with sample_weight, groups or a prevalence"
+                "cannot plan from a pilot with sample_weight or groups, or a prevalence"
             )
         return Design(self.counts * factor, strata=self.strata, ddof=0)
 
