@@ -125,7 +125,8 @@ def drawn_cells(ax):
     """Colours of the cells by the names of the rules of their row and column."""
     (mesh,) = ax.collections
     ax.figure.draw_without_rendering()
-    codes = mesh.get_array()
+    size = len(ax.get_yticklabels())
+    codes = mesh.get_array().reshape(size, -1)  # flat before Matplotlib 3.8
     colours = mesh.get_facecolors().reshape(*codes.shape, 4)
     names = [text.get_text().rsplit(maxsplit=1)[0] for text in ax.get_yticklabels()]
     return names, {

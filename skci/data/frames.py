@@ -96,7 +96,7 @@ class Frame:
                 return _collect(rows), False
             grouped = _grouped(nw, rows, names)
             if not limited:
-                return _collect(grouped).sort(*names), True
+                return _sorted(nw, _collect(grouped), names), True
             table = _collect(grouped.head(_MOST_OUTCOMES + 1))
             self._check_size(table)
         elif isinstance(frame, nw.DataFrame):
@@ -142,7 +142,7 @@ class Frame:
         parts = held if total is None else [total, *held]
         table = _group_by(_concatenated(nw, parts), names).agg(n_rows)
         if not limited:
-            return table.sort(*names)
+            return _sorted(nw, table, names)
         self._check_size(table)
         return table
 
@@ -256,6 +256,19 @@ def _collect(frame: Any) -> Any:
     if frame.implementation.is_polars():
         return frame.collect(engine="streaming")
     return frame.collect()
+
+
+def _sorted(nw: Any, table: Any, names: Sequence[str]) -> Any:
+    """Sort rows; Arrow sorts no dictionaries, of which the texts are taken."""
+    texts = [
+        nw.col(name).cast(nw.String)
+        for name in names
+        if table.schema[name] == nw.Categorical
+    ]
+    if not texts:
+        return table.sort(*names)
+    keys = table.with_columns(*texts).with_row_index(_N_ROWS + "_order").sort(*names)
+    return table[keys[_N_ROWS + "_order"].to_numpy()]
 
 
 def _grouped(nw: Any, frame: Any, names: Sequence[str]) -> Any:
