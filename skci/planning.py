@@ -13,7 +13,6 @@ from skci._validation import (
     check_probability,
 )
 from skci.data.expected import (
-    PAIR,
     RATES,
     expected_cells,
     expected_pair,
@@ -23,10 +22,9 @@ from skci.data.expected import (
 )
 from skci.data.labels import A_MATRIX, check_no_pos_label
 from skci.data.sample import Sample
-from skci.inference.contrasts import contrast_estimate
+from skci.inference.contrasts import contrast_estimate, pairwise_contrasts
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key
 from skci.inference.planning import rows_for_width
 from skci.measures.registry import Measure
 from skci.metrics._base import MetricCI
@@ -369,9 +367,7 @@ def _comparison(
     joint = _estimate(metric, sample, level, method)
     if len(joint.parameters) != 2:
         raise ValueError(f"metric must have one value for each rule, got {metric!r}")
-    first, second = PAIR
-    key = Key(metric.name, compared=(second, "-", first))
-    joint = contrast_estimate(joint, [(key, {1: 1.0, 0: -1.0})])
+    joint = contrast_estimate(joint, pairwise_contrasts(joint, [1, 0]))
     report = ContrastReport(joint, null=0.0, subject="confidence intervals")
     return report if margin is None else report._with_margin(margin)
 

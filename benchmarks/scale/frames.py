@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import resource
-import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +12,7 @@ from typing import Any
 
 import skci
 from benchmarks.common.pages import Row
+from benchmarks.common.processes import in_new_process, peak_of_process
 from benchmarks.scale.many import METRICS, correlated_rules
 
 _MEBIBYTE = 1 << 20
@@ -63,7 +60,7 @@ FRAMES: dict[str, tuple[str, Callable[[str], Any]]] = {
 
 @dataclass(frozen=True)
 class Reported:
-    """A report from a frame, in a process of its own."""
+    """A report from a frame, in a new process."""
 
     seconds: tuple[float, float]
     """Of opening the file and of the report, wall time."""
@@ -79,9 +76,7 @@ def _report(name: str, path: str, rules: Sequence[str]) -> Reported:
     report = skci.joint_report("y", [*rules], data=frame, metrics=[*METRICS])
     found = report.to_dict()
     seconds = opened - start, time.perf_counter() - opened
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return Reported(seconds, peak, found)
+    return Reported(seconds, peak_of_process(), found)
 
 
 def frames(n: int) -> list[Row]:
@@ -91,9 +86,11 @@ def frames(n: int) -> list[Row]:
         return []
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
-        # A process of its own, since the others inherit the peak of this one.
-        rules = _alone(_write, path, n)
-        found = {name: _alone(_report, name, str(path), rules) for name in installed}
+        # The file too, since processes inherit the peak of this one.
+        rules = in_new_process(_write, path, n)
+        found = {
+            name: in_new_process(_report, name, str(path), rules) for name in installed
+        }
     first = next(iter(found.values())).report
     return [
         {
@@ -106,13 +103,6 @@ def frames(n: int) -> list[Row]:
         }
         for name, each in found.items()
     ]
-
-
-def _alone(task: Callable[..., Any], *arguments: Any) -> Any:
-    """Result of a task in a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as executor:
-        return executor.submit(task, *arguments).result()
 
 
 def _write(path: Path, n: int) -> list[str]:

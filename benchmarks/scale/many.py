@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import resource
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +21,7 @@ from benchmarks.accuracy.critical_values import (
 )
 from benchmarks.common import Array
 from benchmarks.common.pages import Row, saved_figure, yes
+from benchmarks.common.processes import in_new_process, peak_of_process
 from skci.inference.critical.law import MaximumLaw
 
 METRICS = ("accuracy", "f1", "mcc")
@@ -75,9 +72,7 @@ class Measured:
 
 def measure(case: Case) -> Measured:
     """Measure a case in a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as executor:
-        return executor.submit(_measure, case).result()
+    return in_new_process(_measure, case)
 
 
 def _measure(case: Case) -> Measured:
@@ -100,9 +95,7 @@ def _measure(case: Case) -> Measured:
         timed("covariance", lambda: report.covariance)
         timed("critical value", lambda: report.critical_value)
         timed("limits and p-values" if case.differences else "limits", report.to_dict)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Measured(stages, len(report), peak * unit)
+    return Measured(stages, len(report), peak_of_process())
 
 
 def cases(measured: Sequence[tuple[Case, Measured]]) -> list[Row]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +16,7 @@ from threadpoolctl import threadpool_limits
 import skci
 from benchmarks.common import Array
 from benchmarks.common.pages import Row, yes
+from benchmarks.common.processes import in_new_process, peak_of_process
 from benchmarks.scale.many import METRICS, correlated_rules
 
 CHUNK = 5_000_000
@@ -31,7 +28,7 @@ _MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Streamed:
-    """Counting of rows that come in chunks, in a process of its own."""
+    """Counting of rows that come in chunks, in a new process."""
 
     rules: int
     n: int
@@ -44,10 +41,8 @@ class Streamed:
 
 
 def stream(rules: int, n: int) -> Streamed:
-    """Count n rows of some rules in a process of its own."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as executor:
-        return executor.submit(_stream, rules, n).result()
+    """Count n rows of some rules in a new process."""
+    return in_new_process(_stream, rules, n)
 
 
 def _stream(rules: int, n: int) -> Streamed:
@@ -56,24 +51,19 @@ def _stream(rules: int, n: int) -> Streamed:
     accumulator = skci.JointAccumulator([*METRICS], labels=[0, 1])
     with threadpool_limits(1):
         accumulator.update(y, predictions)
-        first = _peak()
+        first = peak_of_process()
         start = time.process_time()
         for _ in range(n // size - 1):
             accumulator.update(y, predictions)
         seconds = (time.process_time() - start) * n / max(n - size, 1)
         assert accumulator.report().n_samples == n // size * size
-        peaks = first, _peak()
+        peaks = first, peak_of_process()
         ratios = [
             _timed(lambda: accumulator.update(y, predictions))
             / _timed(lambda: np.bincount(y))
             for _ in range(_REPEATS)
         ]
     return Streamed(rules, n, seconds, median(ratios), peaks)
-
-
-def _peak() -> int:
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _timed(task: Callable[[], object]) -> float:

@@ -69,9 +69,6 @@ def _named(
     return {name: column for name, column in pairs}
 
 
-_Chunks = Generator[tuple[str, Selection, Chunk], None, None]
-
-
 class Labels:
     """Labels that arguments name, which are numbers where those of the truth are."""
 

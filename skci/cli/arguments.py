@@ -71,15 +71,13 @@ def method(text: str) -> str | dict[str, str]:
 
 def expected(text: str) -> Any:
     """Read an expected value, rates by name, or the cells tn,fp,fn,tp."""
-    value: Any = text
     if "," in text and "=" not in text:
         cells = [*map(_number, names(text))]
-        value = [cells[:2], cells[2:]]
         if len(cells) != 4:
             raise argparse.ArgumentTypeError(
                 f"must have the four cells tn,fp,fn,tp, got {text!r}"
             )
-        return value
+        return [cells[:2], cells[2:]]
     return number_or_by_name(text)
 
 

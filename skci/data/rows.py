@@ -91,9 +91,7 @@ def check_present(
             raise ValueError(f"{must}, got a missing or infinite value{row}: {value}")
 
 
-def check_numbers(
-    values: Any, name: str, n: int | None = None, truth: str = "y_true"
-) -> Array:
+def check_numbers(values: Any, name: str, n: int | None = None) -> Array:
     """Check finite numbers, one for each of n rows, or any number of them."""
     numbers = _flat(as_numbers(values, name))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
@@ -106,7 +104,7 @@ def check_numbers(
             f"{name} must be one column, such as predict_proba(X)[:, 1], got shape "
             f"{numbers.shape}"
         )
-    check_length(numbers, len(numbers) if n is None else n, name, truth)
+    check_length(numbers, len(numbers) if n is None else n, name, "y_true")
     return numbers
 
 

@@ -1,4 +1,4 @@
-"""Reports of contrasts, and of the rules that may be the best."""
+"""Reports of contrasts."""
 
 from __future__ import annotations
 

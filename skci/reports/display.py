@@ -524,7 +524,7 @@ def add_band_legend(ax: Any, new_figure: bool, line: Any, band: str) -> None:
     _add_legend(ax, new_figure, columns, handles)
 
 
-def _add_legend(ax: Any, new_figure: bool, columns: int, handles: Any = None) -> None:
+def _add_legend(ax: Any, new_figure: bool, columns: int, handles: Any) -> None:
     """Add a legend below the panels of a new figure, or inside given axes."""
     place: dict[str, Any] = {}
     if new_figure:
