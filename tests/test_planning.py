@@ -398,6 +398,7 @@ def test_few_trials():
         ("r2", {"expected": 0.8}, "metric must be of labels, .*'r2', .* of numbers"),
         (F1CI(pos_label=1), {"expected": RATES}, "pos_label must not be set"),
         ("precision", {"expected": [[7, 0], [3, 0]]}, "precision is undefined"),
+        ("negative_likelihood_ratio_macro", {"expected": [[1, 9], [90, 0]]}, "is inf"),
         ("g_mean", {"expected": [[7, 1], [3, 0]], "method": "delta"}, "is without var"),
     ],
 )

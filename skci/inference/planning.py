@@ -42,7 +42,7 @@ def rows_for_width(
             )
     positions = list(wanted)
     widths = np.array(list(wanted.values()), dtype=float)
-    _refuse(joint, wanted, joint.is_undefined, "undefined")
+    _refuse_not_finite(joint, wanted)
     on_boundary = np.array([p.is_on_boundary for p in joint.parameters], dtype=bool)
     fault = "on the boundary of its range, where no variance is observed"
     _refuse(joint, wanted, on_boundary, fault)
@@ -191,7 +191,7 @@ def _distances_from_null(
                     f"difference must be a number between {low:g} and {high:g} other "
                     f"than {null:g}, got {value!r}"
                 )
-    _refuse(joint, wanted, joint.is_undefined, "undefined")
+    _refuse_not_finite(joint, wanted)
     _refuse(joint, wanted, ~(_per_row(joint)[1] > 0), "without variance")
     distances = np.full(len(joint.parameters), np.nan)
     for k, value in wanted.items():
@@ -279,6 +279,12 @@ def by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
             f"{list(dict.fromkeys(titles))}, got {values!r}"
         )
     return {k: values[title] for k, title in enumerate(titles) if title in values}
+
+
+def _refuse_not_finite(joint: JointEstimate, positions: Iterable[int]) -> None:
+    """Refuse to plan with estimates that no finite interval contains."""
+    _refuse(joint, positions, joint.is_undefined, "undefined")
+    _refuse(joint, positions, np.isinf(joint.estimates), "infinite")
 
 
 def _refuse(
