@@ -68,10 +68,11 @@ def root_mean_squared_log_error(weights, y, p):
 
 
 def middle(values, weights):
-    """Value in the middle: half of the weight is at most on either side of it."""
+    """Value in the middle, of two the mean: at most half of the weight is beyond."""
     order = np.argsort(values)
     share = np.cumsum(weights[order]) / weights.sum()
-    return values[order[np.searchsorted(share, 0.5)]]
+    ends = np.searchsorted(share, [0.5 - 1e-12, 0.5 + 1e-12])
+    return values[order[ends]].mean()
 
 
 def median_absolute_error(weights, y, p):
