@@ -27,8 +27,8 @@ def test_blocks_do_not_matter(monkeypatch):
     )
     counts = rng.integers(1, 10, 100)
     whole = Design(counts).covariance(influences, list(indices))
-    monkeypatch.setattr("skci.inference.design._BLOCK", 7)
-    monkeypatch.setattr("skci.inference.design._NUMBERS", 7)
+    monkeypatch.setattr("skci.inference.cross_products._BLOCK", 7)
+    monkeypatch.setattr("skci.inference.cross_products._NUMBERS", 7)
     assert Design(counts).covariance(influences, list(indices)) == pytest.approx(whole)
     rows = np.repeat(
         [own[index] for own, index in zip(influences, indices, strict=True)],

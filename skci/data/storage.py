@@ -12,7 +12,8 @@ import numpy as np
 from skci._arrays import Array
 from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.data.writing import replacing
-from skci.inference.design import Clusters, Design
+from skci.inference.clusters import Clusters
+from skci.inference.design import Design
 from skci.measures.areas import Scores
 from skci.measures.binned_scores import BinnedScores
 

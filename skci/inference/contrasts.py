@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from skci._arrays import Array, distinct_rows
+from skci.inference.given_covariance import GivenCovariance
 from skci.inference.intervals.methods import (
     AUTO,
     METHODS,
@@ -29,7 +30,7 @@ from skci.inference.parameter import (
     Parameter,
     TableParameter,
 )
-from skci.inference.sampling import GivenCovariance, RowSampling, Sampling
+from skci.inference.sampling import RowSampling, Sampling
 from skci.measures.functional import Component, LinearCombination, Ratio
 from skci.measures.registry import IDENTITY, LOG, Trait
 

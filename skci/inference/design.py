@@ -8,76 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, binade, cached_property, factorise
-from skci.inference.totals import (
-    Moments,
-    recentred,
-    sparse_deviations,
-    tail_shape,
-)
+from skci._arrays import Array, binade, cached_property
+from skci.inference.clusters import Clusters, join_clusters
+from skci.inference.cross_products import over_clusters, over_rows
+from skci.inference.totals import Moments, tail_shape
 
-# Blocks of so many units stay in cache; of few parameters they hold so many numbers,
-# since each product of matrices has a fixed cost, and of many at most so many.
-_BLOCK = 1 << 14
-_NUMBERS = 1 << 17
-_MOST_NUMBERS = 1 << 22
-_MANY = 256  # parameters from which on sparse influence values may pay
 _MOST_STRATA = 1 << 16  # greatest number of a stratum, before they are renumbered
 _ROUNDING = 1e-12  # share of the largest centred influence value that is zero
 _SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
-
-
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Clusters of rows: the weight of each unit in each cluster."""
-
-    number: Array
-    """A cluster, ascending, for each unit that occurs in it."""
-    unit: Array
-    """That unit."""
-    weights: Array
-    """Total weight of its rows in the cluster."""
-    keys: Array
-    """Names of the clusters, by number."""
-
-    @classmethod
-    def of(
-        cls, keys: Array, number: Array, unit: Array, weights: Array | None
-    ) -> Clusters:
-        """Add up the weights of rows by cluster and unit; each counts once if None."""
-        units = int(unit.max()) + 1
-        pairs, pair = np.unique(number * units + unit, return_inverse=True)
-        number, unit = np.divmod(pairs, units)
-        return cls(number, unit, np.bincount(pair.ravel(), weights), keys)
-
-    @cached_property
-    def starts(self) -> Array:
-        """Position of the first entry of each cluster."""
-        return np.flatnonzero(np.diff(self.number, prepend=-1))
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    def totals(self, values: Array) -> Array:
-        """Weighted sums of values of the units, shape (..., clusters)."""
-        terms = values[..., self.unit] * self.weights
-        return np.add.reduceat(terms, self.starts, axis=-1)
-
-    def spread(self, totals: Array) -> Array:
-        """Sum values of the clusters over the rows of each unit."""
-        entries = np.diff(self.starts, append=len(self.unit))
-        return np.bincount(self.unit, self.weights * np.repeat(totals, entries))
-
-    def among(self, units: Array) -> Clusters:
-        """Keep some of the units, given as a bool array, renumbered."""
-        kept = units[self.unit]
-        renumbered = np.cumsum(units) - 1
-        return Clusters(
-            self.number[kept],
-            renumbered[self.unit[kept]],
-            self.weights[kept],
-            self.keys,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,9 +309,9 @@ class Design:
                 total += stratum.covariance(influences, within) * share**2
             return total
         if self.clusters is None:
-            total = self._over_rows(influences, indices)
+            total = over_rows(influences, indices, self.weights, self._squares)
         else:
-            total = self._over_clusters(influences, indices, self.clusters)
+            total = over_clusters(influences, indices, self.weights, self.clusters)
         total = total + total.T  # a product of matrices rounds on one side only
         total *= self._per_total / 2
         return total
@@ -404,54 +342,6 @@ class Design:
         n_units = self.n_units
         total_weight = float(self.weights.sum())
         return n_units / (total_weight**2 * max(n_units - self.ddof, 1))
-
-    def _over_rows(
-        self, influences: Sequence[Array], indices: Sequence[Array]
-    ) -> Array:
-        """Sum of the products of centred influence values over rows."""
-        size = len(influences)
-        squares = self._squares
-        if size > _MANY:
-            deviations = sparse_deviations(influences, indices, self.weights)
-            if deviations is not None:
-                mean = deviations @ self.weights / self.weights.sum()
-                scaled = deviations * np.sqrt(squares)
-                total = (scaled @ scaled.T).toarray()
-                return recentred(total, deviations @ squares, mean, squares.sum())
-        rows = min(max(_BLOCK, _NUMBERS // size), _MOST_NUMBERS // size + 1)
-        if rows >= len(squares):
-            pairs = zip(influences, indices, strict=True)
-            values = np.array([influence[index] for influence, index in pairs])
-            values -= (values @ self.weights / self.weights.sum())[:, np.newaxis]
-            values *= np.sqrt(squares)
-            return values @ values.T
-        total = np.zeros((size, size))
-        mean, crossed = np.zeros((2, size))
-        buffer = np.empty((size, rows))
-        for start in range(0, len(squares), rows):
-            block = slice(start, start + rows)
-            values = buffer[:, : len(squares) - start]
-            for row, influence, index in zip(values, influences, indices, strict=True):
-                # "raise" would copy
-                np.take(influence, index[block], out=row, mode="clip")
-            mean += values @ self.weights[block]
-            roots = np.sqrt(squares[block])
-            values *= roots
-            crossed += values @ roots
-            total += values @ values.T  # half the work of that of two matrices
-        mean /= self.weights.sum()
-        return recentred(total, crossed, mean, squares.sum())
-
-    def _over_clusters(
-        self, influences: Sequence[Array], indices: Sequence[Array], clusters: Clusters
-    ) -> Array:
-        """Sum of the products of the totals of centred influence values."""
-        pairs = zip(influences, indices, strict=True)
-        sums = np.array([clusters.totals(values[index]) for values, index in pairs])
-        sizes = clusters.totals(np.ones(len(self.weights)))
-        mean = sums.sum(axis=1) / self.weights.sum()
-        sums -= np.outer(mean, sizes)
-        return sums @ sums.T
 
     def _among(self, units: Array) -> Design:
         """Keep some of the units, which are all of some strata."""
@@ -577,18 +467,7 @@ def _side_by_side(designs: Sequence[Design], clusters: Clusters | None) -> Desig
 def _joined_clusters(
     designs: Sequence[Design], by_name: bool = False
 ) -> Clusters | None:
-    """Clusters of designs side by side, by name the same or all different."""
+    """Clusters of designs side by side, which all have some or none."""
     parts = [design.clusters for design in designs if design.clusters is not None]
-    if not parts:
-        return None
-    keys = number = np.arange(sum(len(clusters.keys) for clusters in parts))
-    if by_name:
-        names = [name for clusters in parts for name in clusters.keys.tolist()]
-        keys, number = factorise(np.fromiter(names, dtype=object, count=len(names)))
-    entries, first, start = [], 0, 0
-    for design, clusters in zip(designs, parts, strict=True):
-        renumbered = number.ravel()[first + clusters.number]
-        entries.append((renumbered, start + clusters.unit, clusters.weights))
-        first, start = first + len(clusters.keys), start + len(design.weights)
-    numbers, unit, weights = map(np.concatenate, zip(*entries, strict=True))
-    return Clusters(numbers, unit, weights, keys)
+    sizes = [len(design.weights) for design in designs]
+    return join_clusters(parts, sizes, by_name) if parts else None

@@ -19,14 +19,10 @@ from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.design import Design
+from skci.inference.given_covariance import GivenCovariance, excess_shares
 from skci.inference.intervals.methods import METHODS, IntervalMethod, Task
 from skci.inference.parameter import Parameter, TableParameter
-from skci.inference.sampling import (
-    GivenCovariance,
-    RowSampling,
-    Sampling,
-    excess_shares,
-)
+from skci.inference.sampling import RowSampling, Sampling
 from skci.measures.functional import Negative
 
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.special import softmax
 
 from skci._arrays import Array
 
-# Share of influence values that differ below which sparse ones pay.
-_DENSITY = 0.05
 _FEWEST = 10  # totals that a shape is estimated from
 _GRID = 30  # values of the parameter that is integrated out, and sqrt(m) more
 _ALMOST_EXPONENTIAL = 1e-12  # that parameter in place of 0, where the limit is 0/0
@@ -119,35 +115,3 @@ def pareto_shape(excesses: Array) -> float:
     shapes = np.log1p(-theta[:, np.newaxis] * excesses).mean(axis=1)
     posterior = softmax(m * (np.log(-theta / shapes) - shapes - 1))
     return float(np.log1p(-(theta @ posterior) * excesses).mean())
-
-
-def recentred(total: Array, crossed: Array, mean: Array, weight: float) -> Array:
-    """Sum of products of values less their mean, from that of the values."""
-    outer = np.outer(crossed, mean)
-    total -= outer
-    total -= outer.T
-    np.outer(mean, mean * weight, out=outer)
-    total += outer
-    np.fill_diagonal(total, np.maximum(total.diagonal(), 0))  # rounding goes below 0
-    return total
-
-
-def sparse_deviations(
-    influences: Sequence[Array], indices: Sequence[Array], weights: Array
-) -> sparse.csr_array | None:
-    """Influence values less that of the heaviest cell; None if few of them are 0.
-
-    A class among many is seldom true or predicted, so that most units are in one cell.
-    """
-    columns, values, starts = [], [], [0]
-    most = _DENSITY * len(influences) * len(weights)
-    for influence, index in zip(influences, indices, strict=True):
-        heaviest = np.bincount(index, weights).argmax()
-        others = np.flatnonzero(index != heaviest)
-        columns.append(others.astype(np.int32))
-        values.append(influence[index[others]] - influence[heaviest])
-        starts.append(starts[-1] + len(others))
-        if starts[-1] > most:
-            return None
-    parts = np.concatenate(values), np.concatenate(columns), starts
-    return sparse.csr_array(parts, shape=(len(influences), len(weights)))

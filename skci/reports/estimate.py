@@ -24,11 +24,11 @@ from skci.exceptions import (
     warn_caller,
 )
 from skci.inference.critical.law import Alternative
+from skci.inference.given_covariance import SmallSampleReason
 from skci.inference.intervals.methods import automatic
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.pvalues import pvalue
-from skci.inference.sampling import SmallSampleReason
 from skci.reports.rendering import format_number, json_value
 
 _MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
