@@ -9,26 +9,17 @@ from typing import overload
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import as_name, check_choice, check_known, check_names, join_names
-from skci.inference.contrasts import Contrast, contrast_estimate, pairwise_contrasts
-from skci.inference.intervals.methods import check_method
-from skci.inference.parameter import Key
+from skci._validation import check_choice, check_known, check_names, join_names
 from skci.inference.planning import rows_for_width
 from skci.inference.ranking import best_first, compact_letters
 from skci.reports.best import BestReport, best_report
-from skci.reports.contrasts import (
-    ContrastReport,
-    ReportWithContrasts,
-    SeparatedPairs,
-    sentences,
-)
-from skci.reports.estimate import warn_of_intervals, warn_of_undefined
+from skci.reports.comparisons import ReportWithComparisons
+from skci.reports.contrasts import SeparatedPairs, sentences
+from skci.reports.estimate import warn_of_intervals
 from skci.reports.ranks import RankReport, rank_report
 
-_MOST_CONTRASTS = 1 << 14  # whose covariance has 2 GiB
 
-
-class JointReport(ReportWithContrasts):
+class JointReport(ReportWithComparisons):
     """Joint confidence intervals of several measures of several rules.
 
     Returned by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` and
@@ -47,11 +38,6 @@ class JointReport(ReportWithContrasts):
     >>> report["y_pred", "f1"]
     f1 = 0.67 [0.53, 0.78], joint 95% interval (score, n = 100)
     """
-
-    @property
-    def rules(self) -> list[str]:
-        """Names of the rules, in order."""
-        return list(dict.fromkeys(p.key.name for p in self._joint.parameters))
 
     def select(
         self,
@@ -134,214 +120,6 @@ class JointReport(ReportWithContrasts):
             worse_and_better: Array = np.argwhere(high[:, np.newaxis] < low)
             separated[panel] = [(names[i], names[j]) for i, j in worse_and_better]
         return separated
-
-    def differences(
-        self,
-        *,
-        control: str | None = None,
-        metrics: str | Iterable[str] | None = None,
-        scale: str = "difference",
-        method: str | None = None,
-        adjust: str = "single-step",
-        margin: float | Mapping[str, float] | None = None,
-    ) -> ContrastReport:
-        r"""Simultaneous paired differences of the rules on each metric.
-
-        Estimates on the same rows are correlated, so that a difference varies less than
-        for independent ones: differences can separate rules whose intervals overlap.
-
-        Parameters
-        ----------
-        control : str, optional
-            Compare the other rules with this one only; by default, all pairs.
-        metrics : str or list of str, optional
-            Metrics to compare on; all if not given.
-        scale : {"difference", "ratio"}, default="difference"
-            Whether to subtract the second from the first or divide by it. A ratio is of
-            nonnegative measures; its interval is symmetric on the logarithmic scale.
-        method : {"auto", "score", "blurred", "hall", "delta"}, optional
-            Interval method of the differences. By default that of the estimates where
-            it serves their difference, or "auto": "hall" for areas, else as for the
-            metrics.
-        adjust : {"single-step", "step-down", "none"}, default="single-step"
-            Adjustment for multiplicity. "single-step": all intervals cover at once, and
-            a p-value is below alpha exactly if its interval excludes zero (one, for
-            ratios). "step-down": smaller p-values that still control the familywise
-            error rate, with the intervals of "single-step". "none", and all differences
-            of :meth:`individual` intervals: unadjusted.
-        margin : float or mapping of str to float, optional
-            Largest difference that does not matter, above 0; by metric, for some of
-            them. Adds the p-values of three claims: that the first is "not worse" than
-            the second by more than the margin, is "better" by more than it, and both
-            are "equivalent", the difference being less than it. `findings` then says
-            which hold.
-
-        Returns
-        -------
-        ContrastReport
-            Labelled ``metric``, ``first``, ``second``: first minus second.
-
-        Raises
-        ------
-        KeyError, ValueError
-            If there is no such rule or metric, there is nothing to compare, or an
-            option is not one of its values.
-
-        Notes
-        -----
-        A difference is one more parameter :math:`L \theta`, with the covariance
-        :math:`L V L^T` [1]_; after cross-validation by "jackknife" it is less by the
-        noise of partitions that the jackknife multiplies. "score" inverts a test in
-        the multinomial of the truth and both rules: for accuracies it is Tango's [2]_
-        up to the improvement of the statistic, and McNemar's at no difference.
-
-        A claim with a margin has a p-value below alpha exactly where the joint interval
-        shows it, whatever `adjust`. So those of a single difference are twice those of
-        two one-sided tests [3]_, whose level of .05 is that of 90% intervals,
-        ``report.at(0.9)``; noninferiority is usually tested at a one-sided .025.
-
-        References
-        ----------
-        .. [1] Hothorn, Bretz and Westfall (2008). Biometrical Journal 50, 346-363.
-        .. [2] Tango (1998). Statistics in Medicine 17, 891-908.
-        .. [3] Schuirmann (1987). Journal of Pharmacokinetics and Biopharmaceutics 15,
-           657-680.
-
-        Examples
-        --------
-        >>> from skci import joint_report
-        >>> y = [0] * 50 + [1] * 50
-        >>> rules = {"A": [0] * 50 + [1] * 45 + [0] * 5, "B": [0] * 70 + [1] * 30}
-        >>> report = joint_report(y, rules, metrics=["accuracy"])
-        >>> report.differences()["accuracy", "A", "B"].low > 0
-        True
-
-        A faster model need not be better, only as good up to a difference of .06:
-
-        >>> rules = {"fast": [0] * 95 + [1] * 5, "slow": [0] * 94 + [1] * 6}
-        >>> report = joint_report([0] * 94 + [1] * 6, rules, metrics="accuracy")
-        >>> report.differences(control="slow", margin=0.06).findings()
-        ['On accuracy, fast is equivalent to slow within 0.06.']
-        """
-        if control is not None:
-            check_known(control, self.rules, "control")
-        report = self._compare("rule", control, metrics, scale, method, adjust)
-        if margin is None:
-            return report
-        return report._with_margin(margin)
-
-    def gaps(
-        self,
-        *,
-        control: str | None = None,
-        metrics: str | Iterable[str] | None = None,
-        scale: str = "difference",
-        method: str | None = None,
-        adjust: str = "single-step",
-    ) -> ContrastReport:
-        """Simultaneous differences of the subgroups on each metric of each rule.
-
-        Gaps are signed: unlike the largest absolute gap, which is never below 0, each
-        is evidence of a gap if its interval excludes 0.
-
-        Parameters
-        ----------
-        control : str, optional
-            Compare the other subgroups with this one only; by default, all pairs. With
-            several columns its names are joined by a comma, as in "f, old".
-        metrics, scale, method, adjust
-            See :meth:`differences`.
-
-        Returns
-        -------
-        ContrastReport
-            Labelled ``rule``, ``metric``, ``first``, ``second``: first minus second.
-
-        Raises
-        ------
-        KeyError, ValueError
-            As :meth:`differences`; also if the report has no subgroups.
-
-        Examples
-        --------
-        >>> from skci import joint_report
-        >>> y = [0, 1] * 100
-        >>> predicted = [0, 1] * 50 + [0, 1, 1, 1, 0] * 20
-        >>> shop = ["north"] * 100 + ["south"] * 100
-        >>> report = joint_report(y, predicted, metrics="accuracy", by=shop)
-        >>> report.gaps()["y_pred", "accuracy", "north", "south"].low > 0
-        True
-        """
-        if not self._joint.parameters[0].key.subgroup:
-            raise ValueError(
-                f"gaps needs a report with by=, got one labelled {list(self._labels)}"
-            )
-        if control is not None:
-            control = as_name(control)
-            names = dict.fromkeys(
-                p.key.level("subgroup") for p in self._joint.parameters
-            )
-            check_known(control, list(names), "control")
-        return self._compare("subgroup", control, metrics, scale, method, adjust)
-
-    def _compare(
-        self,
-        factor: str,
-        control: str | None,
-        metrics: str | Iterable[str] | None,
-        scale: str,
-        method: str | None,
-        adjust: str,
-    ) -> ContrastReport:
-        """Compare estimates that differ in one factor, "rule" or "subgroup"."""
-        check_choice(scale, ("difference", "ratio"), "scale")
-        check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
-        if method is not None:
-            check_method(method)
-        joint, ratio = self._joint, scale == "ratio"
-        kept = check_names(metrics, self.metrics, "metric")
-        contrasts: list[Contrast] = []
-        for positions in self._blocks(factor, kept):
-            contrasts += pairwise_contrasts(joint, positions, factor, control, ratio)
-        if not contrasts:
-            columns = [column for column, _ in joint.parameters[0].key.subgroup]
-            factors = [factor] if factor == "rule" else columns
-            raise ValueError(
-                f"{scale}s need two {join_names(factors)}s with one metric, got "
-                f"{list(self)}"
-            )
-        number = len(contrasts)
-        if number > _MOST_CONTRASTS:
-            raise ValueError(
-                f"{scale}s must be at most {_MOST_CONTRASTS:,}, got {number:,}; "
-                "name a control or some of the metrics, or select rules first"
-            )
-        simultaneous = joint.simultaneous and adjust != "none"
-        compared = contrast_estimate(joint, contrasts, ratio, method, simultaneous)
-        warn_of_undefined(compared)
-        return ContrastReport(
-            compared,
-            null=1.0 if ratio else 0.0,
-            stepwise=simultaneous and adjust == "step-down",
-            subject=f"confidence intervals of {scale}s",
-        )
-
-    def _blocks(self, factor: str, metrics: Sequence[str]) -> list[list[int]]:
-        """Positions of the estimates that differ in one factor only."""
-        blocks: dict[Key, list[int]] = {}
-        for k, parameter in enumerate(self._joint.parameters):
-            if parameter.key.metric in metrics:
-                blocks.setdefault(parameter.key.without(factor), []).append(k)
-        order = sorted(blocks, key=lambda key: metrics.index(key.metric))
-        return [blocks[key] for key in order]
-
-    def _panels(self, metrics: Sequence[str]) -> dict[str, list[int]]:
-        """Positions of estimates whose rules are compared, by name."""
-        blocks = self._blocks("rule", metrics)
-        return {self._joint.parameters[k[0]].key.panel: k for k in blocks}
-
-    def _names(self, positions: Sequence[int]) -> list[str]:
-        return [self._joint.parameters[k].key.name for k in positions]
 
     @overload
     def best(self, metric: str) -> BestReport: ...
