@@ -9,6 +9,7 @@ one report whose intervals all cover at once.
 from importlib.metadata import version
 
 from skci import exceptions, metrics
+from skci._versions import show_versions
 from skci.accumulation import JointAccumulator
 from skci.calibration import calibration_report
 from skci.classification import ClassificationReport, classification_report_ci
@@ -117,6 +118,7 @@ __all__ = [
     "sample_size",
     "score_report",
     "search_report",
+    "show_versions",
     "simplest_not_worse",
     "threshold_report",
     "two_proportion_test",

@@ -16,6 +16,7 @@ PACKAGE = Path(skci.__file__).parent
 ROOMS = {
     "_arrays": {"numpy"},
     "_validation": {"numpy"},
+    "_versions": set(),
     "exceptions": set(),
     "measures": {"numpy", "scipy"},
     "inference": {"numpy", "scipy"},
