@@ -35,7 +35,7 @@ class DegenerateVarianceWarning(UserWarning):
 class SmallSampleWarning(UserWarning):
     """The sample is too small for the approximation behind an interval.
 
-    The variance has fewer than 10 degrees of freedom, or fewer than 19 where the
+    The variance has fewer than 12 degrees of freedom, or fewer than 19 where the
     quantile is normal and not that of t. A proportion of many rows with few successes
     or failures has about two for each. Or, of a metric of numbers, the influence values
     have so heavy a tail that their variance may not exist; a metric of absolute errors

@@ -254,7 +254,7 @@ def test_a_class_in_one_group():
             assert few.low < 0.76
         with pytest.warns(SmallSampleWarning) as told:
             few.confidence_interval()
-        assert "fewer than 10 degrees of freedom" in str(told[0].message)
+        assert "fewer than 12 degrees of freedom" in str(told[0].message)
 
 
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
@@ -448,7 +448,7 @@ def test_intervals_of_weighted_rows_cover(method):
 
 def test_few_groups():
     few = GROUPS % 9
-    with pytest.warns(SmallSampleWarning, match="f1: fewer than 10 degrees of freedom"):
+    with pytest.warns(SmallSampleWarning, match="f1: fewer than 12 degrees of freedom"):
         F1CI()(Y, P, groups=few).confidence_interval()
     for method in METHODS:
         with warnings.catch_warnings():
@@ -518,7 +518,7 @@ def test_plans_need_independent_equally_weighted_rows():
 
 def test_heavy_rows_warn():
     weights = np.where(np.arange(N) < 4, 300.0, 1.0)
-    with pytest.warns(SmallSampleWarning, match="fewer than 10 degrees of freedom"):
+    with pytest.warns(SmallSampleWarning, match="fewer than 12 degrees of freedom"):
         AccuracyCI()(Y, P, sample_weight=weights).confidence_interval()
     AccuracyCI()(Y, P, sample_weight=WEIGHTS).confidence_interval()  # which does not
 

@@ -24,7 +24,7 @@ _SMALL_SHARE = 1e-7  # share to which rounding adds something
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
-_ENOUGH_FOR_T = 10  # degrees of freedom from which on a t quantile serves
+_ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
 # The same of a normal quantile; a proportion has about 2 x with few successes x.
 _ENOUGH_FOR_NORMAL = 19
 _HEAVY = 0.5  # shape of a tail from which on there is no variance
