@@ -299,13 +299,17 @@ def test_plans(predictions, run):
     expected = pilot.differences().sample_size(power=0.8, difference=0.05)
     power = ["--power=.8", "--difference=.05"]
     assert planned(predictions, *BINARY, *power) == expected
+    expected = sample_size("accuracy", power=0.8, difference=0.05, disagreement=0.1)
+    assert planned("--metrics=accuracy", *power, "--disagreement=.1") == expected
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--half-width=.1", "--power=.8"], "either --half-width or --power"),
-        (["--half-width=.1"], "--half-width and --expected must be given"),
+        (["--half-width=.1"], "--expected must be given with --half-width"),
+        (["--power=.8"], "--difference and --disagreement must be given"),
+        (["file.csv", "--power=.8", "--disagreement=.1"], "--disagreement not"),
         (["--half-width=.1", "--expected=x"], "must be a number, or numbers by name"),
         (["--half-width=.1", "--expected=1,2"], "must have the four cells"),
         (["--half-width=.1", "--expected=1,2,3,x"], "must be numbers"),

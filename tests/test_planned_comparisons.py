@@ -185,7 +185,7 @@ def test_groups_of_the_planned_size_give_the_half_width():
         ({"power": 0.8, "expected": 0.8}, "expected must be of both rules"),
         ({"power": 0.8, "expected": [[], [0.8]]}, "expected must be of both rules"),
         ({"power": 0.8, "difference": 0.02}, "exactly one of the two rules is right, "
-         "from 0.02 to 1 .* got None"),
+         "from 0.02 to 1 of all rows, got None"),
         ({"power": 0.8, "difference": 0.2, "disagreement": 0.1}, "from 0.2 to 1"),
         ({"power": 0.8, "expected": (0.86, 0.88), "disagreement": 0.3},
          "from 0.02 to 0.26"),

@@ -260,6 +260,12 @@ _PLAN = {
         "NUMBER",
         number_or_by_name,
     ),
+    "--disagreement": _option(
+        "without a pilot FILE: the proportion of rows on which exactly one of two "
+        "rules is right",
+        "PROPORTION",
+        float,
+    ),
 }
 
 _Group = tuple[str | None, dict[str, dict[str, Any]]]

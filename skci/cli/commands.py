@@ -94,8 +94,12 @@ def plan(arguments: Namespace) -> int:
     if not arguments.files:
         print(_plan_without_pilot(arguments))
         return 0
-    if arguments.truth is None or arguments.expected is not None:
-        raise ValueError("with a pilot FILE, --truth must be given and --expected not")
+    assumed = arguments.expected, arguments.disagreement
+    if arguments.truth is None or any(each is not None for each in assumed):
+        raise ValueError(
+            "with a pilot FILE, --truth must be given, --expected and --disagreement "
+            "not"
+        )
     pilot = accumulate(arguments).report()
     if has_width:
         print(pilot.sample_size(arguments.half_width))
@@ -109,9 +113,15 @@ def plan(arguments: Namespace) -> int:
 
 
 def _plan_without_pilot(arguments: Namespace) -> int:
-    if arguments.expected is None or arguments.power is not None:
+    of_power = arguments.difference, arguments.disagreement
+    if arguments.half_width is not None and arguments.expected is None:
         raise ValueError(
-            "without a pilot FILE, --half-width and --expected must be given"
+            "without a pilot FILE, --expected must be given with --half-width"
+        )
+    if arguments.power is not None and any(each is None for each in of_power):
+        raise ValueError(
+            "without a pilot FILE, --difference and --disagreement must be given with "
+            "--power"
         )
     if len(arguments.metrics) > 1:
         raise ValueError(
@@ -122,6 +132,9 @@ def _plan_without_pilot(arguments: Namespace) -> int:
         arguments.metrics[0],
         arguments.half_width,
         expected=arguments.expected,
+        difference=arguments.difference,
+        disagreement=arguments.disagreement,
+        power=arguments.power,
         confidence_level=arguments.level,
         method=arguments.method,
     )

@@ -166,7 +166,18 @@ def _disagreements(
         "rules is right"
     )
     shares = {label: least for label, (least, _) in ranges.items()}
-    by_label = given if isinstance(given, Mapping) else dict.fromkeys(needed, given)
+    whose = {label: f"the {label} rows" for label in needed}
+    if isinstance(given, Mapping):
+        by_label = given
+    else:
+        by_label = dict.fromkeys(needed, given)
+        if len(needed) > 1:
+            common = (
+                max(ranges[x][0] for x in needed),
+                min(ranges[x][1] for x in needed),
+            )
+            ranges = dict.fromkeys(needed, common)
+            whose = dict.fromkeys(needed, "all rows")
     if set(by_label) != set(needed):
         raise ValueError(f"{must}, a number or a mapping of {needed}, got {given!r}")
     for label, share in by_label.items():
@@ -174,7 +185,7 @@ def _disagreements(
         in_range = isinstance(share, Real) and least <= float(share) + _ROUNDING
         if not in_range or not float(share) <= most + _ROUNDING:
             raise ValueError(
-                f"{must}, from {least:.3g} to {most:.3g} of the {label} ones, got "
+                f"{must}, from {least:.3g} to {most:.3g} of {whose[label]}, got "
                 f"{given!r}"
             )
         shares[label] = float(share)
