@@ -143,7 +143,23 @@ class Report(TabularReport):
         return list(dict.fromkeys(p.key.title for p in self._joint.parameters))
 
     def at(self, confidence_level: float) -> Self:
-        """Return the report at another confidence level, between 0 and 1."""
+        """Return the report at another confidence level.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        Report of the same kind
+            Of the same counts: the rows are not read again.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the level is not a number between 0 and 1.
+        """
         return self._with(self._joint.at(check_confidence_level(confidence_level)))
 
     def individual(self) -> Self:
@@ -152,6 +168,11 @@ class Report(TabularReport):
         Each covers with the confidence level by itself, which suits a single question
         asked before looking at the data. If you report the most striking of many
         intervals, use the joint ones.
+
+        Returns
+        -------
+        Report of the same kind
+            With the critical value of a single interval.
         """
         return self._with(self._joint.individual)
 
@@ -203,7 +224,23 @@ class Report(TabularReport):
         return requirement_report(self._joint, requirements)
 
     def __getitem__(self, key: Any) -> MetricEstimate:
-        """Return one estimate by its labels, such as its rule and metric."""
+        """Return one estimate by its labels, such as its rule and metric.
+
+        Parameters
+        ----------
+        key : str or tuple of str
+            In the order of the columns of labels, such as the rule and the metric.
+
+        Returns
+        -------
+        MetricEstimate
+            With its joint interval.
+
+        Raises
+        ------
+        KeyError
+            If there is no such estimate; the message says how the report is indexed.
+        """
         wanted = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
         known, labels = list(self), self._labels
         if wanted in known:
@@ -314,6 +351,7 @@ class Report(TabularReport):
         Returns
         -------
         str
+            With a line for each row of the report.
         """
         if not wide:
             return super().to_markdown()
@@ -333,6 +371,7 @@ class Report(TabularReport):
         Returns
         -------
         str
+            To be included in a document.
 
         Raises
         ------
@@ -375,6 +414,7 @@ class Report(TabularReport):
         Returns
         -------
         ConfidenceIntervalDisplay, ConfidenceBandDisplay or LearningCurveBandDisplay
+            With the axes and the figure.
         """
         return self._display(**self._drawing()).plot(**kwargs)
 

@@ -35,6 +35,7 @@ class BestReport(TabularReport):
     Parameters
     ----------
     metric : str
+        Name of the metric.
     names : mapping of str to sequence of R str
         Names of what is compared by column: the rules; of several models at several
         thresholds also the thresholds.
@@ -42,18 +43,35 @@ class BestReport(TabularReport):
         The best estimate. Its joint interval holds although it was chosen, for all
         intervals of the report cover at once.
     estimates : array of shape (R,)
+        Of all rules on the metric.
     intervals : array of shape (R, 2)
         Limits of how far each rule is above the best of the others (below, where a
         lower value is better), cut off at 0. The whole range of a difference where
         there is no usable variance.
     confidence_level : float
+        Coverage probability of all intervals at once, between 0 and 1.
     greater_is_better : bool
+        Whether a greater value of the metric is a better one.
     n_metrics : int, default=1
+        Number of metrics on which the intervals cover at once.
 
     References
     ----------
     .. [1] Hsu (1996). Multiple Comparisons. Chapman and Hall, chapter 4.
     .. [2] Edwards and Hsu (1983). J. Am. Stat. Assoc. 78, 965-971.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> b = [0] * 24 + [1] * 46 + [0] * 10
+    >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
+    >>> best = report.best("accuracy")
+    >>> best.rules
+    ['A']
+    >>> best.intervals.round(2)
+    array([[ 0.  ,  0.31],
+           [-0.31,  0.  ]])
     """
 
     metric: str

@@ -42,7 +42,9 @@ class CalibrationBandDisplay:
     mean_predicted, fractions, n_rows : mapping of str to array of shape (B,)
         By model, in each bin. A model without a name is the only one.
     intervals : mapping of str to array of shape (B, 2)
+        Limits of the fractions.
     confidence_level : float
+        Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool, default=True
         Whether all intervals cover at once.
 
@@ -57,6 +59,15 @@ class CalibrationBandDisplay:
     band_ : matplotlib artist, or list of them
     chance_level_ : matplotlib Line2D
         The diagonal of calibrated predictions.
+
+    Examples
+    --------
+    >>> from skci import calibration_report
+    >>> y = [0] * 90 + [1] * 10 + [0] * 50 + [1] * 50
+    >>> report = calibration_report(y, [0.1] * 100 + [0.8] * 100, n_bins=2)
+    >>> display = report.plot()
+    >>> display.ax_.get_ylabel(), display.rows_ax_.get_ylabel()
+    ('fraction of positives', 'rows')
     """
 
     mean_predicted: Mapping[str, Array]
@@ -89,6 +100,7 @@ class CalibrationBandDisplay:
         Returns
         -------
         CalibrationBandDisplay
+            With the axes and the figure.
 
         Raises
         ------
@@ -143,6 +155,16 @@ class CalibrationReport(JointReport):
     """Joint confidence intervals of fractions of positives in bins of predictions.
 
     Returned by :func:`skci.calibration_report`. A :class:`JointReport` otherwise.
+
+    Examples
+    --------
+    >>> from skci import calibration_report
+    >>> y = [0] * 90 + [1] * 10 + [0] * 50 + [1] * 50
+    >>> report = calibration_report(y, [0.1] * 100 + [0.8] * 100, n_bins=2)
+    >>> report.mean_predicted, report.n_rows
+    (array([0.1, 0.8]), array([100, 100]))
+    >>> report["2", "fraction_of_positives"]
+    fraction_of_positives = 0.50 [0.39, 0.61], joint 95% interval (score, n = 200)
     """
 
     _display = CalibrationBandDisplay

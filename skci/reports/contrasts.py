@@ -102,6 +102,18 @@ class ContrastReport(ReportWithContrasts):
     Returned by :meth:`JointReport.differences`, :meth:`JointReport.gaps` and
     :meth:`JointReport.contrasts`. Indexed with ``first`` and ``second`` exchanged, a
     difference is that of the second and the first.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> b = [0] * 24 + [1] * 46 + [0] * 10
+    >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
+    >>> differences = report.differences()
+    >>> differences["accuracy", "A", "B"]
+    accuracy of A - B = 0.225 [0.147, 0.328], 95% interval (score, n = 80)
+    >>> differences.findings()
+    ['On accuracy, B is worse than A.']
     """
 
     _display = DifferenceDisplay
@@ -158,7 +170,23 @@ class ContrastReport(ReportWithContrasts):
         return (step_down if self._stepwise else pvalues)(self._joint, self._null)
 
     def __getitem__(self, key: Any) -> MetricEstimate:
-        """Return one estimate by its labels; a difference also the other way round."""
+        """Return one estimate by its labels; a difference also the other way round.
+
+        Parameters
+        ----------
+        key : tuple of str
+            In the order of the columns of labels: the metric, then the two rules.
+
+        Returns
+        -------
+        MetricEstimate
+            With its joint interval.
+
+        Raises
+        ------
+        KeyError
+            If there is no such contrast.
+        """
         wanted = tuple(map(as_name, key)) if isinstance(key, tuple) else ()
         keys = [parameter.key for parameter in self._joint.parameters]
         reversed_labels = [tuple(key.reverse.labels.values()) for key in keys]
@@ -181,6 +209,7 @@ class ContrastReport(ReportWithContrasts):
         Returns
         -------
         ContrastReport
+            With a critical value of its own.
 
         Raises
         ------
@@ -421,6 +450,7 @@ class ContrastReport(ReportWithContrasts):
         Returns
         -------
         DifferenceDisplay or VerdictMatrixDisplay
+            With the axes and the figure.
         """
         if not self._is_matrix:
             return super().plot(**kwargs)

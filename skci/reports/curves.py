@@ -45,6 +45,16 @@ class ThresholdReport(JointReport):
     models: :meth:`~skci.JointReport.differences` compares them at each threshold that
     they share, :meth:`~skci.JointReport.gaps` the thresholds of each model.
     :meth:`~skci.JointReport.best` takes the best of all thresholds of all models.
+
+    Examples
+    --------
+    >>> from skci import threshold_report
+    >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+    >>> report = threshold_report(y, scores, thresholds=[0.6, 0.9], metrics="recall")
+    >>> report.thresholds
+    array([0.6, 0.9])
+    >>> report["0.6", "recall"]
+    recall = 1.000 [0.889, 1.000], joint 95% interval (score, n = 80)
     """
 
     _rule_header = THRESHOLD
@@ -127,6 +137,17 @@ class ThresholdRequirementReport(RequirementReport):
     ----------
     report : ThresholdReport
         Of all metrics at all thresholds.
+
+    Examples
+    --------
+    >>> from skci import threshold_report
+    >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+    >>> report = threshold_report(y, scores, thresholds=[0.6, 0.9], metrics="recall")
+    >>> met = report.where("recall >= 0.8")
+    >>> met.thresholds
+    array([0.6])
+    >>> met.best("recall")
+    recall = 1.000 [0.889, 1.000], joint 95% interval (score, n = 80)
     """
 
     report: ThresholdReport
@@ -153,6 +174,7 @@ class ThresholdRequirementReport(RequirementReport):
         Parameters
         ----------
         metric : str
+            Name of a metric of the report, with or without a requirement.
 
         Returns
         -------
@@ -188,6 +210,15 @@ class CurveReport(ThresholdReport):
     Returned by :func:`skci.roc_report` and :func:`skci.precision_recall_report`. The
     intervals at a threshold are the sides of a rectangle; all rectangles, of all
     models, cover at once. A :class:`ThresholdReport` otherwise.
+
+    Examples
+    --------
+    >>> from skci import roc_report
+    >>> report = roc_report([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    >>> report.metrics
+    ['false_positive_rate', 'recall']
+    >>> report["0.9", "recall"]
+    recall = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
     """
 
     _display = ConfidenceBandDisplay

@@ -59,9 +59,8 @@ class DifferenceDisplay(ConfidenceIntervalDisplay):
 
     Parameters
     ----------
-    rules, metrics, estimates, intervals, individual_intervals, confidence_level
-        See :class:`ConfidenceIntervalDisplay`.
-    reference : float, optional
+    rules, metrics, estimates, intervals, individual_intervals, confidence_level, \
+reference
         See :class:`ConfidenceIntervalDisplay`.
     verdicts : sequence of str, of length K
         What each interval shows: "first is better", "second is better" or "open"; of a
@@ -75,6 +74,16 @@ class DifferenceDisplay(ConfidenceIntervalDisplay):
     axes_ : array of matplotlib Axes
         One for each metric, after :meth:`plot`.
     figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> b = [0] * 24 + [1] * 46 + [0] * 10
+    >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
+    >>> display = report.differences().plot()
+    >>> display.verdicts
+    ['first is better']
     """
 
     verdicts: Sequence[str]
@@ -114,6 +123,7 @@ class VerdictMatrixDisplay(PanelDisplay):
     margins : array of shape (K,)
         NaN where there is none.
     confidence_level : float
+        Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool, default=True
         Whether all intervals cover at once.
 
@@ -122,6 +132,15 @@ class VerdictMatrixDisplay(PanelDisplay):
     axes_ : array of matplotlib Axes
         One for each metric, after :meth:`plot`.
     figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y = [0] * 40 + [1] * 40
+    >>> rules = {f"{k} wrong": [1] * k + y[k:] for k in range(2, 20, 2)}
+    >>> display = joint_report(y, rules, metrics="accuracy").differences().plot()
+    >>> display.cells("accuracy")[1, 0], display.cells("accuracy")[8, 0]
+    ('open', 'first is better')
     """
 
     pairs: Sequence[tuple[str, str]]
@@ -138,6 +157,7 @@ class VerdictMatrixDisplay(PanelDisplay):
         Parameters
         ----------
         metric : str
+            Name of the panel.
 
         Returns
         -------

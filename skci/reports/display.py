@@ -44,6 +44,7 @@ class PanelDisplay(ABC):
         Returns
         -------
         self
+            With the axes and the figure.
 
         Raises
         ------
@@ -92,10 +93,13 @@ class ConfidenceIntervalDisplay(PanelDisplay):
     rules, metrics : sequence of str, of length K
         Label of each estimate.
     estimates : array of shape (K,)
+        Positions of the dots.
     intervals : array of shape (K, 2)
         Joint intervals.
     individual_intervals : array of shape (K, 2)
+        Intervals that each cover by themselves.
     confidence_level : float
+        Coverage probability of the joint intervals, between 0 and 1.
     reference : float, optional
         Position of a vertical line, such as no difference.
 
@@ -104,6 +108,14 @@ class ConfidenceIntervalDisplay(PanelDisplay):
     axes_ : array of matplotlib Axes
         One for each metric, after :meth:`plot`.
     figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skci import confusion_matrix_report
+    >>> report = confusion_matrix_report([[50, 10], [15, 25]], metrics=["f1", "mcc"])
+    >>> display = report.plot()
+    >>> [ax.get_title() for ax in display.axes_]
+    ['f1', 'mcc']
     """
 
     rules: Sequence[str]
@@ -203,6 +215,7 @@ class ConfidenceBandDisplay:
     intervals : mapping of str to array of shape (T, 2, 2)
         Lower and upper limit of both metrics.
     confidence_level : float
+        Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool, default=True
         Whether all intervals cover at once.
     ends : array of shape (2, 2), optional
@@ -218,6 +231,14 @@ class ConfidenceBandDisplay:
         The curve of each model.
     band_ : matplotlib PathPatch, or list of them
     chance_level_ : matplotlib Line2D or None
+
+    Examples
+    --------
+    >>> from skci import roc_report
+    >>> report = roc_report([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    >>> display = report.plot()
+    >>> display.ax_.get_xlabel(), display.ax_.get_ylabel()
+    ('false positive rate', 'recall')
     """
 
     metrics: Sequence[str]
@@ -259,6 +280,7 @@ class ConfidenceBandDisplay:
         Returns
         -------
         ConfidenceBandDisplay
+            With the axes and the figure.
 
         Raises
         ------
@@ -339,16 +361,31 @@ class LearningCurveBandDisplay(PanelDisplay):
     train_sizes : sequence of int, of length K
         Number of training rows of each estimate.
     estimates : array of shape (K,)
+        Positions of the dots.
     intervals : array of shape (K, 2)
         Joint intervals.
     individual_intervals : array of shape (K, 2)
+        Intervals that each cover by themselves.
     confidence_level : float
+        Coverage probability of the joint intervals, between 0 and 1.
 
     Attributes
     ----------
     axes_ : array of matplotlib Axes
         One for each metric, after :meth:`plot`.
     figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import learning_curve_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> report = learning_curve_report(
+    ...     GaussianNB(), X, y, metrics="accuracy", train_sizes=[40, 80]
+    ... )
+    >>> report.plot().axes_[0].get_xlabel()
+    'number of training rows'
     """
 
     rules: Sequence[str]

@@ -36,7 +36,23 @@ _MAX_CLASSES = 5  # named in a warning
 
 
 class ConfidenceInterval(NamedTuple):
-    """Limits of a confidence interval."""
+    """Limits of a confidence interval, a named tuple.
+
+    Returned by :meth:`MetricEstimate.confidence_interval`.
+
+    Attributes
+    ----------
+    low, high : float
+        Lower and upper limit, in the range of the measure.
+
+    Examples
+    --------
+    >>> from skci import AccuracyCI
+    >>> accuracy = AccuracyCI().from_confusion_matrix([[50, 10], [15, 25]])
+    >>> low, high = accuracy.confidence_interval(0.9)
+    >>> print(f"{low:.3f} to {high:.3f}")
+    0.673 to 0.814
+    """
 
     low: float
     high: float
@@ -54,6 +70,14 @@ class Verdict(str):
     pvalue : float
         Of the value claimed, two-sided; below alpha unless "open". See
         :meth:`MetricEstimate.pvalue`. 0 for a claim that all values of the range meet.
+
+    Examples
+    --------
+    >>> from skci import AccuracyCI
+    >>> accuracy = AccuracyCI().from_confusion_matrix([[36, 4], [4, 36]])
+    >>> verdict = accuracy.at_least(0.8)
+    >>> verdict == "shown", round(verdict.pvalue, 3)
+    (True, 0.025)
     """
 
     pvalue: float

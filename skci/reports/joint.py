@@ -61,6 +61,7 @@ class JointReport(ReportWithComparisons):
         Returns
         -------
         JointReport
+            With a critical value of its own.
 
         Raises
         ------

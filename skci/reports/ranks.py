@@ -36,8 +36,22 @@ class RankReport(TabularReport):
     intervals : int array of shape (K, 2)
         Lower and upper limits.
     confidence_level : float
+        Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool
         Whether all intervals cover at once.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> b = [0] * 24 + [1] * 46 + [0] * 10
+    >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
+    >>> ranks = report.ranks()
+    >>> ranks.intervals
+    array([[1, 1],
+           [2, 2]])
+    >>> ranks.top(1)
+    ['A']
     """
 
     names: Mapping[str, Sequence[str]]
@@ -60,6 +74,7 @@ class RankReport(TabularReport):
         Parameters
         ----------
         k : int, default=1
+            From 1 to the number of rules.
         metric : str, optional
             May be left out if there is only one. In a report of subgroups the metric
             with them, as in ``"recall, sex = f"``.
@@ -67,6 +82,7 @@ class RankReport(TabularReport):
         Returns
         -------
         list of str
+            Names of rules, the best estimate first.
 
         Raises
         ------
@@ -111,6 +127,7 @@ class RankReport(TabularReport):
         Returns
         -------
         ConfidenceIntervalDisplay
+            With the axes and the figure.
         """
         display = ConfidenceIntervalDisplay(
             rules=self.names["rule"],

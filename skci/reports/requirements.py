@@ -40,9 +40,23 @@ class RequirementReport(TabularReport):
     requirements : sequence of K (str, float)
         ``(">=", value)`` or ``("<=", value)``.
     estimates : sequence of K MetricEstimate
+        What the requirements are of.
     verdicts : sequence of K Verdict
+        Whether each is "shown" to be met, "refuted" or "open".
     simultaneous : bool
         Whether all intervals cover at once.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> b = [0] * 24 + [1] * 46 + [0] * 10
+    >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
+    >>> required = report.requirements("accuracy >= 0.8")
+    >>> required.verdicts
+    ['shown', 'refuted']
+    >>> required.met_by
+    ['A']
     """
 
     names: Mapping[str, Sequence[str]]
