@@ -110,6 +110,16 @@ class MetricCI(BaseEstimator):
     negate : bool, default=False
         Whether the measure is taken times -1, as by scikit-learn's scorers of a loss:
         its name then begins with ``neg_``.
+
+    Examples
+    --------
+    >>> from skci import F1CI
+    >>> y_true, y_pred = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> f1 = F1CI(confidence_level=0.9)(y_true, y_pred)
+    >>> f1
+    f1 = 0.900 [0.827, 0.944], 90% interval (score, n = 80)
+    >>> f1.low > 0.8
+    True
     """
 
     confidence_level: float = 0.95
@@ -287,6 +297,8 @@ class MetricCI(BaseEstimator):
         """Bind the measure to a rule: one parameter, or one for each class.
 
         The others are settings of a report, for a metric that does not set them.
+
+        :meta private:
         """
         binding = Binding(
             sample,
@@ -369,6 +381,8 @@ class MetricCI(BaseEstimator):
         """Copy of the metric with a method that needs no table of counts.
 
         `method` is for a metric that sets none.
+
+        :meta private:
         """
         method = self._resolve_method(method)
         check_serves(method, self._trait, table=False)

@@ -59,6 +59,15 @@ class CustomCI(_CustomMetric, LabelMetricCI):
     """Metric of a user's function of cells; made by :func:`make_metric_ci`.
 
     See there, and :class:`MetricCI`, for the parameters.
+
+    Examples
+    --------
+    >>> from skci import make_metric_ci
+    >>> net = make_metric_ci(
+    ...     lambda tp, fp, fn, tn: tp - fp, name="net", bounds=(-1, 1)
+    ... )
+    >>> net.from_confusion_matrix([[50, 10], [15, 25]])
+    net = 0.15 [0.04, 0.26], 95% interval (score, n = 100)
     """
 
     pos_label: Any = None
@@ -73,6 +82,19 @@ class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
     """Metric of a user's function of means; made by :func:`make_metric_ci`.
 
     See there, and :class:`MetricCI`, for the parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import make_metric_ci
+    >>> bias = make_metric_ci(
+    ...     lambda mean: mean,
+    ...     name="bias",
+    ...     bounds=(-np.inf, np.inf),
+    ...     features=lambda y, p: np.c_[p - y],
+    ... )
+    >>> bias([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    bias = 0.75 [0.50, 1.04], 95% interval (hall, n = 40)
     """
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)

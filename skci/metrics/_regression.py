@@ -148,7 +148,7 @@ class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
 
 
 class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_error"):
-    r"""Root of the mean squared error. Lower is better.
+    r"""Root of the mean squared error: :math:`\sqrt{E(y - \hat y)^2}`. Lower is better.
 
     The estimate equals :func:`sklearn.metrics.root_mean_squared_error`. See
     :class:`MetricCI` for the options.
@@ -249,6 +249,8 @@ class RootMeanSquaredLogErrorCI(
 ):
     r"""Root of the mean squared log error. Lower is better.
 
+    .. math:: \sqrt{E(\log(1 + y) - \log(1 + \hat y))^2}
+
     The estimate equals :func:`sklearn.metrics.root_mean_squared_log_error`. See
     :class:`MetricCI` for the options.
 
@@ -301,7 +303,7 @@ _BY_VARIANCE = ("uniform_average", "variance_weighted", "raw_values")
 
 
 class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
-    r"""Explained variance: 1 - variance of errors / variance of truths.
+    r"""Explained variance: :math:`1 - \mathrm{Var}(y - \hat y) / \mathrm{Var}(y)`.
 
     The estimate equals :func:`sklearn.metrics.explained_variance_score`, but is
     undefined where all truths are equal. See :class:`MetricCI` for the options.
@@ -366,6 +368,8 @@ class _D2CI(RegressionMetricCI):
 class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
     r"""Share of the absolute error of the median that predictions save.
 
+    .. math:: 1 - E|y - \hat y| / E|y - m|, \quad m \text{ the median of } y
+
     The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The uncertainty
     of the median, at which the error is least, does not matter to first order.
     See :class:`MetricCI` for the options.
@@ -385,6 +389,9 @@ class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
 
 class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
     r"""Share of the pinball loss of a constant quantile that predictions save.
+
+    .. math:: 1 - E\,\ell_\alpha(y, \hat y) / E\,\ell_\alpha(y, q), \quad
+        q \text{ the } \alpha \text{-quantile of } y
 
     The estimate equals :func:`sklearn.metrics.d2_pinball_score`, but for the
     interpolation of the quantile in older releases. The uncertainty of the quantile, at
@@ -540,6 +547,8 @@ class D2TweedieCI(_DevianceCI, _D2CI, measure="d2_tweedie"):
 
 class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
     r"""Pearson's correlation of truths and predictions.
+
+    .. math:: \mathrm{Cov}(y, \hat y) / (\sigma_y \sigma_{\hat y})
 
     The estimate equals :func:`scipy.stats.pearsonr`. See :class:`MetricCI` for the
     options.

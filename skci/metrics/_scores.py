@@ -387,6 +387,8 @@ class RocAucCI(_AreaCI, measure="roc_auc"):
 class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
+    .. math:: E_S P(y = 1 \mid s \ge S), \quad S \text{ the score of a positive row}
+
     Of more than two labels it is the mean over each against the rest, and of several
     targets that over the targets. The estimate equals
     :func:`sklearn.metrics.average_precision_score`. Intervals are by default on the
@@ -461,6 +463,8 @@ class TopKAccuracyCI(ScoreMetricCI, measure="top_k_accuracy"):
 class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
     r"""Brier score, the mean squared error of a probability. Lower is better.
 
+    .. math:: E(p - y)^2, \quad \text{of many labels} \quad \sum_c E(p_c - 1\{Y = c\})^2
+
     Of more than two labels it is the sum over them, between 0 and 2. Of several targets
     it is the sum over the targets, half of it if they are two, and the probabilities
     are shares of all targets, which add up to 1. The estimate equals
@@ -524,6 +528,8 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
 class D2BrierScoreCI(_D2CI, BrierScoreCI, measure="d2_brier_score"):
     r"""Share of the Brier score of the class proportions that probabilities save.
 
+    .. math:: 1 - B(p) / B(E[y]), \quad B \text{ the Brier score}
+
     The estimate equals :func:`sklearn.metrics.d2_brier_score`. The uncertainty of the
     proportions, at which the score is least, does not matter to first order. See
     :class:`BrierScoreCI`.
@@ -540,6 +546,8 @@ class D2BrierScoreCI(_D2CI, BrierScoreCI, measure="d2_brier_score"):
 
 class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
     r"""Share of the log loss of the class proportions that probabilities save.
+
+    .. math:: 1 - L(p) / L(E[y]), \quad L \text{ the log loss}
 
     The estimate equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of
     the proportions, at which the loss is least, does not matter to first order; of
