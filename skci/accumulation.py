@@ -157,7 +157,18 @@ class JointAccumulator:
         return sample if self._edges is None else sample.binned(self._edges)
 
     def merge(self, other: JointAccumulator) -> None:
-        """Add the rows of another accumulator, of the same rules."""
+        """Add the rows of another accumulator, of the same rules.
+
+        Parameters
+        ----------
+        other : JointAccumulator
+            It is left as it is.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If it is no accumulator, or of other rules, labels or kinds of data.
+        """
         if not isinstance(other, JointAccumulator):
             raise TypeError(
                 f"other must be a JointAccumulator, got {type(other).__name__}"
@@ -193,6 +204,7 @@ class JointAccumulator:
         Returns
         -------
         JointReport
+            That of the same rows in one piece.
 
         Raises
         ------
@@ -251,12 +263,14 @@ class JointAccumulator:
         Parameters
         ----------
         path : str or path
+            Name of the file.
         metrics, **options
-            As of the constructor. Other metrics of what was read will do.
+            See :class:`JointAccumulator`. Other metrics of what was read will do.
 
         Returns
         -------
         JointAccumulator
+            To be reported on, updated or merged.
 
         Raises
         ------

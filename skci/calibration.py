@@ -48,6 +48,7 @@ def calibration_report(
         Probabilities of the positive label; of several models a mapping by name or a
         data frame.
     n_bins : int, default=10
+        Number of bins, at least 1.
     strategy : {"quantile", "uniform"}, default="quantile"
         Whether bins have about the same number of rows or the same width, as in
         :func:`sklearn.calibration.calibration_curve`. Empty bins are left out.

@@ -29,6 +29,14 @@ class ClassificationReport(Report):
 
     Indexed by the class (or "accuracy", "macro avg", ...) and the metric, and laid out
     as in scikit-learn. Returned by :func:`skci.classification_report_ci`.
+
+    Examples
+    --------
+    >>> from skci import classification_report_ci
+    >>> y_true, y_pred = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> report = classification_report_ci(y_true, y_pred, target_names=["no", "yes"])
+    >>> report["no", "recall"]
+    recall = 0.90 [0.72, 0.97], joint 95% interval (score, n = 80)
     """
 
     _rule_header = "class"
@@ -111,6 +119,7 @@ def classification_report_ci(
     Returns
     -------
     ClassificationReport
+        Laid out as that of scikit-learn, with intervals.
 
     Raises
     ------

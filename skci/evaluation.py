@@ -115,6 +115,7 @@ class JointEvaluator:
         Returns
         -------
         JointReport
+            Rules are the names of the estimators.
 
         Raises
         ------
@@ -149,6 +150,7 @@ class JointEvaluator:
         Returns
         -------
         JointReport
+            Rules are the names of the estimators.
 
         Raises
         ------
@@ -351,6 +353,7 @@ def joint_report(
     Returns
     -------
     JointReport
+        Indexed by rule and metric, in subgroups by these as well.
 
     Raises
     ------
@@ -432,6 +435,7 @@ def confusion_matrix_report(
     Returns
     -------
     JointReport
+        Of the only rule, "y_pred".
 
     Raises
     ------

@@ -34,6 +34,18 @@ class LearningCurveReport(JointReport):
     Returned by :func:`skci.learning_curve_report`. A :class:`JointReport` labelled by
     rule, metric and train size: :meth:`~skci.JointReport.differences` compares the
     learners at each size, :meth:`~skci.JointReport.gaps` the sizes of each learner.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import learning_curve_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> report = learning_curve_report(
+    ...     GaussianNB(), X, y, metrics="accuracy", train_sizes=[40, 80]
+    ... )
+    >>> report.train_sizes
+    array([40, 80])
     """
 
     _display = LearningCurveBandDisplay

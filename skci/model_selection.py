@@ -45,6 +45,18 @@ class CrossValidationReport(JointReport):
         Training and test rows of the splits that the estimates are of.
     estimators : dict of str to list of estimators
         What was fitted to each of them, by name, with ``return_estimator=True``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci import cross_validate_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> report = cross_validate_report(GaussianNB(), X, y, metrics="accuracy")
+    >>> len(report.splits)
+    15
+    >>> report.rules
+    ['gaussiannb']
     """
 
     def __init__(self, resampled: Resampled) -> None:
@@ -79,6 +91,7 @@ def cross_validate_report(
     estimators : mapping, list of (str, estimator), list of estimators or estimator
         Learners by name, which are cloned and fitted.
     X : array-like of shape (n_samples, n_features)
+        Features.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         True labels, or numbers.
     metrics, confidence_level, pos_label
@@ -144,6 +157,7 @@ def cross_validate_report(
     Returns
     -------
     CrossValidationReport
+        Rules are the names of the learners.
 
     Raises
     ------
@@ -279,8 +293,11 @@ def five_by_two_f_test(
     Parameters
     ----------
     estimator1, estimator2 : estimator
+        Learners, which are cloned and fitted.
     X : array-like of shape (n_samples, n_features)
+        Features.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        True labels, or numbers.
     metric : str or metric
         Metric to compare on, of one value.
     cv : splitter, optional
@@ -339,7 +356,9 @@ def cross_val_folds(
     estimator : estimator
         Folds of classifiers are stratified if `cv` is a number.
     X : array-like of shape (n_samples, n_features)
+        Features.
     y : array-like of shape (n_samples,)
+        True labels, or numbers.
     groups : array-like of shape (n_samples,), optional
         Clusters that the splitter does not divide.
     cv : int, splitter or iterable, optional
@@ -415,8 +434,9 @@ def fold_models_report(
         ``return_estimator=True`` and ``return_indices=True``; or results of several
         learners by name, of the same splits.
     X : array-like of shape (n_samples, n_features)
+        Features that were cross-validated.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
-        The data that were cross-validated.
+        True labels, or numbers, that were.
     metrics, confidence_level, method, pos_label, random_state
         See :func:`joint_report`.
     groups, sample_weight

@@ -367,6 +367,13 @@ class ScoreReport(JointReport):
 
     Returned by :func:`skci.score_report`. A :class:`JointReport` that knows how much
     scores vary between items and within them.
+
+    Examples
+    --------
+    >>> from skci import score_report
+    >>> report = score_report([[1, 1], [0, 1], [0, 0], [1, 1]] * 10)
+    >>> report["scores", "mean"]
+    mean = 0.62 [0.48, 0.75], 95% interval (hall, n = 40)
     """
 
     def __init__(self, joint: JointEstimate, spread: Mapping[Key, _Spread]) -> None:
@@ -401,7 +408,10 @@ class ScoreReport(JointReport):
         metrics: str | Iterable[str] | None = None,
         **subgroups: str | Iterable[str],
     ) -> ScoreReport:
-        """Select rules; see :meth:`JointReport.select`."""
+        """Select rules.
+
+        See :meth:`JointReport.select`.
+        """
         selected = super().select(rules=rules, metrics=metrics, **subgroups)
         return self._with(selected._joint)
 

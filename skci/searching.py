@@ -46,6 +46,18 @@ class SearchReport(CrossValidationReport):
         Parameters of the candidates reported, by their names in the report.
     n_candidates : int
         Number of candidates of the search.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from skci import search_report
+    >>> X, y = load_wine(return_X_y=True)
+    >>> search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 9]}).fit(X, y)
+    >>> report = search_report(search, X, y, metrics="accuracy")
+    >>> report.n_candidates, report.candidates["n_neighbors=9"]
+    (2, {'n_neighbors': 9})
     """
 
     def __init__(
@@ -106,7 +118,7 @@ def search_report(
     search : fitted search
         Such as :class:`~sklearn.model_selection.GridSearchCV`, or anything with
         ``cv_results_`` and ``estimator``.
-    X, y
+    X, y : array-like
         The data that it was fitted to.
     metrics, groups, variance, sample_weight, confidence_level, method, pos_label, \
 n_jobs, verbose, random_state
@@ -319,7 +331,18 @@ class best_bound(_SplitRule):
     test_over_train: float | None = None
 
     def __call__(self, cv_results: Mapping[str, Any]) -> int:
-        """Return the position of the candidate in ``cv_results_``."""
+        """Return the position of the candidate in ``cv_results_``.
+
+        Parameters
+        ----------
+        cv_results : mapping of str to array-like
+            The ``cv_results_`` of the search.
+
+        Returns
+        -------
+        int
+            As ``best_index_`` of the search.
+        """
         scores, positions = self._scores(cv_results)
         means = SplitMeans(scores, *self._inference(scores))
         varies = means.standard_errors > 0
@@ -423,7 +446,18 @@ class simplest_not_worse(_SplitRule):
         check_number(self.margin, "margin", wanted, lambda x: 0 <= x < np.inf)
 
     def __call__(self, cv_results: Mapping[str, Any]) -> int:
-        """Return the position of the candidate in ``cv_results_``."""
+        """Return the position of the candidate in ``cv_results_``.
+
+        Parameters
+        ----------
+        cv_results : mapping of str to array-like
+            The ``cv_results_`` of the search.
+
+        Returns
+        -------
+        int
+            As ``best_index_`` of the search.
+        """
         scores, positions = self._scores(cv_results)
         complexities = [self._complexity(cv_results["params"][k]) for k in positions]
         simplest_first = np.lexsort((-scores.mean(axis=0), complexities))

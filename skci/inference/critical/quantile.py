@@ -44,6 +44,13 @@ class CriticalValue(float):
         The critical value.
     error : float, default=0.0
         Bound on its numerical error, 0 if it is exact.
+
+    Examples
+    --------
+    >>> from skci import critical_value
+    >>> q = critical_value([[1.0, 0.5], [0.5, 1.0]])
+    >>> f"{q:.3f}", q.error < 1e-6
+    ('2.212', True)
     """
 
     error: float
