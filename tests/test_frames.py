@@ -13,10 +13,6 @@ from skci import JointAccumulator, MeanAbsoluteErrorCI, joint_report
 from skci.data import frames
 
 pytest.importorskip("narwhals", reason="data= reads frames through narwhals")
-pytestmark = pytest.mark.filterwarnings(
-    # narwhals tells of a package for Dask that is to come.
-    "ignore:Dask support is moving:FutureWarning"
-)
 
 RNG = np.random.default_rng(0)
 N = 1000

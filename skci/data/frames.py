@@ -6,6 +6,7 @@ the library that holds them, and only distinct ones and their counts are fetched
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -57,7 +58,10 @@ class Frame:
         try:
             if hasattr(kind, "__arrow_c_array__"):  # a batch
                 data = self._nw.from_arrow(data, backend="pyarrow")
-            frame = self._nw.from_native(data)
+            with warnings.catch_warnings():
+                # Of a package for Dask, which is not released.
+                warnings.filterwarnings("ignore", "Dask support is moving")
+                frame = self._nw.from_native(data)
         except TypeError as error:
             raise TypeError(
                 "data must be a data frame that narwhals reads, or an Arrow dataset or "
