@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import sys
 from collections.abc import Callable
@@ -22,5 +23,19 @@ def in_new_process(task: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
 
 def peak_of_process() -> int:
     """Peak memory of this process, in bytes; at least its parent's at its start."""
+    return _peak(resource.RUSAGE_SELF)
+
+
+def peak_of_children() -> int:
+    """Largest peak memory of a child that has ended, in bytes."""
+    return _peak(resource.RUSAGE_CHILDREN)
+
+
+def _peak(whose: int) -> int:
     unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return resource.getrusage(whose).ru_maxrss * unit
+
+
+def processor_seconds() -> float:
+    """Processor time of this process and of its children that have ended."""
+    return sum(os.times()[:4])

@@ -36,8 +36,10 @@ Chunks of five million rows of 0/1 labels are added to a
 :class:`~skci.JointAccumulator`, the truth and the predictions of some rules. A pass is
 ``np.bincount`` of one column of the same chunk. The memory does not grow with the rows.
 A second table has the same report on a Parquet file by each library of data frames that
-is installed, with wall time and the peak memory of its process, Python and libraries
-included; a third one, on another file, DuckDB beside its own GROUP BY of the columns.
+is installed, with the processor time of all threads and the peak memory of its process,
+Python and libraries included. PySpark has two local threads, and at most 4 GiB for the
+heap of its Java process, whose start counts. A third table, on another file, has DuckDB
+beside its own GROUP BY of the columns.
 """
 
 _CRITICAL = """\

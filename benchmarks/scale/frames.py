@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import time
+import os
+import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -12,7 +14,12 @@ from typing import Any
 
 import skci
 from benchmarks.common.pages import Row
-from benchmarks.common.processes import in_new_process, peak_of_process
+from benchmarks.common.processes import (
+    in_new_process,
+    peak_of_children,
+    peak_of_process,
+    processor_seconds,
+)
 from benchmarks.scale.many import METRICS, correlated_rules
 
 _MEBIBYTE = 1 << 20
@@ -48,11 +55,41 @@ def _pandas(path: str) -> Any:
     return pandas.read_parquet(path)
 
 
+def _pyspark(path: str) -> Any:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.master("local[2]").config(map=_SPARK).getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session.read.parquet(path)
+
+
+_SPARK = {
+    "spark.driver.memory": "4g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def _stop_java() -> None:
+    """Stop the Java process that PySpark started, so that its resources are known."""
+    if "pyspark" not in sys.modules:
+        return
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    SparkContext._active_spark_context.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()
+
+
 FRAMES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "DuckDB": ("duckdb", _duckdb),
     "polars, lazy": ("polars", _polars),
     "Arrow dataset": ("pyarrow", _arrow),
     "Dask": ("dask", _dask),
+    "PySpark, local": ("pyspark", _pyspark),
     "pandas, in memory": ("pandas", _pandas),
 }
 """Package, and how a Parquet file is opened."""
@@ -62,26 +99,35 @@ FRAMES: dict[str, tuple[str, Callable[[str], Any]]] = {
 class Reported:
     """A report from a frame, in a new process."""
 
-    seconds: tuple[float, float]
-    """Of opening the file and of the report, wall time."""
+    seconds: float
+    """Processor time of opening the file and of the report."""
     memory: int
     """Peak of the process, in bytes."""
+    java_memory: int
+    """Peak of the Java process, in bytes, 0 if there is none."""
     report: dict[str, Any]
 
 
 def _report(name: str, path: str, rules: Sequence[str]) -> Reported:
-    start = time.perf_counter()
+    start = processor_seconds()
     frame = FRAMES[name][1](path)
-    opened = time.perf_counter()
     report = skci.joint_report("y", [*rules], data=frame, metrics=[*METRICS])
     found = report.to_dict()
-    seconds = opened - start, time.perf_counter() - opened
-    return Reported(seconds, peak_of_process(), found)
+    _stop_java()
+    seconds = processor_seconds() - start
+    return Reported(seconds, peak_of_process(), peak_of_children(), found)
+
+
+def _is_there(package: str) -> bool:
+    """Whether a package is installed, and Java if it needs it."""
+    if package == "pyspark" and not (shutil.which("java") or "JAVA_HOME" in os.environ):
+        return False
+    return find_spec(package) is not None
 
 
 def frames(n: int) -> list[Row]:
     """Compare the libraries that are installed on n rows of three rules."""
-    installed = [name for name, (package, _) in FRAMES.items() if find_spec(package)]
+    installed = [name for name, (package, _) in FRAMES.items() if _is_there(package)]
     if find_spec("pyarrow") is None:
         return []
     with TemporaryDirectory() as folder:
@@ -96,9 +142,11 @@ def frames(n: int) -> list[Row]:
         {
             "frame": name,
             "rows": f"{n:,}",
-            "opening, seconds": f"{each.seconds[0]:.1f}",
-            "report, seconds": f"{each.seconds[1]:.1f}",
-            "peak memory, MiB": f"{each.memory / _MEBIBYTE:.0f}",
+            "seconds": f"{each.seconds:.1f}",
+            "peak memory of Python, MiB": f"{each.memory / _MEBIBYTE:.0f}",
+            "of Java, MiB": (
+                f"{each.java_memory / _MEBIBYTE:.0f}" if each.java_memory else ""
+            ),
             "same report": "yes" if each.report == first else "no",
         }
         for name, each in found.items()
