@@ -231,11 +231,9 @@ class JointAccumulator:
         accuracy = 0.750 [0.678, 0.810], 95% interval (score, n = 400)
         """
         sample = self._sample()
-        joint = self._metric_set.estimate(sample)
         if horizon is not None:
-            n_units = sample.design.n_units
-            joint = replace(joint, horizon=_check_horizon(horizon, n_units))
-        return JointReport(joint)
+            horizon = _check_horizon(horizon, sample.design.n_units)
+        return self._metric_set.report(sample, horizon)
 
     def save(self, path: Any) -> None:
         """Save what was accumulated, for another process or another site.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -26,7 +27,8 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
 from skci.inference.planning import by_metric
 from skci.measures.registry import Trait
-from skci.metrics._binding import Binding
+from skci.metrics._binding import Binding, bind_references
+from skci.reports.comparisons import References
 from skci.reports.joint import JointReport
 
 _MEAN = "mean"
@@ -163,11 +165,16 @@ def score_report(
         raise ValueError(f"data must be given for {join_names(unused)}, got None")
     else:
         items = read_items(scores, trait.bounds, **rows)
-    parameters = list(_bind(items, trait, method))
+    bind = partial(_bind, items, trait, method)
+    parameters = list(bind(items.sample.parts))
     joint = JointEstimate.from_rows(
         parameters, items.sample.design, confidence_level=level, random_state=seed
     )
-    return ScoreReport(joint, {p.key: _Spread.of(items, p) for p in parameters})
+    references = None
+    if by is not None:
+        references = partial(_references, items, trait, method)
+    spread = {p.key: _Spread.of(items, p) for p in parameters}
+    return ScoreReport(joint, spread, references)
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
@@ -291,17 +298,23 @@ def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:
     )
 
 
-def _bind(items: Items, trait: Trait, method: str) -> Iterator[TableParameter]:
-    """Bind the mean of each rule in each subgroup."""
-    sample = items.sample
-    subgroups: Iterable[int | None] = [None]
-    if sample.subgroups is not None:
-        subgroups = range(len(sample.subgroups.names))
-    for rule, numbers in sample.numbers.items():
-        for subgroup in subgroups:
-            binding = Binding(sample, rule, _MEAN, method, subgroup=subgroup)
+def _bind(
+    items: Items, trait: Trait, method: str, parts: Iterable[frozenset[int] | None]
+) -> Iterator[TableParameter]:
+    """Bind the mean of each rule in each part of the items, such as a subgroup."""
+    for rule, numbers in items.sample.numbers.items():
+        for part in parts:
+            binding = Binding(items.sample, rule, _MEAN, method, subgroups=part)
             means = np.clip(numbers[binding.within, 0], *trait.bounds)  # of rounding
             yield binding.of_mean(trait, means)
+
+
+def _references(
+    items: Items, trait: Trait, method: str, to: str
+) -> dict[Key, TableParameter]:
+    """Bind the mean to the rest, or to all, of the items of each subgroup."""
+    bind = partial(_bind, items, trait, method)
+    return bind_references(items.sample, to, lambda part: bind([part]))
 
 
 class VarianceComponents(NamedTuple):
@@ -376,8 +389,13 @@ class ScoreReport(JointReport):
     mean = 0.62 [0.48, 0.75], 95% interval (hall, n = 40)
     """
 
-    def __init__(self, joint: JointEstimate, spread: Mapping[Key, _Spread]) -> None:
-        super().__init__(joint)
+    def __init__(
+        self,
+        joint: JointEstimate,
+        spread: Mapping[Key, _Spread],
+        references: References | None = None,
+    ) -> None:
+        super().__init__(joint, references)
         self._spread = spread
 
     @property

@@ -168,8 +168,8 @@ class Sample:
         """Cell of each unit."""
         cells = cell_map({c: _as_index(self.codes[:, c]) for c in cell_map.columns})
         cells = cells.astype(np.min_scalar_type(cell_map.size))
-        if cell_map.subgroup is not None:
-            cells[~self.within(cell_map.subgroup)] = cell_map.size
+        if cell_map.subgroups is not None:
+            cells[~self.within(cell_map.subgroups)] = cell_map.size
         return cells
 
     def indicators(self, rule: str) -> tuple[Array, Array]:
@@ -179,11 +179,26 @@ class Sample:
         codes = self.codes.astype(bool)
         return codes[:, :n_targets], codes[:, answer : answer + n_targets]
 
-    def within(self, subgroup: int | None) -> Array:
-        """Which units are in a subgroup; all if it is None."""
-        if subgroup is None or self.subgroups is None:
+    @property
+    def parts(self) -> list[frozenset[int] | None]:
+        """What is reported on: the code of each subgroup, or None for all units."""
+        if self.subgroups is None:
+            return [None]
+        return [frozenset({code}) for code in range(len(self.subgroups.names))]
+
+    def references(self, to: str) -> list[frozenset[int]]:
+        """What each subgroup is compared with: the "rest", or "overall" all units."""
+        parts = [part for part in self.parts if part is not None]
+        if len(parts) < 2:
+            raise ValueError(f"to={to!r} needs two subgroups of the rows, got one")
+        overall = frozenset().union(*parts)
+        return [overall if to == "overall" else overall - part for part in parts]
+
+    def within(self, subgroups: frozenset[int] | None) -> Array:
+        """Which units are in one of some subgroups; all if they are None."""
+        if subgroups is None or self.subgroups is None:
             return np.ones(len(self.design.weights), dtype=bool)
-        return np.equal(self.subgroups.codes, subgroup)
+        return np.isin(self.subgroups.codes, list(subgroups))
 
     def occurs(self, *rules: str) -> Array:
         """Which labels occur, in the truth or among those that some rules predict.

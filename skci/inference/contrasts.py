@@ -70,6 +70,28 @@ def pairwise_contrasts(
     return contrasts
 
 
+def contrasts_with(
+    joint: JointEstimate,
+    positions: Sequence[int],
+    references: Mapping[Key, TableParameter],
+    name: str,
+    ratio: bool = False,
+) -> tuple[JointEstimate, list[Contrast]]:
+    """Compare parameters of subgroups each with a reference, found by its key.
+
+    Returns the joint estimate of the parameters and the references, and the contrasts.
+    """
+    keys = [joint.parameters[k].key for k in positions]
+    added = list(dict.fromkeys(references[key] for key in keys))
+    contrasts: list[Contrast] = []
+    for k, key in zip(positions, keys, strict=True):
+        compared = (key.level("subgroup"), "/" if ratio else "-", name)
+        reference = len(joint.parameters) + added.index(references[key])
+        key = replace(key.without("subgroup"), compared=compared)
+        contrasts.append((key, {k: 1.0, reference: -1.0}))
+    return joint.extended(added), contrasts
+
+
 def reverse(joint: JointEstimate) -> JointEstimate:
     """Take all differences or ratios of a joint estimate the other way round."""
     keys = [parameter.key for parameter in joint.parameters]
@@ -346,18 +368,21 @@ def _extreme_cells(
 def _enumerate(maps: Sequence[CellMap]) -> _Enumeration | None:
     """Cells that maps can lead to together, unless they are too many.
 
-    The pseudo-counts are two rows in each sample, spread evenly over the possible
-    outcomes.
+    The pseudo-counts are two rows in each part of the units whose maps are the same,
+    spread evenly over the possible outcomes.
     """
     enumerated, pseudo_counts = [], []
-    for units in dict.fromkeys(cell_map.units for cell_map in maps):
-        possible = _possible_codes([m for m in maps if m.units == units])
+    for covered in _parts(maps):
+        possible = _possible_codes(list(itertools.compress(maps, covered)))
         if possible is None:
             return None
         codes, shares = possible
         pseudo_counts.append(2 * shares)
         outside = np.zeros(len(shares), dtype=int)
-        columns = [m(codes) if m.units == units else outside + m.size for m in maps]
+        columns = [
+            cell_map(codes) if has_cell else outside + cell_map.size
+            for cell_map, has_cell in zip(maps, covered, strict=True)
+        ]
         enumerated.append(np.stack(columns, axis=1))
     if sum(map(len, enumerated)) > _MAX_ENUMERATED_OUTCOMES:
         return None
@@ -365,6 +390,16 @@ def _enumerate(maps: Sequence[CellMap]) -> _Enumeration | None:
     if len(cells) > MAX_ENUMERATED_CELLS:
         return None
     return cells, np.bincount(cell, np.concatenate(pseudo_counts))
+
+
+def _parts(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
+    """Parts of the units by the maps that have a cell for them: which of the maps."""
+    parts = {
+        tuple(other.covers(cell_map.sample, subgroup) for other in maps)
+        for cell_map in maps
+        for subgroup in cell_map.subgroups or [None]
+    }
+    return sorted(parts, reverse=True)
 
 
 def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:

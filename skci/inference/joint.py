@@ -107,6 +107,12 @@ class JointEstimate:
         """Return some of the estimates, joint among themselves."""
         return replace(self, sampling=self.sampling.select(positions))
 
+    def extended(self, parameters: Iterable[TableParameter]) -> JointEstimate:
+        """Return the estimates, and after them those of more parameters of the rows."""
+        assert isinstance(self.sampling, RowSampling)
+        extended = (*self.sampling.parameters, *parameters)
+        return replace(self, sampling=replace(self.sampling, parameters=extended))
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The K parameters."""

@@ -121,8 +121,8 @@ class CellMap:
     cells: Array
     """Cell for each combination of symbols, an axis each; `size` if there is none."""
     size: int
-    subgroup: int | None = None
-    """Code of the subgroup that a unit must be in."""
+    subgroups: frozenset[int] | None = None
+    """Codes of the subgroups that a unit must be in one of."""
     sample: int = 0
     """Which of several independent samples a unit must be of."""
 
@@ -138,9 +138,14 @@ class CellMap:
         return symbols, self.cells.tobytes(), self.cells.shape, self.size, self.units
 
     @property
-    def units(self) -> tuple[int, int | None]:
-        """Which units have a cell; those of two maps are the same or disjoint."""
-        return self.sample, self.subgroup
+    def units(self) -> tuple[int, frozenset[int] | None]:
+        """Which units have a cell."""
+        return self.sample, self.subgroups
+
+    def covers(self, sample: int, subgroup: int | None) -> bool:
+        """Whether the units of a sample, or of a subgroup of it, have a cell."""
+        inside = self.subgroups is None or subgroup in self.subgroups
+        return inside and self.sample == sample
 
 
 class SubgroupSize(NamedTuple):

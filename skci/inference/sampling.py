@@ -163,13 +163,16 @@ class RowSampling:
     ) -> Array:
         """Influence values on the cells and, zero, for units outside of the table.
 
-        The variance is that of the m of n rows in the table, around their mean. For a
-        contrast that is done for each of its components.
+        The variance is that of the m of n rows in the table, around their mean; of a
+        contrast that of each component, unless the rows of one include all others.
         """
         if parameter.sees_all:
             return influence
         if parameter.components:
             factors = [self._small_sample_factor(c) for c in parameter.components]
+            units = np.array([c.units for c in parameter.components])
+            if (units == units.any(axis=0)).all(axis=1).any():
+                factors = [max(factors)] * len(factors)
             influence = parameter.functional.influence(p, factors)  # type: ignore[attr-defined]
             influence = _finite(influence)
         else:

@@ -292,7 +292,7 @@ class MetricCI(BaseEstimator):
         name: str | None = None,
         method: str | None = None,
         pos_label: Any = None,
-        subgroup: int | None = None,
+        subgroups: frozenset[int] | None = None,
     ) -> list[TableParameter]:
         """Bind the measure to a rule: one parameter, or one for each class.
 
@@ -307,7 +307,7 @@ class MetricCI(BaseEstimator):
             self._resolve_method(method),
             self._positive(pos_label),
             check_zero_division(self.zero_division),
-            subgroup,
+            subgroups,
         )
         parameters = self._bind(binding)
         return [p.negated() for p in parameters] if self.negate else parameters

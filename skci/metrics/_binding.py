@@ -1,6 +1,6 @@
 """Binding of a measure to a rule of a sample: a parameter."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import truediv
 from typing import Any
@@ -36,8 +36,8 @@ _MOST_VALUES = (
 class Binding:
     """A rule of a sample, and the names and settings of its parameters.
 
-    An undefined measure is reported as `undefined_as`; `subgroup` is the code of the
-    subgroup to report on, or None for all rows.
+    An undefined measure is reported as `undefined_as`; `subgroups` are the codes of the
+    subgroups whose rows are reported on, or None for all rows.
     """
 
     sample: Sample
@@ -46,7 +46,7 @@ class Binding:
     method: str
     pos_label: Any = None
     undefined_as: float = np.nan
-    subgroup: int | None = None
+    subgroups: frozenset[int] | None = None
 
     def of_label(
         self, measure: Measure, code: int, target: int = 0, metric: str = ""
@@ -159,7 +159,7 @@ class Binding:
     @cached_property
     def within(self) -> Array:
         """Which units are in the subgroup."""
-        return self.sample.within(self.subgroup)
+        return self.sample.within(self.subgroups)
 
     @cached_property
     def frequencies(self) -> Array:
@@ -238,8 +238,8 @@ class Binding:
         **fields: Any,
     ) -> TableParameter:
         """Bind a functional whose cells follow from labels."""
-        if self.subgroup is not None:
-            cell_map = replace(cell_map, subgroup=self.subgroup)
+        if self.subgroups is not None:
+            cell_map = replace(cell_map, subgroups=self.subgroups)
         cells, size = self.sample.cells(cell_map), cell_map.size
         return self.of_cells(trait, functional, cells, size, metric, cell_map, **fields)
 
@@ -272,11 +272,8 @@ class Binding:
             where = f" with more than {MAX_ENUMERATED_CELLS**0.5:.0f} classes"
         check_serves(self.method, trait, where)
         method = automatic(trait) if self.method == AUTO else self.method
-        names: tuple[tuple[str, str], ...] = ()
-        if self.subgroup is not None and self.sample.subgroups is not None:
-            names = self.sample.subgroups.names[self.subgroup]
         return TableParameter(
-            key=Key(metric or self.metric, self.rule, names),
+            key=Key(metric or self.metric, self.rule, self._subgroup_names),
             trait=trait,
             functional=functional,
             method=method,
@@ -288,9 +285,17 @@ class Binding:
             **fields,
         )
 
+    @property
+    def _subgroup_names(self) -> tuple[tuple[str, str], ...]:
+        """Names of the subgroup by column; none of several together, or of all rows."""
+        if self.sample.subgroups is None or self.subgroups is None:
+            return ()
+        names = [self.sample.subgroups.names[code] for code in self.subgroups]
+        return names[0] if len(names) == 1 else ()
+
     def _size_of(self, units: Array) -> SubgroupSize | None:
         """Count the rows of units in the subgroup, and the positive ones."""
-        if self.subgroup is None:
+        if self.subgroups is None:
             return None
         sample, positives = self.sample, None
         labels, positive = sample.vocabulary.labels, label_or_1(self.pos_label)
@@ -298,3 +303,22 @@ class Binding:
             is_positive = sample.codes[:, 0] == labels.index(positive)
             positives = sample.design.n_rows(units & is_positive)
         return SubgroupSize(sample.design.n_rows(units), positives)
+
+
+def bind_references(
+    sample: Sample,
+    to: str,
+    bind: Callable[[frozenset[int]], Iterable[TableParameter]],
+) -> dict[Key, TableParameter]:
+    """Bind what each parameter of a subgroup is compared with, by its key.
+
+    `to` is "rest" or "overall"; `bind` binds all parameters of some subgroups together.
+    """
+    assert sample.subgroups is not None
+    parts = sample.references(to)
+    bound = {part: list(bind(part)) for part in dict.fromkeys(parts)}
+    return {
+        replace(parameter.key, subgroup=names): parameter
+        for names, part in zip(sample.subgroups.names, parts, strict=True)
+        for parameter in bound[part]
+    }

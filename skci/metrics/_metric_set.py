@@ -20,10 +20,12 @@ from skci.data.frames import Frame
 from skci.data.reading import Reader, named_predictions
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.exceedances import fixed_seed
+from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import TableParameter
+from skci.inference.parameter import Key, TableParameter
 from skci.metrics._base import MetricCI, open_reader
+from skci.metrics._binding import bind_references
 from skci.metrics._names import resolve_metric
 from skci.metrics._scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
@@ -212,27 +214,36 @@ class MetricSet:
         warn_of_undefined(joint)
         return joint
 
-    def report(self, sample: Sample) -> JointReport:
-        """Report the metrics of all rules of a sample."""
-        return JointReport(self.estimate(sample))
+    def report(self, sample: Sample, horizon: Horizon | None = None) -> JointReport:
+        """Report the metrics of all rules of a sample, perhaps at all looks at once."""
+        joint = replace(self.estimate(sample), horizon=horizon)
+        if sample.subgroups is None:
+            return JointReport(joint)
+        return JointReport(joint, partial(self.references, sample))
+
+    def references(self, sample: Sample, to: str) -> dict[Key, TableParameter]:
+        """Bind the metrics to the rest, or to all, of the rows of each subgroup."""
+        return bind_references(sample, to, lambda part: self.bind(sample, parts=[part]))
 
     def bind(
-        self, sample: Sample, only: Container[str] | None = None
+        self,
+        sample: Sample,
+        only: Container[str] | None = None,
+        parts: Iterable[frozenset[int] | None] | None = None,
     ) -> Iterator[TableParameter]:
-        """Bind each metric, or `only` some, to each rule with predictions it reads."""
+        """Bind each metric, or `only` some, to each rule with predictions it reads.
+
+        In each subgroup, or in each of some `parts` of the sample.
+        """
         if sample.scores:
             self.scored_labels(sample.vocabulary)
-        subgroups: list[int | None] = [None]
-        if sample.subgroups is not None:
-            subgroups = list(range(len(sample.subgroups.names)))
+        parts = sample.parts if parts is None else list(parts)
         kinds = sample.kinds
         metrics = {k: m for k, m in self.metrics.items() if only is None or k in only}
         for rule in sample.rules:
             for name, metric in metrics.items():
-                for subgroup in (
-                    subgroups if rule in kinds.get(metric.reads, []) else []
-                ):
-                    settings = self.methods[name], self.pos_label, subgroup
+                for part in parts if rule in kinds.get(metric.reads, []) else []:
+                    settings = self.methods[name], self.pos_label, part
                     yield from metric.bind(sample, rule, name, *settings)
 
 

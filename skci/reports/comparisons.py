@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from skci._validation import as_name, check_choice, check_known, check_names, join_names
-from skci.inference.contrasts import Contrast, contrast_estimate, pairwise_contrasts
+from skci.inference.contrasts import (
+    Contrast,
+    contrast_estimate,
+    contrasts_with,
+    pairwise_contrasts,
+)
 from skci.inference.intervals.methods import check_method
-from skci.inference.parameter import Key
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key, TableParameter
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts
 from skci.reports.estimate import warn_of_undefined
+
+References = Callable[[str], Mapping[Key, TableParameter]]
+"""From "rest" or "overall" to the parameters that those of subgroups, by their keys,
+are compared with."""
 
 _MOST_CONTRASTS = 1 << 14  # whose covariance has 2 GiB
 
 
 class ReportWithComparisons(ReportWithContrasts):
-    """A report of rules, and perhaps of subgroups, that can be compared."""
+    """A report of rules, and perhaps of subgroups, that can be compared.
+
+    With subgroups of a sample, `references` binds what :meth:`gaps` compares them with.
+    """
+
+    def __init__(
+        self, joint: JointEstimate, references: References | None = None
+    ) -> None:
+        super().__init__(joint)
+        self._references = references
 
     @property
     def rules(self) -> list[str]:
@@ -121,12 +141,13 @@ class ReportWithComparisons(ReportWithContrasts):
         self,
         *,
         control: str | None = None,
+        to: str | None = None,
         metrics: str | Iterable[str] | None = None,
         scale: str = "difference",
         method: str | None = None,
         adjust: str = "single-step",
     ) -> ContrastReport:
-        """Simultaneous differences of the subgroups on each metric of each rule.
+        r"""Simultaneous differences of the subgroups on each metric of each rule.
 
         Gaps are signed: unlike the largest absolute gap, which is never below 0, each
         is evidence of a gap if its interval excludes 0.
@@ -136,6 +157,10 @@ class ReportWithComparisons(ReportWithContrasts):
         control : str, optional
             Compare the other subgroups with this one only; by default, all pairs. With
             several columns its names are joined by a comma, as in "f, old".
+        to : {"rest", "overall"}, optional
+            Instead compare each subgroup with the rest of the rows, those that are not
+            in it, or with all rows together; also with the rows of subgroups that were
+            not selected.
         metrics, scale, method, adjust
             See :meth:`differences`.
 
@@ -147,7 +172,20 @@ class ReportWithComparisons(ReportWithContrasts):
         Raises
         ------
         KeyError, ValueError
-            As :meth:`differences`; also if the report has no subgroups.
+            As :meth:`differences`; also if the report has no subgroups, or with `to` a
+            single one, or none that are parts of the rows.
+
+        Notes
+        -----
+        A subgroup and all rows are correlated, for all rows include it. With
+        :math:`\psi_g` the influence values of the metric on the :math:`n_g` rows of the
+        subgroup and :math:`\psi` those on all n rows, the variance of the gap is that
+        of the mean of
+
+        .. math:: \frac{n}{n_g} 1\{i \in g\} \psi_{g, i} - \psi_i
+
+        over rows i. For a mean such as accuracy the gap to all rows is the gap to the
+        rest times :math:`1 - n_g / n`; for other metrics it need not be.
 
         Examples
         --------
@@ -158,6 +196,10 @@ class ReportWithComparisons(ReportWithContrasts):
         >>> report = joint_report(y, predicted, metrics="accuracy", by=shop)
         >>> report.gaps()["y_pred", "accuracy", "north", "south"].low > 0
         True
+        >>> for finding in report.gaps(to="overall").findings():
+        ...     print(finding)
+        On accuracy of y_pred, north is better than overall.
+        On accuracy of y_pred, south is worse than overall.
         """
         if not self._joint.parameters[0].key.subgroup:
             raise ValueError(
@@ -169,7 +211,25 @@ class ReportWithComparisons(ReportWithContrasts):
                 p.key.level("subgroup") for p in self._joint.parameters
             )
             check_known(control, list(names), "control")
-        return self._compare("subgroup", control, metrics, scale, method, adjust)
+        if to is None:
+            return self._compare("subgroup", control, metrics, scale, method, adjust)
+        check_choice(to, ("rest", "overall"), "to")
+        if control is not None:
+            raise ValueError(
+                f"to must not be given with control, got {to=} and {control=}"
+            )
+        if self._references is None:
+            raise ValueError(
+                f"to={to!r} needs subgroups by which the rows of one test set are "
+                "divided, as by joint_report(..., by=); use control= here"
+            )
+        check_choice(scale, ("difference", "ratio"), "scale")
+        kept = check_names(metrics, self.metrics, "metric")
+        positions = list(chain(*self._blocks("subgroup", kept)))
+        joint, contrasts = contrasts_with(
+            self._joint, positions, self._references(to), to, scale == "ratio"
+        )
+        return self._report(joint, contrasts, scale, method, adjust, to)
 
     def _compare(
         self,
@@ -182,9 +242,6 @@ class ReportWithComparisons(ReportWithContrasts):
     ) -> ContrastReport:
         """Compare estimates that differ in one factor, "rule" or "subgroup"."""
         check_choice(scale, ("difference", "ratio"), "scale")
-        check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
-        if method is not None:
-            check_method(method)
         joint, ratio = self._joint, scale == "ratio"
         kept = check_names(metrics, self.metrics, "metric")
         contrasts: list[Contrast] = []
@@ -197,7 +254,22 @@ class ReportWithComparisons(ReportWithContrasts):
                 f"{scale}s need two {join_names(factors)}s with one metric, got "
                 f"{list(self)}"
             )
-        number = len(contrasts)
+        return self._report(joint, contrasts, scale, method, adjust)
+
+    def _report(
+        self,
+        joint: JointEstimate,
+        contrasts: Sequence[Contrast],
+        scale: str,
+        method: str | None,
+        adjust: str,
+        reference: str | None = None,
+    ) -> ContrastReport:
+        """Report differences or ratios, perhaps all to a reference."""
+        check_choice(adjust, ("single-step", "step-down", "none"), "adjust")
+        if method is not None:
+            check_method(method)
+        number, ratio = len(contrasts), scale == "ratio"
         if number > _MOST_CONTRASTS:
             raise ValueError(
                 f"{scale}s must be at most {_MOST_CONTRASTS:,}, got {number:,}; "
@@ -205,11 +277,12 @@ class ReportWithComparisons(ReportWithContrasts):
             )
         simultaneous = joint.simultaneous and adjust != "none"
         compared = contrast_estimate(joint, contrasts, ratio, method, simultaneous)
-        warn_of_undefined(compared)
+        warn_of_undefined(compared, joint.parameters[len(self) :])
         return ContrastReport(
             compared,
             null=1.0 if ratio else 0.0,
             stepwise=simultaneous and adjust == "step-down",
+            reference=reference,
             subject=f"confidence intervals of {scale}s",
         )
 

@@ -39,6 +39,8 @@ from skci.reports.rendering import format_pvalue
 
 _MOST_INTERVALS = 30  # of the differences of a metric, in a plot of all pairs
 
+_REFERENCES = {"rest": "the rest", "overall": "overall"}  # in sentences
+
 SeparatedPairs = dict[str, list[tuple[str, str]]]
 """By panel, pairs of a worse rule and a better one, sorted by the worse rule."""
 
@@ -125,12 +127,14 @@ class ContrastReport(ReportWithContrasts):
         null: float,
         stepwise: bool = False,
         margin: Mapping[str, float] | None = None,
+        reference: str | None = None,
         subject: str,
     ) -> None:
         super().__init__(joint)
         self._null: float = null
         self._stepwise = stepwise
         self._margin = margin or {}
+        self._reference = reference
         self._subject = subject
 
     def _with(
@@ -141,6 +145,7 @@ class ContrastReport(ReportWithContrasts):
             null=self._null,
             stepwise=self._stepwise,
             margin=margin or self._margin,
+            reference=self._reference,
             subject=self._subject,
         )
 
@@ -366,6 +371,9 @@ class ContrastReport(ReportWithContrasts):
         for panel, separated in self._separated_pairs().items():
             rows = [k for k, name in enumerate(self._panels) if name == panel]
             margin = float(self._margins[rows[0]])
+            if self._reference is not None:
+                findings += self._gap_sentences(panel, rows)
+                continue
             if np.isnan(margin):
                 findings += sentences(panel, separated, kind, verb)
                 continue
@@ -374,6 +382,18 @@ class ContrastReport(ReportWithContrasts):
                 panel, margin, [pairs[k] for k in rows], self._limits()[rows], sign
             )
         return self._qualified(findings)
+
+    def _gap_sentences(self, panel: str, rows: Sequence[int]) -> list[str]:
+        """Say which subgroups differ on a metric from the rest, or from all."""
+        reference = _REFERENCES[str(self._reference)]
+        differ, better = self._differ(), self._first_is_better
+        verbs = {True: "is better than", False: "is worse than"}
+        return [
+            f"On {panel}, {self._pairs[k][0]} "
+            f"{'differs from' if self._stepwise else verbs[better[k]]} {reference}."
+            for k in rows
+            if differ[k]
+        ] or [f"On {panel}, no subgroup is shown to differ from {reference}."]
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
@@ -468,16 +488,22 @@ class ContrastReport(ReportWithContrasts):
         more = {"verdicts": self._verdicts, "margins": self._margins}
         return super()._drawing() | more
 
+    @property
+    def _first_is_better(self) -> list[bool]:
+        """Whether the first of each pair has the better estimate."""
+        return [
+            (parameter.estimate > self._null) == parameter.trait.greater_is_better
+            for parameter in self._joint.parameters
+        ]
+
     def _separated_pairs(self) -> SeparatedPairs:
         """Pairs of rules, or subgroups, whose difference or ratio excludes the null."""
-        compared, panels = self._pairs, self._panels
+        compared, panels, better = self._pairs, self._panels, self._first_is_better
         order = list(dict.fromkeys(name for pair in compared for name in pair))
         separated: SeparatedPairs = {panel: [] for panel in panels}
         for k in np.flatnonzero(self._differ()):
-            (first, second), parameter = compared[k], self._joint.parameters[k]
-            is_greater = parameter.estimate > self._null
-            first_is_better = is_greater == parameter.trait.greater_is_better
-            pair = (second, first) if first_is_better else (first, second)
+            first, second = compared[k]
+            pair = (second, first) if better[k] else (first, second)
             separated[panels[k]].append(pair)
         for pairs in separated.values():
             pairs.sort(key=lambda pair: order.index(pair[0]))

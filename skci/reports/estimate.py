@@ -431,14 +431,18 @@ def decimals(intervals: Any, null: float | None = None) -> int:
     return int(np.clip(np.ceil(-np.log10(2 * nearest)), least, least + 3))
 
 
-def warn_of_undefined(joint: JointEstimate) -> None:
-    """Warn of measures, and of contrasts of defined ones, that are undefined."""
+def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> None:
+    """Warn of measures, and of contrasts of defined ones, that are undefined.
+
+    And of contrasts with `new` measures, of which no report has warned.
+    """
     undefined: dict[str, list[int]] = {}
     for k, parameter in enumerate(joint.parameters):
-        if parameter.defined or not all(c.defined for c in parameter.components):
+        components = [c for c in parameter.components if not c.defined]
+        if parameter.defined or any(c not in new for c in components):
             continue
         cause = "a division of zero by zero"
-        if parameter.key.is_contrast:
+        if parameter.key.is_contrast and not components:
             cause = "of infinite estimates, or a ratio to zero"
         undefined.setdefault(cause, []).append(k)
     for cause, positions in undefined.items():

@@ -72,7 +72,7 @@ class JointReport(ReportWithComparisons):
         for column in subgroups:
             check_known(column, columns, "subgroup")
         wanted = {"rule": rules, "metric": metrics, **subgroups}
-        return JointReport(self._select(wanted))
+        return JointReport(self._select(wanted), self._references)
 
     def findings(self, by: str = "intervals") -> list[str]:
         """Say in words which rules are worse than which others.
