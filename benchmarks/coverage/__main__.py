@@ -3,10 +3,11 @@
     python -m benchmarks.coverage [--quick] [page ...]
 
 Samples are drawn from known populations, and it is counted how often the intervals
-cover the true values, on five pages: individual and joint intervals for labels
+cover the true values, on six pages: individual and joint intervals for labels
 ("coverage"), joint intervals for other data ("chapters"), comparisons ("decisions"),
-small samples, by the default and by the former one ("small_samples"), and learners that
-are cross-validated ("cross_validation", which takes hours; fewer samples by --draws).
+small samples, by the default and by the former one ("small_samples"), means,
+differences and ranks of many models ("leaderboard"), and learners that are
+cross-validated ("cross_validation", which takes hours; fewer samples by --draws).
 Results are cached in the folder --work, so that a stopped run resumes as long as the
 code is the same. With the folder --data of ``abalone.data`` and
 ``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
@@ -23,6 +24,7 @@ from benchmarks.coverage import (
     chapters,
     cross_validation,
     decisions,
+    leaderboard,
     small_samples,
 )
 
@@ -31,6 +33,7 @@ PAGES = {
     "chapters": chapters.run,
     "decisions": decisions.run,
     "small_samples": small_samples.run,
+    "leaderboard": leaderboard.run,
     "cross_validation": cross_validation.run,
 }
 
