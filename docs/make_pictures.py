@@ -11,6 +11,8 @@ import matplotlib
 import numpy as np
 from matplotlib import pyplot as plt
 
+from skci.reports.display import COLOURS
+
 DOCS = Path(__file__).resolve().parent
 
 
@@ -34,6 +36,7 @@ def power_curves(pilot):
     """Draw the power of one comparison against the number of rows."""
     rows = np.geomspace(50, 5000, 60).astype(int)
     figure, ax = plt.subplots(figsize=(5, 3), layout="constrained")
+    ax.set_prop_cycle(color=COLOURS)
     for difference in (0.05, 0.03, 0.02, 0.01):
         power = pilot.power(rows, difference=difference)[:, 0]
         ax.plot(rows, power, label=f"{difference:g}")

@@ -151,7 +151,10 @@ def test_display():
             assert corners >= set(zip(across, side, strict=True))
         rows = display.rows_ax_.lines[k].get_ydata()
         assert_array_equal(rows, report.n_rows[4 * k : 4 * k + 4])
-    shown = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    (legend,) = display.figure_.legends
+    box, whole = legend.get_window_extent(), display.figure_.bbox
+    assert whole.x0 <= box.x0 and box.x1 <= whole.x1
+    shown = [text.get_text() for text in legend.get_texts()]
     assert shown == ["right", "bold", "joint 95% band", "calibrated"]
     _, ax = plt.subplots()
     alone = calibration_report(Y, RIGHT).individual().plot(ax=ax, name="mine")

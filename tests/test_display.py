@@ -121,6 +121,24 @@ def test_every_number_is_drawn():
     assert shown == ["joint 90% interval", "individual 90% interval"]
 
 
+def test_more_rules_than_colours_have_the_same():
+    """Two rules of one colour would look as if they belonged together."""
+    for number, n_colours in ((7, 7), (8, 1)):
+        rules = {f"rule {k}": RULES["fair"] for k in range(number)}
+        (ax,) = joint_report(Y, rules, metrics="f1").plot().axes_
+        lines = [line for line in ax.lines if len(line.get_ydata()) == 2]
+        assert len({line.get_color() for line in lines}) == n_colours
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background"])
+def test_dots_are_of_the_background(style):
+    with plt.style.context(style):
+        (ax,) = joint_report(Y, RULES, metrics="f1").plot().axes_
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    background = to_hex(ax.get_facecolor())
+    assert {to_hex(line.get_markerfacecolor()) for line in dots} == {background}
+
+
 def test_legend_of_intervals_that_are_not_joint():
     report = joint_report(Y, RULES, metrics="f1")
     for other in (report.individual(), report.select(rules="fair")):
@@ -180,6 +198,13 @@ def test_no_text_is_cut_off(rules, metrics):
 
 
 # --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_panels_side_by_side_are_legible_at_page_width(number):
+    """Type of 10 points is at least 7 points high on a page 7 inches wide."""
+    display = joint_report(Y, RULES, metrics=["accuracy", "f1", "mcc"][:number]).plot()
+    assert display.figure_.get_figwidth() < 10
 
 
 def test_given_axes_are_used():

@@ -20,7 +20,9 @@ _GREY = "0.5"  # seen on white and on black
 _THIN, _THICK = 1.5, 5
 _THIN_LIMIT, SHADE = 0.7, 0.18  # width of a line of limits, opacity of a band
 
-_MAX_LABEL = 36  # characters to a line of a label
+_WIDTHS = (3.4, 3.0, 2.5)  # of one, two and three panels side by side, in inches
+
+_MAX_LABEL, _MAX_TITLE = 36, 28  # characters to a line
 _CHANCE, _BELOW = "skci-chance", "skci-below"  # to find a line and a legend again
 _SPACED_ROWS = 15  # more have smaller gaps
 MANY_ROWS = 30  # more are set closer together, in smaller type
@@ -58,13 +60,14 @@ class PanelDisplay(ABC):
         for ax, metric in zip(axes, metrics, strict=True):
             self._plot_panel(ax, metric)
             # A dollar sign in a name does not start a formula.
-            ax.set_title(wrapped(metric), parse_math=False)
+            title = wrapped(metric, _MAX_TITLE)
+            ax.set_title(title, fontsize="medium", parse_math=False)
         self.axes_, self.figure_ = axes, axes[0].figure
-        handles, columns = self._handles(), min(2 * len(axes) - 1, 4)
+        columns = min(2 * len(axes) - 1, 4)
+        lines = _add_legend(axes[-1], new_figure, columns, self._handles())
         if new_figure:
-            more_lines = -(-len(handles) // columns) - 1
-            self.figure_.set_figheight(self.figure_.get_figheight() + 0.2 * more_lines)
-        _add_legend(axes[-1], new_figure, columns, handles)
+            height = self.figure_.get_figheight() + 0.2 * (lines - 1)
+            self.figure_.set_figheight(height)
         return self
 
     @abstractmethod
@@ -138,9 +141,10 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         return handles
 
     def _colours(self) -> list[str]:
-        """Colour of each interval, shape (K,)."""
+        """Colour of each interval, shape (K,); the same if there are not enough."""
         rules = list(dict.fromkeys(self.rules))
-        return [COLOURS[rules.index(rule) % len(COLOURS)] for rule in self.rules]
+        colours = COLOURS if len(rules) <= len(COLOURS) else COLOURS[:1] * len(rules)
+        return [colours[rules.index(rule)] for rule in self.rules]
 
     def _guides(self, metric: str) -> dict[float, str]:
         """Line style of vertical lines by their position."""
@@ -152,7 +156,12 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         gap = 0.22 if len(rules) <= _SPACED_ROWS else 0.06
         gap, line = (0.02, 0.13) if len(rules) > MANY_ROWS else (gap, 0.16)
         height = 0.9 + sum(gap + line * len(rule) for rule in rules)
-        return new_panels(panels, 3.4, height, 0.4 + 0.1 * characters, sharey=True)
+        margin = 0.4 + 0.1 * characters
+        axes = new_panels(panels, _width(panels), height, margin, sharey=True)
+        for ax in axes:
+            ax.locator_params(axis="x", nbins=6)
+            ax.tick_params(axis="x", labelsize="small")
+        return axes
 
     def _plot_panel(self, ax: Any, metric: str) -> None:
         rules, colours = list(dict.fromkeys(self.rules)), self._colours()
@@ -188,12 +197,17 @@ class ConfidenceIntervalDisplay(PanelDisplay):
                 ax.plot(edge, y, arrow, color=colour, clip_on=False)
         if np.isfinite(estimate):
             marker = {"markeredgecolor": colour, "markersize": _THICK}
-            ax.plot(estimate, y, "o", color="white", **marker)
+            ax.plot(estimate, y, "o", color=ax.get_facecolor(), **marker)
 
 
-def wrapped(name: str) -> str:
+def wrapped(name: str, width: int = _MAX_LABEL) -> str:
     """Break the lines of a long name."""
-    return textwrap.fill(printable(name), _MAX_LABEL) or name
+    return textwrap.fill(printable(name), width) or name
+
+
+def _width(panels: int) -> float:
+    """Width of a panel, so that the text of a figure is legible at column width."""
+    return _WIDTHS[min(panels, len(_WIDTHS)) - 1]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -397,7 +411,7 @@ class LearningCurveBandDisplay(PanelDisplay):
     confidence_level: float
 
     def _new_axes(self, panels: int) -> Any:
-        return new_panels(panels, 3.6, 3.0, 0.2, sharex=True)
+        return new_panels(panels, _width(panels), 3.0, 0.2, sharex=True)
 
     def _handles(self) -> list[Any]:
         from matplotlib.patches import Patch
@@ -435,8 +449,8 @@ class LearningCurveBandDisplay(PanelDisplay):
         limits = np.clip(self.individual_intervals[rows], *edges)
         ax.plot(sizes, limits, color=colour, linewidth=_THIN_LIMIT)
         label = printable(self.rules[rows[0]])
-        marker = {"markerfacecolor": "white", "markersize": 4, "label": label}
-        ax.plot(sizes, self.estimates[rows], "o-", color=colour, **marker)
+        marker = {"markerfacecolor": ax.get_facecolor(), "markersize": 4}
+        ax.plot(sizes, self.estimates[rows], "o-", color=colour, label=label, **marker)
 
 
 def _hull(points: Array) -> Array:
@@ -487,7 +501,9 @@ def _subplots(*grid: int, **options: Any) -> Any:
         raise ImportError(
             "plotting needs matplotlib: pip install 'skci[plot]'"
         ) from error
-    return plt.subplots(*grid, layout="constrained", **options)[1]
+    figure, axes = plt.subplots(*grid, layout="constrained", **options)
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # in inches
+    return axes
 
 
 def curve_axes(*grid: int, height: float = 4.8, **options: Any) -> Any:
@@ -556,13 +572,14 @@ def add_band_legend(ax: Any, new_figure: bool, line: Any, band: str) -> None:
     for legend in [each for each in ax.figure.legends if each.get_gid() == _BELOW]:
         legend.remove()
         new_figure = True  # the legend goes where it was
-    longest = max(len(handle.get_label()) for handle in handles)
-    columns = 3 if longest <= 16 else 2 if longest <= 25 else 1
-    _add_legend(ax, new_figure, columns, handles)
+    _add_legend(ax, new_figure, 3, handles)
 
 
-def _add_legend(ax: Any, new_figure: bool, columns: int, handles: Any) -> None:
-    """Add a legend below the panels of a new figure, or inside given axes."""
+def _add_legend(ax: Any, new_figure: bool, columns: int, handles: Any) -> int:
+    """Add a legend inside given axes, or below a new figure and no wider than it.
+
+    Returns the number of its lines.
+    """
     place: dict[str, Any] = {}
     if new_figure:
         place = {"loc": "outside lower center", "ncols": columns, "frameon": False}
@@ -570,3 +587,8 @@ def _add_legend(ax: Any, new_figure: bool, columns: int, handles: Any) -> None:
     legend.set_gid(_BELOW if new_figure else None)
     for text in legend.get_texts():
         text.set_parse_math(False)
+    too_wide = legend.get_window_extent().width > ax.figure.bbox.width
+    if new_figure and columns > 1 and too_wide:
+        legend.remove()
+        return _add_legend(ax, new_figure, columns - 1, handles)
+    return -(-len(handles) // columns)
