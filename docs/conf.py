@@ -16,10 +16,12 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
     "metrics_table",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "examples"]  # the gallery is made of the examples
 default_role = "py:obj"
 
 # Types are in the docstrings.
@@ -44,8 +46,29 @@ nitpick_ignore_regex = [
     (r"py:obj", r"[a-z]\w*"),  # parameters, as docstrings quote them
 ]
 
+# Prompts and output are not copied.
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "auto_examples",
+    "within_subsection_order": "FileNameSortKey",
+    "reset_modules": ("matplotlib", "gallery.fail_on_warnings"),
+    "abort_on_example_error": True,
+    "image_srcset": ["2x"],
+    "doc_module": ("skci",),
+    "backreferences_dir": "generated/backreferences",
+    "reference_url": {"skci": None},
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = project
+html_theme_options = {"header_links_before_dropdown": 3}
 html_static_path = ["_static"]
 html_sidebars = {"*": []}  # the pages of the top level have no sections
 html_show_sourcelink = False

@@ -1,0 +1,38 @@
+"""
+Do predicted probabilities come true?
+=====================================
+
+Of the cases to which a model gives a probability of 80%, about 80 in 100 should be
+positive. Which deviations are more than chance?
+"""
+
+# %%
+# Naive Bayes takes features to be independent, and is too sure where they are not.
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import GaussianNB
+
+from skci import calibration_report, joint_report
+
+X, y = make_classification(
+    4000, 20, n_informative=3, n_redundant=10, random_state=1, flip_y=0.1
+)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+models = {"Logistic": LogisticRegression(), "Naive Bayes": GaussianNB()}
+probabilities = {
+    name: model.fit(X_train, y_train).predict_proba(X_test)[:, 1]
+    for name, model in models.items()
+}
+
+report = calibration_report(y_test, probabilities, strategy="uniform", n_bins=6)
+display = report.plot()
+
+# %%
+# The band covers in all bins of both models at once. Where it does not reach the
+# diagonal, predictions are shown to be wrong:
+report.findings()
+
+# %%
+# Does that matter? Losses of the probabilities tell how much.
+joint_report(y_test, y_score=probabilities, metrics=["brier_score", "log_loss"])

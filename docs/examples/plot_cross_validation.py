@@ -1,0 +1,40 @@
+"""
+What may I report after cross-validation?
+=========================================
+
+Scores of folds are not independent, so that their standard deviation does not say how
+uncertain their mean is. A jackknife of the whole cross-validation does.
+"""
+
+# %%
+# Learners, not fitted yet, and data without a test set.
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from skci import cross_validate_report
+
+X, y = load_breast_cancer(return_X_y=True)
+learners = {
+    "Logistic": make_pipeline(StandardScaler(), LogisticRegression()),
+    "Naive Bayes": GaussianNB(),
+    "Tree": DecisionTreeClassifier(random_state=0),
+}
+report = cross_validate_report(learners, X, y, metrics=["accuracy", "f1"])
+display = report.plot()
+
+# %%
+# The intervals are about learners trained on sets of this size, and allow for the
+# training rows as well as for the test rows:
+report.target
+
+# %%
+# The differences are paired, since all learners have the same splits.
+differences = report.differences()
+display = differences.plot()
+
+# %%
+differences.findings()

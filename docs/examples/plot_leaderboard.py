@@ -1,0 +1,48 @@
+"""
+Who is on top of the leaderboard?
+=================================
+
+A leaderboard sorts models by their estimates, in part by chance. An interval for each
+rank says how far the order can be trusted.
+"""
+
+# %%
+# Simulated grades of eight language models: 400 questions about 50 passages, with four
+# answers to each. Questions about one passage resemble each other.
+import numpy as np
+from scipy.special import expit
+
+from skci import score_report
+
+rng = np.random.default_rng(0)
+passage = np.arange(400) % 50
+ease = rng.normal(0, 0.8, 50)[passage] + rng.normal(0, 1.5, 400)
+skills = {"A": 1.5, "B": 1.5, "C": 1.3, "D": 1, "E": 1, "F": 0.6, "G": 0.2, "H": 0}
+grades = {
+    model: rng.random((400, 4))
+    < expit(skill + ease + rng.normal(0, 0.5, 400))[:, np.newaxis]
+    for model, skill in skills.items()
+}
+
+report = score_report(grades, groups=passage, bounds=(0, 1))
+display = report.plot()
+
+# %%
+# The intervals overlap: most of their width is the luck of the questions, which all
+# models share. Ranks follow from the paired differences, which are known better.
+from matplotlib import pyplot as plt
+
+ranks = report.ranks("mean")
+columns = ranks.to_dict()
+figure, ax = plt.subplots(figsize=(4, 2.8), layout="constrained")
+ax.hlines(columns["rule"], columns["low"], columns["high"], color="#0072B2", lw=5)
+style = {"color": "white", "markeredgecolor": "#0072B2", "markersize": 5}
+ax.plot(columns["estimate"], columns["rule"], "o", **style)
+ax.set(xlabel="rank", xticks=columns["estimate"])
+ax.invert_yaxis()
+ax.spines[["top", "right", "left"]].set_visible(False)
+
+# %%
+# A model whose interval is a point is known to have this rank. Models that may be among
+# the best three:
+ranks.top(3, "mean")

@@ -1,0 +1,35 @@
+"""
+How good is the winner of a search?
+===================================
+
+The best score of a search is too good, because it is the best of many. Which of the
+candidates may be the best, and what can be said about the winner?
+"""
+
+# %%
+# A search over the depth of a tree, that takes the simplest candidate that is not shown
+# to be worse than the best one.
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
+
+from skci import search_report, simplest_not_worse
+
+X, y = load_breast_cancer(return_X_y=True)
+tree = DecisionTreeClassifier(random_state=0)
+search = GridSearchCV(
+    tree,
+    {"max_depth": [1, 2, 3, 4, 5, 6, 8]},
+    cv=10,
+    refit=simplest_not_worse("score", "max_depth"),
+).fit(X, y)
+search.best_params_
+
+# %%
+# The report cross-validates the candidates anew, on splits that did not choose them.
+# Its intervals allow for picking one of them.
+report = search_report(search, X, y, metrics="accuracy", top=7)
+display = report.plot()
+
+# %%
+report.best("accuracy")

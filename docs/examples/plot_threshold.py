@@ -1,0 +1,38 @@
+"""
+Where to cut?
+=============
+
+The threshold that looks best on the test rows looks better than it is. Intervals that
+cover at all candidate thresholds at once hold whichever of them is chosen.
+"""
+
+# %%
+# A forest scores cases, a fifth of which are positive.
+import numpy as np
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import train_test_split
+
+from skci import precision_recall_report
+
+X, y = make_classification(
+    3000, 20, n_informative=8, weights=[0.8], flip_y=0.05, random_state=0
+)
+X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
+forest = RandomForestClassifier(50, random_state=0).fit(X_train, y_train)
+score = forest.predict_proba(X_test)[:, 1]
+
+# %%
+# Precision and recall at twelve thresholds, and the joint band of their curve:
+thresholds = np.arange(0.06, 0.65, 0.05)
+report = precision_recall_report(y_test, score, thresholds=thresholds)
+display = report.plot()
+
+# %%
+# At least 80% of the positive cases have to be found. Thresholds that show it:
+shown = report.where("recall >= 0.8")
+shown.thresholds
+
+# %%
+# The most precise of them, with an interval that allows for the choice:
+shown.best("precision")
