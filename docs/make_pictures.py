@@ -46,7 +46,12 @@ def power_curves(pilot):
     ax.set_xticks([], minor=True)
     ax.xaxis.set_major_formatter("{x:.0f}")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(title="true difference", frameon=False)
+    ax.legend(
+        title="true difference",
+        frameon=False,
+        loc="center left",
+        bbox_to_anchor=(1, 0.5),
+    )
     return figure
 
 
@@ -56,8 +61,10 @@ def main():
     save(run_until(DOCS.parent / "README.md", "report").plot().figure_, "report.png")
     report = run_until(DOCS / "comparing.rst", "report")
     save(report.differences().plot().figure_, "differences.png")
-    save(power_curves(run_until(DOCS / "comparing.rst", "pair")), "power.png")
-    save(run_until(DOCS / "comparing.rst", "curve").plot().figure_, "curve.png")
+    decisions = DOCS / "decisions"
+    save(power_curves(run_until(decisions / "how_many_rows.rst", "pair")), "power.png")
+    curve = run_until(decisions / "where_to_cut.rst", "curve")
+    save(curve.plot().figure_, "curve.png")
 
 
 if __name__ == "__main__":
