@@ -70,5 +70,6 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_theme_options = {"header_links_before_dropdown": 3}
 html_static_path = ["_static"]
+html_css_files = ["skci.css"]
 html_sidebars = {"*": []}  # the pages of the top level have no sections
 html_show_sourcelink = False

@@ -30,17 +30,10 @@ display = report.plot()
 # %%
 # The intervals overlap: most of their width is the luck of the questions, which all
 # models share. Ranks follow from the paired differences, which are known better.
-from matplotlib import pyplot as plt
 
+# sphinx_gallery_thumbnail_number = 2
 ranks = report.ranks("mean")
-columns = ranks.to_dict()
-figure, ax = plt.subplots(figsize=(4, 2.8), layout="constrained")
-ax.hlines(columns["rule"], columns["low"], columns["high"], color="#0072B2", lw=5)
-style = {"color": "white", "markeredgecolor": "#0072B2", "markersize": 5}
-ax.plot(columns["estimate"], columns["rule"], "o", **style)
-ax.set(xlabel="rank", xticks=columns["estimate"])
-ax.invert_yaxis()
-ax.spines[["top", "right", "left"]].set_visible(False)
+display = ranks.plot()
 
 # %%
 # A model whose interval is a point is known to have this rank. Models that may be among

@@ -24,6 +24,7 @@ display = report.plot()
 # %%
 # A cell is blue if its model of the column, which has the better estimate, is shown to
 # be better than that of the row, and grey if it is open.
+
 # sphinx_gallery_thumbnail_number = 2
 display = report.differences().plot()
 

@@ -42,6 +42,8 @@ report.findings()
 # %%
 # The paired differences compare the models row by row. A colour tells what an interval
 # shows, with all twelve intervals covering at once.
+
+# sphinx_gallery_thumbnail_number = 2
 differences = report.differences()
 display = differences.plot()
 

@@ -138,7 +138,7 @@ class RankReport(TabularReport):
             confidence_level=self.confidence_level,
         ).plot(**kwargs)
         for ax in display.axes_:
-            ax.locator_params(axis="x", integer=True)
+            ax.locator_params(axis="x", nbins="auto", integer=True)
         return display
 
     def _title(self) -> str:
