@@ -138,8 +138,18 @@ def is_missing(value: Any) -> bool:
     """Whether a value is missing or infinite."""
     if isinstance(value, Real | np.bool_):
         return not -math.inf < value < math.inf  # type: ignore[operator]
+    return is_null(value)
+
+
+def is_null(value: Any) -> bool:
+    """Whether a value is missing."""
     same = value == value  # as NaT is not, and pandas' NA perhaps
     return value is None or not (isinstance(same, bool | np.bool_) and same)
+
+
+def whole(number: float) -> int | float:
+    """Make a float an integer if it is one."""
+    return int(number) if number.is_integer() else number
 
 
 def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:

@@ -129,12 +129,13 @@ class JointAccumulator:
         counts: Any = None,
         groups: Any = None,
         by: Any = None,
+        missing: str = "error",
     ) -> None:
         """Add a batch of rows.
 
         Parameters
         ----------
-        y_true, y_pred, y_score, data, sample_weight, counts, groups, by
+        y_true, y_pred, y_score, data, sample_weight, counts, groups, by, missing
             See :func:`joint_report`. Groups may go on in other batches, where they have
             the same names; weights are on the same scale in all batches. A batch whose
             weights or counts are all zero adds nothing.
@@ -148,6 +149,7 @@ class JointAccumulator:
         rows = {"by": by, "sample_weight": sample_weight}
         rows |= {"counts": counts, "groups": groups}
         options = {"data": data, "abstain": self._abstain, "labels": self._labels}
+        options["missing"] = missing
         with suppress(AllZeroError):
             sample = self._metric_set.read(y_true, y_pred, y_score, **options, **rows)
             self._rows.add(self._binned(sample))

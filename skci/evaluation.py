@@ -23,6 +23,7 @@ from skci.data.labels import (
     is_multilabel,
 )
 from skci.data.responses import named_error, respond
+from skci.data.rows import groups_missing
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.reports.joint import JointReport
@@ -97,6 +98,7 @@ class JointEvaluator:
         sample_weight: Any = None,
         groups: Any = None,
         by: Any = None,
+        missing: str = "error",
         strata: Any = None,
         prevalence: Any = None,
     ) -> JointReport:
@@ -109,7 +111,7 @@ class JointEvaluator:
             are predicted where they are.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their true labels, or numbers.
-        sample_weight, groups, by, strata, prevalence
+        sample_weight, groups, by, missing, strata, prevalence
             See :func:`joint_report`.
 
         Returns
@@ -132,7 +134,8 @@ class JointEvaluator:
             "strata": strata,
             "prevalence": prevalence,
         }
-        return metric_set.report(self._read(metric_set, estimators, X, y, **rows))
+        sample = self._read(metric_set, estimators, X, y, missing, **rows)
+        return metric_set.report(sample)
 
     def evaluate_batches(self, batches: Iterable[Any]) -> JointReport:
         """Predict held-out data batch by batch and report the metrics jointly.
@@ -200,18 +203,19 @@ class JointEvaluator:
         estimators: list[tuple[str, Any]],
         X: Any,
         y: Any,
+        missing: str = "error",
         **rows: Any,
     ) -> Sample:
         """Read rows and what the estimators predict of them."""
         columns = {"y": y, "X": X, **rows}
         if are_in_blocks(columns):
             check_separable(columns)
-            read = partial(self._read, metric_set, estimators)
+            read = partial(self._read, metric_set, estimators, missing=missing)
             return read_blocks(read, columns, metric_set.several)
         check_not_swapped(X, y, "evaluate(X, y)")
         rows = on_host({"y": y, **rows})
         reader = metric_set.reader(
-            rows.pop("y"), truth="y", abstain=self.abstain, **rows
+            rows.pop("y"), truth="y", abstain=self.abstain, missing=missing, **rows
         )
         reader.check_aligned("X", X)
         scored: tuple[Any, ...] = ()
@@ -265,6 +269,7 @@ def joint_report(
     pos_label: Any = None,
     abstain: Any = None,
     by: Any = None,
+    missing: str = "error",
     folds: Any = None,
     sample_weight: Any = None,
     counts: Any = None,
@@ -318,6 +323,9 @@ def joint_report(
     by : array-like of shape (n_samples,), mapping or data frame, optional
         A column of subgroups, or several by name. Every metric is reported within each
         subgroup; :meth:`JointReport.gaps` compares them.
+    missing : {"error", "group"}, default="error"
+        What rows without a subgroup are, whose entry of `by` is None, NaN, NaT or
+        NA: an error, or a subgroup "missing", in each column of `by`.
     folds : array-like of shape (n_samples,), optional
         The fold in which each row was predicted, of predictions by
         :func:`~sklearn.model_selection.cross_val_predict`; see
@@ -395,6 +403,8 @@ def joint_report(
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     if folds is not None and by is not None:
         raise ValueError("by must not be given with folds, whose means are reported")
+    if folds is not None and groups_missing(missing):
+        raise ValueError("missing='group' is for subgroups, and not for folds")
     sample = metric_set.read(
         y_true,
         y_pred,
@@ -402,6 +412,7 @@ def joint_report(
         data=data,
         abstain=abstain,
         by=by if folds is None else {FOLD: folds},
+        missing=missing,
         by_name="by" if folds is None else "folds",
         sample_weight=sample_weight,
         counts=counts,

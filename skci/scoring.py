@@ -21,6 +21,7 @@ from skci._validation import (
 )
 from skci.data.frames import Frame
 from skci.data.items import Items, read_items, read_long_items
+from skci.data.rows import groups_missing
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
@@ -44,6 +45,7 @@ def score_report(
     groups: Any = None,
     sample_weight: Any = None,
     by: Any = None,
+    missing: str = "error",
     bounds: tuple[float, float] | None = None,
     greater_is_better: bool = True,
     confidence_level: float = 0.95,
@@ -78,6 +80,8 @@ def score_report(
         Weights of the items; only their ratios matter.
     by : array-like of shape (n_items,), mapping or data frame, optional
         A column of subgroups, or several by name, as in :func:`joint_report`.
+    missing : {"error", "group"}, default="error"
+        Whether items without a subgroup are an error or a subgroup "missing".
     bounds : (float, float), optional
         Least and greatest possible score, as (0, 1). Intervals are then reliable also
         for few items, and for items that are all right or all wrong.
@@ -160,11 +164,12 @@ def score_report(
     rows = {"groups": groups, "sample_weight": sample_weight, "by": by}
     long = {"rule": rule, "item": item, "sample": sample}
     if data is not None:
-        items = _read_frame(data, {"scores": scores, **long, **rows}, trait.bounds)
+        columns = {"scores": scores, **long, **rows}
+        items = _read_frame(data, columns, trait.bounds, missing)
     elif unused := [name for name, column in long.items() if column is not None]:
         raise ValueError(f"data must be given for {join_names(unused)}, got None")
     else:
-        items = read_items(scores, trait.bounds, **rows)
+        items = read_items(scores, trait.bounds, missing=missing, **rows)
     bind = partial(_bind, items, trait, method)
     parameters = list(bind(items.sample.parts))
     joint = JointEstimate.from_rows(
@@ -262,7 +267,7 @@ def _whole_numbers(values: Any, name: str) -> Array:
 
 
 def _read_frame(
-    data: Any, names: Mapping[str, Any], bounds: tuple[float, float]
+    data: Any, names: Mapping[str, Any], bounds: tuple[float, float], missing: str
 ) -> Items:
     """Read the columns of a data frame with a row for each sample."""
     needed = {name: names[name] for name in ("scores", "item")}
@@ -270,8 +275,9 @@ def _read_frame(
     for parameter, name in (others | needed).items():
         if not isinstance(name, str):
             raise TypeError(f"{parameter} must name a column of data, got {name!r}")
-    columns = Frame(data, names).read(["numbers"], missing=["scores"])
-    return read_long_items(columns, bounds)
+    may_miss = ["scores", "by"] if groups_missing(missing) else ["scores"]
+    columns = Frame(data, names).read(["numbers"], missing=may_miss)
+    return read_long_items(columns, bounds, missing)
 
 
 def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:

@@ -28,6 +28,7 @@ class Selection:
     rules: Mapping[str, str]  # column by rule
     scores: Mapping[str, Sequence[str]]  # columns by rule
     by: Sequence[str]
+    missing: str
     groups: str | None
     weights: str | None
     counts: str | None
@@ -44,8 +45,16 @@ class Selection:
             rule: [column] if column in columns else column.split(":")
             for rule, column in scores.items()
         }
-        rows = arguments.by, arguments.groups, arguments.weights, arguments.counts
-        return cls(arguments.truth, rules, several, *rows)
+        return cls(
+            truth=arguments.truth,
+            rules=rules,
+            scores=several,
+            by=arguments.by,
+            missing=arguments.missing,
+            groups=arguments.groups,
+            weights=arguments.weights,
+            counts=arguments.counts,
+        )
 
     @property
     def columns(self) -> list[str]:
@@ -159,6 +168,7 @@ def _batch(
         return chunk.labels(column, labels.numeric, abstain)
 
     batch: dict[str, Any] = {"y_true": predictions(selection.truth)}
+    batch["missing"] = selection.missing
     if selection.rules:
         batch["y_pred"] = {
             rule: predictions(column, labels.abstain)
@@ -170,7 +180,8 @@ def _batch(
             for rule, columns in selection.scores.items()
         }
     if selection.by:
-        batch["by"] = {column: chunk.names(column) for column in selection.by}
+        may_miss = selection.missing == "group"
+        batch["by"] = {column: chunk.names(column, may_miss) for column in selection.by}
     if selection.groups is not None:
         batch["groups"] = chunk.names(selection.groups)
     if selection.weights is not None:

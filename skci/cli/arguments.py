@@ -166,6 +166,10 @@ _DATA = {
         default=[],
     ),
     "--by": _names("COLUMN", "subgroups", default=[]),
+    "--missing": _choice(
+        ["error", "group"],
+        "what rows without a subgroup are; group: one of their own",
+    ),
     "--groups": _option("clusters of rows, such as patients", "COLUMN"),
     "--weights": _option("sampling weights", "COLUMN"),
     "--counts": _option("how often each row occurs, 1 if not given", "COLUMN"),

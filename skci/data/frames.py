@@ -251,7 +251,11 @@ def _read(table: Any, value: Any) -> Any:
         return {name: _read(table, each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         return table.select(list(value))
-    column: Array = table[value].to_numpy()
+    series = table[value]
+    if series.is_null().any() and not series.dtype.is_float():
+        # Nulls make floats of integers, and are other values in Arrow dictionaries.
+        return np.fromiter(series.to_list(), dtype=object, count=len(series))
+    column: Array = series.to_numpy()
     return column
 
 

@@ -8,7 +8,13 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import LARGEST, as_numbers, join_names, named_columns
-from skci.data.rows import Alignment, check_rows, distinct_names, parameter_name
+from skci.data.rows import (
+    Alignment,
+    check_rows,
+    distinct_names,
+    parameter_name,
+    subgroup_names,
+)
 from skci.data.sample import Sample, Vocabulary
 from skci.exceptions import warn_caller
 from skci.inference.design import Design
@@ -62,6 +68,7 @@ def read_items(
     groups: Any = None,
     sample_weight: Any = None,
     by: Any = None,
+    missing: str = "error",
 ) -> Items:
     """Read an array of shape (n_items,) or (n_items, n_samples) of each rule."""
     check_aligned = Alignment().check
@@ -77,10 +84,13 @@ def read_items(
                 f"rules, got {n}; those of an item without scores are NaN"
             )
     rows = {"groups": groups, "sample_weight": sample_weight, "by": by}
+    rows["missing"] = missing
     return _on_common_items(read, check_aligned=check_aligned, **rows)
 
 
-def read_long_items(columns: Mapping[str, Any], bounds: tuple[float, float]) -> Items:
+def read_long_items(
+    columns: Mapping[str, Any], bounds: tuple[float, float], missing: str = "error"
+) -> Items:
     """Read a row for each sample: its score, rule and item, and the number of it.
 
     Other columns are of the item, and the same in all of its rows.
@@ -98,8 +108,13 @@ def read_long_items(columns: Mapping[str, Any], bounds: tuple[float, float]) -> 
     for parameter in ("groups", "sample_weight"):
         values = columns[parameter]
         of_items[parameter] = _of_items(values, item, first, parameter)
-    by = columns["by"] or {}
-    of_items["by"] = {k: _of_items(v, item, first, k) for k, v in by.items()} or None
+    by = None
+    if columns["by"] is not None:
+        by = {
+            k: _of_items(np.take(*subgroup_names(v, k, missing)), item, first, k)
+            for k, v in columns["by"].items()
+        }
+    of_items |= {"by": by, "missing": missing}
     rules = names.get("rule", np.array([_SCORES])).tolist()
     rule = codes.get("rule", np.zeros(len(item), dtype=int))
     scores = {}
@@ -171,6 +186,7 @@ def _on_common_items(
     groups: Any,
     sample_weight: Any,
     by: Any,
+    missing: str,
     check_aligned: Any,
 ) -> Items:
     """Keep the items that all rules have scores of, and warn of the others."""
@@ -189,7 +205,15 @@ def _on_common_items(
         )
     counts = None if common.all() else common.astype(np.int64)
     drawn = check_rows(
-        sample_weight, counts, groups, by, None, n, _SCORES, check_aligned
+        sample_weight,
+        counts,
+        groups,
+        by,
+        None,
+        n,
+        _SCORES,
+        check_aligned,
+        missing=missing,
     )
     kept = {rule: each.among(drawn.kept) for rule, each in scores.items()}
     numbers = {rule: each.means[:, np.newaxis] for rule, each in kept.items()}

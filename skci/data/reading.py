@@ -112,6 +112,7 @@ class Reader:
     strata: InitVar[Any] = None
     truth: str = "y_true"  # name of the truth in messages
     by_name: str = "by"  # name of the subgroups in messages
+    missing: str = "error"  # "group" for rows without a subgroup to be one
 
     def __post_init__(
         self,
@@ -149,7 +150,12 @@ class Reader:
         self._prevalence = self._check_prevalence(given)
         self._is_plain = all(each is None for each in (*given, self._prevalence))
         self._rows = check_rows(
-            *given, len(self._y), self.truth, self.check_aligned, self.by_name
+            *given,
+            len(self._y),
+            self.truth,
+            self.check_aligned,
+            self.by_name,
+            self.missing,
         )
         self._kept = self._rows.kept
 

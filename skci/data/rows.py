@@ -13,11 +13,14 @@ from skci._arrays import Array, distinct_rows, factorise
 from skci._validation import (
     as_array,
     as_numbers,
+    check_choice,
     check_nonnegative,
     check_number,
     check_probability,
     is_missing,
+    is_null,
     named_columns,
+    whole,
 )
 from skci.data.sample import Subgroups, Vocabulary
 from skci.exceptions import warn_caller
@@ -28,6 +31,7 @@ _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
 _MAX_SUBGROUPS = 100
+_MISSING = "missing"  # name of the subgroup of rows without one
 _MOST_ROWS = 2**53
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 _REPORT_COLUMNS = {
@@ -242,8 +246,14 @@ def check_rows(
     truth: str,
     check_aligned: Callable[[str, Any], None],
     by_name: str = "by",
+    missing: str = "error",
 ) -> RowDesign:
-    """Check the weights, frequencies, clusters, subgroups and strata of n rows."""
+    """Check the weights, frequencies, clusters, subgroups and strata of n rows.
+
+    `missing` is "group" for rows without a subgroup to be one of their own.
+    """
+    if groups_missing(missing) and by is None:
+        raise ValueError("missing='group' is for subgroups, got by=None")
     kept: Any = slice(None)
     weights = clusters = subgroups = stratum = None
     if counts is not None:
@@ -266,7 +276,9 @@ def check_rows(
         names, positions = distinct_names(column, "groups", "group")
         clusters = names, positions[kept]
     if by is not None:
-        subgroups = _check_subgroups(by, by_name, n, truth, kept, check_aligned)
+        subgroups = _check_subgroups(
+            by, by_name, n, truth, kept, check_aligned, missing
+        )
     if strata is not None:
         if groups is not None:
             raise ValueError("strata must not be given with groups")
@@ -381,15 +393,57 @@ def _check_weights(
     return np.where(negligible, 0, weights) if negligible.any() else weights
 
 
-def distinct_names(column: Array, parameter: str, kind: str) -> tuple[Array, Array]:
+def groups_missing(missing: str) -> bool:
+    """Whether rows without a subgroup are one of their own, or else an error."""
+    check_choice(missing, ("error", "group"), "missing")
+    return missing == "group"
+
+
+def subgroup_names(
+    column: Array, parameter: str, missing: str = "error"
+) -> tuple[Array, Array]:
+    """Distinct names of subgroups in ascending order, and the position of each row's.
+
+    With missing="group" those that are missing have one name.
+    """
+    rename = _name_missing if groups_missing(missing) else None
+    return distinct_names(column, parameter, "subgroup", rename)
+
+
+def _name_missing(values: Array) -> Array:
+    """Name what is missing, which made floats of integers in the column."""
+    if values.dtype.kind not in "fO":
+        return values
+    entries = values.tolist()
+    names = [
+        _MISSING if is_null(x) else whole(x) if isinstance(x, float) else x
+        for x in entries
+    ]
+    if names.count(_MISSING) > sum(map(is_null, entries)) > 0:
+        raise ValueError(
+            f"missing='group' names a subgroup {_MISSING!r}, which by has already; "
+            "give the missing values another name"
+        )
+    return np.fromiter(names, dtype=object, count=len(names))
+
+
+def distinct_names(
+    column: Array,
+    parameter: str,
+    kind: str,
+    rename: Callable[[Array], Array] | None = None,
+) -> tuple[Array, Array]:
     """Distinct names of groups in ascending order, and the position of each row's."""
     try:
         names, positions = factorise(column)
-        dtype_kind = column.dtype.kind
+        if rename is not None:
+            names, among = factorise(rename(names))
+            positions = among[positions]
+        dtype_kind = names.dtype.kind
         if dtype_kind == "O" or (dtype_kind in "fcmM" and not np.isfinite(names).all()):
             must = f"{parameter} must name a {kind} in every row"
             check_present(names.tolist(), must, positions)
-        if column.dtype.kind == "O":
+        if dtype_kind == "O":
             order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))
             names, positions = names[order], np.argsort(order)[positions]
     except TypeError as error:
@@ -412,6 +466,7 @@ def _check_subgroups(
     truth: str,
     kept: Any,
     check_aligned: Callable[[str, Any], None],
+    missing: str,
 ) -> Subgroups:
     """Subgroups of rows by a column, or by several with their names."""
     columns = named_columns(by, "by", str(getattr(by, "name", None) or "subgroup"))
@@ -426,7 +481,7 @@ def _check_subgroups(
         check_aligned(parameter, values)
         column = as_column(values, parameter, "several columns need names")
         check_length(column, n, parameter, truth)
-        levels, position = distinct_names(column, parameter, "subgroup")
+        levels, position = subgroup_names(column, parameter, missing)
         names.append([(name, str(level)) for level in levels.tolist()])
         if len(set(names[-1])) < len(levels):
             raise ValueError(

@@ -18,6 +18,7 @@ from skci.data.blocks import are_in_blocks, check_separable, read_blocks
 from skci.data.devices import on_host
 from skci.data.frames import Frame
 from skci.data.reading import Reader, named_predictions
+from skci.data.rows import groups_missing
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.critical.horizon import Horizon
@@ -147,6 +148,7 @@ class MetricSet:
         prevalence: Any = None,
         labels: Iterable[Any] = (),
         by_name: str = "by",
+        missing: str = "error",
         **rows: Any,
     ) -> Sample:
         """Read what is given row by row, or the columns of `data` that it names.
@@ -162,8 +164,10 @@ class MetricSet:
         frame = None if data is None else Frame(data, columns)
         self.must_be_given(*_predictions(columns if frame is None else frame.names))
         if frame is not None:
-            columns = frame.read(self.reads)
+            may_miss = ["by"] if groups_missing(missing) else []
+            columns = frame.read(self.reads, may_miss)
         options = {"abstain": abstain, "prevalence": prevalence, "by_name": by_name}
+        options["missing"] = missing
         if are_in_blocks(columns):
             check_separable({"prevalence": prevalence, **columns})
             read = partial(self.read, labels=[*labels], **options)

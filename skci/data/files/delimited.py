@@ -15,7 +15,8 @@ from typing import Any, TextIO
 import numpy as np
 
 from skci._arrays import Array
-from skci.data.files.table import Chunk, TableFile, whole
+from skci._validation import whole
+from skci.data.files.table import Chunk, TableFile
 
 STANDARD_INPUT = "-"
 

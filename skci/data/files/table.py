@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import is_missing
+from skci._validation import is_missing, whole
 
 
 class Chunk(ABC):
@@ -60,10 +60,13 @@ class Chunk(ABC):
                 raise self.error(row, f"column {column!r} holds {error}") from error
         return _array(labels)[codes]
 
-    def names(self, column: str) -> Array:
-        """Names of groups or subgroups in a column."""
-        values, codes = self._present(column)
-        return _array(values)[codes]
+    def names(self, column: str, may_miss: bool = False) -> Array:
+        """Names of groups or subgroups in a column; None for missing ones, if any."""
+        if not may_miss:
+            values, codes = self._present(column)
+            return _array(values)[codes]
+        values, codes = self.encoded(column)
+        return _array([None if self.is_missing(x) else x for x in values])[codes]
 
     def _present(self, column: str) -> tuple[list[Any], Array]:
         """Encode a column that must have a value in every row."""
@@ -99,11 +102,6 @@ def check_label(label: Any) -> Any:
     if not isinstance(label, str | Real):
         raise ValueError(f"{label!r}, neither a number nor text")
     return label
-
-
-def whole(number: float) -> int | float:
-    """Make a float an integer if it is one."""
-    return int(number) if number.is_integer() else number
 
 
 class TableFile(ABC):
