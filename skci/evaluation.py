@@ -352,9 +352,7 @@ def joint_report(
         of, where the test set has another, as one that was enriched: exact, or an
         estimate and its standard error from other data. Rows are weighted by label to
         that prevalence, and the labels are strata. Recall and specificity do not depend
-        on it. Not with `sample_weight`, `groups`, `by`, `folds` or `strata`. A
-        ``SmallSampleWarning`` says that a label has fewer than ten right or wrong
-        predictions: intervals may then be far too narrow.
+        on it. Not with `sample_weight`, `groups`, `by`, `folds` or `strata`.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, cached_property, distinct_rows
 from skci._validation import check_distinct, column_names, join_names, named_columns
 from skci.data.counting import count_two_labels, encode_two_labels
 from skci.data.labels import (
@@ -33,12 +33,9 @@ from skci.data.rows import (
     parameter_name,
 )
 from skci.data.sample import Sample, Vocabulary, distinct_units
-from skci.exceptions import SmallSampleWarning, warn_caller
 from skci.inference.design import Design
 from skci.inference.parameter import DEFAULT_RULE
 from skci.measures.areas import Scores
-
-_FEW = 10  # predictions of a kind, for which a normal approximation is poor
 
 
 def named_predictions(y_pred: Any, parameter: str = "y_pred") -> dict[str, Any]:
@@ -63,26 +60,12 @@ def check_both_labels(sample: Sample) -> None:
         raise ValueError(f"y_true must hold two labels, got {positive!r} only")
 
 
-def _warn_of_few(codes: Array, vocabulary: Vocabulary, counts: Array | None) -> None:
-    """Warn where a label has few right or wrong predictions to be weighted.
-
-    What a rule does not do to any row of a label shows no variance, whatever weight the
-    label is raised to.
-    """
-    truth = codes[:, 0].astype(int)
-    predictions = codes.T[1:] if codes.shape[1] > 1 else codes.T[:1]
-    for predicted in predictions:
-        right = predicted.astype(int) == truth
-        cells = np.bincount(2 * truth + right, counts, 4).reshape(2, 2)
-        fewest = cells if codes.shape[1] > 1 else cells.sum(axis=1)
-        if fewest.min() < _FEW:
-            warn_caller(
-                f"prevalence of {vocabulary.labels[1]!r}: fewer than {_FEW} right or "
-                "wrong predictions of a label: intervals may be too narrow, since the "
-                "label may be weighted more than it is observed",
-                SmallSampleWarning,
-            )
-            return
+def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
+    """Code of the true label of each stratum, if rows were drawn by label."""
+    if truth is None or len(np.unique(truth)) < 2:
+        return None
+    labels = distinct_rows(np.column_stack([strata, truth]))[0]
+    return labels[:, 1] if len(labels) == len(np.unique(strata)) else None
 
 
 @dataclass(eq=False, repr=False)
@@ -314,7 +297,6 @@ class Reader:
                     f"{len(vocabulary.labels)} labels"
                 )
             rows = self._prevalence.applied(rows, codes[:, 0].astype(int))
-            _warn_of_few(codes, vocabulary, rows.counts)
         columns = codes
         if rows.strata is not None:
             columns = np.column_stack([codes, rows.strata])
@@ -324,7 +306,10 @@ class Reader:
         drawn = rows.weights, rows.clusters, rows.counts
         design = Design.of_units(unit, len(columns), *drawn)
         if rows.strata is not None:
-            design = replace(design, strata=columns[:, -1])
+            truth = None if self._targets or not codes.size else columns[:, 0]
+            strata = np.unique(columns[:, -1], return_inverse=True)[1].ravel()
+            labels = _labels_of_strata(strata, truth)
+            design = replace(design, strata=strata, stratum_labels=labels)
         if self._prevalence is not None and self._prevalence.standard_error:
             covariance = self._prevalence.share_covariance
             design = replace(design, share_covariance=covariance)

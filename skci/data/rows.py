@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
@@ -312,7 +313,14 @@ class Prevalence(NamedTuple):
             check_number(each, "standard error of prevalence", wanted, _is_error)
             for each in pair[1:]
         ]
-        return cls(estimate, *errors)
+        prevalence = cls(estimate, *errors)
+        largest = math.sqrt(estimate * (1 - estimate))
+        if prevalence.standard_error >= largest:
+            raise ValueError(
+                "standard error of prevalence must be less than that of a single row, "
+                f"{largest:.3g} for {estimate:g}, got {prevalence.standard_error:g}"
+            )
+        return prevalence
 
     def applied(self, design: RowDesign, positive: Array) -> RowDesign:
         """Weight rows of two labels, which are strata, to the prevalence."""

@@ -31,6 +31,7 @@ from skci.inference.parameter import (
     TableParameter,
 )
 from skci.inference.sampling import RowSampling, Sampling
+from skci.inference.stratified import smoothed_by_stratum
 from skci.measures.functional import Component, LinearCombination, Ratio
 from skci.measures.registry import IDENTITY, LOG, Trait
 
@@ -221,7 +222,7 @@ def _table_contrast(
     ]
     extension = _extension_of(parameters, coefficients, ratio)
     binned = any(parameter.binning_error for parameter in parameters)
-    return TableParameter(
+    parameter = TableParameter(
         key=key,
         trait=trait,
         functional=kind(components, coefficients),
@@ -234,6 +235,7 @@ def _table_contrast(
         extension=extension,
         binning_error=max(extension) if binned else 0.0,
     )
+    return smoothed_by_stratum(parameter, sampling.design)
 
 
 def _base_terms(

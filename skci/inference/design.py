@@ -36,7 +36,10 @@ class Design:
     clusters: Clusters | None = None
     """Clusters of rows, if rows are not independent."""
     strata: Array | None = None
-    """Which of several independent samples, of fixed sizes, each unit is of."""
+    """Which of several independent samples, of fixed sizes, each unit is of: their
+    numbers from 0 on."""
+    stratum_labels: Array | None = None
+    """Code of the true label of all rows of each stratum, if each has one."""
     share_covariance: Array | None = None
     """Covariance of the shares of the strata in all weights, if these are estimates."""
     ddof: int = 1
@@ -143,10 +146,13 @@ class Design:
 
     def strata_of(self, units: Array) -> Array:
         """Which units are of the strata of some units; all if there are no strata."""
-        every = np.ones(len(self.weights), dtype=bool)
-        return (
-            every if self.strata is None else np.isin(self._strata, self._strata[units])
-        )
+        return self.in_strata(self._strata[units])
+
+    def in_strata(self, numbers: Array) -> Array:
+        """Which units are of some strata; all if there are no strata."""
+        if self.strata is None:
+            return np.ones(len(self.weights), dtype=bool)
+        return np.isin(self.strata, numbers)
 
     def n_rows(self, units: Array) -> int:
         """Count the rows of some of the units."""
@@ -164,6 +170,13 @@ class Design:
         if self.clusters is not None:
             squares = self.clusters.totals(units.astype(float)) ** 2
         return total**2 / float(squares.sum())
+
+    @property
+    def labels_of_strata(self) -> Array:
+        """Code of the true label of all rows of each stratum, -1 without one."""
+        if self.stratum_labels is None:
+            return np.full(self.n_strata, -1)
+        return self.stratum_labels
 
     def strata_units(self) -> list[Array]:
         """Which units are of each stratum."""
@@ -347,7 +360,9 @@ class Design:
         """Keep some of the units, which are all of some strata."""
         clusters = self.clusters and self.clusters.among(units)
         columns = self._columns(lambda values: values[units])
-        return replace(self, **columns, clusters=clusters, strata=None)
+        return replace(
+            self, **columns, clusters=clusters, strata=None, stratum_labels=None
+        )
 
     def regrouped(self, unit: Array, n_units: int) -> Design:
         """Unite units; `unit` is the new number of each."""
@@ -366,7 +381,12 @@ class Design:
             raise ValueError(
                 "cannot plan from a pilot with sample_weight or groups, or a prevalence"
             )
-        return Design(self.counts * factor, strata=self.strata, ddof=0)
+        return Design(
+            self.counts * factor,
+            strata=self.strata,
+            stratum_labels=self.stratum_labels,
+            ddof=0,
+        )
 
     def merged(self, other: Design, unit: Array) -> Design:
         """Unite with the design of other rows of the same population.
@@ -398,14 +418,15 @@ class Design:
             )
         if any(design.clusters and not design.shows_variance for design in designs):
             raise ValueError("reports must have two groups or more each, got one")
-        strata, first = [], 0
+        strata, labels, first = [], [], 0
         for design in designs:
-            none = np.zeros(len(design.weights), dtype=int)
-            strata.append(first + (none if design.strata is None else design.strata))
+            strata.append(first + design._strata)
+            labels.append(design.labels_of_strata)
             first += design.n_strata
         scaled = [design._per_row() for design in designs]
         together = _side_by_side(scaled, _joined_clusters(scaled))
-        return replace(together, strata=np.concatenate(strata))
+        numbers, codes = map(np.concatenate, (strata, labels))
+        return replace(together, strata=numbers, stratum_labels=codes)
 
     def _per_row(self) -> Design:
         """Scale the weights to add up to the number of rows."""

@@ -101,6 +101,9 @@ class GivenCovariance:
     def design_effects(self) -> Array:
         return np.ones(len(self.parameters))
 
+    def interval_table(self, k: int) -> tuple[None, None, float]:
+        return None, None, 1.0
+
     def hall_coefficients(self, k: int) -> tuple[float, float]:
         return 0.0, 0.0
 

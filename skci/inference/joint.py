@@ -407,20 +407,21 @@ class JointEstimate:
         """Interval to compute for a parameter, or for what it is minus."""
         parameter = self.parameters[k]
         trait, estimate = parameter.trait, parameter.estimate
-        functional = getattr(parameter, "functional", None)
+        functional, counts, effect = self.sampling.interval_table(k)
         corrects = parameter.interval_method.corrects_skewness
         hall = self._hall_coefficients(k) if corrects else (0.0, 0.0)
         if isinstance(functional, Negative):
-            functional, estimate = functional.functional, -estimate
-            hall = -hall[0], -hall[1]
+            functional = functional.functional
+        if trait.negative_of is not None:
+            estimate, hall = -estimate, (-hall[0], -hall[1])
         return Task(
             trait.negative_of or trait,
             estimate,
             self._deviations[k],
             parameter.support.rarer_class,
             functional,
-            getattr(parameter, "counts", None),
-            float(self.design_effects[k]),
+            counts,
+            effect,
             hall,
         )
 

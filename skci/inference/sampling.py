@@ -14,8 +14,10 @@ from skci._arrays import Array, cached_property
 from skci.inference.design import Design
 from skci.inference.given_covariance import GivenCovariance, SmallSampleReason
 from skci.inference.parameter import TableParameter
+from skci.inference.stratified import StratifiedTable, stratified_table
 from skci.inference.terms import Terms, base_slopes
 from skci.inference.totals import Moments
+from skci.measures.functional import Functional
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _MANY = 16  # contrasts whose covariance may follow from that of their components
@@ -57,7 +59,26 @@ class RowSampling:
             return False
         if parameter.components:
             return any(map(self._spans_strata, parameter.components))
-        return self.design.spans_strata(self._units_with_influence(parameter))
+        return self.design.spans_strata(self._units_that_vary(parameter))
+
+    def _units_that_vary(self, parameter: TableParameter) -> Array:
+        """Units of strata within which possible rows differ in influence.
+
+        Where these are not enumerated, those with influence on the estimate.
+        """
+        table = self._table_by_stratum(parameter)
+        if table is None:
+            return self._units_with_influence(parameter)
+        return self.design.in_strata(table.varying)
+
+    def _table_by_stratum(self, parameter: TableParameter) -> StratifiedTable | None:
+        if parameter not in self._tables:
+            self._tables[parameter] = stratified_table(parameter, self.design)
+        return self._tables[parameter]
+
+    @cached_property
+    def _tables(self) -> dict[TableParameter, StratifiedTable | None]:
+        return {}
 
     @cached_property
     def is_linear(self) -> Array:
@@ -242,8 +263,9 @@ class RowSampling:
         standard errors reach as far as Wilson's interval for as many successes as rows;
         they are combined as squares (Newcombe, 1998).
         """
+        of_strata = np.diag(self._stratum_noise(z))
         if not any(parameter.components for parameter in self.parameters):
-            return np.diag(self._noise_variances(z))
+            return np.diag(self._noise_variances(z)) + of_strata
         column: dict[tuple[TableParameter, str], int] = {}
         rows, columns, slopes = [], [], []
         for k in np.flatnonzero(self.is_linear).tolist():
@@ -257,7 +279,21 @@ class RowSampling:
         deviations = np.nan_to_num(slopes) * np.sqrt(variances)[columns]
         shape = len(self.parameters), len(bases)
         jacobian = sparse.csr_array((deviations, (rows, columns)), shape=shape)
-        return (jacobian @ jacobian.T).toarray()
+        return (jacobian @ jacobian.T).toarray() + of_strata
+
+    def _stratum_noise(self, z: float) -> Array:
+        """Variances for strata with few rows in a cell, (K,); see `StratifiedTable`.
+
+        Those of contrasts are of their own tables, where rules agree on most rows.
+        """
+        return np.array(
+            [
+                table.noise(z)
+                if table and p.is_linear and not p.interval_method.smooths
+                else 0.0
+                for p, table in zip(self.parameters, self._stratified, strict=True)
+            ]
+        )
 
     def _noise_variances(self, z: float) -> Array:
         """Variances of the noise of parameters that are no contrasts, (K,)."""
@@ -293,6 +329,12 @@ class RowSampling:
             rows = self.design.n_rows(units)
             if stratified and self._is_simple(parameter):
                 effects[k] = self.design.counts[units].sum() / rows if rows else 1.0
+                continue
+            if table := self._stratified[k]:
+                influence = self._smoothed_influence(parameter)
+                multinomial = parameter.smoothed_weights @ influence**2
+                n = parameter.counts.sum()
+                effects[k] = table.variance * n / multinomial if multinomial else 1.0
                 continue
             p = parameter.counts / max(parameter.counts.sum(), 1.0)
             influence = self._smoothed_influence(parameter)
@@ -333,14 +375,33 @@ class RowSampling:
     @cached_property
     def degrees_of_freedom(self) -> Array:
         """Degrees of freedom of the variances; infinite for a normal quantile, (K,)."""
-        normal = map(self._is_normal, self.parameters)
-        df = [np.inf if known else self._df(k) for k, known in enumerate(normal)]
-        return np.array(df)
+        every = range(len(self.parameters))
+        return np.array([np.inf if self._is_normal(k) else self._df(k) for k in every])
 
-    def _is_normal(self, parameter: TableParameter) -> bool:
+    def _is_normal(self, k: int) -> bool:
         """Whether the quantile is that of a normal distribution, and not of t."""
-        studentises = parameter.interval_method.studentises
-        return not studentises and self._is_simple(parameter)
+        method = self.parameters[k].interval_method
+        if method.smooths and self._stratified[k]:
+            return True
+        return not method.studentises and self._is_simple(self.parameters[k])
+
+    @cached_property
+    def _stratified(self) -> list[StratifiedTable | None]:
+        """Tables by stratum of parameters of rows that are not alike, (K,)."""
+        if self.design.strata is None:
+            return [None] * len(self.parameters)
+        return [
+            None if self._is_simple(p) else self._table_by_stratum(p)
+            for p in self.parameters
+        ]
+
+    def interval_table(self, k: int) -> tuple[Functional, Array, float]:
+        """Functional, counts and design effect that the interval of a table is of."""
+        parameter = self.parameters[k]
+        table = self._stratified[k] if parameter.interval_method.smooths else None
+        if table:
+            return table.functional, table.counts, table.design_effect
+        return parameter.functional, parameter.counts, float(self.design_effects[k])
 
     def _is_simple(self, parameter: TableParameter) -> bool:
         """Whether the rows in the table are a simple random sample, of one stratum."""
@@ -351,7 +412,7 @@ class RowSampling:
         """Units in the table that are of strata in which the parameter varies."""
         if self.design.strata is None:
             return parameter.units
-        varying = self._units_with_influence(parameter)
+        varying = self._units_that_vary(parameter)
         return parameter.units & self.design.strata_of(varying)
 
     def _df(self, k: int) -> float:
@@ -443,7 +504,7 @@ class RowSampling:
 
     def _small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         parameter = self.parameters[k]
-        normal = self._is_normal(parameter)
+        normal = self._is_normal(k)
         if not parameter.defined or (normal and parameter.interval_method.smooths):
             return []
         reasons = []

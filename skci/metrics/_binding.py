@@ -18,6 +18,7 @@ from skci.inference.parameter import (
     SubgroupSize,
     TableParameter,
 )
+from skci.inference.stratified import smoothed_by_stratum
 from skci.measures.classes import AVERAGES, Averaged, Bits, Hits
 from skci.measures.functional import (
     CellFunctional,
@@ -272,7 +273,7 @@ class Binding:
             where = f" with more than {MAX_ENUMERATED_CELLS**0.5:.0f} classes"
         check_serves(self.method, trait, where)
         method = automatic(trait) if self.method == AUTO else self.method
-        return TableParameter(
+        parameter = TableParameter(
             key=Key(metric or self.metric, self.rule, self._subgroup_names),
             trait=trait,
             functional=functional,
@@ -284,6 +285,7 @@ class Binding:
             subgroup_size=self._size_of(index < size),
             **fields,
         )
+        return smoothed_by_stratum(parameter, self.sample.design)
 
     @property
     def _subgroup_names(self) -> tuple[tuple[str, str], ...]:

@@ -159,10 +159,13 @@ def _untransformed(u: float, a: float, b: float) -> float:
 
 
 class PlusFour(Wald):
-    """Wald's interval at the table with z^2/4 added to every cell."""
+    """Wald's interval at the table with z^2 rows added, as many to every cell.
+
+    Of the four cells of a binary table each gains z^2/4.
+    """
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
-        counts = task.counts / task.design_effect + z**2 / 4
+        counts = task.counts / task.design_effect + z**2 / len(task.counts)
         n = counts.sum()
         p = counts / n
         estimate, influence, _ = task.functional(p)

@@ -1,0 +1,230 @@
+"""Tables of the rows within strata, where a parameter is of several of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array, cached_property
+from skci.inference.design import Design
+from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
+from skci.measures.functional import Component, Negative
+from skci.measures.poststratified import Poststratified
+
+_NO_INFLUENCE = 1e-10  # influence value that is zero up to rounding
+_NO_VARIANCE = 1e-12  # share of a possible variance that is zero up to rounding
+_MOST_ROWS = 1e6  # of the sample behind shares, over those of all strata
+
+
+@dataclass(frozen=True, eq=False)
+class StratifiedTable:
+    r"""Rows in the possible cells of each of H strata, and a functional of them.
+
+    Where the shares of the strata are estimates, there is one sample more, of as many
+    rows of the population as give shares with those standard errors.
+    """
+
+    functional: Poststratified
+    counts: Array
+    """Rows in each cell of each stratum; then, of estimated shares, in each stratum."""
+    inside: Array
+    """Which of the cells the parameter depends on; none of the last H."""
+    numbers: Array
+    """Number of each of the strata in the design."""
+    row_weights: Array
+    """Weight of a row of each stratum, over the mean weight."""
+    ddof: int
+    """1 where the rows were observed, 0 where they are those of a population."""
+
+    @property
+    def n_strata(self) -> int:
+        """Number of strata."""
+        return len(self.row_weights)
+
+    @cached_property
+    def varying(self) -> Array:
+        """Numbers of the strata within which influence values differ."""
+        counts = self.counts + self.pseudo_counts
+        _, influence, _ = self.functional(counts / counts.sum())
+        strata = self.functional.strata
+        differ = np.abs(np.nan_to_num(influence[: len(strata)])) > _NO_INFLUENCE
+        return self.numbers[np.unique(strata[differ])]
+
+    @cached_property
+    def samples(self) -> Array:
+        """Number of the independent sample that each cell is of."""
+        strata = self.functional.strata
+        of_shares = np.full(len(self.counts) - len(strata), self.n_strata)
+        return np.concatenate([strata, of_shares])
+
+    @cached_property
+    def sizes(self) -> Array:
+        """Rows of each sample."""
+        return np.bincount(self.samples, self.counts)
+
+    def spread(self, rows: Array) -> Array:
+        """Spread some rows of each stratum evenly over its possible cells."""
+        n_cells = np.bincount(self.samples, self.inside)
+        each = np.zeros(len(n_cells))
+        each[: self.n_strata] = rows / n_cells[: self.n_strata]
+        return self.inside * each[self.samples]
+
+    @cached_property
+    def pseudo_counts(self) -> Array:
+        """Two rows in all, of the strata as many as their rows are."""
+        sizes = self.sizes[: self.n_strata]
+        return self.spread(2 * sizes / sizes.sum())
+
+    def smoothing(self, size: int) -> Array:
+        """Weighted pseudo-counts of the cells of a table without strata, (size,)."""
+        strata = self.functional.strata
+        added = self.pseudo_counts[: len(strata)] * self.row_weights[strata]
+        return np.bincount(self.functional.functional.cells, added, size + 1)[:size]
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of the estimate at the table with pseudo-counts."""
+        return float((self._smoothed_variances * self._unbiased).sum())
+
+    @cached_property
+    def design_effect(self) -> float:
+        """The variance over that of multinomials of as many rows.
+
+        It is above 1 since a stratum of n rows shows variance as n - 1 do.
+        """
+        total = float(self._smoothed_variances.sum())
+        return self.variance / total if total else 1.0
+
+    @cached_property
+    def _smoothed_variances(self) -> Array:
+        counts = self.counts + self.pseudo_counts
+        return self._variances(counts, counts) / self.sizes
+
+    @property
+    def _unbiased(self) -> Array:
+        """Factor of the variance of each sample for having been estimated."""
+        factors = np.ones(len(self.sizes))
+        sizes = self.sizes[: self.n_strata]
+        factors[: self.n_strata] = sizes / np.maximum(sizes - self.ddof, 1)
+        return factors
+
+    def noise(self, z: float) -> float:
+        r"""Variance due to strata that show none though their possible rows differ.
+
+        That of Agresti and Coull (1998), with :math:`z^2` rows more, spread evenly over
+        the possible cells of a stratum; with fewer in each of several strata that
+        contribute to the standard error, so that their intervals combine as those of
+        Yan and Su (2010).
+        """
+        observed = self._variances(self.counts, self.counts)
+        variances = self._agresti_coull(z**2)
+        unseen = observed <= _NO_VARIANCE * variances * self.sizes
+        if not variances.any():
+            return 0.0
+        rows = z**2 * variances.sum() / np.sqrt(variances).sum() ** 2
+        return float(self._agresti_coull(rows)[unseen].sum())
+
+    def _agresti_coull(self, rows: float) -> Array:
+        """Variances due to the samples, with some rows added to each stratum."""
+        counts = self.counts + self.spread(np.full(self.n_strata, rows))
+        return self._variances(counts, self.counts) / np.bincount(self.samples, counts)
+
+    def _variances(self, counts: Array, at: Array) -> Array:
+        """Variances within samples of the influence values at a table, by sample.
+
+        An estimate has the sum of them, over the numbers of rows, for a variance.
+        """
+        _, influence, _ = self.functional(at / at.sum())
+        influence = influence * (np.bincount(self.samples, at) / at.sum())[self.samples]
+        sizes = np.bincount(self.samples, counts)
+        means = np.bincount(self.samples, counts * influence) / sizes
+        squares = counts * (influence - means[self.samples]) ** 2
+        return np.bincount(self.samples, squares) / sizes
+
+
+def stratified_table(
+    parameter: TableParameter, design: Design
+) -> StratifiedTable | None:
+    """Table by stratum of a parameter whose possible cells, which are few, are known.
+
+    None for others.
+    """
+    if design.strata is None or design.clusters is not None:
+        return None
+    size, bases = parameter.size, parameter.components or (parameter,)
+    enumerated = np.any(parameter.smoothing) and size <= MAX_ENUMERATED_CELLS
+    if not enumerated or any(base.extremes for base in bases):
+        return None
+    cells: list[Array] = []
+    numbers, counts, sizes, weights = [], [], [], []
+    labels = design.labels_of_strata.tolist()
+    pairs = zip(labels, design.strata_units(), strict=True)
+    for number, (label, units) in enumerate(pairs):
+        rows = np.bincount(parameter.index[units], design.frequencies[units], size + 1)
+        possible = _possible_cells(parameter, label, units) | (rows > 0)
+        if not possible[:size].any():
+            continue
+        numbers.append(number)
+        cells.append(np.flatnonzero(possible))
+        counts.append(rows[possible])
+        sizes.append(rows.sum())
+        weights.append(design.weights[units].sum())
+        if sum(map(len, cells)) > MAX_ENUMERATED_CELLS:
+            return None
+    if not cells:
+        return None
+    cell, count = np.concatenate(cells), np.concatenate(counts)
+    stratum = np.repeat(np.arange(len(cells)), [*map(len, cells)])
+    inside, covariance = cell < size, design.share_covariance
+    shares = np.array(weights) / np.sum(weights)
+    row_weights = shares / sizes * np.sum(sizes)
+    known = covariance is None or len(covariance) != len(shares)
+    if covariance is not None and not known:
+        n = (1 - shares @ shares) / np.trace(covariance)
+        count = np.append(count, min(n, _MOST_ROWS * count.sum()) * shares)
+        inside = np.append(inside, np.zeros(len(shares), dtype=bool))
+    functional = parameter.functional
+    if isinstance(functional, Negative):
+        functional = functional.functional
+    component = Component(functional, cell, size)
+    mixed = Poststratified(component, stratum, shares if known else None)
+    return StratifiedTable(
+        mixed, count, inside, np.array(numbers), row_weights, design.ddof
+    )
+
+
+def smoothed_by_stratum(parameter: TableParameter, design: Design) -> TableParameter:
+    """Weight the pseudo-counts of a parameter as the rows of the strata are."""
+    table = None if design.is_simple else stratified_table(parameter, design)
+    if table is None:
+        return parameter
+    return replace(parameter, smoothing=table.smoothing(parameter.size))
+
+
+def _possible_cells(parameter: TableParameter, label: int, units: Array) -> Array:
+    """Cells that rows of a stratum can be in, and whether outside, (size + 1,).
+
+    All its rows truly have the label, unless that is -1.
+    """
+    possible = np.ones(parameter.size + 1, dtype=bool)
+    if parameter.components:
+        functional: Any = parameter.functional
+        pairs = zip(parameter.components, functional.components, strict=True)
+        for base, component in pairs:
+            cells = np.append(component.cells, base.size)
+            possible &= _possible_cells(base, label, units)[cells]
+        return possible
+    if (parameter.index[units] == parameter.size).all():
+        possible[:-1] = False
+        return possible
+    cell_map = parameter.cell_map
+    if cell_map is None or label < 0:
+        possible[-1] = False  # unless there are such rows
+        return possible
+    truth, answers = cell_map.symbols
+    possible[:] = False
+    possible[cell_map.cells[truth[label], np.unique(answers[answers >= 0])]] = True
+    possible[-1] |= cell_map.subgroup is not None
+    return possible
