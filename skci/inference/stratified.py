@@ -226,5 +226,5 @@ def _possible_cells(parameter: TableParameter, label: int, units: Array) -> Arra
     truth, answers = cell_map.symbols
     possible[:] = False
     possible[cell_map.cells[truth[label], np.unique(answers[answers >= 0])]] = True
-    possible[-1] |= cell_map.subgroup is not None
+    possible[-1] |= cell_map.subgroups is not None
     return possible
