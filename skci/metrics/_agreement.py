@@ -95,7 +95,7 @@ class BalancedAccuracyCI(_AgreementCI, measure="balanced_accuracy"):
 class MatthewsCorrCoefCI(_AgreementCI, measure="matthews_corrcoef"):
     r"""Matthews' correlation coefficient of prediction and truth.
 
-    .. math:: (TP \cdot TN - FP \cdot FN) / \sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}
+    .. math:: \frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}
 
     The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but is NaN, not 0,
     where that is 0/0. See :class:`MetricCI` for the options.
