@@ -50,7 +50,6 @@ nitpick_ignore_regex = [
 copybutton_prompt_text = r">>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 
-
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "auto_examples",
@@ -68,7 +67,6 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = project
-html_theme_options = {"header_links_before_dropdown": 3}
 html_static_path = ["_static"]
 html_css_files = ["skci.css"]
 html_sidebars = {"*": []}  # the pages of the top level have no sections

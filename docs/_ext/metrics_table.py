@@ -70,6 +70,7 @@ def _list_table(widths, rows):
     lines = [
         ".. list-table::",
         "   :header-rows: 1",
+        "   :class: metrics-table",
         f"   :widths: {' '.join(map(str, widths))}",
         "",
     ]
