@@ -181,7 +181,14 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
     }
     design = Design(weights, powers, rows, clusters, scale=float(header["scale"]))
     return Sample(
-        design, vocabulary, codes, labelled, scores, truth, numbers, subgroups
+        design,
+        vocabulary,
+        codes,
+        labelled,
+        scores=scores,
+        truth=truth,
+        numbers=numbers,
+        subgroups=subgroups,
     )
 
 
