@@ -1,23 +1,18 @@
 """What the pages take from the package itself, so that they cannot fall behind it.
 
 - ``.. metrics-table::`` writes the table of all metrics of labels,
-- ``.. metric-aliases::`` writes the table of their other names,
-- a public name of ``skci`` that no page documents is warned of.
+- ``.. metric-aliases::`` writes the table of their other names.
 """
 
 import inspect
 import math
 import re
 
-from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-import skci
 from skci.inference.intervals.methods import METHODS
 from skci.measures.registry import ALIASES, MEASURES
 from skci.metrics._names import resolve_metric
-
-logger = logging.getLogger(__name__)
 
 _COLUMNS = {
     "name and class": 24,
@@ -110,16 +105,7 @@ class MetricAliases(SphinxDirective):
         return self.parse_text_to_nodes(_list_table([1, 1], rows))
 
 
-def check_public_names(app, env):
-    """Warn of public names without a place in the reference."""
-    documented = {name for name, *_ in env.domains["py"].get_objects()}
-    for name in skci.__all__:
-        if f"skci.{name}" not in documented:
-            logger.warning("skci.%s is public and no page documents it", name)
-
-
 def setup(app):
     app.add_directive("metrics-table", MetricsTable)
     app.add_directive("metric-aliases", MetricAliases)
-    app.connect("env-check-consistency", check_public_names)
     return {"parallel_read_safe": True}
