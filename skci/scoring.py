@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
+from math import ceil, isclose
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
-from skci.inference.planning import by_metric
+from skci.inference.planning import by_metric, rows_for_width
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.reports.comparisons import References
@@ -336,33 +336,41 @@ class _Spread:
     """How much samples of items vary, and what that adds to the variance of a mean."""
 
     components: VarianceComponents
-    reciprocal: float
-    """Mean of 1 / samples of an item, weighted as in the variance of the mean."""
-    kish: float
-    """Number of items over their effective number, that of equal weights."""
+    of_samples: float
+    """Share of n times the variance of the mean that is due to the samples taken."""
+    of_one_sample: float
+    """The same if each of the n items had one sample."""
 
     @classmethod
     def of(cls, items: Items, parameter: TableParameter) -> _Spread:
-        """Spread of the items of a parameter."""
+        """Spread of the items of a parameter.
+
+        The variance within an item is that of its own samples, since items of which
+        more were taken may be those that vary most; with one sample it is the mean of
+        others.
+        """
         scores = items.scores[parameter.key.rule].among(parameter.units)
         weights = items.sample.design.weights[parameter.units]
         share = weights / weights.sum()
-        n, repeated = len(share), (scores.n_samples - 1).sum()
-        within = float(scores.squares.sum() / repeated) if repeated else np.nan
+        n, repeated = len(share), scores.n_samples > 1
+        if not repeated.any():
+            return cls(VarianceComponents(np.nan, np.nan), np.nan, np.nan)
+        variances = scores.squares / np.maximum(scores.n_samples - 1, 1)
+        within = float(np.average(variances[repeated], weights=share[repeated]))
+        variances[~repeated] = within
         centred = scores.means - share @ scores.means
         total = share @ centred**2 * n / max(n - 1, 1)
-        between = total - within * (share @ (1 / scores.n_samples))
-        kish = len(items.sample.design.weights) * share**2
-        between = max(float(between), 0.0) if repeated and n > 1 else np.nan
+        between = total - share @ (variances / scores.n_samples)
+        squares = len(items.sample.design.weights) * share**2
         return cls(
-            VarianceComponents(between, within),
-            float(kish @ (1 / scores.n_samples)),
-            float(kish.sum()),
+            VarianceComponents(max(float(between), 0.0) if n > 1 else np.nan, within),
+            float(squares @ (variances / scores.n_samples)),
+            float(squares @ variances),
         )
 
     def check_plan(self, n_samples: int | None, parameter: Any) -> None:
         """Check that more samples of an item are not taken to replace all items."""
-        more = n_samples is not None and n_samples * self.reciprocal > 1
+        more = n_samples and self.of_one_sample / n_samples < self.of_samples
         if more and self.components.between == 0:
             raise ValueError(
                 "samples_per_item must not be above that of the pilot, which shows no "
@@ -376,9 +384,10 @@ class _Spread:
         """
         if n_samples is None:
             return per_item
-        within = self.components.within
-        between = max(per_item - within * self.reciprocal, 0.0)
-        return between + within * self.kish / n_samples
+        planned = self.of_one_sample / n_samples
+        if isclose(planned, self.of_samples):
+            return per_item
+        return max(per_item - self.of_samples, 0.0) + planned
 
 
 class ScoreReport(JointReport):
@@ -412,9 +421,10 @@ class ScoreReport(JointReport):
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
         r"""Variances between and within items of each rule, by its names.
 
-        Those of analysis of variance: within items the pooled variance of their
-        samples; between items the variance of their means, less what samples add to it.
-        Both are NaN where no item has several samples.
+        Those of analysis of variance: within items the mean over items of the variance
+        of their samples, whatever their number; between items the variance of their
+        means, less what samples add to it. Both are NaN where no item has several
+        samples.
 
         Examples
         --------
@@ -466,8 +476,10 @@ class ScoreReport(JointReport):
 
         Notes
         -----
-        Of independent items, and without `samples_per_item`, it is the least number
-        whose interval is narrow enough; see :meth:`JointReport.sample_size`. Otherwise
+        Of independent items of equal weight it is the least number whose interval is
+        narrow enough; see :meth:`JointReport.sample_size`. For other numbers of samples
+        the interval is taken to be as wide as one with the variance of an item in
+        brackets. With groups or weights it is
 
         .. math:: n = \frac{q^2}{h^2} \Big(\tau^2 + \frac{\sigma^2}{m}\Big) ,
 
@@ -482,24 +494,29 @@ class ScoreReport(JointReport):
         >>> from skci import score_report
         >>> report = score_report([[1, 1], [0, 1], [0, 0], [1, 1]] * 10)
         >>> [report.sample_size(0.05, samples_per_item=m) for m in (1, 4, 16)]
-        [367, 223, 187]
+        [361, 221, 185]
         """
-        if samples_per_item is None and self._joint.design.is_simple:
+        simple = self._joint.design.is_simple
+        if simple and samples_per_item is None:
             return super().sample_size(half_width)
         _check_samples_per_item(samples_per_item)
         per_item = self._joint.standard_errors**2 * self._joint.design.n_samples
-        crit, needed = float(self._joint.normal_quantile), 2.0
-        for k, width in by_metric(self._joint, half_width, "half_width").items():
+        planned = per_item.copy()
+        widths = by_metric(self._joint, half_width, "half_width")
+        for k, width in widths.items():
             check_positive_number(width, "half_width")
             self._spreads[k].check_plan(samples_per_item, self._joint.parameters[k])
-            planned = self._spreads[k].per_item(per_item[k], samples_per_item)
-            if not planned > 0:
+            planned[k] = self._spreads[k].per_item(per_item[k], samples_per_item)
+            if not np.minimum(per_item[k], planned[k]) > 0:
                 raise ValueError(
                     f"cannot plan from a pilot: {self._joint.parameters[k]} has no "
                     "estimated variance, or none within items for samples_per_item"
                 )
-            needed = max(needed, (crit / width) ** 2 * planned)
-        return ceil(needed)
+        if simple:
+            return rows_for_width(self._joint, half_width, planned / per_item)
+        crit = float(self._joint.normal_quantile)
+        needed = [(crit / width) ** 2 * planned[k] for k, width in widths.items()]
+        return max(ceil(max(needed)), 2)
 
 
 def _check_samples_per_item(samples_per_item: Any) -> None:

@@ -333,8 +333,48 @@ def test_sample_size_for_other_numbers_of_samples(n_samples):
     within = scores.var(axis=1, ddof=1).mean()
     between = scores.mean(axis=1).var(ddof=1) - within / 3
     z = stats.norm.isf(0.025)
-    expected = math.ceil((z / 0.2) ** 2 * (between + within / n_samples))
-    assert report.sample_size(0.2, samples_per_item=n_samples) == expected
+    expected = (z / 0.2) ** 2 * (between + within / n_samples)
+    expected *= 39 / 40  # the pilot is taken for the population
+    found = report.sample_size(0.2, samples_per_item=n_samples)
+    # The squared quantile of t is that of z times 1 + (z^2 + 1) / 2n, or about so.
+    assert found == pytest.approx(expected + (z**2 + 1) / 2, abs=2)
+    if n_samples == 3:
+        assert found == report.sample_size(0.2)
+
+
+def adaptive(rng):
+    """Ten samples of items of variance 16, and two of those of variance 1."""
+    scores = rng.normal(0, 2, (60, 1)) + rng.normal(size=(60, 10))
+    varies = np.arange(60) % 3 == 0
+    scores[varies] += rng.normal(0, math.sqrt(15), (20, 10))
+    scores[~varies, 2:] = np.nan
+    return scores
+
+
+def test_items_that_vary_most_may_have_most_samples():
+    """Pooled over samples the variance within items would be 15; mean of 200 pilots."""
+    rng = np.random.default_rng(10)
+    reports = [score_report(adaptive(rng)) for _ in range(200)]
+    found = [report.variance_components["scores", "mean"] for report in reports]
+    between, within = np.mean(found, axis=0)
+    assert within == pytest.approx(16 / 3 + 2 / 3, rel=0.03)
+    assert between == pytest.approx(4, abs=0.25)
+
+
+def test_plan_of_items_of_unequal_variance_and_weight():
+    """The variance of the mean of new samples, by that of each item."""
+    scores = adaptive(np.random.default_rng(11))
+    weights = 1.0 + np.arange(60) % 2
+    report = score_report(scores, sample_weight=weights)
+    share = weights / weights.sum()
+    variances = np.nanvar(scores, axis=1, ddof=1)
+    taken = (~np.isnan(scores)).sum(axis=1)
+    total = report["scores", "mean"].standard_error ** 2
+    z = stats.norm.isf(0.025)
+    for m in (1, 5):
+        variance = total + (share**2 * variances) @ (1 / m - 1 / taken)
+        expected = math.ceil((z / 0.3) ** 2 * 60 * variance)
+        assert report.sample_size(0.3, samples_per_item=m) == expected
 
 
 def test_sample_size_in_clusters_keeps_their_design_effect():

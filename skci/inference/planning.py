@@ -25,11 +25,14 @@ _ASYMPTOTIC = 1e9  # rows at which blurring and pseudo-counts are negligible
 
 
 def rows_for_width(
-    joint: JointEstimate, half_width: float | Mapping[str, float]
+    joint: JointEstimate,
+    half_width: float | Mapping[str, float],
+    relative_variances: Array | None = None,
 ) -> int:
     """Find the least number of rows with intervals of at most some half width.
 
-    That is of all intervals of a pilot, or by metric.
+    That is of all intervals of a pilot, or by metric. Of new rows the variances may be
+    others, relative to those of the pilot, (K,).
     """
     wanted = by_metric(joint, half_width, "half_width")
     parameters = [joint.parameters[k] for k in wanted]
@@ -42,6 +45,8 @@ def rows_for_width(
             )
     positions = list(wanted)
     widths = np.array(list(wanted.values()), dtype=float)
+    if relative_variances is not None:
+        widths /= np.sqrt(relative_variances[positions])
     _refuse_not_finite(joint, wanted)
     on_boundary = np.array([p.is_on_boundary for p in joint.parameters], dtype=bool)
     fault = "on the boundary of its range, where no variance is observed"
