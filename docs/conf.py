@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_signature": False,
+    "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"
