@@ -197,11 +197,11 @@ class JointAccumulator:
 
         Parameters
         ----------
-        horizon : tuple of (int, int) or list of int, optional
+        horizon : tuple of (int, int), or list or range of int, optional
             For those who look again and again while the data come in: intervals,
             differences and findings that hold at all looks at once, for any looks from
-            the first number of rows to the second, or for a list of planned looks. With
-            groups these are numbers of groups.
+            the first number of rows to the second, or for planned looks, as of a list
+            or a range, which cost less. With groups these are numbers of groups.
 
         Returns
         -------
@@ -219,7 +219,8 @@ class JointAccumulator:
         Standardised estimates at n and m rows have the correlation
         :math:`\sqrt{n / m}`. With the correlation of the parameters, this gives the
         distribution of the maximum over parameters and looks, whose quantile is the
-        critical value. It costs 30 to 60 percent of the width for a horizon.
+        critical value. It costs 30 to 60 percent of the width for any looks, and less
+        for planned ones.
 
         Examples
         --------
@@ -231,6 +232,12 @@ class JointAccumulator:
         >>> report = accumulator.report(horizon=(200, 20_000))
         >>> report["y_pred", "accuracy"]
         accuracy = 0.750 [0.678, 0.810], 95% interval (score, n = 400)
+
+        A look after every 200 rows:
+
+        >>> report = accumulator.report(horizon=range(200, 2001, 200))
+        >>> report["y_pred", "accuracy"]
+        accuracy = 0.750 [0.691, 0.801], 95% interval (score, n = 400)
         """
         sample = self._sample()
         if horizon is not None:
@@ -318,7 +325,7 @@ def _check_bins(score_bins: Any) -> Array:
 def _check_horizon(horizon: Any, n_units: int) -> Horizon:
     """Check looks at the data, of which one must be now."""
     continuous = isinstance(horizon, tuple)
-    looks = tuple(horizon) if isinstance(horizon, list | tuple) else ()
+    looks = tuple(horizon) if isinstance(horizon, list | tuple | range) else ()
     whole = all(isinstance(look, int | np.integer) for look in looks)
     ascending = whole and all(a < b for a, b in itertools.pairwise((0, *looks)))
     if not (looks and ascending) or (continuous and len(looks) != 2):

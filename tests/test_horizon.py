@@ -122,6 +122,17 @@ def test_a_report_over_a_horizon_is_wider_and_consistent():
         HorizonLaw(np.eye(2), Horizon((2, 9), continuous=True)).step_down([1, 2])
 
 
+def test_planned_looks_are_a_list_or_a_range_and_cost_less():
+    accumulator = JointAccumulator(["accuracy"])
+    accumulator.update(*stream(500))
+    every = accumulator.report(horizon=range(100, 1001, 100))
+    listed = accumulator.report(horizon=[*range(100, 1001, 100)])
+    assert every.to_dict() == listed.to_dict()
+    assert "at 10 looks up to n = 1000" in str(every)
+    any_look = accumulator.report(horizon=(100, 1000))
+    assert every.critical_value < 0.95 * any_look.critical_value
+
+
 def test_a_horizon_for_too_many_estimates_is_refused():
     with pytest.raises(ValueError, match="at most 2048 estimates, got 3000"):
         HorizonLaw(np.eye(3000), Horizon((100, 1000), continuous=True))
@@ -147,6 +158,7 @@ def test_groups_are_the_units_of_a_horizon():
         ([500, 100], "ascending"),
         ((0, 900), "ascending"),
         ([], "a list of looks"),
+        (range(0), "a list of looks"),
         (500, "a list of looks"),
         ((100.5, 900), "numbers of rows"),
     ],
