@@ -234,3 +234,82 @@ def figure(solved: Sequence[Solved], path: Path) -> None:
         axis.set(xscale="log", yscale="log", xlabel="parameters", ylabel="seconds")
         axis.grid(color="0.92")
         axis.legend(frameon=False, fontsize="small")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A critical value from influence values, in a process of its own."""
+
+    value: float
+    error: float
+    seconds: float
+    memory: int
+    draws: int = 0
+
+
+def bootstrapped(cases: Sequence[tuple[int, int]]) -> list[Row]:
+    """Compare with the multiplier bootstrap, for accuracies of rules on some rows."""
+    rows = []
+    for size, n in cases:
+        law = in_new_process(_law, size, n)
+        bootstrap = in_new_process(_multipliers, size, n, law.seconds)
+        rows.append(
+            {
+                "K": f"{size:,}",
+                "rows": f"{n:,}",
+                "seconds of each": f"{law.seconds:.1f}",
+                **_shown(law, ""),
+                "draws of multipliers": f"{bootstrap.draws:,}",
+                **_shown(bootstrap, "their "),
+            }
+        )
+    return rows
+
+
+def _shown(found: Found, of: str) -> Row:
+    return {
+        f"{of}critical value": f"{found.value:.4f}",
+        f"{of}error": f"{found.error:.0e}",
+        f"{of}memory, GiB": f"{found.memory / _GIBIBYTE:.2f}",
+    }
+
+
+def _law(size: int, n: int) -> Found:
+    influence = _influence(size, n)
+    start = time.process_time()
+    correlation = influence.T @ influence
+    np.fill_diagonal(correlation, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value = skci.critical_value(correlation, LEVEL)
+    seconds = time.process_time() - start
+    return Found(float(value), value.error, seconds, peak_of_process())
+
+
+def _multipliers(size: int, n: int, seconds: float) -> Found:
+    """Quantile of the maximum of sums with standard normal multipliers.
+
+    Its error is that of 3.5 standard errors of the share below it, by order statistics.
+    """
+    influence = _influence(size, n, np.float32)
+    rng = np.random.default_rng(0)
+    end = time.process_time() + seconds
+    maxima: list[Array] = []
+    while time.process_time() < end or len(maxima) < 2:
+        xi = rng.standard_normal((256, n), dtype=np.float32)
+        maxima.append(np.abs(xi @ influence).max(axis=1))
+    drawn = np.concatenate(maxima)
+    share = 3.5 * (LEVEL * (1 - LEVEL) / len(drawn)) ** 0.5
+    low, value, high = np.quantile(drawn, [LEVEL - share, LEVEL, LEVEL + share])
+    error = float(high - low) / 2
+    return Found(float(value), error, seconds, peak_of_process(), len(drawn))
+
+
+def _influence(size: int, n: int, dtype: type[np.floating[Any]] = np.float64) -> Array:
+    """Influence values of accuracies, with columns of length 1."""
+    y, predictions = correlated_rules(size, n)
+    influence = np.empty((n, size), dtype=dtype)
+    for column, predicted in enumerate(predictions.values()):
+        right = predicted == y
+        influence[:, column] = (right - right.mean()) / (right.std() * n**0.5)
+    return influence
