@@ -2,6 +2,7 @@
 
 import csv
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -217,6 +218,39 @@ def test_gaps_cover(method, to):
     assert covered / 300 > 0.91
 
 
+MARGINS = {"rest": "the rest", "overall": "overall"}
+
+
+@pytest.mark.parametrize("to", [None, *MARGINS])
+def test_gaps_beside_a_margin(to):
+    """Findings are those of the intervals, as for differences of rules."""
+    report = joint_report(Y, RULES, metrics=["accuracy", "error_rate"], by=PART)
+    gaps = report.gaps(to=to, margin={"accuracy": 0.3})
+    findings, found = gaps.findings(), set()
+    for finding in findings:
+        pattern = r"On accuracy of (.), (.+) is equivalent to (.+) within 0.3\."
+        if match := re.fullmatch(pattern, finding):
+            rule, first, others = match.groups()
+            found |= {(rule, frozenset((first, x))) for x in others.split(" and ")}
+    expected = {
+        (rule, frozenset((first, MARGINS.get(second, second))))
+        for (rule, metric, first, second), (low, high) in zip(
+            gaps, joint_limits(gaps), strict=True
+        )
+        if metric == "accuracy" and -0.3 < low < 0 < high < 0.3
+    }
+    assert found == expected and found
+    assert not any("error_rate" in f and "0.3" in f for f in findings)
+    assert gaps.to_dict()["margin"][:1] == [0.3]
+    tiny = report.gaps(to=to, margin=1e-9, metrics="accuracy").select(rule="B")
+    assert tiny.findings() == [
+        "On accuracy of B, no subgroup is shown not to be worse than another by more "
+        "than 1e-09."
+    ]
+    with pytest.raises(ValueError, match=r"^margin needs scale='difference'"):
+        report.gaps(to=to, margin=0.1, scale="ratio")
+
+
 # --------------------------------------------------------------------------------------
 # Reports
 # --------------------------------------------------------------------------------------
@@ -328,6 +362,16 @@ def test_a_subgroup_with_all_rows_that_matter_has_no_gap_that_is_known():
             {"to": "rest", "control": "a"},
             ValueError,
             "^to must not be given with control, got to='rest' and control='a'$",
+        ),
+        (
+            {"control": ("a",)},
+            ValueError,
+            r"^control must be a single name, got \('a',\); give 'a'$",
+        ),
+        (
+            {"control": ["a", "b"]},
+            ValueError,
+            r"^control must be a single name, got .*; leave it out to compare",
         ),
         ({"to": "rest", "metrics": "f2"}, KeyError, "metric must be one of"),
         ({"to": "rest", "scale": "odds"}, ValueError, "^scale must be one of"),

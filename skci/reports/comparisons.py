@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from skci._validation import as_name, check_choice, check_known, check_names, join_names
 from skci.inference.contrasts import (
@@ -131,11 +132,9 @@ class ReportWithComparisons(ReportWithContrasts):
         ['On accuracy, fast is equivalent to slow within 0.06.']
         """
         if control is not None:
-            check_known(control, self.rules, "control")
+            _check_control(control, self.rules)
         report = self._compare("rule", control, metrics, scale, method, adjust)
-        if margin is None:
-            return report
-        return report._with_margin(margin)
+        return report if margin is None else report._with_margin(margin)
 
     def gaps(
         self,
@@ -146,6 +145,7 @@ class ReportWithComparisons(ReportWithContrasts):
         scale: str = "difference",
         method: str | None = None,
         adjust: str = "single-step",
+        margin: float | Mapping[str, float] | None = None,
     ) -> ContrastReport:
         r"""Simultaneous differences of the subgroups on each metric of each rule.
 
@@ -161,7 +161,7 @@ class ReportWithComparisons(ReportWithContrasts):
             Instead compare each subgroup with the rest of the rows, those that are not
             in it, or with all rows together; also with the rows of subgroups that were
             not selected.
-        metrics, scale, method, adjust
+        metrics, scale, method, adjust, margin
             See :meth:`differences`.
 
         Returns
@@ -206,24 +206,34 @@ class ReportWithComparisons(ReportWithContrasts):
                 f"gaps needs a report with by=, got one labelled {list(self._labels)}"
             )
         if control is not None:
-            control = as_name(control)
-            names = dict.fromkeys(
-                p.key.level("subgroup") for p in self._joint.parameters
-            )
-            check_known(control, list(names), "control")
+            names = [p.key.level("subgroup") for p in self._joint.parameters]
+            control = _check_control(control, list(dict.fromkeys(names)))
         if to is None:
-            return self._compare("subgroup", control, metrics, scale, method, adjust)
+            report = self._compare("subgroup", control, metrics, scale, method, adjust)
+        else:
+            if control is not None:
+                raise ValueError(
+                    f"to must not be given with control, got {to=} and {control=}"
+                )
+            report = self._compare_with(to, metrics, scale, method, adjust)
+        return report if margin is None else report._with_margin(margin)
+
+    def _compare_with(
+        self,
+        to: str,
+        metrics: str | Iterable[str] | None,
+        scale: str,
+        method: str | None,
+        adjust: str,
+    ) -> ContrastReport:
+        """Compare subgroups with the "rest" or with all rows, "overall"."""
         check_choice(to, ("rest", "overall"), "to")
-        if control is not None:
-            raise ValueError(
-                f"to must not be given with control, got {to=} and {control=}"
-            )
+        check_choice(scale, ("difference", "ratio"), "scale")
         if self._references is None:
             raise ValueError(
                 f"to={to!r} needs subgroups by which the rows of one test set are "
                 "divided, as by joint_report(..., by=); use control= here"
             )
-        check_choice(scale, ("difference", "ratio"), "scale")
         kept = check_names(metrics, self.metrics, "metric")
         positions = list(chain(*self._blocks("subgroup", kept)))
         joint, contrasts = contrasts_with(
@@ -302,3 +312,16 @@ class ReportWithComparisons(ReportWithContrasts):
 
     def _names(self, positions: Sequence[int]) -> list[str]:
         return [self._joint.parameters[k].key.name for k in positions]
+
+
+def _check_control(control: Any, known: list[str]) -> str:
+    """Check the name of what others are compared with."""
+    if isinstance(control, tuple | list):
+        joined = ", ".join(map(str, map(as_name, control)))
+        instead = "leave it out to compare all pairs"
+        if joined in known:
+            instead = f"give {joined!r}"
+        raise ValueError(f"control must be a single name, got {control!r}; {instead}")
+    name = as_name(control)
+    check_known(name, known, "control")
+    return name

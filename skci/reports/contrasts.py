@@ -371,29 +371,39 @@ class ContrastReport(ReportWithContrasts):
         for panel, separated in self._separated_pairs().items():
             rows = [k for k, name in enumerate(self._panels) if name == panel]
             margin = float(self._margins[rows[0]])
-            if self._reference is not None:
+            if not np.isnan(margin):
+                pairs, limits = self._spoken_pairs, self._limits()[rows]
+                sign = self._joint.parameters[rows[0]].trait.sign
+                findings += margin_sentences(
+                    panel, margin, [pairs[k] for k in rows], limits, sign, kind
+                )
+            elif self._reference is not None:
                 findings += self._gap_sentences(panel, rows)
-                continue
-            if np.isnan(margin):
+            else:
                 findings += sentences(panel, separated, kind, verb)
-                continue
-            pairs, sign = self._pairs, self._joint.parameters[rows[0]].trait.sign
-            findings += margin_sentences(
-                panel, margin, [pairs[k] for k in rows], self._limits()[rows], sign
-            )
         return self._qualified(findings)
 
     def _gap_sentences(self, panel: str, rows: Sequence[int]) -> list[str]:
         """Say which subgroups differ on a metric from the rest, or from all."""
-        reference = _REFERENCES[str(self._reference)]
         differ, better = self._differ(), self._first_is_better
         verbs = {True: "is better than", False: "is worse than"}
-        return [
-            f"On {panel}, {self._pairs[k][0]} "
-            f"{'differs from' if self._stepwise else verbs[better[k]]} {reference}."
-            for k in rows
-            if differ[k]
-        ] or [f"On {panel}, no subgroup is shown to differ from {reference}."]
+        if self._stepwise:
+            verbs = dict.fromkeys(verbs, "differs from")
+        found = [
+            f"On {panel}, {first} {verbs[better[k]]} {reference}."
+            for k, (first, reference) in enumerate(self._spoken_pairs)
+            if k in rows and differ[k]
+        ]
+        _, reference = self._spoken_pairs[rows[0]]
+        none = f"On {panel}, no subgroup is shown to differ from {reference}."
+        return found or [none]
+
+    @property
+    def _spoken_pairs(self) -> list[tuple[str, str]]:
+        """What each difference or ratio compares, as in sentences."""
+        if self._reference is None:
+            return self._pairs
+        return [(first, _REFERENCES[second]) for first, second in self._pairs]
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:

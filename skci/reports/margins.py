@@ -41,6 +41,7 @@ def margin_sentences(
     pairs: Sequence[tuple[str, str]],
     intervals: Array,
     sign: int,
+    kind: str = "rule",
 ) -> list[str]:
     """Say what the differences of pairs of rules show beside a margin on a metric."""
     others: dict[tuple[str, str], list[str]] = {}
@@ -56,7 +57,7 @@ def margin_sentences(
         extent = extent.format(margin)
         found.append(f"On {panel}, {rule} {verb} {join_names(worse)}{extent}.")
     return found or [
-        f"On {panel}, no rule is shown not to be worse than another by more than "
+        f"On {panel}, no {kind} is shown not to be worse than another by more than "
         f"{margin:g}."
     ]
 
