@@ -322,7 +322,8 @@ def _design_effect(effect: Any, group_size: Any, correlation: Any) -> float:
     if in_groups != (correlation is not None) or (in_groups and effect is not None):
         raise ValueError(
             "either design_effect, or group_size and correlation, must be given for "
-            f"rows in groups, got {effect=}, {group_size=}, {correlation=}"
+            f"rows in groups, got design_effect={effect!r}, {group_size=}, "
+            f"{correlation=}"
         )
     if effect is not None:
         wanted = "positive and at most 2**53"

@@ -565,6 +565,10 @@ def test_pyarrow_is_asked_for_where_it_is_needed(tmp_path, run, monkeypatch):
         (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
         (["report", "FILE", *BINARY, "--fail-if=mcc < 1"], "must be of one of the met"),
         (["report", "FILE", *BINARY, "--strict"], "--strict needs a condition"),
+        (
+            ["report", "FILE", *BINARY, "--strict", "--require=f1 >= 0.1"],
+            "--fail-if; --require is as strict without it",
+        ),
         (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
         (["compare", "FILE", *BINARY, "--rules=a"], "differences need two rules"),
         (

@@ -202,6 +202,8 @@ def test_groups_of_the_planned_size_give_the_half_width():
         ({"half_width": 0.1, "expected": 0.8, "group_size": 3}, "group_size and corr"),
         ({"half_width": 0.1, "expected": 0.8, "design_effect": 1e308},
          "design_effect must be positive and at most"),
+        ({"half_width": 0.1, "expected": 0.8, "group_size": 5},
+         r"got design_effect=None, group_size=5, correlation=None$"),
         ({"half_width": 0.1, "expected": 0.8, "design_effect": np.ones(2)},
          "design_effect must be positive"),
         ({"half_width": 0.1, "expected": 0.8, "group_size": 3, "correlation": -0.6},

@@ -104,6 +104,22 @@ def test_what_is_bold_may_be_the_best(report):
     assert marked == expected
 
 
+def test_captions_say_among_what_the_best_is():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 200)
+    rules = {"A": y, "B": 1 - y}
+    by = {"sex": y[::-1], "age": rng.integers(0, 2, 200)}
+    report = joint_report(y, rules, metrics="accuracy", by=by)
+    assert "bold: may be the best of those with the same sex and age}" in (
+        report.to_latex(wide=True)
+    )
+    options = {"metrics": ["recall", "f1"], "thresholds": [0.1, 0.9]}
+    half = y / 2
+    for scores, words in ((half, "thresholds"), ({"m": half}, "models and thresholds")):
+        latex = threshold_report(y, scores, **options).to_latex(wide=True)
+        assert f"bold: may be the best of all {words}}}" in latex
+
+
 def test_bold_of_individual_intervals_is_their_best(report):
     alone = report.individual()
     expected = {

@@ -61,7 +61,8 @@ def _finish(
 ) -> int:
     """Write the reports, save the table, and look at the requirements."""
     if arguments.strict and not arguments.fail_if:
-        raise ValueError("--strict needs a condition, --fail-if")
+        hint = "; --require is as strict without it" if arguments.require else ""
+        raise ValueError(f"--strict needs a condition, --fail-if{hint}")
     failures = _failures(arguments, next(iter(reports.values())))
     inputs = getattr(arguments, "files", None) or arguments.tables
     for path in (arguments.out, arguments.save):

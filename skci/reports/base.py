@@ -395,7 +395,12 @@ class Report(TabularReport):
             f"{format_number(estimate, places)} {format_interval(interval, places)}"
             for estimate, interval in zip(self._joint.estimates, limits, strict=True)
         ]
-        return WideTable(labels, cells, self._title(), best)
+        return WideTable(labels, cells, self._title(), best, self._best_in_words)
+
+    @property
+    def _best_in_words(self) -> str:
+        """What is said of rules that may be the best."""
+        return "may be the best"
 
     def _best_positions(self) -> list[int]:
         """Positions of rules that may be the best, where rules are compared."""

@@ -116,6 +116,11 @@ class ThresholdReport(JointReport):
         report = requirement_report(self._joint, requirements)
         return ThresholdRequirementReport(**vars(report), report=self)
 
+    @property
+    def _best_in_words(self) -> str:
+        several = ONLY_MODEL not in self._thresholds
+        return f"may be the best of all {'models and ' * several}thresholds"
+
     def _compared(self) -> list[list[int]]:
         return [self._candidates(metric) for metric in self.metrics]
 

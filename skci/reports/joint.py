@@ -145,7 +145,8 @@ class JointReport(ReportWithComparisons):
         Raises
         ------
         KeyError, ValueError
-            If there is no such metric, or the report is of several subgroups.
+            If there is no such metric, no two rules with it, or the report is of
+            several subgroups.
 
         Notes
         -----
@@ -169,9 +170,19 @@ class JointReport(ReportWithComparisons):
         return {m: self._best(self._candidates(m), n_metrics) for m in self.metrics}
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
+        if len(positions) < 2:
+            raise ValueError(
+                f"best needs two {self._rule_header}s with one metric, got {list(self)}"
+            )
         return best_report(
             self._joint, positions, self._labels, self._rule_header, n_metrics
         )
+
+    @property
+    def _best_in_words(self) -> str:
+        columns = [column for column, _ in self._joint.parameters[0].key.subgroup]
+        among = f" of those with the same {join_names(columns)}" if columns else ""
+        return f"may be the best{among}"
 
     def _best_positions(self) -> list[int]:
         compared = self._compared()

@@ -23,12 +23,14 @@ class WideTable(TabularReport):
     title : str
     best : collection of int
         Positions of the estimates of rules that may be the best, shown in bold.
+    best_in_words : str
     """
 
     labels: Mapping[str, Sequence[str]]
     cells: Sequence[str]
     title: str
     best: Collection[int] = ()
+    best_in_words: str = "may be the best"
 
     @cached_property
     def _row_names(self) -> list[tuple[str, ...]]:
@@ -55,7 +57,7 @@ class WideTable(TabularReport):
         }
 
     def _title(self) -> str:
-        return f"{self.title}; bold: may be the best" if self.best else self.title
+        return f"{self.title}; bold: {self.best_in_words}" if self.best else self.title
 
     def _columns(self) -> dict[str, list[str]]:
         """Cells by metric; empty where a metric is not of a rule."""
