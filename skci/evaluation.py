@@ -350,9 +350,10 @@ def joint_report(
     prevalence : float or (float, float), optional
         Proportion of the positive label in the population that the metrics are to be
         of, where the test set has another, as one that was enriched: exact, or an
-        estimate and its standard error from other data. Rows are weighted by label to
-        that prevalence, and the labels are strata. Recall and specificity do not depend
-        on it. Not with `sample_weight`, `groups`, `by`, `folds` or `strata`.
+        estimate and its standard error from other rows of that population. Rows are
+        weighted by label to that prevalence, and the labels are strata. Recall and
+        specificity do not depend on it. Not with `sample_weight`, `groups`, `by`,
+        `folds` or `strata`.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 

@@ -352,7 +352,7 @@ def adaptive(rng):
 
 
 def test_items_that_vary_most_may_have_most_samples():
-    """Pooled over samples the variance within items would be 15; mean of 200 pilots."""
+    """Pooled over samples the variance within items would be 13; mean of 200 pilots."""
     rng = np.random.default_rng(10)
     reports = [score_report(adaptive(rng)) for _ in range(200)]
     found = [report.variance_components["scores", "mean"] for report in reports]

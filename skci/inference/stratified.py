@@ -179,17 +179,18 @@ def stratified_table(
     stratum = np.repeat(np.arange(len(cells)), [*map(len, cells)])
     inside, covariance = cell < size, design.share_covariance
     shares = np.array(weights) / np.sum(weights)
+    known: Array | None = shares
     row_weights = shares / sizes * np.sum(sizes)
-    known = covariance is None or len(covariance) != len(shares)
-    if covariance is not None and not known:
+    if covariance is not None and len(covariance) == len(shares):
         n = (1 - shares @ shares) / np.trace(covariance)
         count = np.append(count, min(n, _MOST_ROWS * count.sum()) * shares)
         inside = np.append(inside, np.zeros(len(shares), dtype=bool))
+        known = None
     functional = parameter.functional
     if isinstance(functional, Negative):
         functional = functional.functional
     component = Component(functional, cell, size)
-    mixed = Poststratified(component, stratum, shares if known else None)
+    mixed = Poststratified(component, stratum, known)
     return StratifiedTable(
         mixed, count, inside, np.array(numbers), row_weights, design.ddof
     )
