@@ -310,6 +310,12 @@ def five_by_two_f_test(
     FiveByTwoTest
         Named tuple ``(statistic, pvalue)``; NaN if the learners never differ.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If `metric` is not one of one value, `cv` does not make five pairs of halves, or
+        as of :func:`cross_validate_report`.
+
     References
     ----------
     .. [1] Alpaydin (1999). Combined 5 x 2 cv F test for comparing supervised
