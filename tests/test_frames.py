@@ -212,6 +212,7 @@ LAZY = [
     "Arrow dataset",
     "DuckDB",
     "Dask",
+    "Spark",
 ]
 
 
