@@ -292,6 +292,12 @@ class TableParameter(Parameter):
         """Influence values and gradient where the method wants them."""
         return self.functional(self.weights)
 
+    @property
+    def smoothed_influence(self) -> Array:
+        """Influence values at the table with pseudo-counts, zero where not finite."""
+        _, influence, _ = self.functional(self.smoothed_weights)
+        return np.nan_to_num(influence, posinf=0.0, neginf=0.0)
+
     @cached_property
     def steepness(self) -> float:
         """Largest derivative in a moment."""

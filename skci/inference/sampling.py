@@ -14,9 +14,10 @@ from skci._arrays import Array, cached_property
 from skci.inference.design import Design
 from skci.inference.given_covariance import GivenCovariance, SmallSampleReason
 from skci.inference.parameter import TableParameter
-from skci.inference.stratified import StratifiedTable, stratified_table
+from skci.inference.stratified import StratifiedTable
 from skci.inference.terms import Terms, base_slopes
 from skci.inference.totals import Moments
+from skci.inference.units import InformativeUnits
 from skci.measures.functional import Functional
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
@@ -50,35 +51,13 @@ class RowSampling:
         return RowSampling(tuple(self.parameters[k] for k in positions), self.design)
 
     @cached_property
-    def span_strata(self) -> Array:
-        """Which parameters, or their components, vary in several strata, (K,)."""
-        return np.array([*map(self._spans_strata, self.parameters)], dtype=bool)
-
-    def _spans_strata(self, parameter: TableParameter) -> bool:
-        if self.design.strata is None:
-            return False
-        if parameter.components:
-            return any(map(self._spans_strata, parameter.components))
-        return self.design.spans_strata(self._units_that_vary(parameter))
-
-    def _units_that_vary(self, parameter: TableParameter) -> Array:
-        """Units of strata within which possible rows differ in influence.
-
-        Where these are not enumerated, those with influence on the estimate.
-        """
-        table = self._table_by_stratum(parameter)
-        if table is None:
-            return self._units_with_influence(parameter)
-        return self.design.in_strata(table.varying)
-
-    def _table_by_stratum(self, parameter: TableParameter) -> StratifiedTable | None:
-        if parameter not in self._tables:
-            self._tables[parameter] = stratified_table(parameter, self.design)
-        return self._tables[parameter]
+    def _units(self) -> InformativeUnits:
+        return InformativeUnits(self.design)
 
     @cached_property
-    def _tables(self) -> dict[TableParameter, StratifiedTable | None]:
-        return {}
+    def span_strata(self) -> Array:
+        """Which parameters, or their components, vary in several strata, (K,)."""
+        return np.array([*map(self._units.span_strata, self.parameters)], dtype=bool)
 
     @cached_property
     def is_linear(self) -> Array:
@@ -195,7 +174,7 @@ class RowSampling:
             if (units == units.any(axis=0)).all(axis=1).any():
                 factors = [max(factors)] * len(factors)
             influence = parameter.functional.influence(p, factors)  # type: ignore[attr-defined]
-            influence = _finite(influence)
+            influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
         else:
             influence = influence * self._small_sample_factor(parameter)
         counts = parameter.counts
@@ -204,7 +183,7 @@ class RowSampling:
 
     def _small_sample_factor(self, parameter: TableParameter) -> float:
         """Small-sample factor for a parameter estimated from m of n units."""
-        m, n = self._n_units(parameter), self.design.n_units
+        m, n = self._units.count(parameter), self.design.n_units
         if parameter.sees_all or self.design.strata is not None or m < 2:
             return 1.0
         return math.sqrt(m / (m - 1) * (n - 1) / n)
@@ -213,12 +192,6 @@ class RowSampling:
         """All rows over those in the table of a parameter."""
         n = float(parameter.counts.sum())
         return float(self.design.counts.sum()) / n if n else 1.0
-
-    def _n_units(self, parameter: TableParameter) -> int:
-        """Rows, or clusters, in the table; for a contrast of the least component."""
-        if parameter.components:
-            return min(map(self._n_units, parameter.components))
-        return self.design.n_clusters(parameter.units)
 
     @cached_property
     def is_estimable(self) -> Array:
@@ -232,7 +205,7 @@ class RowSampling:
             return True
         if parameter.sees_all:
             return self.design.shows_variance
-        return self._n_units(parameter) > 1 and self._components_vary(parameter)
+        return self._units.count(parameter) > 1 and self._components_vary(parameter)
 
     def _components_vary(self, parameter: TableParameter) -> bool:
         """Whether each component on some of the rows has a variance.
@@ -325,19 +298,19 @@ class RowSampling:
         if self.design.is_simple and not stratified:
             return effects
         for k, parameter in enumerate(self.parameters):
-            units = self._units_drawn(parameter)
+            units = self._units.drawn(parameter)
             rows = self.design.n_rows(units)
-            if stratified and self._is_simple(parameter):
+            if stratified and self._units.are_simple(parameter):
                 effects[k] = self.design.counts[units].sum() / rows if rows else 1.0
                 continue
             if table := self._stratified[k]:
-                influence = self._smoothed_influence(parameter)
+                influence = parameter.smoothed_influence
                 multinomial = parameter.smoothed_weights @ influence**2
                 n = parameter.counts.sum()
                 effects[k] = table.variance * n / multinomial if multinomial else 1.0
                 continue
             p = parameter.counts / max(parameter.counts.sum(), 1.0)
-            influence = self._smoothed_influence(parameter)
+            influence = parameter.smoothed_influence
             smoothed = parameter.smoothed_weights
             variance = p @ (influence - p @ influence) ** 2
             least = max(_OBSERVED * (smoothed @ influence**2), _NO_VARIANCE**2)
@@ -346,31 +319,13 @@ class RowSampling:
                 estimated = self.design.covariance([on_sample], [parameter.index])
                 n = parameter.counts.sum() * max(1 - 1 / rows, 1 / rows)
                 effects[k] = estimated[0, 0] * n / variance
-            if variance <= least or self._n_units(parameter) < 2:
-                classes = self._classes(parameter)
+            if variance <= least or self._units.count(parameter) < 2:
+                classes = self._units.classes(parameter)
                 effective = min(map(self.design.effective_sample_size, classes))
                 n = parameter.support.rarer_class
                 n = n or self.design.counts[classes[0]].sum()
                 effects[k] = n / effective if effective else 1.0
         return effects
-
-    def _classes(self, parameter: TableParameter) -> list[Array]:
-        """Units of each class of an area, which is known as well as the worse known.
-
-        For other parameters, those with influence on the estimate.
-        """
-        classes = self._classes_of_area(parameter)
-        return classes or [self._units_with_influence(parameter)]
-
-    def _classes_of_area(self, parameter: TableParameter) -> list[Array]:
-        """Units of each class of an area; none for other parameters."""
-        cells = [np.append(each, False) for each in parameter.support.classes]
-        return [each[parameter.index] for each in cells]
-
-    def _units_with_influence(self, parameter: TableParameter) -> Array:
-        influence = self._smoothed_influence(parameter)
-        units: Array = np.append(np.abs(influence) > _NO_VARIANCE, False)
-        return units[parameter.index]
 
     @cached_property
     def degrees_of_freedom(self) -> Array:
@@ -383,7 +338,7 @@ class RowSampling:
         method = self.parameters[k].interval_method
         if method.smooths and self._stratified[k]:
             return True
-        return not method.studentises and self._is_simple(self.parameters[k])
+        return not method.studentises and self._units.are_simple(self.parameters[k])
 
     @cached_property
     def _stratified(self) -> list[StratifiedTable | None]:
@@ -391,7 +346,7 @@ class RowSampling:
         if self.design.strata is None:
             return [None] * len(self.parameters)
         return [
-            None if self._is_simple(p) else self._table_by_stratum(p)
+            None if self._units.are_simple(p) else self._units.table(p)
             for p in self.parameters
         ]
 
@@ -403,18 +358,6 @@ class RowSampling:
             return table.functional, table.counts, table.design_effect
         return parameter.functional, parameter.counts, float(self.design_effects[k])
 
-    def _is_simple(self, parameter: TableParameter) -> bool:
-        """Whether the rows in the table are a simple random sample, of one stratum."""
-        simple = self.design.is_simple_among(self._units_drawn(parameter))
-        return simple and not self._spans_strata(parameter)
-
-    def _units_drawn(self, parameter: TableParameter) -> Array:
-        """Units in the table that are of strata in which the parameter varies."""
-        if self.design.strata is None:
-            return parameter.units
-        varying = self._units_that_vary(parameter)
-        return parameter.units & self.design.strata_of(varying)
-
     def _df(self, k: int) -> float:
         """Satterthwaite's degrees of freedom of an estimated variance.
 
@@ -425,12 +368,12 @@ class RowSampling:
         parameter = self.parameters[k]
         if self.has_variance[k] and not parameter.interval_method.smooths:
             return min(self._moments(k).degrees_of_freedom, self._df_of_area(parameter))
-        if self._is_simple(parameter):
+        if self._units.are_simple(parameter):
             return np.inf
         units = [
             each
             for component in parameter.components or [parameter]
-            for each in self._classes(component)
+            for each in self._units.classes(component)
         ]
         return min(self.design.weight_moments(u).degrees_of_freedom for u in units)
 
@@ -439,7 +382,9 @@ class RowSampling:
 
         The variance within a class of few rows may be tiny by chance.
         """
-        areas = [self._classes_of_area(c) for c in parameter.components or [parameter]]
+        areas = [
+            self._units.classes_of_area(c) for c in parameter.components or [parameter]
+        ]
         moments = [
             self.design.weight_moments(each)
             for classes in areas
@@ -452,7 +397,7 @@ class RowSampling:
         if k not in self._known_moments:
             parameter = self.parameters[k]
             values = self._observed(parameter)
-            classes = self._classes_of_area(parameter)
+            classes = self._units.classes_of_area(parameter)
             found = self.design.moments(*values, parameter.units, classes)
             self._known_moments[k] = found
         return self._known_moments[k]
@@ -492,11 +437,6 @@ class RowSampling:
         bend = float(bend) if np.isfinite(bend) else 0.0
         return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
 
-    def _smoothed_influence(self, parameter: TableParameter) -> Array:
-        """Influence values at the table with pseudo-counts."""
-        _, influence, _ = parameter.functional(parameter.smoothed_weights)
-        return _finite(influence)
-
     @cached_property
     def small_sample_reasons(self) -> list[list[SmallSampleReason]]:
         """Reasons why the interval of each parameter may be too narrow."""
@@ -528,8 +468,3 @@ class RowSampling:
 
 Sampling = GivenCovariance | RowSampling
 """Estimates of K parameters, their covariance, and how well it is known."""
-
-
-def _finite(influence: Array) -> Array:
-    """Influence values, zero where a functional has no derivative."""
-    return np.nan_to_num(influence, posinf=0.0, neginf=0.0)

@@ -1,0 +1,84 @@
+"""Which units of a sample inform a parameter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skci._arrays import Array, cached_property
+from skci.inference.design import Design
+from skci.inference.parameter import TableParameter
+from skci.inference.stratified import StratifiedTable, stratified_table
+
+_NO_INFLUENCE = 1e-10  # influence value that is zero up to rounding
+
+
+@dataclass(frozen=True, eq=False)
+class InformativeUnits:
+    """Units, clusters and strata that parameters of a sample are estimated from."""
+
+    design: Design
+
+    def count(self, parameter: TableParameter) -> int:
+        """Rows, or clusters, in the table; for a contrast of the least component."""
+        if parameter.components:
+            return min(map(self.count, parameter.components))
+        return self.design.n_clusters(parameter.units)
+
+    def with_influence(self, parameter: TableParameter) -> Array:
+        """Which units have influence on the estimate."""
+        influence = parameter.smoothed_influence
+        units: Array = np.append(np.abs(influence) > _NO_INFLUENCE, False)
+        return units[parameter.index]
+
+    def classes(self, parameter: TableParameter) -> list[Array]:
+        """Units of each class of an area, which is known as well as the worse known.
+
+        For other parameters, those with influence on the estimate.
+        """
+        return self.classes_of_area(parameter) or [self.with_influence(parameter)]
+
+    def classes_of_area(self, parameter: TableParameter) -> list[Array]:
+        """Units of each class of an area; none for other parameters."""
+        cells = [np.append(each, False) for each in parameter.support.classes]
+        return [each[parameter.index] for each in cells]
+
+    def are_simple(self, parameter: TableParameter) -> bool:
+        """Whether the rows in the table are a simple random sample, of one stratum."""
+        simple = self.design.is_simple_among(self.drawn(parameter))
+        return simple and not self.span_strata(parameter)
+
+    def drawn(self, parameter: TableParameter) -> Array:
+        """Units in the table that are of strata in which the parameter varies."""
+        if self.design.strata is None:
+            return parameter.units
+        return parameter.units & self.design.strata_of(self._varying(parameter))
+
+    def span_strata(self, parameter: TableParameter) -> bool:
+        """Whether a parameter, or a component of it, varies in several strata."""
+        if self.design.strata is None:
+            return False
+        if parameter.components:
+            return any(map(self.span_strata, parameter.components))
+        return self.design.spans_strata(self._varying(parameter))
+
+    def _varying(self, parameter: TableParameter) -> Array:
+        """Units of strata within which possible rows differ in influence.
+
+        Where these are not enumerated, those with influence on the estimate.
+        """
+        table = self.table(parameter)
+        if table is None:
+            return self.with_influence(parameter)
+        return self.design.in_strata(table.varying)
+
+    def table(self, parameter: TableParameter) -> StratifiedTable | None:
+        """Table by stratum; None without strata, or where it is not enumerated."""
+        if parameter not in self._tables:
+            self._tables[parameter] = stratified_table(parameter, self.design)
+        return self._tables[parameter]
+
+    @cached_property
+    def _tables(self) -> dict[TableParameter, StratifiedTable | None]:
+        return {}
