@@ -146,7 +146,7 @@ def row(records: Records, questions: int, passages: int, answers: int) -> Row:
 
 _INTRODUCTION = """
 Eight models answer questions about passages, as on the page :doc:`/leaderboard`, where
-the model is; two pairs of models are equal, and one pair nearly so. Coverage of
+the data are described; three pairs of models are equal. Coverage of
 95% intervals of :func:`skci.score_report` is over {draws} samples of each setting; the
 Monte Carlo error of .95 is {error:.3f}, and less for the means over eight intervals.
 """
