@@ -34,6 +34,7 @@ from skci.reports.calibration import CalibrationBandDisplay, CalibrationReport
 from skci.reports.contrasts import ContrastReport
 from skci.reports.curves import (
     CurveReport,
+    ThresholdEstimate,
     ThresholdReport,
     ThresholdRequirementReport,
 )
@@ -91,6 +92,7 @@ __all__ = [
     "RequirementReport",
     "ScoreReport",
     "SearchReport",
+    "ThresholdEstimate",
     "ThresholdReport",
     "ThresholdRequirementReport",
     "Verdict",

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, distinct_rows
 from skci._validation import check_choice, check_number
-from skci.data.reading import check_both_labels, read_scores
+from skci.data.reading import read_scores
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet
+from skci.metrics._points import Points, estimate_at_points
 from skci.reports.calibration import BIN, CalibrationReport
-from skci.reports.curves import model_key
 
 _MAX_BINS = 1000
 
@@ -125,19 +124,21 @@ def calibration_report(
         sample_weight=sample_weight,
         groups=groups,
     )
-    check_both_labels(scored)
     bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.rules}
-    joint = metric_set.estimate(*_in_bins(scored, bins))
+    joint = estimate_at_points(metric_set, scored, BIN, bins)
     weights, means, n_rows = scored.design.counts, [], []
-    for model, number in bins.items():
+    for model, (_, number, _) in bins.items():
         sums = np.bincount(number, weights * scored.scores[model].values)
         means.append(sums / np.bincount(number, weights))
         n_rows.append(np.bincount(number))
     return CalibrationReport(joint, np.concatenate(means), np.concatenate(n_rows))
 
 
-def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Array:
-    """Number of the bin of each row, from 0 on without gaps."""
+def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
+    """Bins that are not empty, each of which is where a rule is positive.
+
+    The precision of such a rule is the fraction of positives in the bin.
+    """
     probabilities = scored.scores[model].values
     low, high = probabilities.min(), probabilities.max()
     if low < 0 or high > 1:
@@ -149,23 +150,6 @@ def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Array:
     if strategy == "quantile":
         edges = np.quantile(probabilities, edges)
     number = np.searchsorted(edges[1:-1], probabilities)
-    return np.unique(number, return_inverse=True)[1]
-
-
-def _in_bins(
-    scored: Sample, bins: dict[str, Array]
-) -> tuple[Sample, dict[str, dict[str, Any]]]:
-    """Sample of rules that are positive in one bin, and their keys.
-
-    The precision of such a rule is the fraction of positives in the bin.
-    """
-    numbers = [scored.codes[:, 0], *bins.values()]
-    outcomes, unit = distinct_rows(np.stack(numbers, axis=1))
-    columns, keys = [outcomes[:, :1].astype(bool)], {}
-    for k, (model, number) in enumerate(bins.items(), start=1):
-        columns.append(outcomes[:, [k]] == np.arange(number.max() + 1))
-        for name in map(str, range(1, number.max() + 2)):
-            keys[f"{model} {name}"] = model_key(model, BIN, name)
-    design = scored.design.regrouped(unit, len(outcomes))
-    codes = np.concatenate(columns, axis=1)
-    return Sample(design, scored.vocabulary, codes, tuple(keys)), keys
+    occupied, number = np.unique(number, return_inverse=True)
+    names = [str(k) for k in range(1, len(occupied) + 1)]
+    return Points(names, number, np.eye(len(occupied), dtype=bool))

@@ -7,19 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, distinct_rows
-from skci.data.reading import check_both_labels, read_scores
+from skci._arrays import Array
+from skci.data.reading import read_scores
 from skci.data.rows import check_numbers, parameter_name
 from skci.data.sample import Sample
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key
 from skci.metrics._metric_set import MetricSet
-from skci.reports.curves import (
-    ROC,
-    THRESHOLD,
-    CurveReport,
-    ThresholdReport,
-    Thresholds,
-    model_key,
-)
+from skci.metrics._points import Points, estimate_at_points
+from skci.reports.curves import ROC, THRESHOLD, CurveReport, ThresholdReport
+from skci.reports.points import point_of
 
 _PRECISION_RECALL = ["recall", "precision"]
 
@@ -79,14 +76,14 @@ def threshold_report(
     ...     y, scores, metrics=["precision", "recall"], thresholds=[0.5, 0.7]
     ... )
     >>> report["0.7", "recall"]
-    recall = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
+    recall at threshold 0.7 = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
 
     Models are compared at the same threshold by ``differences``:
 
     >>> models = {"A": scores, "B": [0.2] * 40 + [0.6] * 40}
     >>> report = threshold_report(y, models, metrics="recall", thresholds=[0.5, 0.7])
     >>> report["A", "recall", "0.7"]
-    recall = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
+    recall at threshold 0.7 = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
     >>> report.differences()["recall", "0.7", "A", "B"].low > 0
     True
     """
@@ -100,7 +97,7 @@ def threshold_report(
         groups=groups,
     )
     chosen = _check_thresholds(thresholds, scored)
-    return ThresholdReport(metric_set.estimate(*_at_thresholds(scored, chosen)), chosen)
+    return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
 
 
 def roc_report(
@@ -223,7 +220,7 @@ def precision_recall_report(
     >>> report.thresholds
     array([0.6, 0.9])
     >>> report["0.6", "precision"]
-    precision = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
+    precision at threshold 0.6 = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
     """
     metric_set = MetricSet(
         _PRECISION_RECALL, confidence_level, method, pos_label, random_state
@@ -241,16 +238,16 @@ def precision_recall_report(
 def _curve_report(
     metric_set: MetricSet, scored: Sample, thresholds: Any
 ) -> CurveReport:
-    chosen: Thresholds
+    chosen: dict[str, Array]
     if thresholds is None:
         curve = list(metric_set.metrics)
         chosen = {m: _even_thresholds(curve, scored, m) for m in scored.rules}
     else:
         chosen = _check_thresholds(thresholds, scored)
-    return CurveReport(metric_set.estimate(*_at_thresholds(scored, chosen)), chosen)
+    return CurveReport(*_estimate_at(metric_set, scored, chosen))
 
 
-def _check_thresholds(thresholds: Any, scored: Sample) -> Thresholds:
+def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
     """Check thresholds for all scores, or by model."""
     if not isinstance(thresholds, Mapping):
         return dict.fromkeys(scored.rules, _distinct_numbers(thresholds, "thresholds"))
@@ -274,25 +271,20 @@ def _distinct_numbers(thresholds: Any, name: str) -> Array:
     return values
 
 
-def _at_thresholds(
-    scored: Sample, thresholds: Thresholds
-) -> tuple[Sample, dict[str, dict[str, Any]]]:
-    """Sample of the labels predicted at each threshold, and the keys of its rules."""
-    check_both_labels(scored)
-    passed = [
-        np.searchsorted(np.sort(values), scored.scores[model].values, side="right")
-        for model, values in thresholds.items()
-    ]
-    outcomes, unit = distinct_rows(np.stack([scored.codes[:, 0], *passed], axis=1))
-    columns, keys = [outcomes[:, :1].astype(bool)], {}
-    for k, (model, values) in enumerate(thresholds.items(), start=1):
-        columns.append(outcomes[:, [k]] > np.argsort(np.argsort(values)))
-        for value in values:
-            name = f"{value:g}"
-            keys[f"{model} {name}"] = model_key(model, THRESHOLD, name)
-    design = scored.design.regrouped(unit, len(outcomes))
-    codes = np.concatenate(columns, axis=1)
-    return Sample(design, scored.vocabulary, codes, tuple(keys)), keys
+def _estimate_at(
+    metric_set: MetricSet, scored: Sample, thresholds: Mapping[str, Array]
+) -> tuple[JointEstimate, dict[Key, float]]:
+    """Estimate metrics of labels at thresholds of each model; and these, by point."""
+    points = {}
+    for model, values in thresholds.items():
+        passed = np.searchsorted(np.sort(values), scored.scores[model].values, "right")
+        ranks = np.argsort(np.argsort(values))
+        is_positive = np.arange(len(values) + 1)[:, np.newaxis] > ranks
+        points[model] = Points([f"{value:g}" for value in values], passed, is_positive)
+    joint = estimate_at_points(metric_set, scored, THRESHOLD, points)
+    values = np.concatenate([*thresholds.values()]).tolist()
+    keys = dict.fromkeys(point_of(parameter.key) for parameter in joint.parameters)
+    return joint, dict(zip(keys, values, strict=True))
 
 
 def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:

@@ -33,7 +33,8 @@ class LearningCurveReport(JointReport):
 
     Returned by :func:`skci.learning_curve_report`. A :class:`JointReport` labelled by
     rule, metric and train size: :meth:`~skci.JointReport.differences` compares the
-    learners at each size, :meth:`~skci.JointReport.gaps` the sizes of each learner.
+    learners at each size, :meth:`~skci.JointReport.gaps` the sizes of each learner, and
+    :meth:`~skci.JointReport.select` also takes sizes, as ``train_size=["40", "80"]``.
 
     Examples
     --------
@@ -47,8 +48,6 @@ class LearningCurveReport(JointReport):
     >>> report.train_sizes
     array([40, 80])
     """
-
-    _display = LearningCurveBandDisplay
 
     def __init__(self, joint: JointEstimate, train_sizes: Sequence[int]) -> None:
         super().__init__(joint)
@@ -65,25 +64,12 @@ class LearningCurveReport(JointReport):
         parameters = self._joint.parameters
         return [self._size_of[p.key.level("subgroup")] for p in parameters]
 
-    def select(
-        self,
-        *,
-        rules: str | Iterable[str] | None = None,
-        metrics: str | Iterable[str] | None = None,
-        **subgroups: str | Iterable[str],
-    ) -> LearningCurveReport:
-        """Select rules, metrics and sizes, the last as in ``train_size=["40", "80"]``.
-
-        See :meth:`JointReport.select`.
-        """
-        selected = super().select(rules=rules, metrics=metrics, **subgroups)
-        return self._with(selected._joint)
-
-    def _drawing(self) -> dict[str, Any]:
-        drawing = super()._drawing()
+    def _display(self) -> LearningCurveBandDisplay:
+        drawing = self._drawing()
         del drawing["reference"]
         learners = [parameter.key.name for parameter in self._joint.parameters]
-        return {**drawing, "rules": learners, "train_sizes": self._sizes}
+        drawing |= {"rules": learners, "train_sizes": self._sizes}
+        return LearningCurveBandDisplay(**drawing)
 
 
 def learning_curve_report(

@@ -435,20 +435,6 @@ class ScoreReport(JointReport):
         """
         return dict(zip(self, [s.components for s in self._spreads], strict=True))
 
-    def select(
-        self,
-        *,
-        rules: str | Iterable[str] | None = None,
-        metrics: str | Iterable[str] | None = None,
-        **subgroups: str | Iterable[str],
-    ) -> ScoreReport:
-        """Select rules.
-
-        See :meth:`JointReport.select`.
-        """
-        selected = super().select(rules=rules, metrics=metrics, **subgroups)
-        return self._with(selected._joint)
-
     def sample_size(
         self,
         half_width: float | Mapping[str, float],

@@ -42,8 +42,6 @@ class SearchReport(CrossValidationReport):
 
     Attributes
     ----------
-    candidates : dict of str to dict
-        Parameters of the candidates reported, by their names in the report.
     n_candidates : int
         Number of candidates of the search.
 
@@ -76,8 +74,13 @@ class SearchReport(CrossValidationReport):
             variance = ", ".join(filter(None, [variance, splits]))
             joint = replace(joint, target=Target(target, variance))
         super().__init__(Resampled(joint, report.splits, report.estimators))
-        self.candidates = candidates
+        self._candidate_parameters = candidates
         self.n_candidates = n_candidates
+
+    @property
+    def candidates(self) -> dict[str, dict[str, Any]]:
+        """Parameters of the candidates reported, by their names in the report."""
+        return {name: self._candidate_parameters[name] for name in self.rules}
 
     def _title(self) -> str:
         if not self._joint.simultaneous:

@@ -88,7 +88,6 @@ def test_grouped_duplicates_do_not_narrow_the_band():
 
 def test_models_have_their_own_bins_and_one_band():
     report = calibration_report(Y, MODELS, n_bins=4)
-    assert report.rules == ["right", "bold"]
     assert [*report][4] == ("bold", "fraction_of_positives", "1")
     alone = [calibration_report(Y, scores, n_bins=4) for scores in MODELS.values()]
     for name in ("estimates", "mean_predicted", "n_rows"):
@@ -117,6 +116,22 @@ def test_findings_and_the_test_of_calibration():
     header, *rows = [line for line in str(fine).splitlines()[2:] if line[0] != "-"]
     assert header.split()[:5] == ["bin", "metric", "rows", "mean", "prediction"]
     assert [row.split()[2] for row in rows] == ["100"] * 5
+
+
+def test_it_offers_what_bins_have():
+    """No bin is better than another, nor to be compared with the same one of others."""
+    report = calibration_report(Y, MODELS, n_bins=4)
+    for name in ("best", "ranks", "letters", "differences", "gaps", "select"):
+        assert not hasattr(report, name)
+    wide = report.at(0.9).to_frame(wide=True)
+    assert [*wide.columns] == ["rows", "mean prediction", "fraction_of_positives"]
+    assert wide.index.names == ["rule", "bin"]
+    assert wide["rows"].tolist() == [str(n) for n in report.n_rows]
+    found = wide["mean prediction"].astype(float)
+    assert_allclose(found, report.mean_predicted, atol=0.005)
+    first = report.at(0.9)["right", "fraction_of_positives", "1"]
+    assert wide["fraction_of_positives"].iloc[0].startswith(f"{first:.3f} [")
+    assert "mean prediction & fraction" in report.to_latex(wide=True)
 
 
 @pytest.mark.slow
@@ -151,6 +166,7 @@ def test_display():
             assert corners >= set(zip(across, side, strict=True))
         rows = display.rows_ax_.lines[k].get_ydata()
         assert_array_equal(rows, report.n_rows[4 * k : 4 * k + 4])
+    assert display.rows_ax_.get_ylim()[1] > 1.1 * report.n_rows.max()
     (legend,) = display.figure_.legends
     box, whole = legend.get_window_extent(), display.figure_.bbox
     assert whole.x0 <= box.x0 and box.x1 <= whole.x1

@@ -1,5 +1,6 @@
 """ROC and precision-recall curves with their band."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -11,7 +12,6 @@ from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skci import (
-    JointReport,
     joint_report,
     precision_recall_report,
     roc_report,
@@ -123,9 +123,30 @@ def test_other_views_are_curves_too(curve):
         assert_array_equal(view.thresholds, report.thresholds)
     assert str(report).splitlines()[2].startswith("threshold  metric")
     assert list(report.to_dict())[:2] == ["threshold", "metric"]
-    one = report.select(metrics="recall")
-    assert type(one) is JointReport
-    assert one.critical_value < report.critical_value
+
+
+@pytest.mark.parametrize("curve", CURVES)
+def test_a_selection_is_a_report_of_curves(curve):
+    report = CURVES[curve](Y, SCORES, thresholds=[1.5, -0.5, 0.3])
+    chosen = report.select(threshold=["-0.5", "0.3"])
+    assert type(chosen) is type(report)
+    assert chosen.thresholds.tolist() == [-0.5, 0.3]
+    assert chosen.critical_value < report.critical_value
+    assert list(chosen) == list(report)[2:]
+    assert_array_equal(chosen.plot().points[""], points_of(chosen))
+    recall = report.select(metrics="recall")
+    assert type(recall) is type(report) and recall.metrics == ["recall"]
+    assert recall.where("recall >= 0.5").thresholds.tolist() == [-0.5, 0.3]
+    assert [ax.get_title() for ax in recall.plot().axes_] == ["recall"]
+    models = CURVES[curve](Y, MODELS, thresholds=[0.3, -0.5])
+    assert models.select(rules="A").thresholds["A"].tolist() == [0.3, -0.5]
+    low = models.select(threshold="-0.5")
+    assert {k: v.tolist() for k, v in low.thresholds.items()} == {
+        "A": [-0.5],
+        "B 2": [-0.5],
+    }
+    for each in (low, CURVES[curve](Y, MODELS)):
+        assert [*each.plot().points] == ["A", "B 2"]
 
 
 # --------------------------------------------------------------------------------------
@@ -225,9 +246,86 @@ def test_thresholds_that_are_shown_to_meet_requirements():
         alone.best("f1")
     with pytest.raises(ValueError, match=r"no threshold is shown to meet recall >= 1;"):
         roc_report(Y, SCORES, thresholds=GRID).where("recall >= 1").best("recall")
-    for wrong in ("recall > 0.9", "recall >= high", ""):
-        with pytest.raises(ValueError, match=r"^requirements must be a string"):
-            roc_report(Y, SCORES, thresholds=GRID).where(wrong)
+
+
+def test_requirements_in_words():
+    report = roc_report(Y, SCORES, thresholds=GRID)
+    needed = {"recall": (">=", 0.8), "false_positive_rate": ("<=", 0.9)}
+    both = report.where("recall >= 0.8 and  false_positive_rate <= .9")
+    assert both.to_dict() == report.where(needed).to_dict()
+    assert both.thresholds.tolist() == report.where(needed).thresholds.tolist() != []
+    for wrong, got in {
+        "recall > 0.9": "'recall > 0.9'",
+        "recall >= high": "'recall >= high'",
+        "": "''",
+        "recall >= 0.9 and precision": "'precision' in 'recall >= 0.9 and precision'",
+        "recall >= 0.9 or recall >= 0.8": "'recall >= 0.9 or recall >= 0.8'",
+    }.items():
+        with pytest.raises(ValueError, match=r"^requirements must be a string") as info:
+            report.where(wrong)
+        assert str(info.value).endswith(
+            f"joined by 'and'; or a mapping such as "
+            f"{{'recall': ('>=', 0.9)}}; got {got}"
+        )
+    with pytest.raises(ValueError, match=r"^requirements must have one of each metric"):
+        report.where("recall >= 0.8 and recall <= 0.9")
+    with pytest.raises(KeyError, match=r"metric must be one of .* got 'precision'"):
+        report.where("recall >= 0.8 and precision >= 0.9")
+
+
+def test_estimates_and_findings_tell_the_threshold():
+    given = [0.123456789, 1.5]
+    report = precision_recall_report(Y, SCORES, thresholds=given)
+    shown = report.where("recall >= 0.8")
+    best = shown.best("precision")
+    assert best.threshold == given[0] and type(best.threshold) is float
+    assert repr(best).startswith("precision at threshold 0.123457 = 0.")
+    again = pickle.loads(pickle.dumps(best))
+    assert again.threshold == given[0] and repr(again) == repr(best)
+    assert report["1.5", "recall"].threshold == 1.5
+    assert report.best("precision").estimate.threshold == 1.5
+    assert [each.threshold for each in shown.estimates] == given
+    assert shown.findings() == [
+        "recall >= 0.8 is shown at threshold 0.123457.",
+        f"The best precision there is {best}, at threshold 0.123457.",
+    ]
+    assert report.findings() == [
+        "On recall, threshold 1.5 is worse than 0.123457.",
+        "On precision, threshold 0.123457 is worse than 1.5.",
+    ]
+    assert "threshold 1.5 is worse" in report.findings(by="differences")[0]
+    for table, columns in [
+        (shown, ["threshold", "metric", "requirement"]),
+        (report.ranks(), ["threshold", "metric", "estimate"]),
+    ]:
+        assert list(table.to_dict())[:3] == columns
+        assert str(table).splitlines()[2].startswith("threshold")
+    assert report.ranks("recall").top() == ["0.123457"]
+    assert report.ranks().plot().rules == ["0.123457", "1.5", "1.5", "0.123457"]
+
+
+def test_findings_of_models_at_thresholds():
+    report = precision_recall_report(Y, MODELS, thresholds=GRID)
+    shown = report.where("recall >= 0.78 and precision >= 0.38")
+    assert [*shown.thresholds] == ["A", "B 2"]
+    points = [f"{m}, {v:g}" for m, each in shown.thresholds.items() for v in each]
+    assert shown.met_by == points and len(points) > 1
+    first, second = shown.findings()  # no other metric
+    assert first.startswith("A: recall >= 0.78 and precision >= 0.38 are shown at thr")
+    assert (
+        second == "B 2: recall >= 0.78 and precision >= 0.38 are shown at no threshold."
+    )
+    best = report.where("recall >= 0.7").best("precision")
+    last = report.where("recall >= 0.7").findings()[-1]
+    assert last.endswith(f"{best}, at threshold {best.threshold:g} of {best.rule}.")
+    alone = report.individual().where("recall >= 0.7").findings()
+    assert len(alone) == 2  # an interval of its own does not hold where it was chosen
+    assert alone[0].startswith("Taken alone: A: recall >= 0.7 is shown at thresholds")
+
+
+def test_a_model_of_several_may_have_the_default_name():
+    report = roc_report(Y, {"y_pred": SCORES, "B": SCORES}, thresholds=[0.5])
+    assert next(iter(report)) == ("y_pred", "false_positive_rate", "0.5")
 
 
 def test_the_best_threshold():

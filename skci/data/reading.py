@@ -43,14 +43,10 @@ def named_predictions(y_pred: Any, parameter: str = "y_pred") -> dict[str, Any]:
     return named_columns(y_pred, parameter, DEFAULT_RULE)
 
 
-ONLY_MODEL = ""
-"""Name of a model whose scores were given without a name."""
-
-
 def read_scores(y_true: Any, y_score: Any, **options: Any) -> Sample:
     """Read scores of two labels, of one model without a name or of several."""
     reader = Reader(y_true, kinds=["scores"], several=False, **options)
-    return reader.sample(y_score=named_columns(y_score, "y_score", ONLY_MODEL))
+    return reader.sample(y_score=named_predictions(y_score, "y_score"))
 
 
 def check_both_labels(sample: Sample) -> None:

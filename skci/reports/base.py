@@ -45,7 +45,6 @@ class Report(TabularReport):
     """Value that contrasts are tested against; None in reports of others."""
     _subject = "confidence intervals"
     _rule_header = "rule"
-    _display: type[Any] = ConfidenceIntervalDisplay
 
     def __init__(self, joint: JointEstimate) -> None:
         self._joint = joint
@@ -182,8 +181,8 @@ class Report(TabularReport):
         Parameters
         ----------
         requirements : mapping of str to (str, float), or str
-            By metric, ``(">=", value)`` or ``("<=", value)``, of all estimates; of one
-            metric also a string such as ``"recall >= 0.9"``.
+            By metric, ``(">=", value)`` or ``("<=", value)``, of all estimates; or a
+            string such as ``"recall >= 0.9 and specificity >= 0.8"``.
 
         Returns
         -------
@@ -221,7 +220,9 @@ class Report(TabularReport):
         >>> gate.met_by
         ['A']
         """
-        return requirement_report(self._joint, requirements)
+        return requirement_report(
+            self._joint, requirements, self._labels, self._estimate
+        )
 
     def __getitem__(self, key: Any) -> MetricEstimate:
         """Return one estimate by its labels, such as its rule and metric.
@@ -244,7 +245,7 @@ class Report(TabularReport):
         wanted = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
         known, labels = list(self), self._labels
         if wanted in known:
-            return MetricEstimate(self._joint, known.index(wanted))
+            return self._estimate(known.index(wanted))
         fits = len(wanted) == len(labels)
         others = itertools.permutations(wanted) if fits else ()
         in_order = next((other for other in others if other in known), None)
@@ -257,6 +258,9 @@ class Report(TabularReport):
             f"a report is indexed by ({kinds}), as in "
             f"{in_order or known[0]}, got {key!r}"
         )
+
+    def _estimate(self, position: int) -> MetricEstimate:
+        return MetricEstimate(self._joint, position)
 
     def __iter__(self) -> Iterator[tuple[str, ...]]:
         return iter(zip(*self._labels.values(), strict=True))
@@ -421,10 +425,13 @@ class Report(TabularReport):
         ConfidenceIntervalDisplay, ConfidenceBandDisplay or LearningCurveBandDisplay
             With the axes and the figure.
         """
-        return self._display(**self._drawing()).plot(**kwargs)
+        return self._display().plot(**kwargs)
+
+    def _display(self) -> Any:
+        return ConfidenceIntervalDisplay(**self._drawing())
 
     def _drawing(self) -> dict[str, Any]:
-        """Arguments of the display."""
+        """Arguments of a display of intervals."""
         keys = [parameter.key for parameter in self._joint.parameters]
         several = len({key.name for key in keys}) > 1
         rows = [

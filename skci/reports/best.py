@@ -11,7 +11,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci.inference.joint import JointEstimate
-from skci.inference.ranking import best_first, intervals_to_best
+from skci.inference.ranking import intervals_to_best
 from skci.reports.estimate import (
     MetricEstimate,
     decimals,
@@ -130,11 +130,13 @@ def best_report(
     positions: Sequence[int],
     labels: Mapping[str, Sequence[str]],
     rule: str,
+    estimate: MetricEstimate,
     n_metrics: int,
 ) -> BestReport:
     """Compare with the best on one of some metrics, whose errors add up.
 
-    The labels of the column of the rule are reported, and others that differ.
+    The labels of the column of the rule are reported, and others that differ;
+    `estimate` is the best.
     """
     level = 1 - (1 - joint.confidence_level) / n_metrics
     intervals, differences = intervals_to_best(
@@ -145,7 +147,7 @@ def best_report(
     return BestReport(
         joint.parameters[positions[0]].key.title,
         {c: v.tolist() for c, v in columns.items() if c == rule or len({*v}) > 1},
-        MetricEstimate(joint, best_first(joint, positions)[0]),
+        estimate,
         joint.estimates[positions],
         intervals,
         joint.confidence_level,

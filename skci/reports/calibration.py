@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci.data.reading import ONLY_MODEL
 from skci.inference.joint import JointEstimate
 from skci.inference.pvalues import pvalues
+from skci.reports.base import Report
 from skci.reports.display import (
     SHADE,
     add_band_legend,
@@ -23,8 +23,11 @@ from skci.reports.display import (
     wrapped,
 )
 from skci.reports.estimate import decimals
-from skci.reports.joint import JointReport
+from skci.reports.points import by_model, model_of
 from skci.reports.rendering import format_number, format_pvalue
+from skci.reports.wide import WideTable
+
+_HEADROOM = 1.15  # over the greatest number of rows in its panel
 
 BIN = "bin"
 """Name of the column of a report that holds the bins."""
@@ -147,14 +150,15 @@ class CalibrationBandDisplay:
             curve = self.mean_predicted[model], self.n_rows[model]
             rows_ax.plot(*curve, "o-", **style)
         rows_ax.set(xlim=self.ax_.get_xlim(), ylabel="rows")
-        rows_ax.set_ylim(bottom=0)
+        most = max(n_rows.max() for n_rows in self.n_rows.values())
+        rows_ax.set_ylim(0, _HEADROOM * most)
         rows_ax.spines[["top", "right"]].set_visible(False)
 
 
-class CalibrationReport(JointReport):
+class CalibrationReport(Report):
     """Joint confidence intervals of fractions of positives in bins of predictions.
 
-    Returned by :func:`skci.calibration_report`. A :class:`JointReport` otherwise.
+    Returned by :func:`skci.calibration_report`.
 
     Examples
     --------
@@ -167,7 +171,6 @@ class CalibrationReport(JointReport):
     fraction_of_positives = 0.50 [0.39, 0.61], joint 95% interval (score, n = 200)
     """
 
-    _display = CalibrationBandDisplay
     _rule_header = BIN
 
     def __init__(
@@ -177,6 +180,9 @@ class CalibrationReport(JointReport):
         self._mean_predicted, self._n_rows = mean_predicted, n_rows
         if joint.parameters[0].key.subgroup:
             self._rule_header = "rule"
+
+    def _with(self, joint: JointEstimate) -> CalibrationReport:
+        return CalibrationReport(joint, self._mean_predicted, self._n_rows)
 
     @property
     def mean_predicted(self) -> Array:
@@ -202,13 +208,8 @@ class CalibrationReport(JointReport):
     def _pvalues(self) -> Array:
         return pvalues(self._joint, self._mean_predicted)
 
-    def findings(self, by: str = "intervals") -> list[str]:
+    def findings(self) -> list[str]:
         """Say in words which bins are shown to be miscalibrated.
-
-        Parameters
-        ----------
-        by : {"intervals", "differences"}, default="intervals"
-            Of models, "differences" says what :meth:`JointReport.findings` does.
 
         Returns
         -------
@@ -216,8 +217,6 @@ class CalibrationReport(JointReport):
             One sentence for each bin whose interval excludes its mean prediction, or
             one that says that there is none.
         """
-        if by != "intervals":
-            return super().findings(by)
         limits = self._limits()
         places = decimals(limits)
         findings = []
@@ -226,21 +225,17 @@ class CalibrationReport(JointReport):
         ):
             if low <= mean <= high:
                 continue
-            where = parameter.key.labels
-            model = f"{where['rule']}, " if BIN in where else ""
+            key = parameter.key
+            model = f"{model_of(key)}, " if model_of(key) else ""
+            number = key.level("subgroup") or key.name
             side = "high" if high < mean else "low"
             findings.append(
-                f"{model}bin {where.get(BIN, where['rule'])}: predictions are too "
-                f"{side}, {format_number(mean, places)} on average, where "
+                f"{model}bin {number}: predictions are too {side}, "
+                f"{format_number(mean, places)} on average, where "
                 f"{format_number(parameter.estimate, places)} are positive."
             )
         none = "No bin is shown to be miscalibrated."
         return self._qualified(findings or [none])
-
-    def _with(self, joint: JointEstimate) -> CalibrationReport:
-        report = super()._with(joint)
-        vars(report).pop("_pvalues", None)
-        return report
 
     def _more_columns(self) -> dict[str, list[Any]]:
         return {
@@ -250,34 +245,29 @@ class CalibrationReport(JointReport):
             "pvalue": self._pvalues.tolist(),
         }
 
-    def _number_columns(self) -> list[list[str]]:
+    def _columns_of_bins(self) -> dict[str, list[str]]:
+        """Number of rows and mean prediction, as text."""
         places = decimals(self._limits())
         means = [format_number(mean, places) for mean in self._mean_predicted]
+        return {"rows": [*map(str, self._n_rows.tolist())], "mean prediction": means}
+
+    def _number_columns(self) -> list[list[str]]:
         return [
-            ["rows", *map(str, self._n_rows.tolist())],
-            ["mean prediction", *means],
+            *([header, *cells] for header, cells in self._columns_of_bins().items()),
             *super()._number_columns(),
             ["p-value", *map(format_pvalue, self._pvalues)],
         ]
 
-    def _compared(self) -> list[list[int]]:
-        return []  # no bin is better than another
+    def _wide(self, best: Collection[int] = ()) -> WideTable:
+        return replace(super()._wide(best), more=self._columns_of_bins())
 
-    def _drawing(self) -> dict[str, Any]:
+    def _display(self) -> CalibrationBandDisplay:
         keys = [parameter.key for parameter in self._joint.parameters]
-        models = [key.rule if key.subgroup else ONLY_MODEL for key in keys]
-
-        def by_model(values: Array) -> dict[str, Array]:
-            return {
-                model: values[[other == model for other in models]]
-                for model in dict.fromkeys(models)
-            }
-
-        return {
-            "mean_predicted": by_model(self._mean_predicted),
-            "fractions": by_model(self._joint.estimates),
-            "n_rows": by_model(self._n_rows),
-            "intervals": by_model(self._limits()),
-            "confidence_level": self.confidence_level,
-            "simultaneous": self._joint.simultaneous,
-        }
+        return CalibrationBandDisplay(
+            mean_predicted=by_model(keys, self._mean_predicted),
+            fractions=by_model(keys, self._joint.estimates),
+            n_rows=by_model(keys, self._n_rows),
+            intervals=by_model(keys, self._limits()),
+            confidence_level=self.confidence_level,
+            simultaneous=self._joint.simultaneous,
+        )

@@ -118,8 +118,6 @@ class ContrastReport(ReportWithContrasts):
     ['On accuracy, B is worse than A.']
     """
 
-    _display = DifferenceDisplay
-
     def __init__(
         self,
         joint: JointEstimate,
@@ -494,9 +492,10 @@ class ContrastReport(ReportWithContrasts):
             simultaneous=self._joint.simultaneous,
         ).plot(**kwargs)
 
-    def _drawing(self) -> dict[str, Any]:
-        more = {"verdicts": self._verdicts, "margins": self._margins}
-        return super()._drawing() | more
+    def _display(self) -> DifferenceDisplay:
+        return DifferenceDisplay(
+            **self._drawing(), verdicts=self._verdicts, margins=self._margins
+        )
 
     @property
     def _first_is_better(self) -> list[bool]:
@@ -553,12 +552,16 @@ def sentences(
     separated: Sequence[tuple[str, str]],
     kind: str = "rule",
     verb: str = "is worse than",
+    prefix: str = "",
 ) -> list[str]:
-    """Say which rules, or subgroups, are worse than which others on a metric."""
+    """Say which rules, or subgroups, are worse than which others on a metric.
+
+    The prefix comes before the name of what is worse.
+    """
     better: dict[str, list[str]] = {}
     for worse, other in separated:
         better.setdefault(worse, []).append(other)
     return [
-        f"On {panel}, {worse} {verb} {join_names(others)}."
+        f"On {panel}, {prefix}{worse} {verb} {join_names(others)}."
         for worse, others in better.items()
     ] or [f"On {panel}, no {kind} is shown to differ from another."]

@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from skci._arrays import Array
 from skci._validation import check_known, join_names
-from skci.data.reading import ONLY_MODEL
 from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key
 from skci.inference.ranking import best_first
-from skci.reports.display import ConfidenceBandDisplay
+from skci.reports.display import ConfidenceBandDisplay, ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
-from skci.reports.requirements import (
-    RequirementReport,
-    Requirements,
-    requirement_report,
-)
+from skci.reports.points import by_model, model_of, point_of
+from skci.reports.requirements import RequirementReport, Requirements
 
 ROC = ["false_positive_rate", "recall"]
 
-Thresholds = Mapping[str, Array]
-"""Thresholds of each model."""
 THRESHOLD = "threshold"
 """Name of the column of a report that holds the thresholds."""
 
 
-def model_key(model: str, column: str, name: str) -> dict[str, Any]:
-    """Key of a point of a model: a rule, or a column beside the name of the model."""
-    if model == ONLY_MODEL:
-        return {"rule": name}
-    return {"rule": model, "subgroup": ((column, name),)}
+class ThresholdEstimate(MetricEstimate):
+    """Estimate of a performance measure at a threshold of a score.
+
+    Returned by indexing a :class:`ThresholdReport`, and by its choice of a threshold. A
+    :class:`MetricEstimate` otherwise.
+
+    Attributes
+    ----------
+    threshold : float
+        As it was given or chosen.
+    """
+
+    threshold: float
+
+    def __new__(
+        cls, joint: JointEstimate, position: int, threshold: float
+    ) -> ThresholdEstimate:
+        self = cast(ThresholdEstimate, super().__new__(cls, joint, position))
+        self.threshold = threshold
+        return self
+
+    def __getnewargs__(self) -> tuple[JointEstimate, int, float]:  # type: ignore[override]
+        return self._joint, self._position, self.threshold
+
+    @property
+    def _name(self) -> str:
+        return f"{super()._name} at threshold {self.threshold:g}"
 
 
 class ThresholdReport(JointReport):
@@ -59,10 +76,10 @@ class ThresholdReport(JointReport):
 
     _rule_header = THRESHOLD
 
-    def __init__(self, joint: JointEstimate, thresholds: Thresholds) -> None:
+    def __init__(self, joint: JointEstimate, thresholds: Mapping[Key, float]) -> None:
         super().__init__(joint)
-        self._thresholds = thresholds
-        if ONLY_MODEL not in thresholds:
+        self._thresholds = thresholds  # by point
+        if joint.parameters[0].key.subgroup:
             self._rule_header = "rule"
 
     @property
@@ -71,16 +88,34 @@ class ThresholdReport(JointReport):
 
         As they were given or chosen; the report names them in six digits.
         """
-        return _unwrapped({m: values.copy() for m, values in self._thresholds.items()})
+        return self._thresholds_at(self._points)
+
+    @property
+    def _points(self) -> list[Key]:
+        """Models and thresholds in the order of the report, shape (T,)."""
+        keys = [point_of(parameter.key) for parameter in self._joint.parameters]
+        return list(dict.fromkeys(keys))
+
+    def _thresholds_at(self, points: Collection[Key]) -> Array | dict[str, Array]:
+        """Thresholds at some points, of each model or of the only one."""
+        found: dict[str, list[float]] = {model_of(point): [] for point in self._points}
+        for point in points:
+            found[model_of(point)].append(self._thresholds[point])
+        thresholds = {model: np.array(values) for model, values in found.items()}
+        return thresholds.get("", thresholds)
+
+    def _estimate(self, position: int) -> ThresholdEstimate:
+        point = point_of(self._joint.parameters[position].key)
+        return ThresholdEstimate(self._joint, position, self._thresholds[point])
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:
-        """Thresholds at which the measures are shown to meet requirements.
+        r"""Thresholds at which the measures are shown to meet requirements.
 
         Parameters
         ----------
         requirements : str, or mapping of str to (str, float)
-            Such as ``"recall >= 0.9"``; of several metrics a mapping such as
-            ``{"recall": (">=", 0.9), "specificity": (">=", 0.5)}``.
+            Such as ``"recall >= 0.9 and specificity >= 0.5"``, or a mapping such as
+            ``{"recall": (">=", 0.9), "specificity": (">=", 0.5)}``. All must be met.
 
         Returns
         -------
@@ -109,12 +144,18 @@ class ThresholdReport(JointReport):
         >>> shown.thresholds
         array([0.6])
         >>> shown.best("precision")
-        precision = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
-        >>> shown.best("precision").rule
-        '0.6'
+        precision at threshold 0.6 = 0.80 [0.63, 0.90], joint 95% interval (score...)
+        >>> shown.best("precision").threshold
+        0.6
+        >>> print(*shown.findings(), sep="\n")
+        recall >= 0.8 is shown at threshold 0.6.
+        The best precision there is 0.80 [0.63, 0.90], at threshold 0.6.
         """
-        report = requirement_report(self._joint, requirements)
-        return ThresholdRequirementReport(**vars(report), report=self)
+        report = self.requirements(requirements)
+        points = [names for kind, names in report.names.items() if kind != "metric"]
+        subjects = [", ".join(names) for names in zip(*points, strict=True)]
+        fields = vars(report) | {"subjects": subjects}
+        return ThresholdRequirementReport(**fields, report=self)
 
     @property
     def _best_in_words(self) -> str:
@@ -160,20 +201,24 @@ class ThresholdRequirementReport(RequirementReport):
     @property
     def thresholds(self) -> Array | dict[str, Array]:
         """Thresholds shown to meet all requirements; of several models by name."""
-        shown, start, thresholds = self._is_shown, 0, {}
-        for model, values in self.report._thresholds.items():
-            thresholds[model] = values[shown[start : start + len(values)]]
-            start += len(values)
-        return _unwrapped(thresholds)
+        return self.report._thresholds_at(self._shown)
 
     @property
-    def _is_shown(self) -> Array:
-        """Whether each threshold of each model is shown to meet all requirements."""
-        n_required = len({estimate.metric for estimate in self.estimates})
-        is_shown: Array = np.array([verdict == "shown" for verdict in self.verdicts])
-        return np.all(is_shown.reshape(-1, n_required), axis=1)
+    def _shown(self) -> list[Key]:
+        """Points that are shown to meet all requirements."""
+        points = [point_of(estimate._parameter.key) for estimate in self.estimates]
+        verdicts = zip(points, self.verdicts, strict=True)
+        unmet = {point for point, verdict in verdicts if verdict != "shown"}
+        return [point for point in dict.fromkeys(points) if point not in unmet]
 
-    def best(self, metric: str) -> MetricEstimate:
+    @property
+    def _needed(self) -> list[str]:
+        """The requirements in words."""
+        pairs = zip(self.names["metric"], self.requirements, strict=True)
+        needed = [f"{name} {sign} {value:g}" for name, (sign, value) in pairs]
+        return list(dict.fromkeys(needed))
+
+    def best(self, metric: str) -> ThresholdEstimate:
         """Best estimate of a metric at the thresholds shown to meet the requirements.
 
         Parameters
@@ -183,30 +228,64 @@ class ThresholdRequirementReport(RequirementReport):
 
         Returns
         -------
-        MetricEstimate
-            With its joint interval, which holds although the threshold was chosen: see
-            :meth:`ThresholdReport.where`.
+        ThresholdEstimate
+            With its ``threshold`` and its joint interval, which holds although the
+            threshold was chosen: see :meth:`ThresholdReport.where`.
 
         Raises
         ------
         KeyError, ValueError
             If there is no such metric, or no threshold is shown to meet them.
         """
-        candidates = np.array(self.report._candidates(metric))[self._is_shown]
-        if not len(candidates):
-            pairs = zip(self.names["metric"], self.requirements, strict=True)
-            needed = [f"{name} {sign} {value:g}" for name, (sign, value) in pairs]
+        joint, shown = self.report._joint, {*self._shown}
+        candidates = [
+            k
+            for k in self.report._candidates(metric)
+            if point_of(joint.parameters[k].key) in shown
+        ]
+        if not candidates:
             raise ValueError(
-                "no threshold is shown to meet "
-                f"{join_names(list(dict.fromkeys(needed)))}; see the verdicts"
+                f"no threshold is shown to meet {join_names(self._needed)}; see the "
+                "verdicts"
             )
-        joint = self.report._joint
-        return MetricEstimate(joint, best_first(joint, candidates.tolist())[0])
+        return self.report._estimate(best_first(joint, candidates)[0])
+
+    def findings(self) -> list[str]:
+        """Say in words where the requirements are shown, and what is best there.
+
+        Returns
+        -------
+        list of str
+            A sentence for each model and, of joint intervals, one for each of the other
+            metrics, with its best estimate at any of these thresholds.
+        """
+        verb = "is" if len(self._needed) == 1 else "are"
+        needed = f"{join_names(self._needed)} {verb} shown at"
+        thresholds = self.thresholds
+        if not isinstance(thresholds, dict):
+            thresholds = {"": thresholds}
+        findings = [
+            f"{f'{model}: ' if model else ''}{needed} {_in_words(values)}."
+            for model, values in thresholds.items()
+        ]
+        required = {*self.names["metric"]}
+        others = [name for name in self.report.metrics if name not in required]
+        for metric in others if self._shown and self.simultaneous else []:
+            best = self.best(metric)
+            model = "" if len(thresholds) == 1 else f" of {best.rule}"
+            findings.append(
+                f"The best {metric} there is {best}, at threshold "
+                f"{best.threshold:g}{model}."
+            )
+        return self.report._qualified(findings)
 
 
-def _unwrapped(thresholds: dict[str, Array]) -> Array | dict[str, Array]:
-    """Thresholds of the only model, or by model."""
-    return thresholds.get(ONLY_MODEL, thresholds)
+def _in_words(thresholds: Array) -> str:
+    """Name thresholds, as many as there are."""
+    if not len(thresholds):
+        return "no threshold"
+    names = join_names([f"{value:g}" for value in thresholds])
+    return f"threshold{'s' * (len(thresholds) > 1)} {names}"
 
 
 class CurveReport(ThresholdReport):
@@ -214,7 +293,8 @@ class CurveReport(ThresholdReport):
 
     Returned by :func:`skci.roc_report` and :func:`skci.precision_recall_report`. The
     intervals at a threshold are the sides of a rectangle; all rectangles, of all
-    models, cover at once. A :class:`ThresholdReport` otherwise.
+    models, cover at once. A :class:`ThresholdReport` otherwise, also in its plot where
+    only one measure is selected.
 
     Examples
     --------
@@ -223,33 +303,24 @@ class CurveReport(ThresholdReport):
     >>> report.metrics
     ['false_positive_rate', 'recall']
     >>> report["0.9", "recall"]
-    recall = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
+    recall at threshold 0.9 = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
     """
 
-    _display = ConfidenceBandDisplay
-
-    def _drawing(self) -> dict[str, Any]:
-        stops = np.cumsum([len(values) for values in self._thresholds.values()])
-        points, intervals = (
-            np.split(values, stops[:-1])
-            for values in (
-                self._joint.estimates.reshape(-1, 2),
-                self._limits().reshape(-1, 2, 2),
-            )
+    def _display(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+        if len(self.metrics) < 2:
+            return super()._display()
+        models = [*dict.fromkeys(map(model_of, self._points))]
+        number = np.array([models.index(model_of(point)) for point in self._points])
+        thresholds = np.array([self._thresholds[point] for point in self._points])
+        order = np.lexsort((thresholds, number))
+        points = [self._points[k] for k in order]
+        metrics, estimates = self.metrics, self._joint.estimates.reshape(-1, 2)
+        return ConfidenceBandDisplay(
+            metrics=metrics,
+            thresholds=by_model(points, thresholds[order]),
+            points=by_model(points, estimates[order]),
+            intervals=by_model(points, self._limits().reshape(-1, 2, 2)[order]),
+            confidence_level=self.confidence_level,
+            simultaneous=self._joint.simultaneous,
+            ends=np.array([[0.0, 0.0], [1.0, 1.0]]) if metrics == ROC else None,
         )
-        orders = [np.argsort(values) for values in self._thresholds.values()]
-
-        def by_model(arrays: Any) -> dict[str, Array]:
-            pairs = zip(arrays, orders, strict=True)
-            increasing = [values[order] for values, order in pairs]
-            return dict(zip(self._thresholds, increasing, strict=True))
-
-        return {
-            "metrics": self.metrics,
-            "thresholds": by_model(self._thresholds.values()),
-            "points": by_model(points),
-            "intervals": by_model(intervals),
-            "confidence_level": self.confidence_level,
-            "simultaneous": self._joint.simultaneous,
-            "ends": np.array([[0.0, 0.0], [1.0, 1.0]]) if self.metrics == ROC else None,
-        }

@@ -369,13 +369,17 @@ class MetricEstimate(float):
     def __repr__(self) -> str:
         joint = self._joint.simultaneous and len(self._joint.parameters) > 1
         level = f"{'joint ' * joint}{100 * self.confidence_level:g}%"
-        key = self._parameter.key
-        name = key if key.is_contrast else printable(self.metric)
         size = sample_size_in_words(self._joint, self.n_samples)
         target = target_in_words(self._joint)
         binning = binning_in_words([self._parameter])
         details = ", ".join(filter(None, [self.method, target, size, binning]))
-        return f"{name} = {self}, {level} interval ({details})"
+        return f"{self._name} = {self}, {level} interval ({details})"
+
+    @property
+    def _name(self) -> str:
+        """What it is an estimate of."""
+        key = self._parameter.key
+        return str(key) if key.is_contrast else printable(self.metric)
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import overload
+from typing import Self, overload
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class JointReport(ReportWithComparisons):
         rules: str | Iterable[str] | None = None,
         metrics: str | Iterable[str] | None = None,
         **subgroups: str | Iterable[str],
-    ) -> JointReport:
+    ) -> Self:
         """Select rules and metrics, with a critical value of their own.
 
         Fewer intervals are narrower, and valid if chosen before looking at the data:
@@ -56,23 +56,25 @@ class JointReport(ReportWithComparisons):
         rules, metrics : str or list of str, optional
             Names to keep; all if not given.
         **subgroups : str or list of str
-            Names of subgroups to keep, by column, as in ``sex="f"``.
+            Names to keep in other columns, as in ``sex="f"`` or ``threshold="0.5"``.
 
         Returns
         -------
         JointReport
-            With a critical value of its own.
+            With a critical value of its own, of the class of this report.
 
         Raises
         ------
         KeyError, ValueError
             If there is no such name, or none is kept.
         """
+        if rules is None:  # whose column may have another name
+            rules = subgroups.pop(self._rule_header, None)
         columns = [column for column, _ in self._joint.parameters[0].key.subgroup]
         for column in subgroups:
             check_known(column, columns, "subgroup")
         wanted = {"rule": rules, "metric": metrics, **subgroups}
-        return JointReport(self._select(wanted), self._references)
+        return self._with(self._select(wanted))
 
     def findings(self, by: str = "intervals") -> list[str]:
         """Say in words which rules are worse than which others.
@@ -99,11 +101,14 @@ class JointReport(ReportWithComparisons):
         check_choice(by, ("intervals", "differences"), "by")
         if len(self.rules) < 2:
             return []
+        kind = self._rule_header
+        prefix = "" if kind == "rule" else f"{kind} "
         source = self if by == "intervals" else self.differences()
         separated = source._separated_pairs()
         findings = []
         for panel, positions in self._panels(self.metrics).items():
-            findings += sentences(panel, separated.get(panel, []))
+            pairs = separated.get(panel, [])
+            findings += sentences(panel, pairs, kind, prefix=prefix)
             undefined = [k for k in positions if self._joint.is_undefined[k]]
             if undefined:
                 names = join_names(self._names(undefined))
@@ -174,8 +179,9 @@ class JointReport(ReportWithComparisons):
             raise ValueError(
                 f"best needs two {self._rule_header}s with one metric, got {list(self)}"
             )
+        estimate = self._estimate(best_first(self._joint, positions)[0])
         return best_report(
-            self._joint, positions, self._labels, self._rule_header, n_metrics
+            self._joint, positions, self._labels, self._rule_header, estimate, n_metrics
         )
 
     @property
@@ -266,7 +272,7 @@ class JointReport(ReportWithComparisons):
         if max(map(len, panels.values())) < 2:
             raise ValueError(f"ranks need two rules with one metric, got {list(self)}")
         warn_of_intervals(self._joint, [k for rows in panels.values() for k in rows])
-        return rank_report(self._joint, panels)
+        return rank_report(self._joint, panels, self._labels)
 
     @overload
     def letters(

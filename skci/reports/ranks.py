@@ -29,6 +29,8 @@ class RankReport(TabularReport):
     ----------
     names : mapping of str to sequence of K str
         Names of the rows by column: the rule, the metric and, if any, the subgroup.
+    rules : sequence of K str
+        Names of the rules.
     panels : sequence of K str
         What each rule is ranked on: the metric, in a subgroup.
     estimates : array of shape (K,)
@@ -55,6 +57,7 @@ class RankReport(TabularReport):
     """
 
     names: Mapping[str, Sequence[str]]
+    rules: Sequence[str]
     panels: Sequence[str]
     estimates: Array
     intervals: Array
@@ -104,7 +107,7 @@ class RankReport(TabularReport):
         rows = [row for row, panel in enumerate(self.panels) if panel == metric]
         if not (isinstance(k, int | np.integer) and 1 <= k <= len(rows)):
             raise ValueError(f"k must be an integer from 1 to {len(rows)}, got {k!r}")
-        return [self.names["rule"][row] for row in rows if self.intervals[row, 0] <= k]
+        return [self.rules[row] for row in rows if self.intervals[row, 0] <= k]
 
     def _data(self) -> dict[str, list[Any]]:
         low, high = self.intervals.T.tolist()
@@ -130,7 +133,7 @@ class RankReport(TabularReport):
             With the axes and the figure.
         """
         display = ConfidenceIntervalDisplay(
-            rules=self.names["rule"],
+            rules=self.rules,
             metrics=[f"rank on {panel}" for panel in self.panels],
             estimates=self.estimates,
             intervals=self.intervals,
@@ -154,14 +157,19 @@ class RankReport(TabularReport):
 
 
 def rank_report(
-    joint: JointEstimate, panels: Mapping[str, Sequence[int]]
+    joint: JointEstimate,
+    panels: Mapping[str, Sequence[int]],
+    labels: Mapping[str, Sequence[str]],
 ) -> RankReport:
-    """Rank the parameters at the positions of each panel."""
+    """Rank the parameters at the positions of each panel.
+
+    The labels are of all parameters, by column.
+    """
     sorted_panels = [best_first(joint, positions) for positions in panels.values()]
     order = [k for positions in sorted_panels for k in positions]
-    labels = [joint.parameters[k].key.labels for k in order]
     return RankReport(
-        names={column: [each[column] for each in labels] for column in labels[0]},
+        names={column: [names[k] for k in order] for column, names in labels.items()},
+        rules=[joint.parameters[k].key.name for k in order],
         panels=[joint.parameters[k].key.panel for k in order],
         estimates=np.concatenate(
             [estimated_ranks(joint, rows) for rows in sorted_panels]

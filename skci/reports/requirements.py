@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,11 @@ from skci.reports.estimate import (
 from skci.reports.rendering import TabularReport, format_number, format_pvalue
 
 _SIGNS = (">=", "<=")
+_AND = re.compile(r"\s+and\s+")
 _COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
 
 Requirements = str | Mapping[str, tuple[str, float]]
-"""One as "recall >= 0.9", or several by metric as {"recall": (">=", 0.9)}."""
+"""As "recall >= 0.9 and precision >= 0.5", or as {"recall": (">=", 0.9)} by metric."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,21 +114,26 @@ class RequirementReport(TabularReport):
 
 
 def requirement_report(
-    joint: JointEstimate, requirements: Requirements
+    joint: JointEstimate,
+    requirements: Requirements,
+    labels: Mapping[str, Sequence[str]],
+    estimate: Callable[[int], MetricEstimate],
 ) -> RequirementReport:
-    """Judge all estimates of the metrics that have a requirement."""
+    """Judge all estimates of the metrics that have a requirement.
+
+    The labels are of all parameters by column, and `estimate` makes that at a position.
+    """
     requirements = _check_requirements(joint, requirements)
     titles = [parameter.key.title for parameter in joint.parameters]
     rows = [k for k, title in enumerate(titles) if title in requirements]
-    labels = [joint.parameters[k].key.labels for k in rows]
     chosen = [requirements[titles[k]] for k in rows]
-    estimates = [MetricEstimate(joint, k) for k in rows]
+    estimates = [*map(estimate, rows)]
     verdicts = [  # which check the values
-        estimate.at_least(value) if sign == ">=" else estimate.at_most(value)
-        for estimate, (sign, value) in zip(estimates, chosen, strict=True)
+        each.at_least(value) if sign == ">=" else each.at_most(value)
+        for each, (sign, value) in zip(estimates, chosen, strict=True)
     ]
     return RequirementReport(
-        names={column: [each[column] for each in labels] for column in labels[0]},
+        names={column: [names[k] for k in rows] for column, names in labels.items()},
         subjects=[joint.parameters[k].key.name for k in rows],
         requirements=[(sign, float(value)) for sign, value in chosen],
         estimates=estimates,
@@ -139,7 +145,7 @@ def requirement_report(
 def _check_requirements(
     joint: JointEstimate, requirements: Any
 ) -> Mapping[str, tuple[str, float]]:
-    """Check requirements of some metrics; one may be a string."""
+    """Check requirements of some metrics."""
     if isinstance(requirements, str):
         requirements = _parse(requirements)
     metrics = list(dict.fromkeys(p.key.title for p in joint.parameters))
@@ -163,15 +169,25 @@ def _check_requirements(
 
 
 def _parse(text: str) -> dict[str, tuple[str, float]]:
-    """Read a requirement such as "recall >= 0.9"."""
-    found = split_comparison(text, _SIGNS)
-    if found is None:
-        raise ValueError(
-            "requirements must be a string such as 'recall >= 0.9', with >= or <=, or "
-            f"a mapping, got {text!r}"
-        )
-    metric, sign, value = found
-    return {metric: (sign, value)}
+    """Read requirements such as "recall >= 0.9 and precision >= 0.5"."""
+    requirements: dict[str, tuple[str, float]] = {}
+    for part in _AND.split(text):
+        found = split_comparison(part, _SIGNS)
+        if found is None or any(sign in found[0] for sign in _SIGNS):
+            of = "" if part == text else f" in {text!r}"
+            raise ValueError(
+                "requirements must be a string such as 'recall >= 0.9', with >= or <= "
+                "and a number, or several joined by 'and'; or a mapping such as "
+                f"{{'recall': ('>=', 0.9)}}; got {part!r}{of}"
+            )
+        metric, sign, value = found
+        if metric in requirements:
+            raise ValueError(
+                f"requirements must have one of each metric, got two of {metric!r} in "
+                f"{text!r}; state them one after the other, each by itself"
+            )
+        requirements[metric] = sign, value
+    return requirements
 
 
 def split_comparison(text: str, signs: Sequence[str]) -> tuple[str, str, float] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from skci._arrays import cached_property
@@ -24,6 +24,8 @@ class WideTable(TabularReport):
     best : collection of int
         Positions of the estimates of rules that may be the best, shown in bold.
     best_in_words : str
+    more : mapping of str to sequence of K str
+        Columns of text before those of the metrics.
     """
 
     labels: Mapping[str, Sequence[str]]
@@ -31,6 +33,7 @@ class WideTable(TabularReport):
     title: str
     best: Collection[int] = ()
     best_in_words: str = "may be the best"
+    more: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def _row_names(self) -> list[tuple[str, ...]]:
@@ -60,13 +63,14 @@ class WideTable(TabularReport):
         return f"{self.title}; bold: {self.best_in_words}" if self.best else self.title
 
     def _columns(self) -> dict[str, list[str]]:
-        """Cells by metric; empty where a metric is not of a rule."""
-        columns = {
-            metric: [""] * len(self._positions) for metric in self.labels["metric"]
-        }
-        rows = zip(self._row_names, self.labels["metric"], self.cells, strict=True)
-        for names, metric, cell in rows:
-            columns[metric][self._positions[names]] = cell
+        """Cells by column; empty where a metric is not of a rule."""
+        headers = [*self.more, *self.labels["metric"]]
+        columns = {header: [""] * len(self._positions) for header in headers}
+        for k, names in enumerate(self._row_names):
+            row = self._positions[names]
+            columns[self.labels["metric"][k]][row] = self.cells[k]
+            for header, cells in self.more.items():
+                columns[header][row] = cells[k]
         return columns
 
     def _data(self) -> dict[str, list[Any]]:

@@ -1,0 +1,51 @@
+"""Metrics of labels at points of scores: at thresholds, or in bins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skci._arrays import Array, distinct_rows
+from skci.data.reading import check_both_labels
+from skci.data.sample import Sample
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import DEFAULT_RULE
+from skci.metrics._metric_set import MetricSet
+
+
+class Points(NamedTuple):
+    """P points of the scores of a model, each of which makes it a rule of labels."""
+
+    names: Sequence[str]
+    levels: Array
+    """Level of the score of each row, from 0 on, shape (n,)."""
+    is_positive: Array
+    """Whether rows of each of L levels are predicted positive at each point, (L, P)."""
+
+
+def estimate_at_points(
+    metric_set: MetricSet, scored: Sample, column: str, points: Mapping[str, Points]
+) -> JointEstimate:
+    """Estimate metrics of labels jointly at points of each model, by name.
+
+    Keys are those of rules named by their points if there is one model, which has no
+    name, and else of models with the point in a column beside them.
+    """
+    check_both_labels(scored)
+    alone = list(points) == [DEFAULT_RULE]
+    outcomes, unit = distinct_rows(
+        np.stack([scored.codes[:, 0], *(each.levels for each in points.values())], 1)
+    )
+    truth, *levels = outcomes.T
+    columns, keys = [truth[:, np.newaxis].astype(bool)], {}
+    for (model, each), level in zip(points.items(), levels, strict=True):
+        columns.append(each.is_positive[level])
+        for name in each.names:
+            key: dict[str, Any] = {"rule": model, "subgroup": ((column, name),)}
+            keys[f"{model} {name}"] = {"rule": name} if alone else key
+    design = scored.design.regrouped(unit, len(outcomes))
+    codes = np.concatenate(columns, axis=1)
+    sample = Sample(design, scored.vocabulary, codes, tuple(keys))
+    return metric_set.estimate(sample, keys)
