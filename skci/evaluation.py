@@ -313,8 +313,8 @@ def joint_report(
     method : str or mapping of str to str, optional
         Interval method of metrics that do not set their own, or methods by metric, with
         "*" for all others. If not given, "auto": "score" for metrics of labels where it
-        can serve and else "blurred", "logit" for areas under curves, "hall" for losses
-        and numbers; see :class:`skci.MetricCI`.
+        can serve and else "blurred", "score" for Brier scores, "logit" for areas under
+        curves, "hall" for other losses and numbers; see :class:`skci.MetricCI`.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
     abstain : label, optional

@@ -311,8 +311,7 @@ def _bind(
     for rule, numbers in items.sample.numbers.items():
         for part in parts:
             binding = Binding(items.sample, rule, _MEAN, method, subgroups=part)
-            means = np.clip(numbers[binding.within, 0], *trait.bounds)  # of rounding
-            yield binding.of_mean(trait, means)
+            yield binding.of_mean(trait, numbers[binding.within, 0])
 
 
 def _references(

@@ -470,7 +470,7 @@ def test_methods_by_metric():
 
 @pytest.mark.parametrize(
     ("metric", "method"),
-    [("f1", "score"), ("overlap", "blurred"), ("roc_auc", "logit"), ("brier", "hall")],
+    [("f1", "score"), ("overlap", "blurred"), ("roc_auc", "logit"), ("brier", "score")],
 )
 def test_automatic_method(metric, method):
     scores = {"A": np.where(P, 0.7, 0.2)}

@@ -333,7 +333,9 @@ def test_reports_tell_the_selection_and_what_they_allow_for():
     whole = search_report(search, X, Y, **COMMON)
     assert "preselected" not in str(whole) and "over the 6 candidates" in str(whole)
     (first, *_) = whole.rules
-    assert "6 of 6 candidates of a search" in str(whole.select(rules=first))
+    selection = whole.select(rules=first)
+    assert "6 of 6 candidates of a search" in str(selection)
+    assert type(selection) is type(whole) and [*selection.candidates] == [first]
 
 
 def test_the_candidate_that_was_chosen_is_reported_whatever_its_rank():

@@ -113,9 +113,9 @@ def contrast_estimate(
     Their covariance is :math:`L V L^T`, L the coefficients (for ratios, which are
     contrasts of logarithms, times the ratio over the estimate); to first order where
     the method smooths, and without the excess of a given covariance. The default method
-    is that of the parameters if they have one in common that serves contrasts, else
-    "auto". A method that cannot serve a contrast is a ValueError, as are a ratio of
-    signed measures and terms that all cancel.
+    is that of the parameters if they have one in common that serves contrasts and is
+    not what "auto" stands for, else "auto". A method that cannot serve a contrast is a
+    ValueError, as are a ratio of signed measures and terms that all cancel.
     """
     sampling = joint.sampling
     if isinstance(sampling, RowSampling):
@@ -283,7 +283,8 @@ def _method_of(
     if method not in (None, AUTO):
         check_serves(method, trait, table=table)
         return method
-    methods = set() if method else {parameter.method for parameter in parameters}
+    others = [p for p in parameters if p.method != automatic(p.trait, table=table)]
+    methods = {parameter.method for parameter in parameters if not method and others}
     serving = [m for m in methods if not refusal(m, trait, table=table)]
     if len(serving) == 1:
         return serving[0]
@@ -452,7 +453,13 @@ def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait
         heavy_tails=any(trait.heavy_tails for trait in traits),
         scale=LOG if ratio else IDENTITY,
         blurs=all(trait.blurs for trait in traits),
-        automatic=tuple(dict.fromkeys(m for t in traits for m in t.automatic)),
+        automatic=tuple(
+            dict.fromkeys(
+                method
+                for trait in traits
+                for method in trait.automatic_of_contrasts or trait.automatic
+            )
+        ),
         scale_free=all(trait.scale_free for trait in traits),
     )
 

@@ -243,6 +243,7 @@ class TableParameter(Parameter):
             functional=Negative(self.functional),
             undefined_as=-self.undefined_as,
             extension=self.extension[::-1],
+            extremes=self.extremes and self.extremes[::-1],
         )
 
     @property

@@ -118,6 +118,8 @@ class Trait:
         trials, as in ``("tp", "tp fp")`` for the precision.
     automatic : tuple of str
         Interval methods that "auto" stands for: the first that can serve, or "delta".
+    automatic_of_contrasts : tuple of str
+        Those that it stands for in differences and ratios, where they are others.
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then taken
         from counts, which are exact.
@@ -138,6 +140,7 @@ class Trait:
     blurs: bool = True
     proportion: tuple[str, str] | None = None
     automatic: tuple[str, ...] = ("score", "blurred")
+    automatic_of_contrasts: tuple[str, ...] = ()
     scale_free: bool = True
     negative_of: Trait | None = None
 
@@ -255,12 +258,20 @@ _AREA: dict[str, Any] = _MEAN | {"automatic": ("logit", "hall")}
 _LOSS: dict[str, Any] = _MEAN | _LOWER | {"bounds": (0.0, np.inf)}
 _SKILL: dict[str, Any] = _MEAN | {"bounds": (-np.inf, 1.0)}
 _HEAVY: dict[str, Any] = {"heavy_tails": True}
+# A row may change a bounded loss by the whole range. That matters in the mean of few
+# losses; differences of losses are mostly so small that it would outweigh them.
+_BOUNDED_LOSS: dict[str, Any] = _LOSS | {
+    "bounds": (0.0, 1.0),
+    "smooth": True,
+    "automatic": ("score", "hall"),
+    "automatic_of_contrasts": ("hall",),
+}
 
 _OTHERS = (
     Trait("roc_auc", **_AREA),
     Trait("average_precision", **_AREA),
     _measure(g.accuracy, "tp tn", name="top_k_accuracy", symmetric=True),
-    Trait("brier_score", **_LOSS | {"bounds": (0.0, 1.0)}),
+    Trait("brier_score", **_BOUNDED_LOSS),
     Trait("log_loss", **_LOSS),
     Trait("d2_brier_score", **_SKILL),
     Trait("d2_log_loss", **_SKILL),

@@ -84,7 +84,8 @@ class MetricCI(BaseEstimator):
         skewness); for proportions also "wilson", "agresti-coull", "clopper-pearson" or
         "jeffreys"; for measures between 0 and 1 "logit". If not given, that of the
         report, or "auto": "score" for metrics of labels where it can serve and else
-        "blurred", "logit" for areas under curves, "hall" for losses and numbers.
+        "blurred", "score" for Brier scores, "logit" for areas under curves, "hall" for
+        other losses and numbers.
     pos_label : int, float, bool or str, optional
         The positive label, for measures that are not symmetric. If not given, 1, or
         that of the report. Labels that are strings need it.

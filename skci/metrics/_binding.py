@@ -124,11 +124,13 @@ class Binding:
         Of bounded numbers both ends of the range are possible values.
         """
         bounded = bool(np.isfinite(trait.bounds).all())
-        levels = np.unique(np.append(values, trait.bounds if bounded else []))
+        values = np.clip(values, *trait.bounds)  # of rounding
+        ends = np.array(trait.bounds if bounded else [])
+        levels, cells = np.unique(np.append(ends, values), return_inverse=True)
         return self.of_cells(
             trait,
             Mean(levels),
-            np.searchsorted(levels, values),
+            cells[len(ends) :],
             len(levels),
             smooth=bounded,
             most=_MOST_VALUES,
@@ -271,6 +273,8 @@ class Binding:
         where = ""
         if too_many and cell_map:
             where = f" with more than {MAX_ENUMERATED_CELLS**0.5:.0f} classes"
+        elif too_many:
+            where = f" where it has more than {most:,} values"
         check_serves(self.method, trait, where)
         method = automatic(trait) if self.method == AUTO else self.method
         parameter = TableParameter(

@@ -243,6 +243,8 @@ class _ProbabilityMetricCI(ScoreMetricCI):
         within = binding.within
         weights = binding.sample.design.counts[within]
         features = self._features(truth, scores.values[within], weights)
+        if self._function is identity and np.isfinite(trait.bounds).all():
+            return binding.of_mean(trait, features[0])
         functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
         return binding.of_units(trait, functional)
 
@@ -472,10 +474,15 @@ class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
     probabilities of labels that are strings needs `pos_label`. See :class:`MetricCI`
     for the options.
 
+    A loss is between 0 and 1, so that the score interval serves, of which both ends
+    are possible losses: see :func:`skci.score_report`. It is the default up to 4,096
+    distinct losses. Differences have by default "hall", since models mostly differ by
+    far less than a row can.
+
     Examples
     --------
     >>> BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    brier_score = 0.084 [0.061, 0.114], 95% interval (hall, n = 80)
+    brier_score = 0.084 [0.063, 0.126], 95% interval (score, n = 80)
     """
 
     _column_needs_pos_label = True

@@ -69,8 +69,8 @@ class ReportWithComparisons(ReportWithContrasts):
             nonnegative measures; its interval is symmetric on the logarithmic scale.
         method : {"auto", "score", "blurred", "hall", "delta"}, optional
             Interval method of the differences. By default that of the estimates where
-            it serves their difference, or "auto": "hall" for areas, else as for the
-            metrics.
+            it was chosen and serves their difference, or "auto": "hall" for areas and
+            Brier scores, else as for the metrics.
         adjust : {"single-step", "step-down", "none"}, default="single-step"
             Adjustment for multiplicity. "single-step": all intervals cover at once, and
             a p-value is below alpha exactly if its interval excludes zero (one, for

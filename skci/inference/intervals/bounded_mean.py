@@ -28,7 +28,13 @@ import numpy as np
 from skci._arrays import Array
 from skci.inference.intervals.crossing import first_crossing
 from skci.inference.intervals.statistic import Samples
-from skci.measures.functional import Component, Functional, LinearCombination, Mean
+from skci.measures.functional import (
+    Component,
+    Functional,
+    LinearCombination,
+    Mean,
+    Negative,
+)
 
 _FIRST_TILT = 1e-3  # relative to that of the normal limit
 _MAX_LOG_TILT = 60.0  # at which all mass is at the end of the range
@@ -43,6 +49,9 @@ def values_of_mean(functional: Functional) -> Array | None:
     """
     if isinstance(functional, Mean):
         return functional.values
+    if isinstance(functional, Negative):
+        values = values_of_mean(functional.functional)
+        return None if values is None else -values
     if isinstance(functional, Component) and not functional.is_partial:
         values = values_of_mean(functional.functional)
         return None if values is None else values[functional.cells]
