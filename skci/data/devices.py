@@ -7,7 +7,7 @@ import numpy as np
 from sklearn import get_config
 
 from skci._arrays import Array
-from skci.data.blocks import by_name, listed, map_columns
+from skci.data.columns import by_name, listed, map_columns
 
 _HOST = 1  # kDLCPU of DLPack
 _MOST_CODES = 2**31  # largest number of joint outcomes that any integers can number
