@@ -192,14 +192,14 @@ class Averaged(Functional):
         tables = self.bits.tables(p)
         return tables.mean(-2, keepdims=True) if self.average == "micro" else tables
 
-    def _mean(self, tables: Array, values: Array) -> Mean:
+    def _mean(self, tables: Array, values: Array) -> ClassMean:
         """Mean of the values of classes, with those of undefined ones filled in."""
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
         filled = np.where(np.isnan(values), self.undefined_as, values)
         return mean_of_classes(filled, tp + fn if self.average == "weighted" else None)
 
 
-class Mean(NamedTuple):
+class ClassMean(NamedTuple):
     """A mean over classes of shape (...), and its derivatives of shape (..., C).
 
     They are in the values of the classes and in their true rows.
@@ -210,7 +210,7 @@ class Mean(NamedTuple):
     row_slopes: Array
 
 
-def mean_of_classes(values: Array, rows: Array | None) -> Mean:
+def mean_of_classes(values: Array, rows: Array | None) -> ClassMean:
     """Average values of shape (..., C) over classes, leaving out those that are NaN.
 
     Classes are weighted by their rows, which are estimated as well, or equally.
@@ -225,7 +225,7 @@ def mean_of_classes(values: Array, rows: Array | None) -> Mean:
         row_slopes = np.zeros(shares.shape)
         if rows is not None:
             row_slopes = np.where(known, (values - value[..., np.newaxis]) / total, 0)
-    return Mean(value, shares, row_slopes)
+    return ClassMean(value, shares, row_slopes)
 
 
 @dataclass(frozen=True, eq=False)
