@@ -29,7 +29,7 @@ from skci.reports.estimate import (
     target_in_words,
     warn_of_intervals,
 )
-from skci.reports.rendering import TabularReport, format_number
+from skci.reports.rendering import TabularReport, format_level, format_number
 from skci.reports.requirements import (
     RequirementReport,
     Requirements,
@@ -451,7 +451,7 @@ class Report(TabularReport):
     def _title(self) -> str:
         parameters = self._joint.parameters
         kind = "Joint" if self._joint.simultaneous else "Individual"
-        level = f"{100 * self.confidence_level:g}%"
+        level = format_level(self.confidence_level)
         methods = join_names(list(dict.fromkeys(p.method for p in parameters)))
         parts = [
             f"{kind} {level} {self._subject} ({methods})",

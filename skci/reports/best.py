@@ -18,7 +18,7 @@ from skci.reports.estimate import (
     format_interval,
     warn_of_intervals,
 )
-from skci.reports.rendering import TabularReport, format_number
+from skci.reports.rendering import TabularReport, format_level, format_number
 
 _HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
 
@@ -109,7 +109,9 @@ class BestReport(TabularReport):
         }
 
     def _title(self) -> str:
-        title = f"Best on {self.metric}, {100 * self.confidence_level:g}% confidence"
+        title = (
+            f"Best on {self.metric}, {format_level(self.confidence_level)} confidence"
+        )
         return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
 
     def _number_columns(self) -> list[list[str]]:

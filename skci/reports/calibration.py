@@ -24,7 +24,7 @@ from skci.reports.display import (
 )
 from skci.reports.estimate import decimals
 from skci.reports.points import by_model, model_of
-from skci.reports.rendering import format_number, format_pvalue
+from skci.reports.rendering import format_level, format_number, format_pvalue
 from skci.reports.wide import WideTable
 
 _HEADROOM = 1.15  # over the greatest number of rows in its panel
@@ -132,7 +132,7 @@ class CalibrationBandDisplay:
         if rows_ax is not None:
             self._plot_rows(rows_ax, lines)
         kind = "joint" if self.simultaneous else "individual"
-        band = f"{kind} {100 * self.confidence_level:g}% band"
+        band = f"{kind} {format_level(self.confidence_level)} band"
         add_band_legend(ax, new_figure, lines[0], band)
         return self
 

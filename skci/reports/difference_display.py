@@ -17,6 +17,7 @@ from skci.reports.display import (
     new_panels,
     wrapped,
 )
+from skci.reports.rendering import format_level
 
 _BLUE, _VERMILION, _GREEN, _, _ORANGE, _SKY, _GREY = COLOURS
 
@@ -215,7 +216,7 @@ class VerdictMatrixDisplay(PanelDisplay):
     def _note(self, metric: str) -> str:
         """What verdicts are by; in the empty half of a panel."""
         kind = "joint" if self.simultaneous else "individual"
-        note = f"by {kind}\n{100 * self.confidence_level:g}% intervals"
+        note = f"by {kind}\n{format_level(self.confidence_level)} intervals"
         margin = self.margins[self.metrics.index(metric)]
         return note if np.isnan(margin) else f"{note}\nmargin {margin:g}"
 

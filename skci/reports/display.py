@@ -13,6 +13,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from skci._arrays import Array
 from skci._validation import printable
+from skci.reports.rendering import format_level
 
 # Okabe and Ito's palette, safe for the colour blind.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#888888")
@@ -135,7 +136,7 @@ class ConfidenceIntervalDisplay(PanelDisplay):
             kinds = {"": _THICK}
         handles = []
         for kind, width in kinds.items():
-            label = f"{kind}{100 * self.confidence_level:g}% interval"
+            label = f"{kind}{format_level(self.confidence_level)} interval"
             style = {"color": _GREY, "linewidth": width, "label": label}
             handles += self.axes_[-1].plot([], [], **style)
         return handles
@@ -318,7 +319,7 @@ class ConfidenceBandDisplay:
         across, up = (name.replace("_", " ") for name in self.metrics)
         unit_square(ax, across, up)
         kind = "joint" if self.simultaneous else "individual"
-        band = f"{kind} {100 * self.confidence_level:g}% band"
+        band = f"{kind} {format_level(self.confidence_level)} band"
         add_band_legend(ax, new_figure, lines[0], band)
         return self
 
@@ -417,7 +418,7 @@ class LearningCurveBandDisplay(PanelDisplay):
         from matplotlib.patches import Patch
 
         lines = self.axes_[0].get_legend_handles_labels()[0]
-        level = f"{100 * self.confidence_level:g}%"
+        level = format_level(self.confidence_level)
         grey: Any = {"color": _GREY, "linewidth": _THIN_LIMIT}
         if np.array_equal(self.intervals, self.individual_intervals, equal_nan=True):
             return [*lines, Patch(alpha=SHADE, label=f"{level} intervals", **grey)]

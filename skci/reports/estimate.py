@@ -29,7 +29,7 @@ from skci.inference.intervals.methods import automatic
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.pvalues import pvalue
-from skci.reports.rendering import format_number, json_value
+from skci.reports.rendering import format_level, format_number, json_value
 
 _MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
 _MAX_CLASSES = 5  # named in a warning
@@ -368,7 +368,7 @@ class MetricEstimate(float):
 
     def __repr__(self) -> str:
         joint = self._joint.simultaneous and len(self._joint.parameters) > 1
-        level = f"{'joint ' * joint}{100 * self.confidence_level:g}%"
+        level = f"{'joint ' * joint}{format_level(self.confidence_level)}"
         size = sample_size_in_words(self._joint, self.n_samples)
         target = target_in_words(self._joint)
         binning = binning_in_words([self._parameter])

@@ -54,6 +54,11 @@ def format_pvalue(p: float) -> str:
     return "< 0.001" if p < 1e-3 else f"{p:.3f}"
 
 
+def format_level(confidence_level: float) -> str:
+    """Write a confidence level as a percentage."""
+    return f"{100 * confidence_level:g}%"
+
+
 def json_value(value: Any) -> Any:
     """Return what JSON has for a value: None for numbers that are not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

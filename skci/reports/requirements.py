@@ -15,7 +15,12 @@ from skci.reports.estimate import (
     decimals,
     format_interval,
 )
-from skci.reports.rendering import TabularReport, format_number, format_pvalue
+from skci.reports.rendering import (
+    TabularReport,
+    format_level,
+    format_number,
+    format_pvalue,
+)
 
 _SIGNS = (">=", "<=")
 _AND = re.compile(r"\s+and\s+")
@@ -92,7 +97,7 @@ class RequirementReport(TabularReport):
 
     def _title(self) -> str:
         kind = "joint" if self.simultaneous else "individual"
-        level = f"{100 * self.estimates[0].confidence_level:g}%"
+        level = format_level(self.estimates[0].confidence_level)
         return f"Requirements by {kind} {level} confidence intervals"
 
     def _number_columns(self) -> list[list[str]]:
