@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,18 @@ def check_number(
         number = float(value)
         if accepts(number):
             return number
+    raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
+
+
+def check_integer(
+    value: Any, name: str, least: int = 1, most: int | None = None, hint: str = ""
+) -> int:
+    """Check a whole number from `least` on, up to `most` if that is given."""
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if is_whole and value >= least and (most is None or value <= most):
+        return int(value)
+    end = "on" if most is None else f"to {most}"
+    wanted = f"a whole number from {least} {end}"
     raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
 
 

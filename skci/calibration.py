@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._validation import check_choice, check_number
+from skci._validation import check_choice, check_integer
 from skci.data.reading import read_scores
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
@@ -107,9 +107,7 @@ def calibration_report(
     True
     """
     check_choice(strategy, ("quantile", "uniform"), "strategy")
-    wanted = f"a whole number from 1 to {_MAX_BINS}"
-    accepts = range(1, _MAX_BINS + 1).__contains__
-    n_bins = int(check_number(n_bins, "n_bins", wanted, accepts))
+    n_bins = check_integer(n_bins, "n_bins", most=_MAX_BINS)
     metric_set = MetricSet(
         {"fraction_of_positives": "precision"},
         confidence_level,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, isclose
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from skci._arrays import Array
 from skci._validation import (
     as_numbers,
     check_confidence_level,
+    check_integer,
     check_positive_number,
     check_range,
     join_names,
@@ -239,11 +240,8 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
             "n_samples and n_correct must have one shape, or one of them be a number, "
             f"got the shapes {n.shape} and {correct.shape}"
         ) from None
-    if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n.min():
-        raise ValueError(
-            f"k must be a whole number from 1 to the least of n_samples, {n.min()}, "
-            f"got {k!r}"
-        )
+    hint = f"; the least of n_samples is {n.min()}"
+    k = check_integer(k, "k", most=int(n.min()), hint=hint)
     if (correct < 0).any() or (correct > n).any():
         raise ValueError(
             "n_correct must be from 0 to n_samples, got values from "
@@ -251,7 +249,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
         )
     log_failure: Array = np.zeros(n.shape)
     with np.errstate(divide="ignore"):  # no set is without a correct sample
-        for i in range(int(k)):
+        for i in range(k):
             log_failure += np.log1p(-np.minimum(correct / (n - i), 1))
     result = 0.0 - np.expm1(log_failure)
     return result if result.ndim else float(result)
@@ -484,7 +482,8 @@ class ScoreReport(JointReport):
         simple = self._joint.design.is_simple
         if simple and samples_per_item is None:
             return super().sample_size(half_width)
-        _check_samples_per_item(samples_per_item)
+        if samples_per_item is not None:
+            check_integer(samples_per_item, "samples_per_item")
         per_item = self._joint.standard_errors**2 * self._joint.design.n_samples
         planned = per_item.copy()
         widths = by_metric(self._joint, half_width, "half_width")
@@ -502,14 +501,3 @@ class ScoreReport(JointReport):
         crit = float(self._joint.normal_quantile)
         needed = [(crit / width) ** 2 * planned[k] for k, width in widths.items()]
         return max(ceil(max(needed)), 2)
-
-
-def _check_samples_per_item(samples_per_item: Any) -> None:
-    if samples_per_item is None:
-        return
-    whole = isinstance(samples_per_item, Integral)
-    if not whole or isinstance(samples_per_item, bool) or samples_per_item < 1:
-        raise ValueError(
-            "samples_per_item must be a whole number from 1 on, or None, got "
-            f"{samples_per_item!r}"
-        )

@@ -13,6 +13,7 @@ from skci._arrays import Array
 from skci._validation import (
     check_choice,
     check_confidence_level,
+    check_integer,
     check_number,
     check_positive_number,
 )
@@ -177,8 +178,7 @@ n_jobs, verbose, random_state
     >>> report.best("accuracy").rules
     ['max_depth=2', 'max_depth=3', 'max_depth=4']
     """
-    wanted = "a whole number of at least 1"
-    top = int(check_number(top, "top", wanted, lambda n: n >= 1 and n.is_integer()))
+    top = check_integer(top, "top")
     candidates = ranked_candidates(search, rank_by)
     kept = candidates[:top]
     if (chosen := chosen_candidate(search)) in candidates and chosen not in kept:

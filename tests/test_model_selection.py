@@ -493,11 +493,11 @@ def test_a_number_of_folds_sets_the_first_size_of_a_variance(name, same):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: GroupJackknife(n_groups=2), "n_groups must be a whole number of at l"),
+        (lambda: GroupJackknife(n_groups=2), "n_groups must be a whole number from 3"),
         (lambda: GroupJackknife(n_partitions=0), "n_partitions must be a whole number"),
         (lambda: ConservativeZ(n_halves=2.5), "n_halves must be a whole number"),
         (lambda: NestedCrossValidation(n_folds="5"), "n_folds must be a whole number"),
-        (lambda: Bootstrap632(49), "n_samples must be a whole number of at least 50"),
+        (lambda: Bootstrap632(49), "n_samples must be a whole number from 50 on"),
     ],
 )
 def test_wrong_sizes_of_a_variance_are_refused(make, message):

@@ -333,7 +333,7 @@ def test_what_cannot_be_ranked():
         report.ranks("recall")
     ranks = report.ranks("f1")
     for k in (0, 5, 1.5, "1", None):
-        with pytest.raises(ValueError, match="k must be an integer from 1 to 4"):
+        with pytest.raises(ValueError, match="k must be a whole number from 1 to 4"):
             ranks.top(k)
     with pytest.raises(KeyError, match="accuracy"):
         ranks.top(1, "accuracy")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_choice, check_number
+from skci._validation import check_choice, check_integer
 from skci.data.labels import (
     check_all_labels,
     check_no_pos_label,
@@ -434,8 +434,7 @@ class TopKAccuracyCI(ScoreMetricCI, measure="top_k_accuracy"):
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
-        wanted = "a whole number from 1 on"
-        check_number(self.k, "k", wanted, lambda k: k >= 1 and k == int(k))
+        check_integer(self.k, "k")
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         values = scores.values[binding.within]

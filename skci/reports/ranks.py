@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_known
+from skci._validation import check_integer, check_known
 from skci.inference.joint import JointEstimate
 from skci.inference.ranking import best_first, estimated_ranks, rank_intervals
 from skci.reports.display import ConfidenceIntervalDisplay
-from skci.reports.rendering import TabularReport
+from skci.reports.rendering import TabularReport, format_level
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,14 +99,13 @@ class RankReport(TabularReport):
         """
         panels = list(dict.fromkeys(self.panels))
         if isinstance(k, str) and k in panels:
-            raise ValueError(f"k must be an integer, got {k!r}; give metric={k!r}")
+            raise ValueError(f"k must be a whole number, got {k!r}; give metric={k!r}")
         if metric is None and len(panels) > 1:
             raise ValueError(f"metric must be one of {panels}, got None")
         metric = panels[0] if metric is None else metric
         check_known(metric, panels, "metric")
         rows = [row for row, panel in enumerate(self.panels) if panel == metric]
-        if not (isinstance(k, int | np.integer) and 1 <= k <= len(rows)):
-            raise ValueError(f"k must be an integer from 1 to {len(rows)}, got {k!r}")
+        k = check_integer(k, "k", most=len(rows))
         return [self.rules[row] for row in rows if self.intervals[row, 0] <= k]
 
     def _data(self) -> dict[str, list[Any]]:
@@ -146,7 +145,7 @@ class RankReport(TabularReport):
 
     def _title(self) -> str:
         kind = "Joint" if self.simultaneous else "Individual"
-        level = f"{100 * self.confidence_level:g}%"
+        level = format_level(self.confidence_level)
         return f"{kind} {level} confidence intervals of ranks, 1 is the best"
 
     def _number_columns(self) -> list[list[str]]:

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 
 from skci._arrays import Array
+from skci._validation import check_integer
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.resampling_variance import (
     ResampledMoments,
@@ -72,11 +73,7 @@ class Scheme(ABC):
 
     def __post_init__(self) -> None:
         for name, least in self.least.items():
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(
-                    f"{name} must be a whole number of at least {least}, got {value!r}"
-                )
+            check_integer(getattr(self, name), name, least)
 
     @property
     @abstractmethod
