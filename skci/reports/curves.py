@@ -35,6 +35,14 @@ class ThresholdEstimate(MetricEstimate):
     ----------
     threshold : float
         As it was given or chosen.
+
+    Examples
+    --------
+    >>> from skci import threshold_report
+    >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+    >>> report = threshold_report(y, scores, thresholds=[0.6, 0.9], metrics="f1")
+    >>> report.best("f1").estimate.threshold
+    0.6
     """
 
     threshold: float
@@ -71,7 +79,7 @@ class ThresholdReport(JointReport):
     >>> report.thresholds
     array([0.6, 0.9])
     >>> report["0.6", "recall"]
-    recall = 1.000 [0.889, 1.000], joint 95% interval (score, n = 80)
+    recall at threshold 0.6 = 1.000 [0.889, 1.000], joint 95% interval (score, n = 80)
     """
 
     _rule_header = THRESHOLD
@@ -193,7 +201,7 @@ class ThresholdRequirementReport(RequirementReport):
     >>> met.thresholds
     array([0.6])
     >>> met.best("recall")
-    recall = 1.000 [0.889, 1.000], joint 95% interval (score, n = 80)
+    recall at threshold 0.6 = 1.000 [0.889, 1.000], joint 95% interval (score, n = 80)
     """
 
     report: ThresholdReport
