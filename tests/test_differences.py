@@ -501,9 +501,6 @@ def test_wrong_options(options, error, message):
 def test_one_rule_cannot_be_compared():
     with pytest.raises(ValueError, match=r"need two rules .* got \[\('A', "):
         report_of(["accuracy", "f1"]).select(rules="A").differences()
-    for metric in ("f1", None):
-        with pytest.raises(ValueError, match=r"^best needs two rules .* got \[\('A', "):
-            report_of(["accuracy", "f1"]).select(rules="A").best(metric)
 
 
 @pytest.mark.parametrize(

@@ -167,7 +167,7 @@ class ThresholdReport(JointReport):
 
     @property
     def _best_in_words(self) -> str:
-        several = ONLY_MODEL not in self._thresholds
+        several = any(model_of(p.key) for p in self._joint.parameters)
         return f"may be the best of all {'models and ' * several}thresholds"
 
     def _compared(self) -> list[list[int]]:

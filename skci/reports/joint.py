@@ -150,7 +150,7 @@ class JointReport(ReportWithComparisons):
         Raises
         ------
         KeyError, ValueError
-            If there is no such metric, no two rules with it, or the report is of
+            If there is no such metric, or the report is of
             several subgroups.
 
         Notes
@@ -175,10 +175,6 @@ class JointReport(ReportWithComparisons):
         return {m: self._best(self._candidates(m), n_metrics) for m in self.metrics}
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
-        if len(positions) < 2:
-            raise ValueError(
-                f"best needs two {self._rule_header}s with one metric, got {list(self)}"
-            )
         estimate = self._estimate(best_first(self._joint, positions)[0])
         return best_report(
             self._joint, positions, self._labels, self._rule_header, estimate, n_metrics
