@@ -299,9 +299,9 @@ def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
     # Rounded, so that a threshold equals its name in the report.
     levels = np.unique([float(f"{score:g}") for score in np.unique(scores)])
     passed = np.searchsorted(levels, scores, side="right")
-    tp, fp = (
-        np.cumsum(np.bincount(passed, label * counts, len(levels) + 2)[::-1])[::-1]
-        for label in (positive, ~positive)
+    tp, fp, units = (
+        np.cumsum(np.bincount(passed, each, len(levels) + 2)[::-1])[::-1]
+        for each in (positive * counts, ~positive * counts, None)
     )  # where all rows are positive, at each level, and where none is
     recall = tp / tp[0]
     if curve == ROC:  # the distance along it, decreasing in the threshold
@@ -309,7 +309,7 @@ def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
     else:  # precision mostly increases
         with np.errstate(invalid="ignore"):
             distance = recall - np.fmax.accumulate(tp / (tp + fp))
-    proper = np.flatnonzero((tp + fp > 0) & (tp + fp < counts.sum()))
+    proper = np.flatnonzero((units > 0) & (units < len(scores)))
     if not len(proper):
         raise ValueError(
             f"{parameter_name(model, 'y_score')} must hold two scores that differ in "

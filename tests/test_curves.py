@@ -328,6 +328,13 @@ def test_a_model_of_several_may_have_the_default_name():
     assert next(iter(report)) == ("y_pred", "false_positive_rate", "0.5")
 
 
+def test_equal_scores_with_weights_that_add_up_to_rounding():
+    """The sum of weights differs in the last digit from that of the labels."""
+    weights = np.where(np.arange(len(Y)) % 7, 0.1, 1000 / 3)
+    with pytest.raises(ValueError, match="y_score must hold two scores that differ"):
+        roc_report(Y, np.full(len(Y), 0.5), sample_weight=weights)
+
+
 def test_the_best_threshold():
     report = threshold_report(Y, SCORES, metrics=["f1", "recall"], thresholds=GRID)
     best = report.best("f1")
