@@ -260,17 +260,26 @@ class Draw:
             return [str(code) if code % 2 else int(code) for code in codes]
         return self.boxed(codes)
 
-    def by(self, n: int) -> Any:
+    def subgroups(self, n: int) -> dict[str, Any]:
+        """Columns of subgroups, in some of which entries are missing."""
         shape = self.one([None] * 5 + ["one", "names", "two", "frame"])
         if shape is None:
-            return None
+            return {}
         sex, age = np.array(["f", "m"]), np.array([30, 50])
         columns = {"sex": sex[self.rng.integers(0, 2, n)]}
-        if shape == "one":
-            return self.boxed(columns["sex"])
-        if shape != "names":
+        if shape not in ("one", "names"):
             columns["age"] = age[self.rng.integers(0, 2, n)]
-        return pd.DataFrame(columns) if shape == "frame" else columns
+        missing = {}
+        if self.chance(0.2):
+            missing["missing"] = self.one(["group", "group", "group", "error", None])
+            nothing, share = self.one([None, np.nan, pd.NA]), self.one([0, 0.1, 0.9])
+            for name, column in columns.items():
+                lacks = self.rng.random(n) < share
+                columns[name] = np.where(lacks, nothing, column.astype(object))
+        by: Any = pd.DataFrame(columns) if shape == "frame" else columns
+        if shape == "one":
+            by = self.boxed(columns["sex"])
+        return {"by": by, **missing}
 
     # ----------------------------------------------------------------------------------
     # Options
@@ -465,8 +474,7 @@ class Draw:
             return skci.score_report, {"data": pd.concat(table), **names, **options}
         if n_samples > 1:
             values = {k: v.reshape(n, n_samples) for k, v in values.items()}
-        if (by := self.by(n)) is not None:
-            sampled["by"] = by
+        sampled |= self.subgroups(n)
         (first, *_), box = values.values(), self.one([np.asarray, np.ndarray.tolist])
         values = {rule: box(column) for rule, column in values.items()}
         scores = self.one([values, values, list(values.items()), box(first)])
@@ -523,8 +531,8 @@ class Draw:
             **self.eased(bool(sampled) or rules > 2 or len(known) > 2),
             **sampled,
         }
-        if "prevalence" not in sampled and (by := self.by(n)) is not None:
-            arguments["by"] = by
+        if "prevalence" not in sampled:
+            arguments |= self.subgroups(n)
         if kind == "labels" and self.chance(0.1):
             arguments["abstain"] = self.one([*known, -7])
         if kind == "scores" and self.chance(0.1):
@@ -755,14 +763,15 @@ class Draw:
             "y": columns["y_true"],
             **sampled,
         }
-        if "prevalence" not in sampled and (by := self.by(n)) is not None:
-            arguments["by"] = by
+        if "prevalence" not in sampled:
+            arguments |= self.subgroups(n)
         return evaluate, arguments
 
 
 def evaluate(estimators: Any, metrics: Any, X: Any, y: Any, **options: Any) -> Any:
     """Evaluate estimators by a JointEvaluator."""
-    given = {"sample_weight", "groups", "by", "strata", "prevalence"} & set(options)
+    given = {"sample_weight", "groups", "by", "strata", "prevalence", "missing"}
+    given &= set(options)
     rows = {name: options.pop(name) for name in given}
     return skci.JointEvaluator(estimators, metrics, **options).evaluate(X, y, **rows)
 

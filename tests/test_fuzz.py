@@ -226,6 +226,7 @@ def steps(report, draw):
     if isinstance(report, JointReport) and len(report) <= MANY:
         metric, rule = draw.one(report.metrics), draw.one(report.rules)
         found += 3 * [("differences", compare)] + 2 * [("gaps", compare)]
+        found += 2 * [("gaps", compare | {"to": draw.one(["rest", "overall"])})]
         found += [("differences", {"control": rule}), ("best", {"metric": metric})]
         found += [("best", {}), ("letters", {}), ("letters", {"metric": metric})]
         found += [("findings", {"by": "differences"}), ("ranks", {"metric": metric})]
