@@ -8,7 +8,16 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from skci import AccuracyCI, PrecisionCI, joint_report, two_proportion_test
+from skci import (
+    AccuracyCI,
+    PrecisionCI,
+    combine_independent,
+    joint_report,
+    two_proportion_test,
+)
+from skci.measures.functional import CellFunctional, Component
+from skci.measures.poststratified import Poststratified
+from skci.measures.registry import MEASURES
 
 FUNCTIONS = {
     "accuracy": metrics.accuracy_score,
@@ -224,6 +233,42 @@ def test_counts_and_columns_of_a_frame():
     )
     np.testing.assert_allclose(limits(named), limits(rows))
     np.testing.assert_allclose(limits(counted), limits(rows))
+
+
+@pytest.mark.parametrize("estimated", [False, True])
+@pytest.mark.parametrize("partial", [False, True])
+def test_influence_within_strata(estimated, partial):
+    """Derivatives towards each cell, whose means in each stratum are zero."""
+    cells, strata = np.array([0, 1, 2, 3, 0, 1, 2, 3, 4]), np.repeat([0, 1], [4, 5])
+    if not partial:
+        cells, strata = cells[:-1], strata[:-1]
+    measure = Component(CellFunctional(MEASURES["f1"].function), cells, 4)
+    shares = None if estimated else np.array([0.2, 0.8])
+    functional = Poststratified(measure, strata, shares)
+    samples = np.append(strata, [2, 2]) if estimated else strata
+    q = np.random.default_rng(0).dirichlet(np.ones(len(samples)))
+    value, influence, _ = functional(q)
+    assert value == pytest.approx(float(functional.estimate(q)))
+    for k, found in enumerate(influence):
+        towards = np.eye(len(q))[k] - q
+        ends = [functional.estimate(q + t * towards) for t in (1e-6, -1e-6)]
+        assert found == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-5, abs=1e-8)
+    np.testing.assert_allclose(np.bincount(samples, q * influence), 0, atol=1e-12)
+    many = functional(np.stack([q, q[::-1]])[:, np.newaxis])
+    np.testing.assert_allclose(many.influence[0, 0], influence)
+
+
+def test_strata_that_do_not_count_are_none():
+    """Of weight zero, also beside another test set."""
+    y, rules, sites = data()
+    weights = np.where(sites == 0, 0, 1.0)
+    kept = sites > 0
+    options = {"metrics": "accuracy", "method": "delta"}
+    found = joint_report(y, rules["A"], strata=sites, sample_weight=weights, **options)
+    alone = joint_report(y[kept], rules["A"][kept], strata=sites[kept], **options)
+    np.testing.assert_allclose(limits(found), limits(alone))
+    both = combine_independent({"one": found, "two": alone}).individual()
+    np.testing.assert_allclose(limits(both), limits(alone) * 2)
 
 
 @pytest.mark.parametrize(
