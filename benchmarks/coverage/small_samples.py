@@ -44,6 +44,7 @@ SETTINGS: dict[Variant, list[Setting]] = {
             Probabilities(n, (0.98,), ("log_loss", "brier_score"))
             for n in (100, 300, 1000)
         ),
+        *(Probabilities(n, (0.98,), ("brier_score",)) for n in (10, 20, 50)),
         *(Regression(n, errors) for errors, n in product(ERRORS, (50, 200, 1000))),
         *(
             Probabilities(n, (area,), ("roc_auc", "average_precision"))
@@ -54,7 +55,11 @@ SETTINGS: dict[Variant, list[Setting]] = {
         *(FewPositives(n) for n in (100, 300)),
     ],
     DELTA: [FewPositives(n) for n in (100, 300)],
-    DIFFERENCES: [Probabilities(n, _PAIR, ("roc_auc", "log_loss")) for n in (100, 300)],
+    DIFFERENCES: [
+        Probabilities(n, _PAIR, metrics)
+        for metrics in (("roc_auc", "log_loss"), ("brier_score",))
+        for n in (100, 300)
+    ],
     JOINT: [
         Probabilities(n, _PAIR, ("log_loss", "roc_auc", "accuracy")) for n in (100, 300)
     ],
@@ -168,12 +173,12 @@ _WHY = """\
   to the coverage. Warnings at more degrees of freedom would not help: samples with
   fewer cover about as often. The former intervals covered because of the blurring, and
   were 1.8 times as wide.
-- *Losses of rare labels*: the t quantile and the correction for skewness both allow for
-  the few rows that dominate, which makes intervals too wide. Degrees of freedom net of
-  the skewness :math:`\\gamma` of the estimate, from :math:`\\sum_g S_g^4 / (\\sum_g
-  S_g^2)^2 - 1/G - \\gamma^2`, give .955 for the log loss and .974 for the Brier score
-  of 300 rows, but .90 in place of .94 for the squared error of 200 lognormal errors,
-  and .91 in place of .93 for that of 50 errors with 5 degrees of freedom.
+- *Log losses of rare labels*: the t quantile and the correction for skewness both allow
+  for the few rows that dominate, which makes intervals too wide. Degrees of freedom net
+  of the skewness :math:`\\gamma` of the estimate, from :math:`\\sum_g S_g^4 / (\\sum_g
+  S_g^2)^2 - 1/G - \\gamma^2`, give .955 for 300 rows, but .90 in place of .94 for the
+  squared error of 200 lognormal errors, and .91 in place of .93 for that of 50 errors
+  with 5 degrees of freedom.
 """
 
 _TABLE = """\
