@@ -32,7 +32,14 @@ from scipy.stats import norm, t
 
 from skci import RejectionRateCI, available_metrics, joint_report, metrics
 from skci.inference.intervals.methods import METHODS, automatic, refusal
-from skci.metrics import _agreement, _binary, _regression, _scores
+from skci.metrics import (
+    _agreement,
+    _binary,
+    _deviance,
+    _probabilities,
+    _regression,
+    _scores,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -73,6 +80,9 @@ def test_every_metric_of_labels_has_a_formula():
     assert set(metrics_battery.METRICS) == set(metrics_battery.FORMULAS)
 
 
+NUMBERS, SCORES = (_regression, _deviance), (_scores, _probabilities)
+
+
 def classes_of(*modules):
     classes = (getattr(metrics, name) for name in metrics.__all__)
     names = {module.__name__ for module in modules}
@@ -87,7 +97,7 @@ def test_every_available_metric_is_in_a_battery():
     cases = [case for family in FAMILIES.values() for case in family.cases.values()]
     names = {case.metric.name for case in cases}
     assert set(available_metrics()) - names == {"rejection_rate"}  # of abstentions
-    assert {cls().name for cls in classes_of(_regression, _scores)} < {
+    assert {cls().name for cls in classes_of(*NUMBERS, *SCORES)} < {
         *available_metrics()
     }
 
@@ -95,12 +105,12 @@ def test_every_available_metric_is_in_a_battery():
 def test_every_metric_class_is_in_its_battery():
     of_labels = classes_of(_agreement, _binary) - {RejectionRateCI}
     assert metrics_in("labels") == of_labels
-    assert metrics_in("scores") == classes_of(_scores)
-    assert metrics_in("numbers") == classes_of(_regression)
-    several = {cls for cls in of_labels | classes_of(_scores) if is_of_several(cls)}
+    assert metrics_in("scores") == classes_of(*SCORES)
+    assert metrics_in("numbers") == classes_of(*NUMBERS)
+    several = {cls for cls in of_labels | classes_of(*SCORES) if is_of_several(cls)}
     families = ("classes", "targets", "class scores")
     assert set.union(*map(metrics_in, families)) == several
-    assert metrics_in("class scores") == classes_of(_scores)
+    assert metrics_in("class scores") == classes_of(*SCORES)
 
 
 def is_of_several(cls):

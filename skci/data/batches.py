@@ -28,7 +28,7 @@ class SampleSum:
         One that does not fit is an error, and adds nothing.
         """
         parts = [*self.parts, sample]
-        while len(parts) > 1 and _size(parts[-2]) <= 2 * _size(parts[-1]):
+        while len(parts) > 1 and parts[-2].size <= 2 * parts[-1].size:
             last = parts.pop()
             parts[-1] = parts[-1] + last
         if len(parts) > 1:
@@ -50,8 +50,3 @@ class SampleSum:
     def n_samples(self) -> int:
         """Number of rows."""
         return sum(sample.design.n_samples for sample in self.parts)
-
-
-def _size(sample: Sample) -> int:
-    """Number of units that a sample holds."""
-    return len(sample.design.weights)

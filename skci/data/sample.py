@@ -120,6 +120,11 @@ class Sample:
         return list(dict.fromkeys([*self.labelled, *self.scores, *self.numbers]))
 
     @property
+    def size(self) -> int:
+        """Number of units that are held."""
+        return len(self.design.weights)
+
+    @property
     def _n_codes(self) -> tuple[int, int]:
         """Number of codes of the truth and of a rule."""
         n = len(self.vocabulary.labels)

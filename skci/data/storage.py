@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci.data.moments import Columns, MomentSample, Variable
 from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.data.writing import replacing
 from skci.inference.clusters import Clusters
 from skci.inference.design import Design
+from skci.inference.moment_design import GroupTotals, MomentDesign, RowMoments
 from skci.measures.areas import Scores
 from skci.measures.binned_scores import BinnedScores
 
 _FORMAT = "skci sample"
+_OF_MOMENTS = "skci moments"
 _VERSION = 1
 _HEADER = "header"
 
@@ -25,7 +28,10 @@ _HEADER = "header"
 def write_sample(sample: Sample, path: Any) -> None:
     """Write a sample to a file, ``.npz`` or ``.json``, whole or not at all."""
     path = Path(path)
-    header, arrays = _plain(sample)
+    if isinstance(sample, MomentSample):
+        header, arrays = _plain_moments(sample)
+    else:
+        header, arrays = _plain(sample)
     if _is_json(path):
         columns = {name: array.tolist() for name, array in arrays.items()}
         text = json.dumps({**header, "arrays": columns})
@@ -54,12 +60,13 @@ def read_sample(path: Any) -> Sample:
         raise
     except Exception as error:
         raise ValueError(f"{must}: {error}") from error
-    if not isinstance(header, dict) or header.get("format") != _FORMAT:
+    formats = {_FORMAT: _sample, _OF_MOMENTS: _moments}
+    if not isinstance(header, dict) or header.get("format") not in formats:
         raise ValueError(f"{must}, which is none")
     if header.get("version") != _VERSION:
         raise ValueError(f"{must} of version {header.get('version')}, not {_VERSION}")
     try:
-        return _sample(header, arrays)
+        return formats[header["format"]](header, arrays)
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise ValueError(f"{must}, whose content does not fit: {error}") from error
 
@@ -98,6 +105,33 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
     arrays |= {name: column for name, column in optional.items() if column is not None}
     arrays |= _score_arrays(sample)
     arrays |= {f"number_{k}": each for k, each in enumerate(sample.numbers.values())}
+    return header, arrays
+
+
+def _plain_moments(sample: MomentSample) -> tuple[dict[str, Any], dict[str, Array]]:
+    """What is named in moments, as JSON has it, and their arrays."""
+    design, vocabulary, columns = sample.design, sample.vocabulary, sample.summands
+    totals, groups = design.totals, None
+    if isinstance(totals, GroupTotals):
+        groups = [*map(_plain_name, totals.keys)]
+    header = {
+        "format": _OF_MOMENTS,
+        "version": _VERSION,
+        "labels": list(vocabulary.labels),
+        "targets": [*map(_plain_name, vocabulary.targets)],
+        "rules": sample.kinds,
+        "columns": columns.monomials,
+        "scale": design.scale,
+        "n": design.n,
+        "weight_range": design.weight_range,
+        "groups": groups,
+    }
+    arrays = {
+        "origins": np.array([*columns.origins.values()]),
+        "units": np.array([columns.units[v] for v in columns.origins]),
+        "weighted": design.weighted,
+        **totals.arrays,
+    }
     return header, arrays
 
 
@@ -189,6 +223,57 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
         truth=truth,
         numbers=numbers,
         subgroups=subgroups,
+    )
+
+
+def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSample:
+    """Moments of names and arrays, checked."""
+    column = _Columns(arrays)
+    monomials = [
+        tuple(Variable(str(name), str(rule), int(k)) for name, rule, k in each)
+        for each in header["columns"]
+    ]
+    columns = Columns.of(monomials)
+    if columns.monomials != tuple(monomials) or any(len(m) > 2 for m in monomials):
+        raise ValueError("columns are not in order")
+    n_variables, size = len(columns.origins), 1 + len(monomials)
+    origins = column("origins", "f", (n_variables,))
+    units = column("units", "f", (n_variables,), lambda x: x > 0)
+    columns = Columns(
+        columns.monomials,
+        dict(zip(columns.origins, origins.tolist(), strict=True)),
+        dict(zip(columns.origins, units.tolist(), strict=True)),
+    )
+    weighted = column("weighted", "f", (size, size))
+    totals: RowMoments | GroupTotals
+    if header["groups"] is None:
+        pairs = size * (size + 1) // 2
+        shapes = {"second": (size,) * 2, "third": (pairs, size), "fourth": (pairs,) * 2}
+        sums = [column(name, "f", shape) for name, shape in shapes.items()]
+        totals = RowMoments(*sums)
+    else:
+        names = header["groups"]
+        keys = np.fromiter(names, dtype=object, count=len(names))
+        if not names or len(set(names)) < len(names):
+            raise ValueError("groups are not distinct")
+        sums = []
+        totals = GroupTotals(keys, column("totals", "f", (len(keys), size)))
+    for square in (weighted, *sums[::2]):
+        if not np.array_equal(square, square.T) or (square.diagonal() < 0).any():
+            raise ValueError("moments are not those of any rows")
+    low, high = map(float, header["weight_range"])
+    n, scale = float(header["n"]), float(header["scale"])
+    if not (0 < low <= high < np.inf and n > 0 and scale > 0 and weighted[0, 0] > 0):
+        raise ValueError("weights are not above 0")
+    design = MomentDesign.of_sums(totals, weighted, n, (low, high), scale)
+    return MomentSample(
+        design=design,
+        vocabulary=Vocabulary(tuple(header["labels"]), tuple(header["targets"])),
+        codes=np.zeros((size, 0), dtype=bool),
+        summands=columns,
+        predicted={
+            str(kind): list(map(str, rules)) for kind, rules in header["rules"].items()
+        },
     )
 
 

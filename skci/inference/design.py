@@ -102,9 +102,8 @@ class Design:
     @property
     def is_simple(self) -> bool:
         """Whether the rows are a simple random sample: equal weights, no clusters."""
-        if self.clusters is not None or self.share_covariance is not None:
-            return False
-        return self._has_equal_weights
+        independent = self.clusters is None and self.share_covariance is None
+        return independent and self._has_equal_weights
 
     def is_simple_among(self, units: Array) -> bool:
         """Whether the rows of some units are a simple random sample."""
@@ -157,6 +156,15 @@ class Design:
     def n_rows(self, units: Array) -> int:
         """Count the rows of some of the units."""
         return round(self.frequencies[units].sum())
+
+    def count_of(self, units: Array) -> float:
+        """Scaled weight of some of the units."""
+        return float(self.counts[units].sum())
+
+    def mean_square(self, influence: Array, counts: Array) -> float:
+        """Variance over rows of the influence values of cells, which have counts."""
+        p = counts / max(counts.sum(), 1.0)
+        return float(p @ (influence - p @ influence) ** 2)
 
     def effective_sample_size(self, units: Array) -> float:
         r"""Effective sample size of some units if rows of a cluster are all alike.
@@ -437,9 +445,8 @@ class Design:
         """Divide the weights as they were given by another power of two."""
         if scale == self.scale:
             return self
-        return replace(
-            self._times(self.scale / scale), rows=self.frequencies, scale=scale
-        )
+        scaled = self._times(self.scale / scale)
+        return replace(scaled, rows=self.frequencies, scale=scale)
 
     def _times(self, factor: float) -> Design:
         """Multiply the weights."""

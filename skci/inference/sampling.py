@@ -309,11 +309,13 @@ class RowSampling:
                 n = parameter.counts.sum()
                 effects[k] = table.variance * n / multinomial if multinomial else 1.0
                 continue
-            p = parameter.counts / max(parameter.counts.sum(), 1.0)
             influence = parameter.smoothed_influence
             smoothed = parameter.smoothed_weights
-            variance = p @ (influence - p @ influence) ** 2
-            least = max(_OBSERVED * (smoothed @ influence**2), _NO_VARIANCE**2)
+            variance = self.design.mean_square(influence, parameter.counts)
+            with_pseudo_counts = self.design.mean_square(
+                influence, parameter.counts + parameter.smoothing
+            )
+            least = max(_OBSERVED * with_pseudo_counts, _NO_VARIANCE**2)
             if variance > least:
                 on_sample = self._influence(parameter, influence, smoothed)
                 estimated = self.design.covariance([on_sample], [parameter.index])
@@ -323,7 +325,7 @@ class RowSampling:
                 classes = self._units.classes(parameter)
                 effective = min(map(self.design.effective_sample_size, classes))
                 n = parameter.support.rarer_class
-                n = n or self.design.counts[classes[0]].sum()
+                n = n or self.design.count_of(classes[0])
                 effects[k] = n / effective if effective else 1.0
         return effects
 

@@ -6,7 +6,9 @@ from skci.metrics._agreement import *
 from skci.metrics._base import MetricCI
 from skci.metrics._binary import *
 from skci.metrics._custom import CustomCI, CustomRegressionCI, make_metric_ci
+from skci.metrics._deviance import *
 from skci.metrics._names import available_metrics
+from skci.metrics._probabilities import *
 from skci.metrics._regression import *
 from skci.metrics._scores import *
 

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
+from skci._arrays import Array
 from skci._validation import check_choice, check_confidence_level, join_names
 from skci.data.devices import on_host
 from skci.data.labels import (
@@ -23,8 +24,9 @@ from skci.data.labels import (
     check_no_pos_label,
     check_pos_label,
 )
+from skci.data.moments import Monomial, Variable
 from skci.data.reading import Reader
-from skci.data.sample import Sample
+from skci.data.sample import Sample, Vocabulary
 from skci.inference.intervals.methods import (
     AUTO,
     automatic,
@@ -318,6 +320,19 @@ class MetricCI(BaseEstimator):
         return pos_label if self.pos_label is None else self.pos_label
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
+        raise NotImplementedError
+
+    @property
+    def serves_moments(self) -> bool:
+        """Whether moments of losses suffice for it."""
+        return False
+
+    def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
+        """Products of losses, or of numbers, that it takes the means of."""
+        raise NotImplementedError
+
+    def variables(self, binding: Binding) -> dict[Variable, Array]:
+        """Losses, or numbers, of the rows of a sample."""
         raise NotImplementedError
 
     def scorer(self, *, bound: str | None = None) -> Any:

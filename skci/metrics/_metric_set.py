@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from skci._arrays import Array
 from skci._validation import (
     check_confidence_level,
     is_iterable,
@@ -17,16 +18,17 @@ from skci._validation import (
 from skci.data.blocks import are_in_blocks, check_separable, read_blocks
 from skci.data.devices import on_host
 from skci.data.frames import Frame
+from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.reading import Reader, named_predictions
 from skci.data.rows import groups_missing
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.critical.horizon import Horizon
-from skci.inference.intervals.methods import check_method
+from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
 from skci.metrics._base import MetricCI, open_reader
-from skci.metrics._binding import bind_references
+from skci.metrics._binding import Binding, bind_references
 from skci.metrics._names import resolve_metric
 from skci.metrics._scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
@@ -114,6 +116,49 @@ class MetricSet:
                 "score_bins needs metrics of labels, areas under curves or losses of "
                 f"probabilities, got {join_names(others)}"
             )
+
+    def must_serve_moments(self) -> None:
+        """Check that moments suffice for all metrics."""
+        others = [name for name, m in self.metrics.items() if not m.serves_moments]
+        if others:
+            raise ValueError(
+                "moments=True needs metrics that are functions of means of losses or "
+                "numbers, such as log_loss, brier_score, mean_squared_error or r2, got "
+                f"{join_names(others)}"
+            )
+
+    def monomials(self, rules: Iterable[str], vocabulary: Vocabulary) -> list[Monomial]:
+        """Columns whose moments suffice for the metrics of some rules."""
+        return [
+            monomial
+            for rule in rules
+            for metric in self.metrics.values()
+            for monomial in metric.monomials(rule, vocabulary)
+        ]
+
+    def moments(self, sample: Sample) -> MomentSample:
+        """Moments that suffice for the metrics, of the rows of a sample.
+
+        Of a sample that holds moments, those that they need.
+        """
+        monomials = self.monomials(sample.rules, sample.vocabulary)
+        if isinstance(sample, MomentSample):
+            return sample.restricted(monomials)
+        if sample.subgroups is not None:
+            raise ValueError(
+                "by must not be given with moments=True, which keeps the moments of "
+                "all rows; give the rows of each subgroup to an accumulator of its own"
+            )
+        if "scores" in sample.kinds:
+            self.scored_labels(sample.vocabulary)
+        variables: dict[Variable, Array] = {}
+        for rule in sample.rules:
+            for name, metric in self.metrics.items():
+                positive = metric._positive(self.pos_label)
+                variables |= metric.variables(
+                    Binding(sample, rule, name, AUTO, positive)
+                )
+        return MomentSample.of(sample, monomials, variables)
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""
@@ -239,7 +284,7 @@ class MetricSet:
 
         In each subgroup, or in each of some `parts` of the sample.
         """
-        if sample.scores:
+        if "scores" in sample.kinds:
             self.scored_labels(sample.vocabulary)
         parts = sample.parts if parts is None else list(parts)
         kinds = sample.kinds

@@ -11,12 +11,26 @@ import sklearn.metrics
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from skci.measures.registry import ALIASES, NEGATED
-from skci.metrics import _agreement, _binary, _regression, _scores
+from skci.metrics import (
+    _agreement,
+    _binary,
+    _deviance,
+    _probabilities,
+    _regression,
+    _scores,
+)
 from skci.metrics._base import MetricCI
 
 _CLASSES = [
     cls
-    for module in (_agreement, _binary, _regression, _scores)
+    for module in (
+        _agreement,
+        _binary,
+        _regression,
+        _deviance,
+        _scores,
+        _probabilities,
+    )
     for cls in vars(module).values()
     if getattr(cls, "_measure", None) is not None  # not a base
 ]

@@ -1,13 +1,11 @@
 """Metrics of regression: functions of means over rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from scipy.special import xlogy
 
 from skci._arrays import Array, binade
 from skci._validation import (
@@ -17,16 +15,19 @@ from skci._validation import (
     check_nonnegative,
     check_share,
 )
+from skci.data.moments import MomentSample, Monomial, Variable
+from skci.data.sample import Vocabulary
 from skci.inference.parameter import TableParameter
 from skci.measures.classes import WeightedMean
 from skci.measures.functional import Functional, FunctionOfMeans
-from skci.measures.functions import divisor, identity, skill
-from skci.measures.quantiles import Median, quantile
+from skci.measures.functions import divisor, identity
+from skci.measures.quantiles import Median
 from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
 _ROUNDING = 8 * np.finfo(float).eps  # relative range of numbers that are equal
+_CENTRED = {"truth", "prediction", "error"}  # columns whose mean is subtracted
 
 
 @declare_options
@@ -39,6 +40,10 @@ class RegressionMetricCI(MetricCI):
     multioutput: Any = "uniform_average"
 
     reads = "numbers"
+    _terms = cast("tuple[tuple[str, ...], ...]", (("loss",),))
+    """Columns that it takes the means of: the loss, or products of what is centred."""
+    _loss_name = ""
+    """Name of the loss among those of other metrics, whose moments are kept once."""
     _multioutputs: ClassVar[tuple[str, ...]] = ("uniform_average", "raw_values")
 
     @property
@@ -59,6 +64,10 @@ class RegressionMetricCI(MetricCI):
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         sample, within = binding.sample, binding.within
+        if isinstance(sample, MomentSample):
+            functionals = self._functionals_of_moments(sample, binding.rule)
+            sizes = partial(self._sizes_of, sample)
+            return self._bind_targets(binding, functionals, sizes)
         design = sample.design
         truth, values = sample.truth[within], sample.numbers[binding.rule][within]
         weights, frequencies = design.counts[within], design.frequencies[within]
@@ -66,12 +75,22 @@ class RegressionMetricCI(MetricCI):
         functionals = [
             self._functional(*pair, weights, frequencies) for pair in targets
         ]
+        sizes = partial(self._sizes, truth, weights)
+        return self._bind_targets(binding, functionals, sizes)
+
+    def _bind_targets(
+        self,
+        binding: Binding,
+        functionals: Sequence[Functional],
+        sizes: Callable[[], Array],
+    ) -> list[TableParameter]:
+        """Bind it to the functionals of targets, whose weights are means of sizes."""
         traits = list(map(self._trait_of, functionals))
         if self._each:
-            names = map(binding.name_of, sample.vocabulary.targets)
+            names = map(binding.name_of, binding.sample.vocabulary.targets)
             columns = zip(traits, functionals, names, strict=True)
             return [binding.of_units(*column) for column in columns]
-        functional = WeightedMean(functionals, self._sizes(truth, weights))
+        functional = WeightedMean(functionals, sizes())
         trait = traits[0] if len(traits) == 1 else self._measure
         return [binding.of_units(trait, functional)]
 
@@ -79,7 +98,10 @@ class RegressionMetricCI(MetricCI):
         """Return what the weights of the targets are means of, (n, targets)."""
         if self._is("variance_weighted"):
             return _centred(truth / binade(truth), weights) ** 2
-        n_targets = truth.shape[1]
+        return np.broadcast_to(self._shares(truth.shape[1]), truth.shape)
+
+    def _shares(self, n_targets: int) -> Array:
+        """Check the fixed weights of targets."""
         given = np.ones(n_targets) if self._is("uniform_average") else self.multioutput
         shares = np.asarray(given, dtype=float)
         if shares.shape != (n_targets,):
@@ -87,7 +109,20 @@ class RegressionMetricCI(MetricCI):
                 f"multioutput must hold a weight for each of the {n_targets} targets, "
                 f"got shape {shares.shape}"
             )
-        return np.broadcast_to(shares, truth.shape)
+        return shares
+
+    def _sizes_of(self, sample: MomentSample) -> Array:
+        """Weights of the targets as `_sizes`, for the cells of moments."""
+        n_targets = len(sample.vocabulary.targets)
+        shape = len(sample.design.weights), n_targets
+        if not self._is("variance_weighted"):
+            return np.broadcast_to(self._shares(n_targets), shape)
+        sizes = np.zeros(shape)
+        squares = [(Variable("truth", target=k),) * 2 for k in range(n_targets)]
+        units = np.array([sample.summands.unit(square) for square in squares])
+        positions = [1 + sample.summands.position(square) for square in squares]
+        sizes[positions, range(n_targets)] = units / units.max()
+        return sizes
 
     def _trait_of(self, functional: Functional) -> Trait:
         """Properties of the metric of a target."""
@@ -124,8 +159,81 @@ class RegressionMetricCI(MetricCI):
     """Function of the means of the features."""
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        """Return the columns that the metric takes the means of, by default a loss."""
-        return [self._loss(y, values)]
+        """Return the columns that the metric takes the means of."""
+        self._check_range(y, values)
+        if len(self._terms) > 1:  # it does not depend on the unit
+            y, values = self._scaled(y, values)
+        columns = {
+            name: self._column(name, y, values)
+            for name in dict.fromkeys(name for term in self._terms for name in term)
+        }
+        for name in _CENTRED & {*columns}:
+            columns[name] = _centred(columns[name], weights)
+        return [
+            np.prod([columns[name] for name in term], axis=0) for term in self._terms
+        ]
+
+    def _column(self, name: str, y: Array, values: Array) -> Array:
+        """Compute a column of a target."""
+        if name == "loss":
+            return self._loss(y, values)
+        return {"truth": y, "prediction": values, "error": y - values}[name]
+
+    def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
+        """Divide by a power of two."""
+        unit = binade(np.append(y, values))
+        return y / unit, values / unit
+
+    def _check_range(self, y: Array, values: Array) -> None:
+        """Check that the loss is defined."""
+
+    @property
+    def serves_moments(self) -> bool:
+        return bool(self._loss_name)
+
+    def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
+        return [
+            self._monomial(term, rule, target)
+            for target in range(len(vocabulary.targets))
+            for term in self._terms
+        ]
+
+    def _monomial(self, term: tuple[str, ...], rule: str, target: int) -> Monomial:
+        return tuple(self._variable(name, rule, target) for name in term)
+
+    def _variable(self, name: str, rule: str, target: int) -> Variable:
+        """Variable of moments: of the loss of a rule, or of the truth."""
+        if name == "loss":
+            return Variable(self._loss_name, rule, target)
+        return Variable(name, "" if name == "truth" else rule, target)
+
+    def variables(self, binding: Binding) -> dict[Variable, Array]:
+        sample, found = binding.sample, {}
+        columns = zip(sample.truth.T, sample.numbers[binding.rule].T, strict=True)
+        for target, (y, values) in enumerate(columns):
+            self._check_range(y, values)
+            for name in {name for term in self._terms for name in term}:
+                variable = self._variable(name, binding.rule, target)
+                with np.errstate(all="ignore"):
+                    found[variable] = self._column(name, y, values)
+        return found
+
+    def _functionals_of_moments(
+        self, sample: MomentSample, rule: str
+    ) -> list[Functional]:
+        """Functionals of the means of each target."""
+        functionals: list[Functional] = []
+        for target in range(len(sample.vocabulary.targets)):
+            mean = sample.summands.origins.get(Variable("truth", target=target), 0.0)
+            monomials = [self._monomial(term, rule, target) for term in self._terms]
+            functionals.append(
+                sample.function_of_means(self._function_at(mean), monomials, _CENTRED)
+            )
+        return functionals
+
+    def _function_at(self, mean: float) -> Callable[..., Any]:
+        """Return the function of means, where the mean of the truth is known."""
+        return self._function
 
     def _loss(self, y: Array, values: Array) -> Array:
         raise NotImplementedError
@@ -142,6 +250,8 @@ class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
     >>> MeanSquaredErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_squared_error = 1.25 [0.77, 1.86], 95% interval (hall, n = 40)
     """
+
+    _loss_name = "squared_error"
 
     def _loss(self, y: Array, values: Array) -> Array:
         return (y - values) ** 2
@@ -174,6 +284,8 @@ class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
     mean_absolute_error = 0.75 [0.50, 1.04], 95% interval (hall, n = 40)
     """
 
+    _loss_name = "absolute_error"
+
     def _loss(self, y: Array, values: Array) -> Array:
         return np.abs(y - values)
 
@@ -192,6 +304,8 @@ class MedianAbsoluteErrorCI(MeanAbsoluteErrorCI, measure="median_absolute_error"
     >>> MedianAbsoluteErrorCI()(range(1, 41), [y + y % 7 / 4 for y in range(1, 41)])
     median_absolute_error = 0.75 [0.50, 1.00], 95% interval (delta, n = 40)
     """
+
+    _loss_name = ""  # a quantile is no function of moments
 
     def _trait_of(self, functional: Functional) -> Trait:
         return replace(self._measure, scale=cast(Median, functional).link)
@@ -217,6 +331,8 @@ class MeanAbsolutePercentageErrorCI(
     mean_absolute_percentage_error = 0.208 [0.140, 0.280], 95% interval (hall, n = 40)
     """
 
+    _loss_name = "absolute_percentage_error"
+
     def _loss(self, y: Array, values: Array) -> Array:
         return np.abs(y - values) / np.maximum(np.abs(y), np.finfo(float).eps)
 
@@ -233,6 +349,8 @@ class MeanSquaredLogErrorCI(RegressionMetricCI, measure="mean_squared_log_error"
     >>> MeanSquaredLogErrorCI()([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     mean_squared_log_error = 0.041 [0.027, 0.057], 95% interval (hall, n = 40)
     """
+
+    _loss_name = "squared_log_error"
 
     def _loss(self, y: Array, values: Array) -> Array:
         for name, numbers in (("y_true", y), ("y_pred", values)):
@@ -272,6 +390,10 @@ class _PinballCI(RegressionMetricCI):
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         check_share(self.alpha, "alpha")
+
+    @property
+    def _loss_name(self) -> str:  # type: ignore[override]
+        return f"pinball_loss({float(self.alpha)!r})"
 
     def _loss(self, y: Array, values: Array) -> Array:
         over = y - values
@@ -316,10 +438,8 @@ class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
 
     _multioutputs = _BY_VARIANCE
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        y, values = _scaled(y, values)
-        y, errors = (_centred(column, weights) for column in (y, y - values))
-        return [errors, errors**2, y, y**2]
+    _terms = (("error",), ("error", "error"), ("truth",), ("truth", "truth"))
+    _loss_name = "error"
 
     @staticmethod
     def _function(bias: Any, error: Any, mean: Any, square: Any) -> Any:
@@ -340,209 +460,15 @@ class R2CI(RegressionMetricCI, measure="r2"):
 
     _multioutputs = _BY_VARIANCE
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        y, values = _scaled(y, values)
-        centred = _centred(y, weights)
-        return [(y - values) ** 2, centred, centred**2]
+    _terms = (("loss",), ("truth",), ("truth", "truth"))
+    _loss_name = "squared_error"
+
+    def _loss(self, y: Array, values: Array) -> Array:
+        return (y - values) ** 2
 
     @staticmethod
     def _function(error: Any, mean: Any, square: Any) -> Any:
         return 1 - error / divisor(square - mean * mean)
-
-
-class _D2CI(RegressionMetricCI):
-    """Share of the loss of the best constant prediction that predictions save."""
-
-    _function = staticmethod(skill)
-
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        y, values = _scaled(y, values)
-        constant = np.full(len(y), self._constant(y, weights))
-        return [self._loss(y, values), self._loss(y, constant)]
-
-    def _constant(self, y: Array, weights: Array) -> float:
-        """Find the constant with the least loss."""
-        raise NotImplementedError
-
-
-class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
-    r"""Share of the absolute error of the median that predictions save.
-
-    .. math:: 1 - E|y - \hat y| / E|y - m|, \quad m \text{ the median of } y
-
-    The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The uncertainty
-    of the median, at which the error is least, does not matter to first order.
-    See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> D2AbsoluteErrorCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    d2_absolute_error = 0.75 [0.62, 0.87], 95% interval (hall, n = 40)
-    """
-
-    def _loss(self, y: Array, values: Array) -> Array:
-        return np.abs(y - values)
-
-    def _constant(self, y: Array, weights: Array) -> float:
-        return quantile(y, weights, 0.5)
-
-
-class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
-    r"""Share of the pinball loss of a constant quantile that predictions save.
-
-    .. math:: 1 - E\,\ell_\alpha(y, \hat y) / E\,\ell_\alpha(y, q), \quad
-        q \text{ the } \alpha \text{-quantile of } y
-
-    The estimate equals :func:`sklearn.metrics.d2_pinball_score`, but for the
-    interpolation of the quantile in older releases. The uncertainty of the quantile, at
-    which the loss is least, does not matter to first order.
-
-    Parameters
-    ----------
-    alpha : float, default=0.5
-        Level of the quantile, between 0 and 1.
-    confidence_level, method, multioutput, negate
-        See :class:`MetricCI`.
-
-    Examples
-    --------
-    >>> D2PinballCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    d2_pinball = 0.83 [0.33, 0.93], 95% interval (hall, n = 40)
-    """
-
-    def _constant(self, y: Array, weights: Array) -> float:
-        return quantile(y, weights, self.alpha)
-
-
-@declare_options
-class _DevianceCI(RegressionMetricCI):
-    """A metric of Tweedie deviances, of a variance proportional to a power of the mean.
-
-    The power is an option, or fixed by a subclass.
-    """
-
-    power = cast(float, 0)
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        power = self.power
-        if not (isinstance(power, Real) and np.isfinite(power)) or 0 < power < 1:
-            raise ValueError(
-                "power must be a finite number, not between 0 and 1, both excluded, "
-                f"got {power!r}"
-            )
-
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        power = self.power
-        got = f"for {self.name!r} at power {power:g}, got"
-        if power != 0 and values.min() <= 0:
-            raise ValueError(f"y_pred must hold numbers above 0 {got} {values.min():g}")
-        positive = power >= 2
-        if power >= 1 and (y.min() <= 0 if positive else y.min() < 0):
-            least = "above 0" if positive else "from 0 on"
-            raise ValueError(f"y_true must hold numbers {least} {got} {y.min():g}")
-        return super()._features(y, values, weights)
-
-    def _loss(self, y: Array, values: Array) -> Array:
-        power = self.power
-        if power == 0:
-            return (y - values) ** 2
-        if power == 1:
-            return 2 * (xlogy(y, y / values) - y + values)
-        if power == 2:
-            return 2 * (np.log(values / y) + y / values - 1)
-        rest = 2 - power
-        # Of a negative power, truths below 0 have no deviance of their own.
-        saturated = np.maximum(y, 0) ** rest / ((1 - power) * rest)
-        across = y * values ** (1 - power) / (1 - power)
-        deviance = 2 * (saturated - across + values**rest / rest)
-        return np.where(values == y, 0.0, deviance)
-
-
-@declare_options
-class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
-    r"""Mean Tweedie deviance. Lower is better.
-
-    .. math:: 2 E \int_{\hat y}^y (y - m) \, m^{-p} \, dm
-
-    p is the power. The estimate equals :func:`sklearn.metrics.mean_tweedie_deviance`.
-
-    Parameters
-    ----------
-    power : float, default=0
-        See :class:`D2TweedieCI`.
-    confidence_level, method, multioutput, negate
-        See :class:`MetricCI`.
-
-    Examples
-    --------
-    >>> MeanTweedieDevianceCI(power=1.5)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    mean_tweedie_deviance = 0.025 [0.013, 0.041], 95% interval (hall, n = 40)
-    """
-
-    power: float = 0
-
-
-class MeanPoissonDevianceCI(_DevianceCI, measure="mean_poisson_deviance"):
-    r"""Mean Poisson deviance: :math:`2 E(y \log(y / \hat y) - y + \hat y)`.
-
-    Lower is better. Truths must be from 0 on, predictions above 0. The estimate equals
-    :func:`sklearn.metrics.mean_poisson_deviance`. See :class:`MetricCI` for the
-    options.
-
-    Examples
-    --------
-    >>> MeanPoissonDevianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    mean_poisson_deviance = 0.054 [0.027, 0.089], 95% interval (hall, n = 40)
-    """
-
-    power = 1
-
-
-class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
-    r"""Mean gamma deviance: :math:`2 E(\log(\hat y / y) + y / \hat y - 1)`.
-
-    Lower is better. Truths and predictions must be above 0. The estimate equals
-    :func:`sklearn.metrics.mean_gamma_deviance`. See :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> MeanGammaDevianceCI()([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    mean_gamma_deviance = 0.0116 [0.0058, 0.0192], 95% interval (hall, n = 40)
-    """
-
-    power = 2
-
-
-@declare_options
-class D2TweedieCI(_DevianceCI, _D2CI, measure="d2_tweedie"):
-    r"""Share of the Tweedie deviance of the mean that predictions save.
-
-    The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
-    estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty of the
-    mean, at which the deviance is least, does not matter to first order.
-
-    Parameters
-    ----------
-    power : float, default=0
-        Power of the mean to which the variance is proportional: 0 for squared errors,
-        which gives R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for
-        the inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it
-        is 0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
-    confidence_level, method, multioutput, negate
-        See :class:`MetricCI`.
-
-    Examples
-    --------
-    >>> D2TweedieCI(power=1)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
-    d2_tweedie = 0.899 [0.836, 0.949], 95% interval (hall, n = 40)
-    """
-
-    power: float = 0
-
-    def _constant(self, y: Array, weights: Array) -> float:
-        # Clipped, for the mean of equal truths must be one of them to the last bit.
-        return float(np.clip(np.average(y, weights=weights), y.min(), y.max()))
 
 
 class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
@@ -559,9 +485,17 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
     pearson_correlation = 0.80 [0.60, 0.89], 95% interval (hall, n = 40)
     """
 
-    def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        y, p = (_centred(x / binade(x), weights) for x in (y, values))
-        return [y, p, y * y, p * p, y * p]
+    _terms = (
+        ("truth",),
+        ("prediction",),
+        ("truth", "truth"),
+        ("prediction", "prediction"),
+        ("truth", "prediction"),
+    )
+    _loss_name = "error"
+
+    def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
+        return y / binade(y), values / binade(values)
 
     @staticmethod
     def _function(y: Any, p: Any, yy: Any, pp: Any, yp: Any) -> Any:
@@ -571,12 +505,6 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
 def _in_units(function: Callable[..., Any], units: Array, *means: Any) -> Any:
     """Evaluate a function of means that are given in some units."""
     return function(*(mean * unit for mean, unit in zip(means, units, strict=True)))
-
-
-def _scaled(y: Array, values: Array) -> tuple[Array, Array]:
-    """Divide by a power of two, for a metric that does not depend on the unit."""
-    unit = binade(np.append(y, values))
-    return y / unit, values / unit
 
 
 def _centred(values: Array, weights: Array) -> Array:

@@ -1,8 +1,7 @@
-"""Metrics of scores: areas under curves, and losses of probabilities."""
+"""Metrics of scores, such as areas under curves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import permutations
 from typing import Any, ClassVar, cast
 
@@ -20,14 +19,12 @@ from skci.data.labels import (
 )
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
-from skci.data.sample import Vocabulary
 from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
 from skci.measures.binned_scores import BinnedScores
 from skci.measures.classes import AVERAGES, Hits, Pooled, WeightedMean
-from skci.measures.functional import Component, FunctionOfMeans
-from skci.measures.functions import EDGE, identity, skill
-from skci.measures.registry import Measure, Trait
+from skci.measures.functional import Component
+from skci.measures.registry import Measure
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -75,10 +72,7 @@ class ScoreMetricCI(MetricCI):
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         vocabulary = binding.sample.vocabulary
-        scores = binding.sample.scores[binding.rule]
-        for values in scores.extremes if self._needs_probabilities else []:
-            check_probabilities(values, binding.rule, repr(binding.metric))
-        check_all_labels(self.labels, vocabulary)
+        scores = self._scores_of(binding)
         if not vocabulary.binary:
             check_no_pos_label(self.pos_label, "several targets or over two labels")
             return self._bind_classes(binding, scores)
@@ -90,6 +84,14 @@ class ScoreMetricCI(MetricCI):
             ends = self._range_in_bins(binding, parameter, within, code)
             parameter = _extended(parameter, ends)
         return [replace(parameter, pos_label=labels[code])]
+
+    def _scores_of(self, binding: Binding) -> Scores:
+        """Scores of the rule, checked."""
+        scores = binding.sample.scores[binding.rule]
+        for values in scores.extremes if self._needs_probabilities else []:
+            check_probabilities(values, binding.rule, repr(binding.metric))
+        check_all_labels(self.labels, binding.sample.vocabulary)
+        return scores
 
     def _code(self, pos_label: Any, labels: Sequence[Any]) -> int:
         """Code of the one of two labels that a column of scores is of."""
@@ -219,87 +221,6 @@ class _AreaCI(ScoreMetricCI):
         ones = np.ones(len(positive))
         area = self._area_of(positive, negative, Scores(scores), ones)
         return float(area.estimate(ones))
-
-
-class _ProbabilityMetricCI(ScoreMetricCI):
-    """A function of means of predicted probabilities."""
-
-    _needs_probabilities = True
-    _symmetric = True
-    _serves_bins = True
-
-    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        truth = binding.truth == code
-        return self._bind_truth(self._measure, binding, truth, scores)
-
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
-        trait = self._trait_of(binding.sample.vocabulary)
-        return [self._bind_truth(trait, binding, binding.positives, scores)]
-
-    def _bind_truth(
-        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
-    ) -> TableParameter:
-        """Bind it to indicators of the positive label, (n,), or of all, (n, labels)."""
-        within = binding.within
-        weights = binding.sample.design.counts[within]
-        features = self._features(truth, scores.values[within], weights)
-        if self._function is identity and np.isfinite(trait.bounds).all():
-            return binding.of_mean(trait, features[0])
-        functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
-        return binding.of_units(trait, functional)
-
-    def _range_in_bins(
-        self,
-        binding: Binding,
-        parameter: TableParameter,
-        scores: BinnedScores,
-        code: int,
-    ) -> tuple[float, float]:
-        """Of a loss that is monotone in the probability of either label."""
-        truth = binding.truth == code
-        weights = binding.sample.design.counts[binding.within]
-        low, high = (
-            np.stack(self._features(truth, end, weights), axis=1)
-            for end in scores.extremes
-        )
-        values = [
-            float(FunctionOfMeans(self._function, features).estimate(weights))
-            for features in (np.minimum(low, high), np.maximum(low, high))
-        ]
-        return min(values), max(values)
-
-    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
-        """Properties where there are several targets or more than two labels."""
-        return self._measure
-
-    _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
-    """Function of the means of the features."""
-
-    def _features(
-        self, truth: Array, probabilities: Array, weights: Array
-    ) -> list[Array]:
-        """Return the columns that the metric takes the means of, by default a loss."""
-        return [self._losses(truth, probabilities)]
-
-    def _losses(self, truth: Array, probabilities: Array) -> Array:
-        """Losses from indicators and probabilities, (n,) of two labels or (n, labels).
-
-        Of two labels they are those of the positive one.
-        """
-        raise NotImplementedError
-
-
-class _D2CI(_ProbabilityMetricCI):
-    """Share of the loss of the best constant probabilities that predictions save."""
-
-    _function = staticmethod(partial(skill, least=EDGE))
-
-    def _features(
-        self, truth: Array, probabilities: Array, weights: Array
-    ) -> list[Array]:
-        shares = np.average(truth, axis=0, weights=weights)
-        constant = np.broadcast_to(shares, truth.shape)
-        return [self._losses(truth, own) for own in (probabilities, constant)]
 
 
 @dataclass(eq=False)
@@ -459,120 +380,3 @@ class TopKAccuracyCI(ScoreMetricCI, measure="top_k_accuracy"):
         functional = Hits(self._measure.function)
         cells = np.where(hits, 0, 1)
         return binding.of_cells(self._measure, functional, cells, 4)
-
-
-class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
-    r"""Brier score, the mean squared error of a probability. Lower is better.
-
-    .. math:: E(p - y)^2, \quad \text{of many labels} \quad \sum_c E(p_c - 1\{Y = c\})^2
-
-    Of more than two labels it is the sum over them, between 0 and 2. Of several targets
-    it is the sum over the targets, half of it if they are two, and the probabilities
-    are shares of all targets, which add up to 1. The estimate equals
-    :func:`sklearn.metrics.brier_score_loss`. Only a single column of
-    probabilities of labels that are strings needs `pos_label`. See :class:`MetricCI`
-    for the options.
-
-    A loss is between 0 and 1, so that the score interval serves, of which both ends
-    are possible losses: see :func:`skci.score_report`. It is the default up to 4,096
-    distinct losses. Differences have by default "hall", since models mostly differ by
-    far less than a row can.
-
-    Examples
-    --------
-    >>> BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    brier_score = 0.084 [0.063, 0.126], 95% interval (score, n = 80)
-    """
-
-    _column_needs_pos_label = True
-
-    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
-        columns = len(vocabulary.classes)
-        most = columns if vocabulary.multilabel else 2
-        return replace(self._measure, bounds=(0.0, most * _brier_scale(columns)))
-
-    def _losses(self, truth: Array, probabilities: Array) -> Array:
-        squares = np.square(probabilities - truth)
-        if squares.ndim == 1:
-            return squares
-        return squares.sum(axis=1) * _brier_scale(squares.shape[1])
-
-
-def _brier_scale(columns: int) -> float:
-    """Half the sum of squares is taken of two columns, as in scikit-learn."""
-    return 0.5 if columns == 2 else 1.0
-
-
-class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
-    r"""Log loss: :math:`-E \log p_Y`, p the predicted probabilities. Lower is better.
-
-    Of several targets it is the sum over those that are present, and p are shares of
-    all targets, which add up to 1. The estimate equals
-    :func:`sklearn.metrics.log_loss`; as there, probabilities are
-    clipped to the rounding error of their type away from 0 and 1, and a single column
-    of them is of the last of two labels if `pos_label` is not given. See
-    :class:`MetricCI` for the options.
-
-    Examples
-    --------
-    >>> LogLossCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    log_loss = 0.302 [0.248, 0.370], 95% interval (hall, n = 80)
-    """
-
-    def _losses(self, truth: Array, probabilities: Array) -> Array:
-        rows = np.arange(len(truth))
-        if truth.ndim == 1:
-            likelihood = np.where(truth, probabilities, 1 - probabilities)
-        else:
-            rows, columns = np.nonzero(truth)
-            likelihood = probabilities[rows, columns]
-        least = np.finfo(float).eps
-        losses = -np.log(np.clip(likelihood, least, 1 - least))
-        return np.bincount(rows, losses, minlength=len(truth))
-
-
-class D2BrierScoreCI(_D2CI, BrierScoreCI, measure="d2_brier_score"):
-    r"""Share of the Brier score of the class proportions that probabilities save.
-
-    .. math:: 1 - B(p) / B(E[y]), \quad B \text{ the Brier score}
-
-    The estimate equals :func:`sklearn.metrics.d2_brier_score`. The uncertainty of the
-    proportions, at which the score is least, does not matter to first order. See
-    :class:`BrierScoreCI`.
-
-    Examples
-    --------
-    >>> D2BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    d2_brier_score = 0.67 [0.54, 0.76], 95% interval (hall, n = 80)
-    """
-
-    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
-        return self._measure
-
-
-class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
-    r"""Share of the log loss of the class proportions that probabilities save.
-
-    .. math:: 1 - L(p) / L(E[y]), \quad L \text{ the log loss}
-
-    The estimate equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of
-    the proportions, at which the loss is least, does not matter to first order; of
-    several targets, whose proportions do not add up to 1, it is taken into account. See
-    :class:`LogLossCI`.
-
-    Examples
-    --------
-    >>> D2LogLossCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    d2_log_loss = 0.565 [0.466, 0.642], 95% interval (hall, n = 80)
-    """
-
-    def _features(
-        self, truth: Array, probabilities: Array, weights: Array
-    ) -> list[Array]:
-        loss, constant_loss = super()._features(truth, probabilities, weights)
-        if truth.ndim == 2:
-            present = truth.sum(axis=1)
-            constant_loss = (
-                constant_loss - present + np.average(present, weights=weights)
-            )
-        return [loss, constant_loss]

@@ -1,0 +1,306 @@
+"""Losses of predicted probabilities."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.data.labels import check_no_pos_label
+from skci.data.moments import MomentSample, Monomial, Variable
+from skci.data.sample import Vocabulary
+from skci.inference.parameter import TableParameter
+from skci.measures.areas import Scores
+from skci.measures.binned_scores import BinnedScores
+from skci.measures.functional import FunctionOfMeans
+from skci.measures.functions import EDGE, identity, skill
+from skci.measures.registry import Trait
+from skci.metrics._binding import Binding
+from skci.metrics._scores import ScoreMetricCI
+
+
+class _ProbabilityMetricCI(ScoreMetricCI):
+    """A function of means of predicted probabilities."""
+
+    _needs_probabilities = True
+    _symmetric = True
+    _serves_bins = True
+    _loss_name: ClassVar[str]
+    """Name of the loss among those of other metrics, whose moments are kept once."""
+
+    @property
+    def serves_moments(self) -> bool:
+        return True
+
+    def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
+        return [(Variable(self._loss_name, rule),)]
+
+    def variables(self, binding: Binding) -> dict[Variable, Array]:
+        scores, truth = self._scores_of(binding), binding.positives
+        if binding.sample.vocabulary.binary:
+            truth = truth[:, self._positive_code(binding)]
+        losses = self._losses(truth, scores.values)
+        return {Variable(self._loss_name, binding.rule): losses}
+
+    def _positive_code(self, binding: Binding) -> int:
+        """Code of the label that scores are of, which is the last one for moments."""
+        labels = binding.sample.vocabulary.labels
+        code = self._code(binding.pos_label, labels)
+        if code != 1:
+            raise ValueError(
+                f"pos_label must be {labels[1]!r}, of which the scores are whose "
+                f"moments are kept, got {binding.pos_label!r}"
+            )
+        return code
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        sample = binding.sample
+        if not isinstance(sample, MomentSample):
+            return super()._bind(binding)
+        vocabulary, trait, positive = sample.vocabulary, self._measure, None
+        if vocabulary.binary:
+            positive = vocabulary.labels[self._positive_code(binding)]
+        else:
+            check_no_pos_label(self.pos_label, "several targets or over two labels")
+            trait = self._trait_of(vocabulary)
+        monomials = self.monomials(binding.rule, vocabulary)
+        function = self._function_at(sample)
+        functional = sample.function_of_means(function, monomials)
+        return [replace(binding.of_units(trait, functional), pos_label=positive)]
+
+    def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
+        """Return the function of means, where those of the labels are known."""
+        return self._function
+
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+        truth = binding.truth == code
+        return self._bind_truth(self._measure, binding, truth, scores)
+
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        trait = self._trait_of(binding.sample.vocabulary)
+        return [self._bind_truth(trait, binding, binding.positives, scores)]
+
+    def _bind_truth(
+        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
+    ) -> TableParameter:
+        """Bind it to indicators of the positive label, (n,), or of all, (n, labels)."""
+        within = binding.within
+        weights = binding.sample.design.counts[within]
+        features = self._features(truth, scores.values[within], weights)
+        if self._function is identity and np.isfinite(trait.bounds).all():
+            return binding.of_mean(trait, features[0])
+        functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
+        return binding.of_units(trait, functional)
+
+    def _range_in_bins(
+        self,
+        binding: Binding,
+        parameter: TableParameter,
+        scores: BinnedScores,
+        code: int,
+    ) -> tuple[float, float]:
+        """Of a loss that is monotone in the probability of either label."""
+        truth = binding.truth == code
+        weights = binding.sample.design.counts[binding.within]
+        low, high = (
+            np.stack(self._features(truth, end, weights), axis=1)
+            for end in scores.extremes
+        )
+        values = [
+            float(FunctionOfMeans(self._function, features).estimate(weights))
+            for features in (np.minimum(low, high), np.maximum(low, high))
+        ]
+        return min(values), max(values)
+
+    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
+        """Properties where there are several targets or more than two labels."""
+        return self._measure
+
+    _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
+    """Function of the means of the features."""
+
+    def _features(
+        self, truth: Array, probabilities: Array, weights: Array
+    ) -> list[Array]:
+        """Return the columns that the metric takes the means of, by default a loss."""
+        return [self._losses(truth, probabilities)]
+
+    def _losses(self, truth: Array, probabilities: Array) -> Array:
+        """Losses from indicators and probabilities, (n,) of two labels or (n, labels).
+
+        Of two labels they are those of the positive one.
+        """
+        raise NotImplementedError
+
+
+class _D2CI(_ProbabilityMetricCI):
+    """Share of the loss of the best constant probabilities that predictions save."""
+
+    _function = staticmethod(partial(skill, least=EDGE))
+
+    def _features(
+        self, truth: Array, probabilities: Array, weights: Array
+    ) -> list[Array]:
+        shares = np.average(truth, axis=0, weights=weights)
+        constant = np.broadcast_to(shares, truth.shape)
+        return [self._losses(truth, own) for own in (probabilities, constant)]
+
+    def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
+        if vocabulary.multilabel:
+            raise ValueError(
+                f"moments=True needs one target for {self.name!r}, got "
+                f"{len(vocabulary.targets)}"
+            )
+        labels = range(1, len(vocabulary.labels))
+        shares: list[Monomial] = [(_indicator(k),) for k in labels]
+        return [*super().monomials(rule, vocabulary), *shares]
+
+    def variables(self, binding: Binding) -> dict[Variable, Array]:
+        labels = range(1, len(binding.sample.vocabulary.labels))
+        indicators = {_indicator(k): binding.truth == k for k in labels}
+        return super().variables(binding) | indicators
+
+    def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
+        labels = range(1, len(sample.vocabulary.labels))
+        shares = np.array([sample.summands.origins[_indicator(k)] for k in labels])
+        if len(shares) == 1:
+            truth, constant = np.array([False, True]), np.repeat(shares, 2)
+        else:
+            truth = np.eye(len(shares) + 1, dtype=bool)
+            every = np.append(1 - shares.sum(), shares)
+            constant = np.broadcast_to(every, truth.shape)
+        return partial(_skill_over_shares, self._losses(truth, constant))
+
+
+class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
+    r"""Brier score, the mean squared error of a probability. Lower is better.
+
+    .. math:: E(p - y)^2, \quad \text{of many labels} \quad \sum_c E(p_c - 1\{Y = c\})^2
+
+    Of more than two labels it is the sum over them, between 0 and 2. Of several targets
+    it is the sum over the targets, half of it if they are two, and the probabilities
+    are shares of all targets, which add up to 1. The estimate equals
+    :func:`sklearn.metrics.brier_score_loss`. Only a single column of
+    probabilities of labels that are strings needs `pos_label`. See :class:`MetricCI`
+    for the options.
+
+    A loss is between 0 and 1, so that the score interval serves, of which both ends
+    are possible losses: see :func:`skci.score_report`. It is the default up to 4,096
+    distinct losses. Differences have by default "hall", since models mostly differ by
+    far less than a row can.
+
+    Examples
+    --------
+    >>> BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    brier_score = 0.084 [0.063, 0.126], 95% interval (score, n = 80)
+    """
+
+    _loss_name = "squared_error_of_probability"
+    _column_needs_pos_label = True
+
+    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
+        columns = len(vocabulary.classes)
+        most = columns if vocabulary.multilabel else 2
+        return replace(self._measure, bounds=(0.0, most * _brier_scale(columns)))
+
+    def _losses(self, truth: Array, probabilities: Array) -> Array:
+        squares = np.square(probabilities - truth)
+        if squares.ndim == 1:
+            return squares
+        return squares.sum(axis=1) * _brier_scale(squares.shape[1])
+
+
+def _brier_scale(columns: int) -> float:
+    """Half the sum of squares is taken of two columns, as in scikit-learn."""
+    return 0.5 if columns == 2 else 1.0
+
+
+class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
+    r"""Log loss: :math:`-E \log p_Y`, p the predicted probabilities. Lower is better.
+
+    Of several targets it is the sum over those that are present, and p are shares of
+    all targets, which add up to 1. The estimate equals
+    :func:`sklearn.metrics.log_loss`; as there, probabilities are
+    clipped to the rounding error of their type away from 0 and 1, and a single column
+    of them is of the last of two labels if `pos_label` is not given. See
+    :class:`MetricCI` for the options.
+
+    Examples
+    --------
+    >>> LogLossCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    log_loss = 0.302 [0.248, 0.370], 95% interval (hall, n = 80)
+    """
+
+    _loss_name = "log_loss"
+
+    def _losses(self, truth: Array, probabilities: Array) -> Array:
+        rows = np.arange(len(truth))
+        if truth.ndim == 1:
+            likelihood = np.where(truth, probabilities, 1 - probabilities)
+        else:
+            rows, columns = np.nonzero(truth)
+            likelihood = probabilities[rows, columns]
+        least = np.finfo(float).eps
+        losses = -np.log(np.clip(likelihood, least, 1 - least))
+        return np.bincount(rows, losses, minlength=len(truth))
+
+
+class D2BrierScoreCI(_D2CI, BrierScoreCI, measure="d2_brier_score"):
+    r"""Share of the Brier score of the class proportions that probabilities save.
+
+    .. math:: 1 - B(p) / B(E[y]), \quad B \text{ the Brier score}
+
+    The estimate equals :func:`sklearn.metrics.d2_brier_score`. The uncertainty of the
+    proportions, at which the score is least, does not matter to first order. See
+    :class:`BrierScoreCI`.
+
+    Examples
+    --------
+    >>> D2BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    d2_brier_score = 0.67 [0.54, 0.76], 95% interval (hall, n = 80)
+    """
+
+    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
+        return self._measure
+
+
+class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
+    r"""Share of the log loss of the class proportions that probabilities save.
+
+    .. math:: 1 - L(p) / L(E[y]), \quad L \text{ the log loss}
+
+    The estimate equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of
+    the proportions, at which the loss is least, does not matter to first order; of
+    several targets, whose proportions do not add up to 1, it is taken into account. See
+    :class:`LogLossCI`.
+
+    Examples
+    --------
+    >>> D2LogLossCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
+    d2_log_loss = 0.565 [0.466, 0.642], 95% interval (hall, n = 80)
+    """
+
+    def _features(
+        self, truth: Array, probabilities: Array, weights: Array
+    ) -> list[Array]:
+        loss, constant_loss = super()._features(truth, probabilities, weights)
+        if truth.ndim == 2:
+            present = truth.sum(axis=1)
+            constant_loss = (
+                constant_loss - present + np.average(present, weights=weights)
+            )
+        return [loss, constant_loss]
+
+
+def _indicator(code: int) -> Variable:
+    """Whether a row truly is of a class."""
+    return Variable("class", target=code)
+
+
+def _skill_over_shares(losses: Array, loss: Any, *shares: Any) -> Any:
+    """Share of the loss of the proportions of classes, a loss for each class."""
+    gains = zip(losses[1:] - losses[0], shares, strict=True)
+    constant_loss = losses[0] + sum(gain * share for gain, share in gains)
+    return skill(loss, constant_loss, EDGE)

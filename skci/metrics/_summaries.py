@@ -1,0 +1,50 @@
+"""What is kept of the rows of a batch: all, the bins of their scores, or moments."""
+
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.data.sample import Sample
+from skci.metrics._metric_set import MetricSet
+
+
+class Summary:
+    """What is kept of batches for some metrics, checked; see `JointAccumulator`."""
+
+    def __init__(
+        self, metric_set: MetricSet, score_bins: Any = None, moments: Any = False
+    ) -> None:
+        self._metric_set = metric_set
+        self._edges = None if score_bins is None else _check_bins(score_bins)
+        if not isinstance(moments, bool | np.bool_):
+            raise ValueError(f"moments must be True or False, got {moments!r}")
+        self._moments = bool(moments)
+        if self._moments:
+            if self._edges is not None:
+                raise ValueError("score_bins must not be given with moments=True")
+            metric_set.must_serve_moments()
+        if self._edges is not None:
+            metric_set.must_serve_bins()
+
+    def __call__(self, sample: Sample) -> Sample:
+        """Reduce a sample to what is kept."""
+        if self._moments:
+            return self._metric_set.moments(sample)
+        return sample if self._edges is None else sample.binned(self._edges)
+
+
+def _check_bins(score_bins: Any) -> Array:
+    """Edges of bins of scores."""
+    whole = isinstance(score_bins, int | np.integer) and score_bins is not True
+    if whole and score_bins >= 1:
+        return np.linspace(0, 1, int(score_bins) + 1)
+    edges = np.asarray(score_bins, dtype=float) if np.ndim(score_bins) == 1 else None
+    if edges is None or not (
+        len(edges) and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
+    ):
+        raise ValueError(
+            "score_bins must be a number of bins from 1 on, or ascending edges, got "
+            f"{score_bins!r}"
+        )
+    return edges
