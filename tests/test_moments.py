@@ -232,7 +232,7 @@ def test_moments_of_a_linear_map_are_those_of_the_mapped_rows():
     c = rng.normal(size=3)
     values = w * (x @ matrix.T @ c)
     expected = [np.sum(values**k) for k in (2, 3, 4)]
-    assert_allclose(RowMoments.of(x, powers).mapped(matrix).powers(c), expected)
+    assert_allclose(RowMoments.of(x.T, powers).mapped(matrix).powers(c), expected)
     totals = GroupTotals(np.arange(50), x * w[:, np.newaxis])
     assert_allclose(totals.mapped(matrix).powers(c), expected)
 

@@ -67,13 +67,15 @@ class Columns:
         return float(np.prod([self.units[v] for v in monomial]))
 
     def values(self, variables: Mapping[Variable, Array]) -> Array:
-        """Columns of rows, of shape (n, columns)."""
-        scaled = {
-            v: (variables[v] - origin) / self.units[v]
-            for v, origin in self.origins.items()
-        }
-        columns = [np.prod([scaled[v] for v in m], axis=0) for m in self.monomials]
-        return np.stack(columns, axis=1)
+        """Columns of rows, of shape (columns, n), from variables less their origin."""
+        n = len(next(iter(variables.values())))
+        columns = np.empty((len(self.monomials), n))
+        for column, monomial in zip(columns, self.monomials, strict=True):
+            first, *others = monomial
+            np.divide(variables[first], self.unit(monomial), out=column)
+            for other in others:
+                column *= variables[other]
+        return columns
 
     def shift_to(self, other: Columns) -> Array:
         """Matrix from (1, x) to that of other origins and units, of some columns."""
@@ -141,7 +143,7 @@ class MomentSample(Sample):
             if np.ptp(values) <= _ROUNDING * np.abs(values).max():
                 origins[v], centred[v] = float(values.max()), np.zeros(len(values))
             units[v] = max(_NOTHING, _size(centred[v]))
-        columns = replace(columns, origins=dict.fromkeys(origins, 0.0), units=units)
+        columns = replace(columns, origins=origins, units=units)
         for monomial in columns.monomials:
             if columns.unit(monomial) >= LARGEST:
                 _check_size(centred[monomial[0]], monomial[0], np.sqrt(LARGEST))
@@ -150,7 +152,7 @@ class MomentSample(Sample):
             design=design,
             vocabulary=sample.vocabulary,
             codes=np.zeros((len(design.weights), 0), dtype=bool),
-            summands=replace(columns, origins=origins),
+            summands=columns,
             predicted=sample.kinds,
         )
 

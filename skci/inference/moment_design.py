@@ -51,25 +51,30 @@ class RowMoments:
 
     @classmethod
     def of(cls, entries: Array, powers: Sequence[Array]) -> RowMoments:
-        """Sum over units with entries (1, x) of shape (m, D).
+        """Sum over units with entries (1, x) of shape (D, m).
 
         `powers` are the totals of the first four powers of the weights of their rows.
         """
-        m, size = entries.shape
+        size, m = entries.shape
         first, second = _pairs(size)
-        equal = all(np.array_equal(powers[0], each) for each in powers[1:])
+        equal = all(x is powers[0] or np.array_equal(x, powers[0]) for x in powers)
+        unweighted = bool((powers[3] == 1).all())
         sums = cls.zero(size)
         rows = max(_NUMBERS // len(first), 1)
+        buffer = np.empty((len(first), min(rows, m)))
+        starts = np.flatnonzero(first == second)
         for start in range(0, m, rows):
             block = slice(start, start + rows)
-            x, weights = entries[block], [each[block, np.newaxis] for each in powers]
-            products = x[:, first] * x[:, second]
+            x = entries[:, block]
+            products = buffer[:, : x.shape[1]]
+            for k, place in enumerate(starts):
+                np.multiply(x[k], x[k:], out=products[place : place + size - k])
             if not equal:
-                sums.second[...] += x.T @ (x * weights[1])
-                sums.third[...] += products.T @ (x * weights[2])
-            if not (weights[3] == 1).all():
-                products *= np.sqrt(weights[3])
-            sums.fourth[...] += products.T @ products
+                sums.second[...] += (x * powers[1][block]) @ x.T
+                sums.third[...] += products @ (x * powers[2][block]).T
+            if not unweighted:
+                products *= np.sqrt(powers[3][block])
+            sums.fourth[...] += products @ products.T
         sums.second[...] = _symmetric(sums.second)
         sums.fourth[...] = _symmetric(sums.fourth)
         if equal:  # the first entry is 1
@@ -136,9 +141,9 @@ class GroupTotals:
 
     @classmethod
     def of(cls, entries: Array, clusters: Clusters) -> GroupTotals:
-        """Sum over units with entries (1, x) of shape (m, D)."""
+        """Sum over units with entries (1, x) of shape (D, m)."""
         keys = clusters.keys[clusters.number[clusters.starts]]
-        return cls(keys, clusters.totals(entries.T).T)
+        return cls(keys, clusters.totals(entries).T)
 
     def __add__(self, other: GroupTotals) -> GroupTotals:
         names = [*self.keys.tolist(), *other.keys.tolist()]
@@ -193,18 +198,22 @@ class MomentDesign(Design):
 
     @classmethod
     def of_columns(cls, columns: Array, design: Design) -> MomentDesign:
-        """Sum over the units of a design with columns of shape (m, D - 1)."""
-        entries = np.column_stack([np.ones(len(columns)), columns])
-        powers = [design.weights * 1.0, *(each * 1.0 for each in design._powers)]
-        totals = (
-            RowMoments.of(entries, powers)
-            if design.clusters is None
-            else GroupTotals.of(entries, design.clusters)
-        )
+        """Sum over the units of a design with columns of shape (D - 1, m)."""
+        entries = np.concatenate([np.ones((1, columns.shape[1])), columns])
+        powers = [design.weights, *design._powers]
+        totals: RowMoments | GroupTotals
+        if design.clusters is None:
+            totals = RowMoments.of(entries, powers)
+        else:
+            totals = GroupTotals.of(entries, design.clusters)
+        if isinstance(totals, RowMoments) and design.powers is None:
+            weighted = totals.second
+        else:
+            weighted = _symmetric((entries * design.weights) @ entries.T)
         means = design.weights / design.frequencies * design.scale
         return cls.of_sums(
             totals,
-            _symmetric(entries.T @ (entries * powers[0][:, np.newaxis])),
+            weighted,
             float(design.n_samples),
             (float(means.min()), float(means.max())),
             design.scale,
