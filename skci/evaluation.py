@@ -26,6 +26,7 @@ from skci.data.responses import named_error, respond
 from skci.data.rows import groups_missing
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
+from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
 from skci.resampling.pooling import FOLD, mean_over_folds
 
@@ -137,7 +138,13 @@ class JointEvaluator:
         sample = self._read(metric_set, estimators, X, y, missing, **rows)
         return metric_set.report(sample)
 
-    def evaluate_batches(self, batches: Iterable[Any]) -> JointReport:
+    def evaluate_batches(
+        self,
+        batches: Iterable[Any],
+        *,
+        score_bins: Any = None,
+        moments: bool = False,
+    ) -> JointReport:
         """Predict held-out data batch by batch and report the metrics jointly.
 
         The report is that of `evaluate` on all rows at once. Of metrics of labels only
@@ -149,6 +156,9 @@ class JointEvaluator:
             Batches of rows that none of the estimators was fitted on; all of them with
             weights, or none; one whose weights are all zero adds nothing. They need not
             hold all labels, of which those that all estimators know are enough.
+        score_bins, moments
+            What to keep of scores and numbers in place of rows: counts in bins, or
+            moments; see :class:`JointAccumulator`.
 
         Returns
         -------
@@ -174,6 +184,7 @@ class JointEvaluator:
         f1 = 0.857 [0.833, 0.879], 95% interval (score, n = 1000)
         """
         metric_set = self._metric_set()
+        summary = Summary(metric_set, score_bins, moments)
         estimators = check_estimators(self.estimators)
         if not is_iterable(batches):
             raise TypeError(f"batches must be {_BATCHES}, got {batches!r}")
@@ -183,7 +194,7 @@ class JointEvaluator:
                 X, y, weights = _check_batch(batch, weighted)
                 weighted = weights is not None
                 sample = self._read(metric_set, estimators, X, y, sample_weight=weights)
-                total.add(sample)
+                total.add(summary(sample))
             except AllZeroError:
                 continue
             except Exception as error:

@@ -110,6 +110,7 @@ def check_given(metric_set: MetricSet, arguments: Namespace) -> None:
 
 def empty_accumulator(arguments: Namespace, labels: Labels) -> JointAccumulator:
     """Make an accumulator of the metrics that the arguments name."""
+    given = vars(arguments)
     return JointAccumulator(
         arguments.metrics,
         labels=labels.all,
@@ -117,6 +118,7 @@ def empty_accumulator(arguments: Namespace, labels: Labels) -> JointAccumulator:
         abstain=labels.abstain,
         confidence_level=arguments.level,
         method=arguments.method,
+        **{name: given[name] for name in ("score_bins", "moments") if name in given},
     )
 
 

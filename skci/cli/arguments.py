@@ -181,6 +181,17 @@ _DATA = {
         "cells are missing, not NA, N/A, nan or null"
     ),
 }
+_KEPT = {
+    "--score-bins": _option(
+        "count scores of two labels in so many bins from 0 to 1, in place of rows",
+        "N",
+        int,
+    ),
+    "--moments": _flag(
+        "keep moments of losses, in place of rows: of log_loss, brier_score, and "
+        "metrics of numbers that are functions of means"
+    ),
+}
 _PILOT = _DATA | {
     "files": _DATA["files"] | {"nargs": "*"},
     "--truth": _DATA["--truth"] | {"required": False},
@@ -273,7 +284,7 @@ _PLAN = {
 }
 
 _Group = tuple[str | None, dict[str, dict[str, Any]]]
-_OF_DATA, _OF_METRICS = ("the data", _DATA), ("the metrics", _METRICS)
+_OF_DATA, _OF_METRICS = ("the data", _DATA | _KEPT), ("the metrics", _METRICS)
 _OF_OUTPUT = ("the output", _OUTPUT)
 _COMMANDS: dict[str, tuple[str, list[_Group]]] = {
     "report": (
