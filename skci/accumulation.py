@@ -50,7 +50,8 @@ class JointAccumulator:
         estimates, covariances, differences and skewness follow exactly, in memory that
         grows neither with rows nor, without groups, at all. For log losses, Brier
         scores, and metrics of numbers that are functions of means; not with `by`.
-        Heavy tails, which rows would show, give no warning.
+        Heavy tails, which rows would show, give no warning, and the default method of
+        Brier scores is "hall".
 
     Attributes
     ----------

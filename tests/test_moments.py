@@ -31,7 +31,9 @@ THREE = RNG.integers(0, 3, N)
 SHARES = {k: RNG.dirichlet(np.ones(3), N) for k in "AB"}
 SEVERAL = (RNG.random((N, 3)) < 0.4).astype(int)
 
-LOSSES = ["log_loss", "brier_score", "d2_log_loss", "d2_brier_score"]
+# Moments cannot tell the score interval of a Brier score, which rows have by default.
+BRIER = skci.BrierScoreCI(method="hall")
+LOSSES = ["log_loss", BRIER, "d2_log_loss", "d2_brier_score"]
 DATA = {
     "numbers": (
         *(POSITIVE, PREDICTED, None),
