@@ -76,14 +76,15 @@ has no control variates. It is not used, though it takes about half the memory.
 
 _STREAMS = """\
 Rows are drawn with replacement from a population of some 20,000, whose true values
-are those of scikit-learn. After every batch, or at planned looks, a
-:class:`~skci.JointAccumulator` reports with ``horizon=``, and a stream misses if any
-interval excludes its true value at any look: .05 of the streams may. Looks after
-batches are fewer than any at all, which the horizon is for, so that fewer streams miss.
-Methods are the default ones: "score" for labels and their differences, "logit" for
-areas, "hall" for log losses. The error is the Monte Carlo error. Without a horizon, the
-same intervals miss more often. The last column is the critical value over the horizon
-relative to that of one look.
+are those of scikit-learn. At each look a :class:`~skci.JointAccumulator` reports with
+``horizon=``, and a stream misses if any interval excludes its true value at any look:
+.05 of the streams may. The horizon is a list of these looks or, for any looks, the
+first number of rows and the last. These looks are fewer than any at all, so that fewer
+streams miss; "expected" is their share if estimates are normal. Who knows the looks
+beforehand should list them, which needs a smaller critical value; its ratio is that to
+the one of a single look. Methods are the default ones: "score" for labels and their
+differences, "logit" for areas, "hall" for log losses. In parentheses are Monte Carlo
+errors. Without a horizon, the same intervals miss more often.
 """
 
 _WIDTHS = """\
@@ -121,7 +122,7 @@ def main() -> None:
             ((1_000, 500), (1_000, 20_000), (2_000, 500), (2_000, 20_000)),
             ((30, 200),),
         ),
-        streams=(400, 2),
+        streams=(100, 2),
         paths=(20, 2),
         last=(20_000, 2_000),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -23,45 +24,40 @@ LEVEL = 0.95
 _LABELS = {"accuracy": accuracy_score, "f1": f1_score}
 _SCORES = {"roc_auc": roc_auc_score, "neg_log_loss": lambda y, p: -log_loss(y, p)}
 _GROUPS, _STRENGTHS = 5_000, (1.2, 1.1, 1.0)
+_VARIATION = 0.15  # of normal quantiles of reports of a setting
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is looked at, and when."""
+    """What is looked at, and at which numbers of rows or groups."""
 
     name: str
     metrics: tuple[str, ...]
     rules: int
     looks: tuple[int, ...]
-    """Units, of which there are looks at each of these or, of two, at all from the
-    first to the last in steps of `batch`."""
-    batch: int = 0
     differences: bool = False
     groups: bool = False
 
     @property
-    def times(self) -> list[int]:
-        """Numbers of units at which there is a look."""
-        if not self.batch:
-            return list(self.looks)
-        return [*range(self.looks[0], self.looks[1] + 1, self.batch)]
-
-    @property
-    def horizon(self) -> Any:
-        return self.looks if self.batch else list(self.looks)
+    def horizons(self) -> dict[str, Any]:
+        """Horizons that hold these looks: these alone, and any between them."""
+        return {
+            "planned": [*self.looks],
+            "any": (self.looks[0], self.looks[-1]),
+        }
 
 
-_BATCHES: dict[str, Any] = {"looks": (200, 2000), "batch": 100}
-_FEWER: dict[str, Any] = {"looks": (200, 1000), "batch": 50}
+_MANY = tuple(range(200, 2001, 100))
+_FEWER = tuple(range(200, 1001, 50))
 SETTINGS = (
-    Setting("accuracy", ("accuracy",), 1, **_BATCHES),
-    Setting("accuracy and F1", ("accuracy", "f1"), 3, **_BATCHES),
-    Setting("AUC", ("roc_auc",), 2, **_FEWER),
-    Setting("log loss", ("neg_log_loss",), 2, **_FEWER),
-    Setting("labels and scores", ("accuracy", "f1", "roc_auc"), 2, **_FEWER),
-    Setting("differences", ("accuracy", "f1"), 3, **_BATCHES, differences=True),
-    Setting("planned looks", ("accuracy", "f1"), 3, (200, 500, 1000, 2000)),
-    Setting("groups", ("accuracy", "f1"), 2, (100, 500), 25, groups=True),
+    Setting("accuracy", ("accuracy",), 1, _MANY),
+    Setting("accuracy and F1", ("accuracy", "f1"), 3, _MANY),
+    Setting("AUC", ("roc_auc",), 2, _FEWER),
+    Setting("log loss", ("neg_log_loss",), 2, _FEWER),
+    Setting("labels and scores", ("accuracy", "f1", "roc_auc"), 2, _FEWER),
+    Setting("differences", ("accuracy", "f1"), 3, _MANY, differences=True),
+    Setting("few looks", ("accuracy", "f1"), 3, (200, 500, 1000, 2000)),
+    Setting("groups", ("accuracy", "f1"), 2, tuple(range(100, 501, 25)), groups=True),
 )
 
 
@@ -119,52 +115,63 @@ class Streams:
 
     @property
     def cost(self) -> float:
-        return len(self.setting.times) * self.setting.looks[-1] * self.number
+        return len(self.setting.looks) * self.setting.looks[-1] * self.number
 
     def records(self, rng: np.random.Generator) -> list[Record]:
-        """Count the streams with a miss at some look, with and without a horizon."""
+        """Count the streams with a miss at some look, by horizon."""
         truth = population().truth(self.setting)
-        found = [_follow(self.setting, truth, rng) for _ in range(self.number)]
-        missed, missed_plain, reports = zip(*found, strict=True)
-        over_horizon, plain = (each.critical_value for each in reports[-1])
+        missed = dict.fromkeys([None, *self.setting.horizons], 0)
+        for _ in range(self.number):
+            found, accumulator = _follow(self.setting, truth, rng)
+            for horizon in found:
+                missed[horizon] += 1
+        single, planned, any_look = (
+            _report(accumulator, self.setting, horizon).critical_value
+            for horizon in missed
+        )
         return [
             {
                 "setting": self.setting.name,
                 "draws": self.number,
-                "missed": sum(missed),
-                "missed_plain": sum(missed_plain),
-                "ratio": over_horizon / plain,
+                "missed": missed[None],
+                "missed_planned": missed["planned"],
+                "missed_any": missed["any"],
+                "ratio_planned": planned / single,
+                "ratio_any": any_look / single,
             }
         ]
 
 
 def _follow(
     setting: Setting, truth: Array, rng: np.random.Generator
-) -> tuple[bool, bool, tuple[Any, Any]]:
-    """Whether an interval misses at some look, over the horizon and without one.
+) -> tuple[set[str | None], skci.JointAccumulator]:
+    """Horizons with an interval that misses at some look; None is that without one.
 
-    Also both reports at the last look.
+    Also what was accumulated until the last look.
     """
     accumulator = skci.JointAccumulator(setting.metrics, confidence_level=LEVEL)
-    missed = missed_plain = False
+    missed: set[str | None] = set()
     seen = 0
-    for time in setting.times:
-        _update(accumulator, setting, rng, seen, time)
-        seen = time
-        report = _report(accumulator, setting, setting.horizon)
-        # No interval is narrower than that of a single estimate.
-        if _misses(report, truth, norm.isf((1 - LEVEL) / 2)):
-            if not missed_plain:
-                missed_plain = _misses(_report(accumulator, setting), truth)
-            if not missed and _misses(report, truth, _least(setting)):
-                missed = _misses(report, truth)
-    return missed, missed_plain, (report, _report(accumulator, setting))
+    for look in setting.looks:
+        _update(accumulator, setting, rng, seen, look)
+        seen = look
+        for horizon in (None, *setting.horizons):
+            if horizon in missed:
+                continue
+            report = _report(accumulator, setting, horizon)
+            # No interval of a horizon is narrower than those of the ones before.
+            least = _least(setting, horizon)
+            if not (_misses(report, truth, least) and _misses(report, truth)):
+                break
+            missed.add(horizon)
+    return missed, accumulator
 
 
 def _report(
-    accumulator: skci.JointAccumulator, setting: Setting, horizon: Any = None
+    accumulator: skci.JointAccumulator, setting: Setting, horizon: str | None
 ) -> Any:
-    report = accumulator.report(horizon=horizon)
+    looks = None if horizon is None else setting.horizons[horizon]
+    report = accumulator.report(horizon=looks)
     return report.differences() if setting.differences else report
 
 
@@ -193,8 +200,32 @@ def _update(
 
 
 @cache
-def _least(setting: Setting) -> float:
-    return _single(Horizon(setting.looks, bool(setting.batch)))
+def _least(setting: Setting, horizon: str | None) -> float:
+    """Normal quantile that is below that of a report, but for rare ones."""
+    if horizon is None:
+        return float(norm.isf((1 - LEVEL) / 2))
+    law = _law(_correlation(setting), setting.horizons[horizon])
+    return float(law.quantile(LEVEL)) - _VARIATION
+
+
+@cache
+def _correlation(setting: Setting) -> Array:
+    """Correlation of the estimates, from many rows."""
+    accumulator = skci.JointAccumulator(setting.metrics)
+    _update(accumulator, setting, np.random.default_rng(0), 0, 10_000)
+    correlation: Array = _report(accumulator, setting, None).correlation
+    return correlation
+
+
+def _expected(setting: Setting) -> float:
+    """Share of normal paths beyond the limits for any looks at one of the looks."""
+    laws = (_law(_correlation(setting), h) for h in setting.horizons.values())
+    planned, any_look = laws
+    return float(planned.sf(any_look.quantile(LEVEL)))
+
+
+def _law(correlation: Array, looks: Any) -> HorizonLaw:
+    return HorizonLaw(correlation, Horizon(tuple(looks), isinstance(looks, tuple)))
 
 
 def _misses(report: Any, truth: Array, normal_quantile: float | None = None) -> bool:
@@ -223,29 +254,37 @@ def misses(records: Records) -> list[Row]:
     """Share of streams with a miss, by setting and in all."""
     rows = []
     for setting in SETTINGS:
-        number = len(population().truth(setting))
-        looks = f"{len(setting.times)} looks, {setting.looks[0]} to {setting.looks[-1]}"
-        when = f"{looks} {'groups' if setting.groups else 'rows'}"
+        number, looks = len(population().truth(setting)), setting.looks
+        units = "groups" if setting.groups else "rows"
+        when = f"{len(looks)} looks, {looks[0]} to {looks[-1]} {units}"
         name = f"{setting.name}, {number} intervals"
-        rows.append(_share(name, when, records.where(setting=setting.name)))
-    return [*rows, _share("all", "", records)]
+        found = records.where(setting=setting.name)
+        rows.append(_share(name, when, found, _expected(setting)))
+    mean = fmean(_expected(setting) for setting in SETTINGS)
+    return [*rows, _share("all", "", records, mean)]
 
 
-def _share(name: str, when: str, found: Records) -> Row:
+def _share(name: str, when: str, found: Records, expected: float) -> Row:
     draws = sum(found.column("draws"))
-    share, plain = (
-        sum(found.column(key)) / draws for key in ("missed", "missed_plain")
+    single, planned, any_look = (
+        sum(found.column(key)) / draws
+        for key in ("missed", "missed_planned", "missed_any")
     )
-    error = monte_carlo_error(share, draws)
+    error = monte_carlo_error(planned, draws)
+    distance = round(abs(planned - 1 + LEVEL), 9)
     return {
         "setting": name,
         "when": when,
         "streams": f"{draws:,}",
-        "any miss": f"{share:.3f}",
-        "error": f"{error:.3f}",
-        "at most .07": within_error(-share, -0.07, error),
-        "without a horizon": f"{plain:.3f}",
-        "critical value, ratio": f"{found.mean('ratio'):.2f}",
+        "planned looks: any miss": f"{planned:.3f} ({error:.3f})",
+        "within .02 of .05": within_error(-distance, -0.02, error),
+        "critical value, ratio": f"{found.mean('ratio_planned'):.2f}",
+        "any looks: any miss": (
+            f"{any_look:.3f} ({monte_carlo_error(any_look, draws):.3f})"
+        ),
+        "expected": f"{expected:.3f}",
+        "ratio": f"{found.mean('ratio_any'):.2f}",
+        "without a horizon": f"{single:.3f}",
     }
 
 
@@ -253,7 +292,8 @@ def widths(number: int, last: int) -> list[Row]:
     """Mean half widths for an accuracy of .9, by rows seen."""
     looks = np.array([n for n in (200, 500, 1000, 2000, 5000, 20_000) if n <= last])
     horizons = [(200, end) for end in (2_000, 20_000) if end <= last]
-    quantiles = [_single(Horizon(horizon, True)) for horizon in horizons]
+    one = np.ones((1, 1))
+    quantiles = [float(_law(one, each).quantile(LEVEL)) for each in horizons]
     z, alpha = float(norm.isf((1 - LEVEL) / 2)), 1 - LEVEL
     rng = np.random.default_rng(0)
     halves: dict[str, list[Array]] = {}
@@ -287,11 +327,6 @@ def widths(number: int, last: int) -> list[Row]:
     ]
 
 
-def _single(horizon: Horizon) -> float:
-    """Critical value of a single estimate over a horizon."""
-    return float(HorizonLaw(np.ones((1, 1)), horizon).quantile(LEVEL))
-
-
 def joint_quantiles() -> list[Row]:
     """Half widths in standard errors of several estimates, by rows seen."""
     rows = []
@@ -300,7 +335,7 @@ def joint_quantiles() -> list[Row]:
         one = float(skci.critical_value(correlation, LEVEL))
         alpha = (1 - LEVEL) / size
         for last in (2_000, 20_000):
-            law = HorizonLaw(correlation, Horizon((200, last), continuous=True))
+            law = _law(correlation, (200, last))
             at_ends = normal_mixture(np.array([200, last]), alpha, 200)
             rows.append(
                 {
