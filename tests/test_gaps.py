@@ -119,6 +119,23 @@ def test_the_gap_of_an_accuracy_in_closed_form():
             assert gap.standard_error == pytest.approx(np.sqrt(variance / N), rel=0.02)
 
 
+@pytest.mark.parametrize("to", ["rest", "overall"])
+def test_the_variance_within_strata(to):
+    report = joint_report(Y, RULES["A"], metrics="accuracy", by=PART, strata=Y)
+    gaps = report.gaps(to=to, method="delta")
+    for name in "abc":
+        own = name == PART
+        other = ~own if to == "rest" else np.full(N, True)
+        influence = np.zeros(N)
+        for rows, sign in ((own, 1), (other, -1)):
+            influence += sign * rows / rows.mean() * (RIGHT - RIGHT[rows].mean())
+        sums = [
+            np.sum(each) * np.var(influence[each], ddof=1) for each in (Y == 0, Y == 1)
+        ]
+        found = gaps["y_pred", "accuracy", name, to].standard_error
+        assert found == pytest.approx(np.sqrt(sum(sums)) / N, rel=1e-6)
+
+
 def test_the_estimates_of_fairlearn():
     path = Path(__file__).parent / "reference" / "fairlearn_gaps.csv"
     with open(path, encoding="utf-8") as file:
