@@ -170,8 +170,8 @@ _WHY = """\
 - *Few clusters of unequal sizes*: the variance between clusters is estimated from the
   few large ones, to which the mean is close. Dividing the square of the total of a
   cluster by one minus its share of the rows (Bell and McCaffrey, 2002) adds about .01
-  to the coverage. Samples that warn cover about as often as others. The former intervals
-  covered because of the blurring, and were 1.8 times as wide.
+  to the coverage. Samples that warn cover about as often as others. The former
+  intervals covered because of the blurring, and were 1.8 times as wide.
 - *Log losses of rare labels*: the t quantile and the correction for skewness both allow
   for the few rows that dominate, which makes intervals too wide. Degrees of freedom net
   of the skewness :math:`\\gamma` of the estimate, from :math:`\\sum_g S_g^4 / (\\sum_g
