@@ -259,8 +259,8 @@ class JointAccumulator:
         """Save what was accumulated, for another process or another site.
 
         Of metrics of labels these are outcomes and their counts, and the names of
-        groups and subgroups: no rows. Nor are there any in moments. Options are not
-        saved.
+        groups and subgroups: no rows. Nor are there any in moments and bins. Scores and
+        numbers that are kept without these are saved row by row. Options are not saved.
 
         Parameters
         ----------

@@ -156,9 +156,10 @@ class JointEvaluator:
             Batches of rows that none of the estimators was fitted on; all of them with
             weights, or none; one whose weights are all zero adds nothing. They need not
             hold all labels, of which those that all estimators know are enough.
-        score_bins, moments
-            What to keep of scores and numbers in place of rows: counts in bins, or
-            moments; see :class:`JointAccumulator`.
+        score_bins : int or array-like of edges, optional
+            Count scores in bins in place of rows; see :class:`JointAccumulator`.
+        moments : bool, default=False
+            Keep moments of losses and numbers in place of rows; see there.
 
         Returns
         -------

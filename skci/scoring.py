@@ -420,8 +420,9 @@ class ScoreReport(JointReport):
 
         Those of analysis of variance: within items the mean over items of the variance
         of their samples, whatever their number; between items the variance of their
-        means, less what samples add to it. Both are NaN where no item has several
-        samples.
+        means, less what samples add to it. Items with one sample are taken to vary like
+        those with several, so give each of them two or more where more samples were
+        taken of items that vary more. Both are NaN where no item has several samples.
 
         Examples
         --------

@@ -171,7 +171,7 @@ TEXT = ["no", "yes", "no", "yes"]
     ],
 )
 def test_wrong_pos_label(values, pos_label, error, message):
-    advice = "; choose one as in .*" if pos_label is None else ""
+    advice = "; set it to the label that .*" if pos_label is None else ""
     message = rf"^pos_label must be .*{message}{advice}$"
     with pytest.raises(error, match=message):
         PrecisionCI(pos_label=pos_label)(values, values)

@@ -15,6 +15,7 @@ from skci import (
     joint_report,
     two_proportion_test,
 )
+from skci.exceptions import SmallSampleWarning
 from skci.measures.functional import CellFunctional, Component
 from skci.measures.poststratified import Poststratified
 from skci.measures.registry import MEASURES
@@ -256,6 +257,20 @@ def test_influence_within_strata(estimated, partial):
     np.testing.assert_allclose(np.bincount(samples, q * influence), 0, atol=1e-12)
     many = functional(np.stack([q, q[::-1]])[:, np.newaxis])
     np.testing.assert_allclose(many.influence[0, 0], influence)
+
+
+def test_many_sparse_strata_warn():
+    """Of one stratum with most of the weight nothing is known about errors."""
+    stratum = np.repeat(np.arange(66), [50, *[4] * 65])
+    weights = np.where(stratum, 0.1 / 260, 0.9 / 50)
+    y = np.arange(310) % 2
+    p = np.where((stratum > 0) & (np.arange(310) % 5 == 0), 1 - y, y)
+    report = joint_report(y, p, metrics="f1", strata=stratum, sample_weight=weights)
+    with pytest.warns(SmallSampleWarning, match="few rows of a stratum with a large"):
+        report["y_pred", "f1"].confidence_interval()
+    few = np.minimum(stratum, 1)  # of which the table by stratum is small
+    report = joint_report(y, p, metrics="f1", strata=few, sample_weight=weights)
+    report["y_pred", "f1"].confidence_interval()
 
 
 def test_strata_that_do_not_count_are_none():

@@ -172,7 +172,7 @@ def check_pos_label(pos_label: Any, known: Sequence[Any]) -> int:
     labels = sorted(label for label in known if label is not None)
     got = f"{pos_label!r}"
     if pos_label is None:
-        got = f"none; choose one as in pos_label={labels[-1]!r}"
+        got = "none; set it to the label that counts as positive"
     raise ValueError(f"pos_label must be one of the labels {labels}, got {got}")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from skci._arrays import Array, binade
 from skci._validation import LARGEST
 from skci.data.sample import Sample
-from skci.inference.moment_design import GroupTotals, MomentDesign
+from skci.inference.moment_design import MomentDesign
 from skci.measures.functional import FunctionOfMeans
 
 _ROUNDING = 8 * np.finfo(float).eps  # relative range of numbers that are equal
@@ -46,7 +46,7 @@ class Columns:
 
     @classmethod
     def of(cls, monomials: Sequence[Monomial]) -> Columns:
-        """Each column once, at the origin, without those that are only asked for."""
+        """Each variable, then each product, once; with origin 0 and no spread."""
         single = dict.fromkeys((v,) for monomial in monomials for v in monomial)
         chosen = tuple(single | dict.fromkeys(tuple(sorted(m)) for m in monomials))
         if len(chosen) > _MOST_COLUMNS:
@@ -211,18 +211,11 @@ class MomentSample(Sample):
         )
 
     def check_addable(self, other: Sample) -> Any:
+        self._check_same_kind(other)
+        assert isinstance(other, MomentSample)
         must = "batches must be"
-        if not isinstance(other, MomentSample):
-            raise ValueError(f"{must} all of moments or none, got some of either")
-        if self.kinds != other.kinds:
-            raise ValueError(
-                f"{must} of the same rules, got {self.kinds} and {other.kinds}"
-            )
         if set(self._known) != set(other._known):
             raise ValueError(f"{must} of moments of the same metrics")
-        grouped = [isinstance(x.design.totals, GroupTotals) for x in (self, other)]
-        if len(set(grouped)) > 1:
-            raise ValueError(f"{must} all with groups or none, got some of either")
         mine, others = self.vocabulary, other.vocabulary
         same = mine.targets == others.targets and len(mine.labels) == len(others.labels)
         known = (mine.labels[1:], others.labels[1:])

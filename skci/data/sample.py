@@ -292,17 +292,8 @@ class Sample:
 
     def check_addable(self, other: Sample) -> Vocabulary:
         """Check that another sample can be added, and return the vocabulary of both."""
+        self._check_same_kind(other)
         must = "batches must be"
-        if self.kinds != other.kinds:
-            raise ValueError(
-                f"{must} of the same rules, got {self.kinds} and {other.kinds}"
-            )
-        if not self._has_edges(other.score_edges):
-            raise ValueError(f"{must} of scores in the same bins, or in none")
-        names = ("groups", "by")
-        for name, *has in zip(names, self._has, other._has, strict=True):
-            if len(set(has)) > 1:
-                raise ValueError(f"{must} all with {name} or none, got some of either")
         vocabulary = self.vocabulary.union(other.vocabulary)
         several = len(vocabulary.labels) > 2
         if self.scores and several and self.vocabulary != other.vocabulary:
@@ -317,10 +308,26 @@ class Sample:
             )
         return vocabulary
 
+    def _check_same_kind(self, other: Sample) -> None:
+        """Check that the same was read, and kept, of the rows of another sample."""
+        must = "batches must be"
+        if type(self) is not type(other):
+            raise ValueError(f"{must} all of moments or none, got some of either")
+        if self.kinds != other.kinds:
+            raise ValueError(
+                f"{must} of the same rules, got {self.kinds} and {other.kinds}"
+            )
+        if not self._has_edges(other.score_edges):
+            raise ValueError(f"{must} of scores in the same bins, or in none")
+        names = ("groups", "by")
+        for name, *has in zip(names, self._has, other._has, strict=True):
+            if len(set(has)) > 1:
+                raise ValueError(f"{must} all with {name} or none, got some of either")
+
     @property
     def _has(self) -> tuple[bool, bool]:
         """Whether there are groups, and subgroups."""
-        return self.design.clusters is not None, self.subgroups is not None
+        return self.design.n_groups is not None, self.subgroups is not None
 
     @property
     def kinds(self) -> dict[str, list[str]]:

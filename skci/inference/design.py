@@ -15,7 +15,7 @@ from skci.inference.totals import Moments, tail_shape
 
 _MOST_STRATA = 1 << 16  # greatest number of a stratum, before they are renumbered
 _ROUNDING = 1e-12  # share of the largest centred influence value that is zero
-_SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
+SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +120,9 @@ class Design:
         if not len(rows):
             return True
         means = weights / rows
-        between = np.ptp(means) <= _SAME_WEIGHT * means.max()
+        between = np.ptp(means) <= SAME_WEIGHT * means.max()
         within = self.powers[0][units] * rows - weights**2
-        return bool(between and (within <= _SAME_WEIGHT * weights**2).all())
+        return bool(between and (within <= SAME_WEIGHT * weights**2).all())
 
     @property
     def n_units(self) -> int:

@@ -27,7 +27,7 @@ from scipy import sparse
 
 from skci._arrays import Array, factorise
 from skci.inference.clusters import Clusters
-from skci.inference.design import Design
+from skci.inference.design import SAME_WEIGHT, Design
 from skci.inference.totals import Moments
 
 _NUMBERS = 1 << 18  # of a block of rows, so that it stays in cache
@@ -295,7 +295,7 @@ class MomentDesign(Design):
     @property
     def is_simple(self) -> bool:
         low, high = self.weight_range
-        return self.n_groups is None and high - low <= _SAME_WEIGHT * high
+        return self.n_groups is None and high - low <= SAME_WEIGHT * high
 
     def is_simple_among(self, units: Array) -> bool:
         return self.is_simple
@@ -335,7 +335,7 @@ class MomentDesign(Design):
         return Moments(*(np.array([each]) for each in (self.n_units, *powers)))
 
     def tail_shape(self, influence: Array, index: Array, units: Array) -> float:
-        """NaN: moments do not tell of it."""
+        """NaN: it cannot be computed from moments."""
         return np.nan
 
     def least_favourable(self, influence: Array, index: Array) -> Array:
@@ -371,12 +371,10 @@ class MomentDesign(Design):
         raise _rows_needed()
 
 
-_SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
-
-
 def _rows_needed() -> ValueError:
     return ValueError(
-        "reports of moments must stay by themselves; keep the rows, by moments=False"
+        "reports of moments cannot be combined with others; keep the rows, by "
+        "moments=False"
     )
 
 

@@ -31,6 +31,11 @@ _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
 # The same of a normal quantile; a proportion has about 2 x with few successes x.
 _ENOUGH_FOR_NORMAL = 19
 _HEAVY = 0.5  # shape of a tail from which on there is no variance
+_SPARSE = (
+    "few rows of a stratum with a large weight, and too many cells of all strata for "
+    "an interval that allows for what they do not show, so that it may be too narrow; "
+    "unite strata"
+)
 _HEAVY_TAIL = (
     "heavy tails: a few rows have so much influence that the variance may not exist "
     "and the interval may be too narrow, however many rows there are"
@@ -446,8 +451,12 @@ class RowSampling:
 
     def _small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         parameter = self.parameters[k]
-        normal = self._is_normal(k)
-        if not parameter.defined or (normal and parameter.interval_method.smooths):
+        normal, smooths = self._is_normal(k), parameter.interval_method.smooths
+        if not parameter.defined:
+            return []
+        if smooths and self._units.has_sparse_stratum(parameter):
+            return [SmallSampleReason(_SPARSE)]
+        if normal and smooths:
             return []
         reasons = []
         least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T

@@ -13,7 +13,7 @@ from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
 from skci.measures.functional import Component, Negative
 from skci.measures.poststratified import Poststratified
 
-_NO_INFLUENCE = 1e-10  # influence value that is zero up to rounding
+NO_INFLUENCE = 1e-10  # influence value that is zero up to rounding
 _NO_VARIANCE = 1e-12  # share of a possible variance that is zero up to rounding
 _MOST_ROWS = 1e6  # of the sample behind shares, over those of all strata
 
@@ -49,7 +49,7 @@ class StratifiedTable:
         counts = self.counts + self.pseudo_counts
         _, influence, _ = self.functional(counts / counts.sum())
         strata = self.functional.strata
-        differ = np.abs(np.nan_to_num(influence[: len(strata)])) > _NO_INFLUENCE
+        differ = np.abs(np.nan_to_num(influence[: len(strata)])) > NO_INFLUENCE
         return self.numbers[np.unique(strata[differ])]
 
     @cached_property

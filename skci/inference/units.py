@@ -9,9 +9,14 @@ import numpy as np
 from skci._arrays import Array, cached_property
 from skci.inference.design import Design
 from skci.inference.parameter import TableParameter
-from skci.inference.stratified import StratifiedTable, stratified_table
+from skci.inference.stratified import (
+    NO_INFLUENCE,
+    StratifiedTable,
+    stratified_table,
+)
 
-_NO_INFLUENCE = 1e-10  # influence value that is zero up to rounding
+_FEW = 5  # rows in a cell that do not show how common it is
+_HEAVY = 2.0  # weight of the rows of a stratum over that of all that is large
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +34,11 @@ class InformativeUnits:
     def with_influence(self, parameter: TableParameter) -> Array:
         """Which units have influence on the estimate."""
         influence = parameter.smoothed_influence
-        units: Array = np.append(np.abs(influence) > _NO_INFLUENCE, False)
+        units: Array = np.append(np.abs(influence) > NO_INFLUENCE, False)
         return units[parameter.index]
 
     def classes(self, parameter: TableParameter) -> list[Array]:
-        """Units of each class of an area, which is known as well as the worse known.
+        """Units of each class of an area; the one that is known less well limits it.
 
         For other parameters, those with influence on the estimate.
         """
@@ -78,6 +83,24 @@ class InformativeUnits:
         if parameter not in self._tables:
             self._tables[parameter] = stratified_table(parameter, self.design)
         return self._tables[parameter]
+
+    def has_sparse_stratum(self, parameter: TableParameter) -> bool:
+        """Whether few rows with a large weight tell how common a cell is in a stratum.
+
+        Where there is a table by stratum the interval allows for that.
+        """
+        design, size = self.design, parameter.size
+        if not self.span_strata(parameter) or self.table(parameter) is not None:
+            return False
+        occurs = parameter.counts > 0
+        for units in design.strata_units():
+            frequencies = design.frequencies[units]
+            rows = np.bincount(parameter.index[units], frequencies, size + 1)[:size]
+            weight = design.weights[units].sum() / design.weights.sum()
+            share = frequencies.sum() / design.n_samples
+            if weight > _HEAVY * share and rows[occurs].min(initial=np.inf) < _FEW:
+                return True
+        return False
 
     @cached_property
     def _tables(self) -> dict[TableParameter, StratifiedTable | None]:

@@ -324,15 +324,24 @@ class MetricCI(BaseEstimator):
 
     @property
     def serves_moments(self) -> bool:
-        """Whether moments of losses suffice for it."""
+        """Whether moments of losses suffice for it.
+
+        :meta private:
+        """
         return False
 
     def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
-        """Products of losses, or of numbers, that it takes the means of."""
+        """Products of losses, or of numbers, that it takes the means of.
+
+        :meta private:
+        """
         raise NotImplementedError
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
-        """Losses, or numbers, of the rows of a sample."""
+        """Losses, or numbers, of the rows of a sample.
+
+        :meta private:
+        """
         raise NotImplementedError
 
     def scorer(self, *, bound: str | None = None) -> Any:

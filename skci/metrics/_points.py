@@ -39,12 +39,13 @@ def estimate_at_points(
         np.stack([scored.codes[:, 0], *(each.levels for each in points.values())], 1)
     )
     truth, *levels = outcomes.T
-    columns, keys = [truth[:, np.newaxis].astype(bool)], {}
+    columns = [truth[:, np.newaxis].astype(bool)]
+    keys: dict[str, dict[str, Any]] = {}
     for (model, each), level in zip(points.items(), levels, strict=True):
         columns.append(each.is_positive[level])
         for name in each.names:
-            key: dict[str, Any] = {"rule": model, "subgroup": ((column, name),)}
-            keys[f"{model} {name}"] = {"rule": name} if alone else key
+            key = {"rule": model, "subgroup": ((column, name),)}
+            keys[str(len(keys))] = {"rule": name} if alone else key
     design = scored.design.regrouped(unit, len(outcomes))
     codes = np.concatenate(columns, axis=1)
     sample = Sample(design, scored.vocabulary, codes, tuple(keys))
