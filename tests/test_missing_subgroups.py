@@ -134,7 +134,7 @@ def test_files(tmp_path, capsys, ending):
         pytest.importorskip("pyarrow")
         frame.to_parquet(tmp_path / "rows.parquet")
     else:
-        frame.to_csv(tmp_path / "rows.csv", index=False)
+        frame.astype(object).to_csv(tmp_path / "rows.csv", index=False)
     options = ["--truth=y", "--rules=y_pred=p", "--metrics=f1", "--by=sex"]
     arguments = ["report", str(tmp_path / f"rows.{ending}"), *options]
     assert main([*arguments, "--missing=group"]) == 0
