@@ -9,6 +9,7 @@ import time
 import joblib
 import numpy as np
 import pytest
+from counted import Counted
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
@@ -249,25 +250,6 @@ def make_client(monkeypatch):
     yield make
     for each in reversed(open_now):
         each.close()
-
-
-class Counted:
-    """Counts how often it is sent to another process."""
-
-    def __init__(self, values):
-        self.values = values
-        self.shape = getattr(values, "shape", ())
-        self.sent = 0
-
-    def __getstate__(self):
-        self.sent += 1
-        return self.__dict__
-
-    def __sizeof__(self):
-        return 1_000_000
-
-    def predict(self, X):
-        return self.values.predict(X.values)
 
 
 @pytest.mark.slow
