@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+ROUNDING = 8 * np.finfo(float).eps
+"""Relative range of numbers that are equal."""
+
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
 else:

@@ -9,13 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skci._arrays import Array, binade
+from skci._arrays import ROUNDING, Array, binade
 from skci._validation import LARGEST
 from skci.data.sample import Sample
 from skci.inference.moment_design import MomentDesign
 from skci.measures.functional import FunctionOfMeans
 
-_ROUNDING = 8 * np.finfo(float).eps  # relative range of numbers that are equal
 _NOTHING = 2.0**-500  # unit of a variable that does not vary
 _MOST_COLUMNS = 64
 
@@ -79,12 +78,12 @@ class Columns:
 
     def shift_to(self, other: Columns) -> Array:
         """Matrix from (1, x) to that of other origins and units, of some columns."""
-        one = [0, *(1 + self.position(m) for m in other.monomials)]
-        matrix = np.zeros((len(one), 1 + len(self.monomials)))
+        positions = [0, *(1 + self.position(m) for m in other.monomials)]
+        matrix = np.zeros((len(positions), 1 + len(self.monomials)))
         matrix[0, 0] = 1
         moves = {v: self._move(v, other) for v in other.origins}
         for row, monomial in enumerate(other.monomials, start=1):
-            matrix[row, one[row]] = np.prod([moves[v][0] for v in monomial])
+            matrix[row, positions[row]] = np.prod([moves[v][0] for v in monomial])
             matrix[row, 0] = np.prod([moves[v][1] for v in monomial])
             if len(monomial) == 2:
                 for kept, moved in (monomial, monomial[::-1]):
@@ -104,14 +103,14 @@ class Columns:
         """Columns of two samples together, of which the other has a share of weight."""
         origins, units = {}, {}
         for v, origin in self.origins.items():
-            apart = other.origins[v] - origin
+            distance = other.origins[v] - origin
             both = max(self.units[v], other.units[v])
             size = max(abs(origin), abs(other.origins[v]))
-            if both == _NOTHING and abs(apart) <= _ROUNDING * size:
+            if both == _NOTHING and abs(distance) <= ROUNDING * size:
                 origins[v], units[v] = max(origin, other.origins[v]), both
                 continue
-            origins[v] = origin + share * apart
-            units[v] = max(both, _size(apart))
+            origins[v] = origin + share * distance
+            units[v] = max(both, _size(distance))
         return replace(self, origins=origins, units=units)
 
 
@@ -140,7 +139,7 @@ class MomentSample(Sample):
             _check_size(values, v, LARGEST)
             origins[v] = float(np.average(values, weights=weights))
             centred[v] = values - origins[v]
-            if np.ptp(values) <= _ROUNDING * np.abs(values).max():
+            if np.ptp(values) <= ROUNDING * np.abs(values).max():
                 origins[v], centred[v] = float(values.max()), np.zeros(len(values))
             units[v] = max(_NOTHING, _size(centred[v]))
         columns = replace(columns, origins=origins, units=units)

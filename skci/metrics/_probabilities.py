@@ -145,7 +145,7 @@ class _D2CI(_ProbabilityMetricCI):
     ) -> list[Array]:
         shares = np.average(truth, axis=0, weights=weights)
         constant = np.broadcast_to(shares, truth.shape)
-        return [self._losses(truth, own) for own in (probabilities, constant)]
+        return [self._losses(truth, each) for each in (probabilities, constant)]
 
     def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
         if vocabulary.multilabel:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from skci._arrays import Array, binade
+from skci._arrays import ROUNDING, Array, binade
 from skci._validation import (
     LARGEST,
     as_numbers,
@@ -26,7 +26,6 @@ from skci.measures.registry import Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
-_ROUNDING = 8 * np.finfo(float).eps  # relative range of numbers that are equal
 _CENTRED = {"truth", "prediction", "error"}  # columns whose mean is subtracted
 
 
@@ -510,5 +509,5 @@ def _in_units(function: Callable[..., Any], units: Array, *means: Any) -> Any:
 def _centred(values: Array, weights: Array) -> Array:
     """Subtract the mean, for precision; zeros where values differ by rounding only."""
     centred = values - np.average(values, axis=0, weights=weights)
-    rounding = _ROUNDING * np.abs(values).max(axis=0, initial=0)
+    rounding = ROUNDING * np.abs(values).max(axis=0, initial=0)
     return np.where(np.ptp(values, axis=0) > rounding, centred, 0.0)
