@@ -9,8 +9,8 @@ import time
 import joblib
 import numpy as np
 import pytest
-from counted import Counted
 from numpy.testing import assert_allclose, assert_array_equal
+from remote import Counted, slowly
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
@@ -263,13 +263,6 @@ def test_rules_predict_in_parallel_on_a_cluster(make_client):
         report = evaluator.evaluate(rows, Z)
     assert_same(report, expected)
     assert rows.sent == 1 and all(rule.sent == 1 for rule in rules.values())
-
-
-def slowly(block, folder):
-    """Take time for a block, and leave a note of the process that read it."""
-    (folder / f"{os.getpid()} {time.monotonic_ns()}").touch()
-    time.sleep(0.05)
-    return block
 
 
 def kill_a_worker(folder, killed, done):
