@@ -303,9 +303,9 @@ def test_degrees_of_freedom_are_those_of_the_variance(values):
     rng = np.random.default_rng(1)
     population = np.array(values) - np.mean(values)
     index = rng.integers(len(values), size=(4000, 400))
-    rows = np.ones(400, dtype=bool)
+    cells = np.ones(len(values), dtype=bool)
     design = Design.of_units(np.arange(400), 400)
-    found = [design.moments(population, i, rows).degrees_of_freedom for i in index]
+    found = [design.moments(population, i, cells).degrees_of_freedom for i in index]
     seen = population[index].var(axis=1)
     expected = min(2 * seen.mean() ** 2 / seen.var(), 399)
     assert np.median(found) == pytest.approx(expected, rel=0.1)

@@ -202,23 +202,30 @@ class Design:
         self,
         influence: Array,
         index: Array,
-        units: Array,
+        cells: Array,
         classes: Sequence[Array] = (),
     ) -> Moments:
         """Sum powers of the totals of influence values of independent units.
 
         Influence values of the cells, and the cell of each unit, are centred in each
-        stratum. Only `units`, a bool array, count as units, and others of a stratum in
-        which the units do not have mean zero; independent rows are also divided by
-        classes, bool arrays within which influence values have mean zero, unless that
-        leaves a row of larger classes alone, as those of many targets do.
+        stratum. Only units of `cells`, a bool array, count as units, and others of a
+        stratum in which these do not have mean zero; independent rows are also divided
+        by classes, bool arrays of cells within which influence values have mean zero,
+        unless that leaves a row of larger classes alone, as those of many targets do.
         """
-        values, strata = self._centred(influence, index), self._strata
-        if self.spans_strata(units):
+        design, size = self, len(influence)
+        if self.clusters is None and self.strata is None and size < len(index):
+            design, index = self.regrouped(index, size), np.arange(size)
+        values, strata, units = (
+            design._centred(influence, index),
+            design._strata,
+            cells[index],
+        )
+        if design.spans_strata(units):
             units = units | (np.abs(values) > _ROUNDING * np.abs(values).max())
-        if self.clusters is None and classes:
-            strata = self._divided(strata, units, classes)
-        return self._moments(values, units, strata)
+        if design.clusters is None and classes:
+            strata = design._divided(strata, units, [each[index] for each in classes])
+        return design._moments(values, units, strata)
 
     def _divided(self, strata: Array, units: Array, classes: Sequence[Array]) -> Array:
         """Divide strata of rows by classes, unless that leaves a row alone."""
@@ -244,8 +251,9 @@ class Design:
             rows = self.clusters.totals(units * 1.0) > 0
             values, powers = self.clusters.totals(values), [np.ones(1)] * 3
         values = values / binade(values)
-        terms = zip(powers, (2, 3, 4), strict=True)
-        sums = [np.bincount(strata, w * values**k) for w, k in terms]
+        squares = values * values
+        terms = zip(powers, (squares, squares * values, squares * squares), strict=True)
+        sums = [np.bincount(strata, w * term) for w, term in terms]
         return Moments(np.bincount(strata, rows), *sums)
 
     def tail_shape(self, influence: Array, index: Array, units: Array) -> float:
@@ -269,6 +277,8 @@ class Design:
     def _centred(self, influence: Array, index: Array) -> Array:
         """Influence values of units, centred in each stratum."""
         values = influence[index]
+        if self.strata is None:
+            return values - self.weights @ values / self.weights.sum()
         for stratum in self.strata_units():
             weights = self.weights[stratum]
             values[stratum] -= weights @ values[stratum] / weights.sum()
@@ -276,7 +286,14 @@ class Design:
 
     def weight_moments(self, units: Array) -> Moments:
         """Sum powers of the total weights of some units, as `moments` of influence."""
-        return self._moments(units * 1.0, units, np.zeros(len(units), int))
+        if self.clusters is not None:
+            return self._moments(units * 1.0, units, np.zeros(len(units), int))
+        rows, *powers = (
+            self.frequencies,
+            *(self.powers if self.powers is not None else []),
+        )
+        sums = [[each @ units] for each in (rows, *powers)]
+        return Moments(*np.array(sums * (1 if powers else 4), dtype=float))
 
     def least_favourable(self, influence: Array, index: Array) -> Array:
         """Change of the weights of units in the least favourable direction.

@@ -321,7 +321,7 @@ class MomentDesign(Design):
         self,
         influence: Array,
         index: Array,
-        units: Array,
+        cells: Array,
         classes: Sequence[Array] = (),
     ) -> Moments:
         return self._moments_of(_coefficients(influence[index]))

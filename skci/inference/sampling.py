@@ -366,6 +366,16 @@ class RowSampling:
         return parameter.functional, parameter.counts, float(self.design_effects[k])
 
     def _df(self, k: int) -> float:
+        """Degrees of freedom of an estimated variance."""
+        if k not in self._known_df:
+            self._known_df[k] = self._satterthwaite_df(k)
+        return self._known_df[k]
+
+    @cached_property
+    def _known_df(self) -> dict[int, float]:
+        return {}
+
+    def _satterthwaite_df(self, k: int) -> float:
         """Satterthwaite's degrees of freedom of an estimated variance.
 
         Where the method smooths, or no variance is observed, those of totals of weights
@@ -403,9 +413,11 @@ class RowSampling:
         """Moments of the totals of influence values of independent units."""
         if k not in self._known_moments:
             parameter = self.parameters[k]
-            values = self._observed(parameter)
-            classes = self._units.classes_of_area(parameter)
-            found = self.design.moments(*values, parameter.units, classes)
+            influence, index = self._observed(parameter)
+            size = len(influence)
+            inside = np.arange(size) < parameter.size
+            classes = [each[:size] for each in self._units.cells_of_area(parameter)]
+            found = self.design.moments(influence, index, inside, classes)
             self._known_moments[k] = found
         return self._known_moments[k]
 

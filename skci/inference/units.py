@@ -46,8 +46,11 @@ class InformativeUnits:
 
     def classes_of_area(self, parameter: TableParameter) -> list[Array]:
         """Units of each class of an area; none for other parameters."""
-        cells = [np.append(each, False) for each in parameter.support.classes]
-        return [each[parameter.index] for each in cells]
+        return [each[parameter.index] for each in self.cells_of_area(parameter)]
+
+    def cells_of_area(self, parameter: TableParameter) -> list[Array]:
+        """Cells of each class of an area, and that outside of the table."""
+        return [np.append(each, False) for each in parameter.support.classes]
 
     def are_simple(self, parameter: TableParameter) -> bool:
         """Whether the rows in the table are a simple random sample, of one stratum."""
