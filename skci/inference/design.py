@@ -216,11 +216,8 @@ class Design:
         design, size = self, len(influence)
         if self.clusters is None and self.strata is None and size < len(index):
             design, index = self.regrouped(index, size), np.arange(size)
-        values, strata, units = (
-            design._centred(influence, index),
-            design._strata,
-            cells[index],
-        )
+        values, units = design._centred(influence, index), cells[index]
+        strata = design._strata
         if design.spans_strata(units):
             units = units | (np.abs(values) > _ROUNDING * np.abs(values).max())
         if design.clusters is None and classes:
@@ -288,12 +285,9 @@ class Design:
         """Sum powers of the total weights of some units, as `moments` of influence."""
         if self.clusters is not None:
             return self._moments(units * 1.0, units, np.zeros(len(units), int))
-        rows, *powers = (
-            self.frequencies,
-            *(self.powers if self.powers is not None else []),
-        )
-        sums = [[each @ units] for each in (rows, *powers)]
-        return Moments(*np.array(sums * (1 if powers else 4), dtype=float))
+        powers = [] if self.powers is None else [*self.powers]
+        sums = [[float(column @ units)] for column in (self.frequencies, *powers)]
+        return Moments(*np.broadcast_to(np.array(sums), (4, 1)))
 
     def least_favourable(self, influence: Array, index: Array) -> Array:
         """Change of the weights of units in the least favourable direction.

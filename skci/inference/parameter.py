@@ -304,7 +304,7 @@ class TableParameter(Parameter):
         """Largest derivative in a moment."""
         return float(np.abs(self.linearised.gradient).max())
 
-    @property
+    @cached_property
     def is_linear(self) -> bool:
         """Whether the functional is defined and has a linear approximation.
 

@@ -164,9 +164,11 @@ class RowSampling:
         return errors
 
     def _influence(
-        self, parameter: TableParameter, influence: Array, p: Array
+        self, parameter: TableParameter, influence: Array, smoothed: bool
     ) -> Array:
         """Influence values on the cells and, zero, for units outside of the table.
+
+        They are at the weights of the method or, `smoothed`, with pseudo-counts.
 
         The variance is that of the m of n rows in the table, around their mean; of a
         contrast that of each component, unless the rows of one include all others.
@@ -178,7 +180,8 @@ class RowSampling:
             units = np.array([c.units for c in parameter.components])
             if (units == units.any(axis=0)).all(axis=1).any():
                 factors = [max(factors)] * len(factors)
-            influence = parameter.functional.influence(p, factors)  # type: ignore[attr-defined]
+            weights = parameter.smoothed_weights if smoothed else parameter.weights
+            influence = parameter.functional.influence(weights, factors)  # type: ignore[attr-defined]
             influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
         else:
             influence = influence * self._small_sample_factor(parameter)
@@ -315,14 +318,13 @@ class RowSampling:
                 effects[k] = table.variance * n / multinomial if multinomial else 1.0
                 continue
             influence = parameter.smoothed_influence
-            smoothed = parameter.smoothed_weights
             variance = self.design.mean_square(influence, parameter.counts)
             with_pseudo_counts = self.design.mean_square(
                 influence, parameter.counts + parameter.smoothing
             )
             least = max(_OBSERVED * with_pseudo_counts, _NO_VARIANCE**2)
             if variance > least:
-                on_sample = self._influence(parameter, influence, smoothed)
+                on_sample = self._influence(parameter, influence, smoothed=True)
                 estimated = self.design.covariance([on_sample], [parameter.index])
                 n = parameter.counts.sum() * max(1 - 1 / rows, 1 / rows)
                 effects[k] = estimated[0, 0] * n / variance
@@ -428,7 +430,7 @@ class RowSampling:
     def _observed(self, parameter: TableParameter) -> tuple[Array, Array]:
         """Influence values on the cells at the weights of the method, and the cells."""
         influence = parameter.linearised.influence
-        return self._influence(parameter, influence, parameter.weights), parameter.index
+        return self._influence(parameter, influence, smoothed=False), parameter.index
 
     def hall_coefficients(self, k: int) -> tuple[float, float]:
         r"""Coefficients a and b of Hall's transformation.
