@@ -41,7 +41,7 @@ class CrossValidationReport(JointReport):
 
     Attributes
     ----------
-    splits : list of (ndarray, ndarray)
+    splits : sequence of (ndarray, ndarray)
         Training and test rows of the splits that the estimates are of.
     estimators : dict of str to list of estimators
         What was fitted to each of them, by name, with ``return_estimator=True``.
@@ -61,7 +61,7 @@ class CrossValidationReport(JointReport):
 
     def __init__(self, resampled: Resampled) -> None:
         super().__init__(resampled.joint)
-        self.splits = [tuple(split) for split in resampled.splits]
+        self.splits = resampled.splits
         self.estimators = resampled.estimators
 
 

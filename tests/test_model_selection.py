@@ -1,6 +1,7 @@
 """Reports after cross-validation, held to formulas written out and to scikit-learn."""
 
 import json
+import pickle
 from itertools import combinations
 
 import numpy as np
@@ -62,6 +63,7 @@ from skci.resampling.schemes import (
 from skci.resampling.splitting import (
     Rows,
     Split,
+    Splits,
     disjoint_pools,
     have_equal_shares,
 )
@@ -309,6 +311,30 @@ def nested_by_rows(learner, group, n_folds):
     error = np.clip(np.sqrt(max(mse, 0)), least, np.sqrt(n_folds) * least)
     bias = (1 + (n_folds - 2) / n_folds) * (np.mean(inner_means) - rows.mean())
     return np.mean(inner_means) - bias, error
+
+
+def test_splits_are_kept_as_they_were_made():
+    """In order, with repetitions, and where none are left."""
+    rows = np.random.default_rng(0).permutation(1000)
+    drawn = np.sort(np.random.default_rng(1).integers(0, 1000, 1000))
+    made = [
+        (np.sort(rows[:600]), np.sort(rows[600:])),
+        (rows[:600], rows[600:]),
+        (drawn, np.setdiff1d(rows, drawn)),
+        (np.arange(1000), np.arange(0)),
+    ]
+    splits = Splits(made)
+    for (train, test), split in zip(made, splits, strict=True):
+        np.testing.assert_array_equal(split.train, train)
+        np.testing.assert_array_equal(split.test, test)
+    for one, other in zip(splits[-2:], made[-2:], strict=True):
+        np.testing.assert_array_equal(one.test, other[1])
+
+
+def test_splits_take_a_bit_of_memory_for_each_row():
+    splits = Rows(np.zeros(80_000), None, RepeatedKFold(n_repeats=4), 0).splits()
+    assert len(splits) == 20
+    assert len(pickle.dumps(splits)) < 20 * 2 * 80_000 / 8 * 1.05
 
 
 @pytest.mark.parametrize("learner", LEARNERS.values())

@@ -65,10 +65,11 @@ matrices only, as others take far too long.
 """
 
 _CROSS_VALIDATION = """\
-A report by the default jackknife, with its table, beside a loop that fits to the same
-training sets and predicts the same rows. What the report adds does not depend on the
-learner: its share falls with the time of a fit. Predictions are dropped partition by
-partition, so that memory does not grow with their number.
+A report of three metrics by the default jackknife, with its table, beside a loop that
+fits to the same training sets and predicts the same rows, and beside scikit-learn's
+``cross_validate`` with the same fits and metrics. What the report adds does not depend
+on the learner: its share falls with the time of a fit. Predictions are dropped
+partition by partition, so that memory does not grow with their number.
 """
 
 _GROWTH = """\

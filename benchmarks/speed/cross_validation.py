@@ -10,12 +10,14 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_validate
 
 import skci
 from benchmarks.common import Array
 from benchmarks.common.command import Sizes
 from benchmarks.speed.comparisons import (
     Row,
+    compared,
     duration,
     fraction,
     is_met,
@@ -41,12 +43,15 @@ def cross_validations(size: Sizes) -> Iterator[Row]:
             _ROWS, n_columns, n_informative=10, flip_y=0.1, random_state=0
         )
         splits = training_sets(y)
+        task = (
+            f"cross_validate_report, {len(splits)} logistic regressions, "
+            f"{_ROWS:,} rows of {n_columns} columns"
+        )
         alone = partial(fit, splits, X, y)
         times = side_by_side(report(X, y), alone, size.few_repeats)
         low, high = (f"{ratio - 1:.1%}" for ratio in times.quartiles)
         yield Row(
-            f"cross_validate_report, {len(splits)} logistic regressions, "
-            f"{_ROWS:,} rows of {n_columns} columns: what it adds",
+            f"{task}: what it adds",
             "fits and predictions alone",
             f"{times.ratio - 1:.1%}",
             f"{low} to {high}",
@@ -55,6 +60,9 @@ def cross_validations(size: Sizes) -> Iterator[Row]:
             duration(median(times.a)),
             duration(median(times.b)),
         )
+        scores = partial(cross_validate, _LEARNER, X, y, cv=splits, scoring=[*_METRICS])
+        times = side_by_side(report(X, y), scores, size.few_repeats)
+        yield compared(task, "cross_validate of scikit-learn", times, goal=1)
     yield memory_row()
 
 

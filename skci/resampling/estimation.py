@@ -35,6 +35,7 @@ from skci.resampling.splitting import (
     Pool,
     Rows,
     Split,
+    Splits,
     disjoint_pools,
     unique_training_sets,
 )
@@ -47,7 +48,7 @@ class Resampled(NamedTuple):
     """A resampled estimate, and the splits that it is the mean of, or pools."""
 
     joint: JointEstimate
-    splits: Sequence[tuple[Array, ...]]
+    splits: Splits
     estimators: dict[str, list[Any]]
     """What was fitted to each split, by name, if it is kept."""
 
@@ -58,7 +59,7 @@ class Evaluated(NamedTuple):
     parameters: Sequence[TableParameter]
     """The metrics of all learners, bound to the first pool."""
     batches: list[list[Evaluation]]
-    splits: list[Split]
+    splits: Splits
     estimators: dict[str, list[Any]]
 
 
@@ -104,7 +105,7 @@ class Resampling:
         """Evaluate the metrics in all pools, by batch."""
         parameters: list[TableParameter] = []
         batches: list[list[Evaluation]] = []
-        splits: list[Split] = []
+        splits = Splits()
         estimators: dict[str, list[Any]] = {}
         for batch in self.scheme.batches(self.rows):
             models = FittedModels.of(self.learners, batch.pools)
@@ -124,7 +125,7 @@ class Resampling:
                 evaluations.append(evaluation)
             batches.append(evaluations)
             of_estimate = list(itertools.chain(*batch.pools[: batch.n_of_estimate]))
-            splits += of_estimate
+            splits.extend(of_estimate)
             for name, fitted in models.estimators(of_estimate).items():
                 estimators.setdefault(name, []).extend(fitted)
         return Evaluated(parameters, batches, splits, estimators)

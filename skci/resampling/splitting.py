@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 from sklearn.model_selection import (
@@ -40,6 +40,60 @@ class Split(NamedTuple):
     def training_set(self) -> bytes:
         """Identity of the rows to fit to, to look up what was fitted to them."""
         return self.train.tobytes()
+
+
+class RowSet(NamedTuple):
+    """Rows, in the order of a split: a bit for each row that there is, where it can."""
+
+    values: Array
+    is_mask: bool
+
+    @classmethod
+    def of(cls, rows: Array) -> Self:
+        """Keep the numbers of rows, as bits if they increase."""
+        largest = int(rows.max(initial=0))
+        if not (np.diff(rows) > 0).all():
+            return cls(rows.astype(np.min_scalar_type(largest)), False)
+        mask = np.zeros(largest + 1, dtype=bool)
+        mask[rows] = True
+        return cls(np.packbits(mask), True)
+
+    @property
+    def rows(self) -> Array:
+        """The numbers of the rows."""
+        if self.is_mask:
+            return np.flatnonzero(np.unpackbits(self.values))
+        return self.values.astype(np.intp)
+
+
+class Splits(Sequence[Split]):
+    """Splits in little memory, whose rows are made when they are looked at."""
+
+    def __init__(self, splits: Iterable[tuple[Array, Array]] = ()) -> None:
+        self._sets: list[tuple[RowSet, RowSet]] = []
+        self.extend(splits)
+
+    def extend(self, splits: Iterable[tuple[Array, Array]]) -> None:
+        """Append splits."""
+        self._sets += [(RowSet.of(train), RowSet.of(test)) for train, test in splits]
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    @overload
+    def __getitem__(self, key: int) -> Split: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> list[Split]: ...
+
+    def __getitem__(self, key: int | slice) -> Split | list[Split]:
+        if isinstance(key, slice):
+            return [self[k] for k in range(len(self))[key]]
+        train, test = self._sets[key]
+        return Split(train.rows, test.rows)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} splits>"
 
 
 Pool = tuple[Split, ...]
@@ -98,13 +152,13 @@ class Rows:
             )
         return units
 
-    def splits(self, rows: Array | None = None) -> list[Split]:
+    def splits(self, rows: Array | None = None) -> Splits:
         """Splits of all rows, or of some of them, by the splitter."""
         rows = np.arange(self.n) if rows is None else rows
         groups = None if self.groups is None else self.groups[rows]
         # Splitters look at X for its number of rows.
         pairs = self._splitter.split(np.zeros(len(rows)), self.y[rows], groups)
-        splits = [Split(rows[train], rows[test]) for train, test in pairs]
+        splits = Splits((rows[train], rows[test]) for train, test in pairs)
         if self.groups is not None:
             for train, test in splits:
                 if np.isin(self.groups[test], self.groups[train]).any():
@@ -126,7 +180,7 @@ class Rows:
 
         Those that are given, and not made by a splitter, are looked at.
         """
-        if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
+        if isinstance(self.cv, Sequence | PredefinedSplit) and self.y.ndim == 1:
             return have_equal_shares([test for _, test in self.splits()], self.y)
         return isinstance(self.cv, _STRATIFIED)
 
