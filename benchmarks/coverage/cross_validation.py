@@ -217,7 +217,7 @@ whole range as its interval, which covers.
 independent values, and nothing allows for several intervals. *One pooled table* is
 :func:`~skci.joint_report` of what :func:`sklearn.model_selection.cross_val_predict`
 returns, without its ``folds``. *Nested* is for means over rows only: accuracy, log loss
-and squared error.
+and squared error. A sample with a training set of one label only is left out.
 """
 
 _DEFAULT = """\

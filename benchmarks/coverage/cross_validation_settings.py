@@ -39,6 +39,8 @@ class LinearDiscriminant(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Array, y: Array) -> LinearDiscriminant:
         self.classes_ = np.unique(y)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must have two classes, got {self.classes_}")
         negative, positive = (X[y == label] for label in self.classes_)
         centres = negative.mean(axis=0), positive.mean(axis=0)
         residuals = np.concatenate([negative - centres[0], positive - centres[1]])

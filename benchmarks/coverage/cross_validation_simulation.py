@@ -209,7 +209,12 @@ class CrossValidations:
                 continue
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                report = method.report(setting, sample, seed)
+                try:
+                    report = method.report(setting, sample, seed)
+                except ValueError as error:
+                    if "two classes" not in str(error):
+                        raise
+                    continue  # a training set has but one label
                 truths = self._truths(method, report, rng)
                 record = covered(report, truths, method.naive)
             warned = any(issubclass(each.category, _WARNINGS) for each in caught)
