@@ -105,6 +105,11 @@ class Design:
         independent = self.clusters is None and self.share_covariance is None
         return independent and self._has_equal_weights
 
+    @property
+    def has_independent_rows(self) -> bool:
+        """Whether the rows are independent draws of one population."""
+        return self.clusters is None and self.strata is None
+
     def is_simple_among(self, units: Array) -> bool:
         """Whether the rows of some units are a simple random sample."""
         return self.is_simple or (self.clusters is None and self._are_equal(units))
@@ -213,16 +218,16 @@ class Design:
         by classes, bool arrays of cells within which influence values have mean zero,
         unless that leaves a row of larger classes alone, as those of many targets do.
         """
-        design, size = self, len(influence)
-        if self.clusters is None and self.strata is None and size < len(index):
-            design, index = self.regrouped(index, size), np.arange(size)
-        values, units = design._centred(influence, index), cells[index]
-        strata = design._strata
-        if design.spans_strata(units):
+        values, strata, units = (
+            self._centred(influence, index),
+            self._strata,
+            cells[index],
+        )
+        if self.spans_strata(units):
             units = units | (np.abs(values) > _ROUNDING * np.abs(values).max())
-        if design.clusters is None and classes:
-            strata = design._divided(strata, units, [each[index] for each in classes])
-        return design._moments(values, units, strata)
+        if self.clusters is None and classes:
+            strata = self._divided(strata, units, [each[index] for each in classes])
+        return self._moments(values, units, strata)
 
     def _divided(self, strata: Array, units: Array, classes: Sequence[Array]) -> Array:
         """Divide strata of rows by classes, unless that leaves a row alone."""
@@ -359,7 +364,7 @@ class Design:
 
     def variance(self, influence: Array, index: Array) -> float:
         """Estimate the variance of one estimate; see `covariance`."""
-        if self.strata is not None or self.clusters is not None:
+        if not self.has_independent_rows:
             return float(self.covariance([influence], [index])[0, 0])
         size = len(influence)
         weights = np.bincount(index, self.weights, size)

@@ -146,7 +146,12 @@ class RowSampling:
 
     def _variances_of(self, parameters: Sequence[TableParameter]) -> Array:
         """Variances of the estimates of linear parameters, each by itself."""
-        return np.array([self.design.variance(*self._observed(p)) for p in parameters])
+        variances = []
+        for parameter in parameters:
+            influence, _ = self._observed(parameter)
+            design, index = self._cells_as_units(parameter, len(influence))
+            variances.append(design.variance(influence, index))
+        return np.array(variances)
 
     @cached_property
     def standard_errors(self) -> Array:
@@ -415,13 +420,29 @@ class RowSampling:
         """Moments of the totals of influence values of independent units."""
         if k not in self._known_moments:
             parameter = self.parameters[k]
-            influence, index = self._observed(parameter)
+            influence, _ = self._observed(parameter)
             size = len(influence)
             inside = np.arange(size) < parameter.size
             classes = [each[:size] for each in self._units.cells_of_area(parameter)]
-            found = self.design.moments(influence, index, inside, classes)
-            self._known_moments[k] = found
+            design, index = self._cells_as_units(parameter, size)
+            self._known_moments[k] = design.moments(influence, index, inside, classes)
         return self._known_moments[k]
+
+    def _cells_as_units(
+        self, parameter: TableParameter, size: int
+    ) -> tuple[Design, Array]:
+        """Design of the cells, and what is outside, as units, and the cell of each.
+
+        The design of the sample where that has fewer units or dependent rows.
+        """
+        design, index = self.design, parameter.index
+        if not design.has_independent_rows or size >= len(index):
+            return design, index
+        if design.powers is not None:
+            return design.regrouped(index, size), np.arange(size)
+        outside = design.n_samples - parameter.counts.sum()
+        counts = np.append(parameter.counts, outside)[:size]
+        return Design(counts, ddof=design.ddof), np.arange(size)
 
     @cached_property
     def _known_moments(self) -> dict[int, Moments]:
