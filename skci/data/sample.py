@@ -170,7 +170,17 @@ class Sample:
         return symbols[:n], symbols
 
     def cells(self, cell_map: CellMap) -> Array:
-        """Cell of each unit."""
+        """Cell of each unit, once for all measures of the same cells."""
+        key = cell_map.columns, cell_map.content
+        if key not in self._known_cells:
+            self._known_cells[key] = self._find_cells(cell_map)
+        return self._known_cells[key]
+
+    @cached_property
+    def _known_cells(self) -> dict[tuple[Any, ...], Array]:
+        return {}
+
+    def _find_cells(self, cell_map: CellMap) -> Array:
         cells = cell_map({c: _as_index(self.codes[:, c]) for c in cell_map.columns})
         cells = cells.astype(np.min_scalar_type(cell_map.size))
         if cell_map.subgroups is not None:
