@@ -125,7 +125,8 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
     except (TypeError, RuntimeError) as error:  # as on a device
         raise TypeError(f"{must} {type(values).__name__}: {error}") from error
     if not array.ndim and not isinstance(values, np.ndarray):
-        raise TypeError(f"{must} {type(values).__name__}")
+        hint = f"; give the column, as data[{values!r}]" * isinstance(values, str)
+        raise TypeError(f"{must} {type(values).__name__}{hint}")
     return array.astype(object) if array.dtype.kind == "T" else array
 
 

@@ -162,8 +162,11 @@ def test_what_is_no_array_is_named(name, call, kind):
     message = message_of(call, values, TypeError)
     assert message.startswith(f"{name} must be a")
     found = "list_iterator" if kind == "iterator" else kind
-    named = message.endswith("to name columns of a data frame, give it as data=")
-    assert message.endswith(f", got {found}") or (kind == "str" and named)
+    if kind == "str":
+        remedies = "to name columns of a data frame, give it as data=", "data['010']"
+        assert message.endswith(remedies)
+    else:
+        assert message.endswith(f", got {found}")
     if kind in ("generator", "iterator", "map"):
         assert len(list(values)) == N  # untouched
 

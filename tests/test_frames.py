@@ -377,9 +377,10 @@ def test_missing_values_are_named_by_column(make, column, parameter):
         names |= {"metrics": "roc_auc", "y_score": {"model_a": "score_a"}}
     with pytest.raises(ValueError) as caught:
         joint_report(truth, rules, **names)
+    remedy = "; missing='group' makes a subgroup of the rows without one"
     assert str(caught.value) == (
         f"{parameter} must have a value in every row of its column {column!r}, got a "
-        "missing or infinite value in 2 of them"
+        f"missing or infinite value in 2 of them{remedy if parameter == 'by' else ''}"
     )
 
 

@@ -153,7 +153,7 @@ def test_files(tmp_path, capsys, ending):
         ({"folds": AGE, "missing": "group"}, "^missing='group' is for subgroups"),
         (
             {"by": np.where(LACKS, None, NAMED), "missing": "error"},
-            "^by must name a subgroup in every row, got a missing .*: None$",
+            "^by must name a subgroup in every row, got a missing .*: None; missing=",
         ),
         (
             {"by": ["missing", None, "f"] * (N // 3), "missing": "group"},

@@ -208,11 +208,11 @@ def test_a_subgroup_that_tells_nothing():
         ({"rule": SEX}, ValueError, "^by must have a column or more, of other names"),
         ({}, ValueError, "^by must hold at least one entry"),
         (np.where(SEX == "f", 1.0, np.nan), ValueError, "^by must name a subgroup"),
-        ([*SEX[1:], None], ValueError, "^by must name .* in row 599: None$"),
+        ([*SEX[1:], None], ValueError, "^by must name .* in row 599: None; missing="),
         (
             {"age": AGE, "sex": [*SEX[1:], np.nan]},
             ValueError,
-            r"^by\['sex'\] must name .* in row 599: nan$",
+            r"^by\['sex'\] must name .* in row 599: nan; missing=",
         ),
         ([1, "1"] * (N // 2), ValueError, r"differ as text, got \[1, '1'\]$"),
         (np.c_[AGE, AGE], ValueError, "shape .*; several columns need names$"),

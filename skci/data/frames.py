@@ -14,7 +14,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import check_distinct, column_names, join_names, named_pairs
-from skci.data.rows import check_counts
+from skci.data.rows import MAY_MISS, check_counts
 
 _MOST_OUTCOMES = 10_000_000
 """Largest number of distinct outcomes that are fetched."""
@@ -70,16 +70,16 @@ class Frame:
         return frame, frame.collect_schema().names()
 
     def read(
-        self, kinds: Collection[str], missing: Collection[str] = ()
+        self, kinds: Collection[str], missing: Collection[str] = (), by_name: str = "by"
     ) -> dict[str, Any]:
         """Read the columns of each parameter, for metrics of some kinds.
 
         For metrics of labels, and of scores of rows that are not in memory, only those
         of distinct rows, and "counts" is how often each of them occurs. Of some
-        parameters values may be missing.
+        parameters values may be missing. Messages name the subgroups `by_name`.
         """
         table, is_counted = self._fetch(kinds)
-        self._check_present(table, missing)
+        self._check_present(table, missing, by_name)
         if is_counted:
             table = self._in_order(table)
         columns = {k: _read(table, value) for k, value in self.names.items()}
@@ -172,7 +172,9 @@ class Frame:
         of_rows = table[weights].cast(self._nw.Float64).to_numpy()
         return table[np.lexsort((table[_N_ROWS].to_numpy(), of_rows))]
 
-    def _check_present(self, table: Any, missing_in: Collection[str]) -> None:
+    def _check_present(
+        self, table: Any, missing_in: Collection[str], by_name: str
+    ) -> None:
         """Check that no value is missing, but for those of some parameters."""
         for column, parameter in self._parameters.items():
             if parameter in missing_in:
@@ -184,9 +186,11 @@ class Frame:
             if missing.any():
                 rows = table.filter(missing)
                 n = rows[_N_ROWS].sum() if _N_ROWS in rows.columns else len(rows)
+                name = by_name if parameter == "by" else parameter
                 raise ValueError(
-                    f"{parameter} must have a value in every row of its column "
-                    f"{column!r}, got a missing or infinite value in {n} of them"
+                    f"{name} must have a value in every row of its column {column!r}, "
+                    f"got a missing or infinite value in {n} of them"
+                    f"{MAY_MISS if name == 'by' else ''}"
                 )
 
 

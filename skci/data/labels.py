@@ -206,7 +206,10 @@ def is_multilabel(y_true: Any) -> bool:
 def shape_of(values: Any) -> tuple[int, ...]:
     """Shape of rows by the first one; none of what is no array, list or tuple."""
     if isinstance(values, list | tuple) and values:
-        return (len(values), *np.shape(values[0]))
+        try:
+            return (len(values), *np.shape(values[0]))
+        except ValueError:  # of parts of different lengths
+            return (len(values),)
     return tuple(getattr(values, "shape", None) or ())
 
 

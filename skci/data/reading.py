@@ -19,8 +19,10 @@ from skci.data.labels import (
     is_multilabel,
     merge_labels,
     order_labels,
+    shape_of,
 )
 from skci.data.rows import (
+    BY_NAME,
     Alignment,
     Prevalence,
     as_column,
@@ -195,11 +197,26 @@ class Reader:
         for parameter, columns in (("y_pred", y_pred), ("y_score", y_score or {})):
             for rule, values in columns.items():
                 self.check_aligned(parameter_name(rule, parameter), values)
+                if parameter_name(rule, parameter) == parameter:
+                    self._check_one_model(parameter, values)
         if "numbers" in self.kinds:
             return self._read_numbers(y_pred)
         read = self._read_indicators if self._targets else self._read_labels
         sample = read(y_pred)
         return self._with_scores(sample, y_score) if y_score else sample
+
+    def _check_one_model(self, parameter: str, values: Any) -> None:
+        """Check that predictions without a name are not rows or columns of models."""
+        shape, n = shape_of(values), len(self._y)
+        may_have_columns = parameter == "y_score" or len(self._targets) > 1
+        if len(shape) == 2 and (
+            (shape[1] == n != shape[0])
+            or (shape[0] == n and shape[1] > 1 and not may_have_columns)
+        ):
+            raise ValueError(
+                f"{parameter} must have an entry for each of the {n} rows of "
+                f"{self.truth}, got shape {shape}{BY_NAME}"
+            )
 
     def _read_labels(self, y_pred: Mapping[str, Any]) -> Sample:
         """Read labels of one target."""

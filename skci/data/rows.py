@@ -35,6 +35,10 @@ _MAX_SUBGROUPS = 100
 _MISSING = "missing"  # name of the subgroup of rows without one
 _MOST_ROWS = 2**53
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
+BY_NAME = "; a report takes several models by name, as {'A': ..., 'B': ...}"
+"""Remedy for predictions of several models in one array."""
+MAY_MISS = "; missing='group' makes a subgroup of the rows without one"
+"""Remedy for missing values among the names of subgroups."""
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
     *("low", "high", "standard_error", "individual_low", "individual_high"),
@@ -83,17 +87,20 @@ def check_length(values: Array, n: int, name: str, truth: str) -> None:
 
 
 def check_present(
-    values: Iterable[Any], must: str, positions: Array | None = None
+    values: Iterable[Any], must: str, positions: Array | None = None, remedy: str = ""
 ) -> None:
     """Check that no value is missing or infinite, else raise what they must be.
 
     The error tells the first row of the value, if the value of each row is known by
-    its position.
+    its position, and the remedy for a missing one.
     """
     for k, value in enumerate(values):
         if is_missing(value):
             row = "" if positions is None else f" in row {np.argmax(positions == k)}"
-            raise ValueError(f"{must}, got a missing or infinite value{row}: {value}")
+            hint = remedy if is_null(value) else ""
+            raise ValueError(
+                f"{must}, got a missing or infinite value{row}: {value}{hint}"
+            )
 
 
 def check_numbers(values: Any, name: str, n: int | None = None) -> Array:
@@ -107,7 +114,7 @@ def check_numbers(values: Any, name: str, n: int | None = None) -> Array:
     if numbers.ndim == 2 and len(numbers) == n:
         raise ValueError(
             f"{name} must be one column, such as predict_proba(X)[:, 1], got shape "
-            f"{numbers.shape}"
+            f"{numbers.shape}{BY_NAME}"
         )
     check_length(numbers, len(numbers) if n is None else n, name, "y_true")
     return numbers
@@ -156,7 +163,7 @@ def check_scores(values: Any, rule: str, n: int, vocabulary: Vocabulary) -> Arra
             f"the {kind} {known}, got shape {numbers.shape}{hint}"
         )
     if vocabulary.binary:
-        check_probabilities(numbers, rule, "two columns")
+        check_probabilities(numbers, rule, "two columns", BY_NAME)
     return numbers
 
 
@@ -178,19 +185,21 @@ def _warn_of_labels(values: Any, name: str, labels: Sequence[Any]) -> None:
         )
 
 
-def check_probabilities(scores: Array, rule: str, what: str) -> None:
+def check_probabilities(scores: Array, rule: str, what: str, hint: str = "") -> None:
     """Check that scores are probabilities, which add up to 1 over all labels."""
     must = f"{parameter_name(rule, 'y_score')} must hold probabilities"
     if scores.min() < 0 or scores.max() > 1:
         raise ValueError(
-            f"{must} for {what}, got values from {scores.min():g} to {scores.max():g}"
+            f"{must} for {what}, got values from {scores.min():g} to "
+            f"{scores.max():g}{hint}"
         )
     if scores.ndim == 2:
         totals = scores.sum(axis=1)
         worst = totals[np.abs(totals - 1).argmax()]
         if abs(worst - 1) > _PROBABILITY_ERROR:
             raise ValueError(
-                f"{must} of all labels for {what}, got a row that adds up to {worst:g}"
+                f"{must} of all labels for {what}, got a row that adds up to "
+                f"{worst:g}{hint}"
             )
 
 
@@ -408,14 +417,14 @@ def groups_missing(missing: str) -> bool:
 
 
 def subgroup_names(
-    column: Array, parameter: str, missing: str = "error"
+    column: Array, parameter: str, missing: str = "error", remedy: str = ""
 ) -> tuple[Array, Array]:
     """Distinct names of subgroups in ascending order, and the position of each row's.
 
     With missing="group" those that are missing have one name.
     """
     rename = _name_missing if groups_missing(missing) else None
-    return distinct_names(column, parameter, "subgroup", rename)
+    return distinct_names(column, parameter, "subgroup", rename, remedy)
 
 
 def _name_missing(values: Array) -> Array:
@@ -440,6 +449,7 @@ def distinct_names(
     parameter: str,
     kind: str,
     rename: Callable[[Array], Array] | None = None,
+    remedy: str = "",
 ) -> tuple[Array, Array]:
     """Distinct names of groups in ascending order, and the position of each row's."""
     try:
@@ -450,7 +460,7 @@ def distinct_names(
         dtype_kind = names.dtype.kind
         if dtype_kind == "O" or (dtype_kind in "fcmM" and not np.isfinite(names).all()):
             must = f"{parameter} must name a {kind} in every row"
-            check_present(names.tolist(), must, positions)
+            check_present(names.tolist(), must, positions, remedy)
         if dtype_kind == "O":
             order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))
             names, positions = names[order], np.argsort(order)[positions]
@@ -489,7 +499,8 @@ def _check_subgroups(
         check_aligned(parameter, values)
         column = as_column(values, parameter, "several columns need names")
         check_length(column, n, parameter, truth)
-        levels, position = subgroup_names(column, parameter, missing)
+        remedy = MAY_MISS if by_name == "by" else ""  # and not folds
+        levels, position = subgroup_names(column, parameter, missing, remedy)
         names.append([(name, str(level)) for level in levels.tolist()])
         if len(set(names[-1])) < len(levels):
             raise ValueError(

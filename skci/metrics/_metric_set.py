@@ -201,16 +201,17 @@ class MetricSet:
         Dask arrays are read block by block, and arrays on a device counted there.
         """
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, **rows}
-        if data is None and isinstance(y_true, str):
-            raise TypeError(
-                f"y_true must be an array of labels or numbers, got {y_true!r}; to "
-                "name columns of a data frame, give it as data="
-            )
+        for parameter, values in columns.items() if data is None else ():
+            if isinstance(values, str):
+                raise TypeError(
+                    f"{parameter} must be an array, got {values!r}; to name columns of "
+                    "a data frame, give it as data="
+                )
         frame = None if data is None else Frame(data, columns)
         self.must_be_given(*_predictions(columns if frame is None else frame.names))
         if frame is not None:
             may_miss = ["by"] if groups_missing(missing) else []
-            columns = frame.read(self.reads, may_miss)
+            columns = frame.read(self.reads, may_miss, by_name)
         options = {"abstain": abstain, "prevalence": prevalence, "by_name": by_name}
         options["missing"] = missing
         if are_in_blocks(columns):

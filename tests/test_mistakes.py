@@ -1,0 +1,108 @@
+"""Mistakes that newcomers make are errors that say what to do."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import skci
+from skci import F1CI, JointEvaluator, joint_report
+
+RNG = np.random.default_rng(0)
+N = 60
+X = RNG.normal(size=(N, 3))
+Y = (X[:, 0] + RNG.normal(size=N) > 0).astype(int)
+A, B = np.where(RNG.random((2, N)) < 0.8, Y, 1 - Y)
+SCORES = RNG.random((2, N))
+SITE = np.where(X[:, 1] > 0, "u", "v")
+LACKING = np.where(X[:, 2] > 0, SITE, None)
+MODEL = LogisticRegression().fit(X, Y)
+
+
+def raises(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+# --------------------------------------------------------------------------------------
+# Predictions of several models without names
+# --------------------------------------------------------------------------------------
+
+BY_NAME = r"; a report takes several models by name, as {'A': \.\.\., 'B': \.\.\.}$"
+
+
+@pytest.mark.parametrize("wrap", [list, tuple, np.array, lambda rows: np.array(rows).T])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda wrap: joint_report(Y, wrap([A, B]), metrics="accuracy"),
+        lambda wrap: joint_report(Y, wrap([A, B]), metrics="f1_macro"),
+        lambda wrap: joint_report(X[:, 0], wrap([A, B]), metrics="r2"),
+        lambda wrap: joint_report(Y, y_score=wrap(SCORES), metrics="roc_auc"),
+        lambda wrap: joint_report(Y, y_score=wrap([*SCORES, Y]), metrics="roc_auc"),
+        lambda wrap: skci.roc_report(Y, wrap(SCORES)),
+        lambda wrap: skci.calibration_report(Y, wrap(SCORES)),
+        lambda wrap: F1CI()(Y, wrap([A, B])),
+    ],
+)
+def test_models_without_names(call, wrap):
+    raises(lambda: call(wrap), ValueError, f"^y_(pred|score) must .*{BY_NAME}")
+
+
+def test_one_model_of_several_targets_or_in_a_column():
+    targets = np.stack([A, B], axis=1)
+    report = joint_report(np.stack([Y, Y], axis=1), targets, metrics="f1_macro")
+    assert report.rules == ["y_pred"]
+    report = joint_report(Y, A[:, np.newaxis], metrics="f1")
+    assert report["y_pred", "f1"] == F1CI()(Y, A)
+
+
+# --------------------------------------------------------------------------------------
+# Names of columns without their frame, and missing subgroups
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["by", "groups", "strata", "sample_weight", "counts"])
+def test_a_name_of_a_column_needs_its_frame(name):
+    def report():
+        joint_report(Y, A, metrics="f1", **{name: "site"})
+
+    raises(report, TypeError, f"^{name} must be an array, got 'site'; .* as data=$")
+
+
+@pytest.mark.parametrize("name", ["by", "groups", "sample_weight"])
+def test_a_name_of_a_column_where_there_is_no_frame(name):
+    def report():
+        JointEvaluator(MODEL, "f1").evaluate(X, Y, **{name: "site"})
+
+    message = rf"^{name} must be .*, got str; give the column, as data\['site'\]$"
+    raises(report, TypeError, message)
+
+
+FRAME = pd.DataFrame({"y": Y, "a": A, "site": LACKING})
+MISSING = "^by.* must .* missing .*; missing='group' makes a subgroup of the rows"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **o: joint_report(Y, A, metrics="f1", by=LACKING, **o),
+        lambda **o: joint_report(Y, A, metrics="f1", by=FRAME[["a", "site"]], **o),
+        lambda **o: joint_report("y", "a", metrics="f1", by="site", data=FRAME, **o),
+        lambda **o: JointEvaluator(MODEL, "f1").evaluate(X, Y, by=LACKING, **o),
+        lambda **o: skci.score_report(SCORES.T, by=LACKING, **o),
+        lambda **o: skci.JointAccumulator("f1").update(Y, A, by=LACKING, **o),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
+def test_a_missing_subgroup_names_the_remedy(call):
+    raises(call, ValueError, MISSING)
+    call(missing="group")
+
+
+@pytest.mark.parametrize("data", [None, FRAME])
+def test_a_missing_fold_has_no_such_remedy(data):
+    names = (Y, A, LACKING) if data is None else ("y", "a", "site")
+    with pytest.raises(ValueError, match=r"^folds must .* missing") as caught:
+        joint_report(*names[:2], folds=names[2], data=data, metrics="f1")
+    assert "missing='group'" not in str(caught.value)
