@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -496,7 +497,12 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"search": GridSearchCV(TREE, DEPTHS)}, TypeError, "search must be a fitted"),
+        (
+            {"search": GridSearchCV(TREE, DEPTHS)},
+            NotFittedError,
+            "^search must be fitted, got a GridSearchCV that is not; call its method",
+        ),
+        ({"search": GridSearchCV}, TypeError, "search must be a fitted"),
         ({"search": TREE}, TypeError, "search must be a fitted"),
         ({"top": 0}, ValueError, "top must be a whole number from 1 on, got 0"),
         ({"top": 1.5}, ValueError, "top must be a whole number"),

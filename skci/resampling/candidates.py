@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from skci._validation import check_choice
 
@@ -32,6 +33,11 @@ class Candidate:
 def ranked_candidates(search: Any, rank_by: str | None) -> list[Candidate]:
     """Candidates of a search with finite scores, each once, the best first."""
     results = getattr(search, "cv_results_", None)
+    if results is None and hasattr(search, "estimator") and hasattr(search, "fit"):
+        raise NotFittedError(
+            f"search must be fitted, got a {type(search).__name__} that is not; call "
+            "its method fit first"
+        )
     if not (isinstance(results, Mapping) and hasattr(search, "estimator")):
         raise TypeError(
             "search must be a fitted search over parameters, with cv_results_ and "
