@@ -106,3 +106,63 @@ def test_a_missing_fold_has_no_such_remedy(data):
     with pytest.raises(ValueError, match=r"^folds must .* missing") as caught:
         joint_report(*names[:2], folds=names[2], data=data, metrics="f1")
     assert "missing='group'" not in str(caught.value)
+
+
+# --------------------------------------------------------------------------------------
+# Names of metrics, and arguments in another order
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("F1", "f1"),
+        ("F3", "f3"),
+        ("AUC", "auc"),
+        ("MSE", "mse"),
+        ("ROC AUC", "roc_auc"),
+        ("f1-macro", "f1_macro"),
+        ("neg_MSE", "mse"),
+        ("logloss", "log_loss"),
+        ("F1_Score", "f1_score"),
+    ],
+)
+def test_a_name_that_is_meant_is_told(name, meant):
+    message = f"^unknown metric {name!r}; did you mean {meant!r}.* lists all$"
+    raises(lambda: joint_report(Y, A, metrics=[name]), ValueError, message)
+    skci.JointAccumulator(meant)  # which is a name
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("acc", skci.AccuracyCI()),
+        ("mse", skci.MeanSquaredErrorCI()),
+        ("rmse", skci.RootMeanSquaredErrorCI()),
+        ("mae", skci.MeanAbsoluteErrorCI()),
+        ("mape", skci.MeanAbsolutePercentageErrorCI()),
+        ("neg_mse", skci.MeanSquaredErrorCI(negate=True)),
+    ],
+)
+def test_usual_abbreviations(name, metric):
+    report = joint_report(Y, A, metrics=name)
+    assert report["y_pred", name] == metric(Y, A)
+
+
+@pytest.mark.parametrize("estimators", ["f1", ["f1"], {"f1": F1CI()}])
+@pytest.mark.parametrize("metrics", [MODEL, [MODEL], {"model": MODEL}])
+def test_estimators_and_metrics_swapped(estimators, metrics):
+    def report():
+        JointEvaluator(estimators, metrics).evaluate(X, Y)
+
+    message = r"^metrics must be .*; are estimators and metrics swapped\?$"
+    raises(report, TypeError, message)
+
+
+@pytest.mark.parametrize(
+    "requirements", ["recall > 0.8", "recall >= 80%", ["recall >= 0.8"], 0.8, None, ""]
+)
+def test_what_requirements_are(requirements):
+    report = skci.threshold_report(Y, SCORES[0], thresholds=[0.5], metrics="recall")
+    message = r"^requirements must be a string such as 'recall >= 0.9', .* a mapping"
+    raises(lambda: report.where(requirements), ValueError, message)

@@ -299,6 +299,7 @@ TRAITS: dict[str, Trait] = {trait.name: trait for trait in (*_LABELS, *_OTHERS)}
 """All measures by their names."""
 
 _ALIASES = {
+    "accuracy": "acc",
     "error_rate": "zero_one_loss",
     "f1": "dice",
     "recall": "sensitivity tpr true_positive_rate",
@@ -313,6 +314,10 @@ _ALIASES = {
     "roc_auc": "auc auroc roc_auc_ovr",
     "average_precision": "ap",
     "brier_score": "brier brier_score_loss",
+    "mean_squared_error": "mse",
+    "root_mean_squared_error": "rmse",
+    "mean_absolute_error": "mae",
+    "mean_absolute_percentage_error": "mape",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms."""

@@ -102,10 +102,12 @@ def resolve_metric(metric: Any) -> MetricCI:
         function, options = metric.func, metric.keywords
     name = getattr(function, "__name__", "")
     if isinstance(function, type) or not _is_scikit_learn_s(function, name):
+        remedy = "make_metric_ci makes a metric object of a function"
+        if hasattr(metric, "predict"):
+            remedy = "are estimators and metrics swapped?"
         raise TypeError(
             "metrics must be names or metric objects such as F1CI(), or functions or "
-            f"scorers of sklearn.metrics, got {metric!r}; make_metric_ci makes a "
-            "metric object of a function"
+            f"scorers of sklearn.metrics, got {metric!r}; {remedy}"
         )
     return _of_function(name, options)
 
@@ -188,10 +190,19 @@ def _unknown(metric: str) -> str:
     for known in (positive, f"{positive}_score"):
         if known in _REFUSED:
             return f"{metric!r} {_REFUSED[known]}"
+    if near := _near(re.sub(r"[\s-]+", "_", positive.lower())):
+        meant = f"did you mean {near!r}? available_metrics() lists all"
+    else:
+        meant = f"available are {available_metrics()}"
+    return f"unknown metric {metric!r}; {meant}"
+
+
+def _near(name: str) -> str | None:
+    """Name of a metric that is much like another name; None if there is none."""
+    suffixed = _AVERAGE.fullmatch(name)
+    if _named(suffixed.group(1) if suffixed else name):
+        return name
     # Short names differ by a letter and mean the opposite: tpr and fpr.
-    name = positive.lower().removesuffix("_score").removesuffix("_loss")
     known_names = [known for known in (*_BY_NAME, *ALIASES) if len(known) > 4]
-    near = [name] if name in {*_BY_NAME, *ALIASES} else None
-    near = near or difflib.get_close_matches(name, known_names, n=1, cutoff=0.7)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown metric {metric!r}; {hint}available are {available_metrics()}"
+    name = name.removesuffix("_score").removesuffix("_loss")
+    return next(iter(difflib.get_close_matches(name, known_names, 1, 0.7)), None)

@@ -23,6 +23,10 @@ from skci.reports.rendering import (
 )
 
 _SIGNS = (">=", "<=")
+_WANTED = (
+    "a string such as 'recall >= 0.9', with >= or <= and a number, or several joined "
+    "by 'and'; or a mapping such as {'recall': ('>=', 0.9)}"
+)
 _AND = re.compile(r"\s+and\s+")
 _COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
 
@@ -155,10 +159,7 @@ def _check_requirements(
         requirements = _parse(requirements)
     metrics = list(dict.fromkeys(p.key.title for p in joint.parameters))
     if not isinstance(requirements, Mapping) or not requirements:
-        raise ValueError(
-            "requirements must be a mapping such as {'recall': ('>=', 0.9)}, got "
-            f"{requirements!r}"
-        )
+        raise ValueError(f"requirements must be {_WANTED}; got {requirements!r}")
     for metric, requirement in requirements.items():
         check_known(metric, metrics, "metric")
         if not (
@@ -180,11 +181,7 @@ def _parse(text: str) -> dict[str, tuple[str, float]]:
         found = split_comparison(part, _SIGNS)
         if found is None or any(sign in found[0] for sign in _SIGNS):
             of = "" if part == text else f" in {text!r}"
-            raise ValueError(
-                "requirements must be a string such as 'recall >= 0.9', with >= or <= "
-                "and a number, or several joined by 'and'; or a mapping such as "
-                f"{{'recall': ('>=', 0.9)}}; got {part!r}{of}"
-            )
+            raise ValueError(f"requirements must be {_WANTED}; got {part!r}{of}")
         metric, sign, value = found
         if metric in requirements:
             raise ValueError(
