@@ -28,7 +28,7 @@ def raises(call, error, message):
 # Predictions of several models without names
 # --------------------------------------------------------------------------------------
 
-BY_NAME = r"; a report takes several models by name, as {'A': \.\.\., 'B': \.\.\.}$"
+BY_NAME = r"; a report of several models takes them by name, as {'A': .*, 'B': .*}$"
 
 
 @pytest.mark.parametrize("wrap", [list, tuple, np.array, lambda rows: np.array(rows).T])
@@ -47,6 +47,12 @@ BY_NAME = r"; a report takes several models by name, as {'A': \.\.\., 'B': \.\.\
 )
 def test_models_without_names(call, wrap):
     raises(lambda: call(wrap), ValueError, f"^y_(pred|score) must .*{BY_NAME}")
+
+
+@pytest.mark.parametrize("call", [F1CI(), skci.classification_report_ci])
+def test_models_by_name_where_there_is_one(call):
+    message = f"^y_pred must be an array, got a mapping{BY_NAME}"
+    raises(lambda: call(Y, {"A": A, "B": B}), TypeError, message)
 
 
 def test_one_model_of_several_targets_or_in_a_column():

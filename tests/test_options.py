@@ -306,7 +306,7 @@ def test_rules_of_one_name(rules):
         (
             np.c_[P, P],
             ValueError,
-            r"y_pred must have an entry .*, got shape \(400, 2\); a report takes",
+            r"y_pred must have an entry .*, got shape \(400, 2\); a report of",
         ),
         ([["a", P]], ValueError, "y_pred must be .*, got nested sequences"),
         (None, ValueError, "y_pred= must be given for metrics of labels: "),

@@ -206,7 +206,9 @@ class Reader:
         return self._with_scores(sample, y_score) if y_score else sample
 
     def _check_one_model(self, parameter: str, values: Any) -> None:
-        """Check that predictions without a name are not rows or columns of models."""
+        """Check that predictions without a name are of one model."""
+        if isinstance(values, Mapping):
+            raise TypeError(f"{parameter} must be an array, got a mapping{BY_NAME}")
         shape, n = shape_of(values), len(self._y)
         may_have_columns = parameter == "y_score" or len(self._targets) > 1
         if len(shape) == 2 and (

@@ -35,7 +35,7 @@ _MAX_SUBGROUPS = 100
 _MISSING = "missing"  # name of the subgroup of rows without one
 _MOST_ROWS = 2**53
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
-BY_NAME = "; a report takes several models by name, as {'A': ..., 'B': ...}"
+BY_NAME = "; a report of several models takes them by name, as {'A': ..., 'B': ...}"
 """Remedy for predictions of several models in one array."""
 MAY_MISS = "; missing='group' makes a subgroup of the rows without one"
 """Remedy for missing values among the names of subgroups."""
