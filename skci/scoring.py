@@ -63,9 +63,10 @@ def score_report(
     ----------
     scores : mapping, list of (str, array-like), data frame, or array-like
         Scores of each rule, by name, or of one rule: of shape (n_items,), or (n_items,
-        n_samples) for several samples of each item. NaN is a missing sample. Items that
-        some rule has no score of are left out for all, with a warning. With `data` the
-        name of their column.
+        n_samples) for several samples of each item. An array is always
+        of one rule; for several give a mapping, or a data frame with a column for each.
+        NaN is a missing sample. Items that some rule has no score of are left out for
+        all, with a warning. With `data` the name of their column.
     data : data frame, optional
         Frame with a row for each sample, of which the other parameters name columns. It
         may be of any library that narwhals reads. `groups`, `sample_weight` and `by`
@@ -180,7 +181,8 @@ def score_report(
     if by is not None:
         references = partial(_references, items, trait, method)
     spread = {p.key: _Spread.of(items, p) for p in parameters}
-    return ScoreReport(joint, spread, references)
+    n_samples = np.concatenate([each.n_samples for each in items.scores.values()])
+    return ScoreReport(joint, spread, (n_samples.min(), n_samples.max()), references)
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
@@ -405,10 +407,18 @@ class ScoreReport(JointReport):
         self,
         joint: JointEstimate,
         spread: Mapping[Key, _Spread],
+        samples_per_item: tuple[int, int],
         references: References | None = None,
     ) -> None:
         super().__init__(joint, references)
         self._spread = spread
+        self._samples_per_item = samples_per_item  # least and largest number
+
+    def _title(self) -> str:
+        least, most = self._samples_per_item
+        number = f"{most}" if least == most else f"{least} to {most}"
+        samples = f", {number} samples of each item" if most > 1 else ""
+        return super()._title() + samples
 
     @property
     def _spreads(self) -> list[_Spread]:

@@ -172,3 +172,26 @@ def test_what_requirements_are(requirements):
     report = skci.threshold_report(Y, SCORES[0], thresholds=[0.5], metrics="recall")
     message = r"^requirements must be a string such as 'recall >= 0.9', .* a mapping"
     raises(lambda: report.where(requirements), ValueError, message)
+
+
+# --------------------------------------------------------------------------------------
+# Samples that are meant to be rules
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scores", "samples"),
+    [
+        (SCORES.T, ", 2 samples of each item"),
+        (SCORES, ", 60 samples of each item"),
+        (
+            np.where(SCORES > 0.1, SCORES, np.nan).T[:20],
+            ", 1 to 2 samples of each item",
+        ),
+        ({"A": SCORES[0], "B": SCORES[1]}, ""),
+        (pd.DataFrame(SCORES.T, columns=["A", "B"]), ""),
+    ],
+)
+def test_samples_of_items_are_told(scores, samples):
+    title = str(skci.score_report(scores, bounds=(0, 1))).splitlines()[0]
+    assert title.partition("critical value")[2].partition(",")[2] == samples[1:]
