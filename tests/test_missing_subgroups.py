@@ -140,7 +140,8 @@ def test_files(tmp_path, capsys, ending):
     assert main([*arguments, "--missing=group"]) == 0
     assert capsys.readouterr().out.strip() == str(EXPECTED)
     assert main(arguments) == 2
-    assert "column 'sex' has no value" in capsys.readouterr().err
+    problem = "column 'sex' has no value; --missing=group makes a subgroup"
+    assert problem in capsys.readouterr().err
     assert main([*arguments[:-1], "--missing=group"]) == 2
     assert "missing='group' is for subgroups" in capsys.readouterr().err
 

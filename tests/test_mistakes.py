@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 import skci
 from skci import F1CI, JointEvaluator, joint_report
+from skci.cli.main import main
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -175,7 +176,7 @@ def test_what_requirements_are(requirements):
 
 
 # --------------------------------------------------------------------------------------
-# Samples that are meant to be rules
+# Samples that are meant to be rules, and the command line
 # --------------------------------------------------------------------------------------
 
 
@@ -195,3 +196,29 @@ def test_what_requirements_are(requirements):
 def test_samples_of_items_are_told(scores, samples):
     title = str(skci.score_report(scores, bounds=(0, 1))).splitlines()[0]
     assert title.partition("critical value")[2].partition(",")[2] == samples[1:]
+
+
+TRUTH = ["report", "FILE", "--truth=y"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["report"], "are required: FILE, --truth, --metrics;"),
+        (
+            [*TRUTH, "--metrics=f1,roc_auc"],
+            "--rules must be given for metrics of labels: f1; --scores must be given",
+        ),
+        (
+            [*TRUTH, "--metrics=f1", "--rules", "a", "b"],
+            "unrecognized arguments: b; names of a list have commas between them",
+        ),
+        ([*TRUTH, "--metrics=f1", "--rule=a"], "unrecognized arguments: --rule=a; see"),
+    ],
+)
+def test_what_a_command_needs(arguments, message, capsys):
+    try:
+        status = main(arguments)
+    except SystemExit as exit:
+        status = exit.code
+    assert (status, message in capsys.readouterr().err) == (2, True)

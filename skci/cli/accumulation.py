@@ -19,6 +19,8 @@ from skci.data.files.opening import open_table
 from skci.data.files.table import Chunk
 from skci.metrics._metric_set import MetricSet
 
+_MAY_MISS = "; --missing=group makes a subgroup of the rows without one"
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -99,13 +101,14 @@ class Labels:
 def check_given(metric_set: MetricSet, arguments: Namespace) -> None:
     """Check that there are columns of each kind that the metrics read."""
     options = {"labels": "--rules", "numbers": "--rules", "scores": "--scores"}
+    lacking = []
     for kind in sorted(metric_set.reads):
         if not getattr(arguments, options[kind].removeprefix("--")):
             metrics = [n for n, m in metric_set.metrics.items() if m.reads == kind]
-            raise ValueError(
-                f"{options[kind]} must be given for metrics of {kind}: "
-                f"{join_names(metrics)}"
-            )
+            of = f"{kind}: {join_names(metrics)}"
+            lacking.append(f"{options[kind]} must be given for metrics of {of}")
+    if lacking:
+        raise ValueError("; ".join(lacking))
 
 
 def empty_accumulator(arguments: Namespace, labels: Labels) -> JointAccumulator:
@@ -183,7 +186,9 @@ def _batch(
         }
     if selection.by:
         may_miss = selection.missing == "group"
-        batch["by"] = {column: chunk.names(column, may_miss) for column in selection.by}
+        batch["by"] = {
+            column: chunk.names(column, may_miss, _MAY_MISS) for column in selection.by
+        }
     if selection.groups is not None:
         batch["groups"] = chunk.names(selection.groups)
     if selection.weights is not None:

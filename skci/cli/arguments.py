@@ -31,7 +31,9 @@ class Parser(argparse.ArgumentParser):
         """Parse arguments, of which a command must know all."""
         namespace, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            are_names = not any(text.startswith("-") for text in unknown)
+            hint = "; names of a list have commas between them, as a,b" * are_names
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return namespace, unknown
 
     def error(self, message: str) -> NoReturn:
