@@ -48,13 +48,14 @@ from skci.reports.estimate import ConfidenceInterval, MetricEstimate, Verdict
 from skci.reports.joint import JointReport
 from skci.reports.ranks import RankReport
 from skci.reports.requirements import RequirementReport
+from skci.reports.scoring import ScoreReport
 from skci.resampling.schemes import (
     Bootstrap632,
     ConservativeZ,
     GroupJackknife,
     NestedCrossValidation,
 )
-from skci.scoring import ScoreReport, pass_at_k, score_report
+from skci.scoring import pass_at_k, score_report
 from skci.searching import (
     SearchReport,
     best_bound,
