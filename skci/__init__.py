@@ -29,8 +29,13 @@ from skci.model_selection import (
     fold_models_report,
 )
 from skci.planning import minimum_detectable, sample_size
+from skci.reports.band_display import (
+    CalibrationBandDisplay,
+    ConfidenceBandDisplay,
+    LearningCurveBandDisplay,
+)
 from skci.reports.best import BestReport
-from skci.reports.calibration import CalibrationBandDisplay, CalibrationReport
+from skci.reports.calibration import CalibrationReport
 from skci.reports.contrasts import ContrastReport
 from skci.reports.curves import (
     CurveReport,
@@ -39,11 +44,7 @@ from skci.reports.curves import (
     ThresholdRequirementReport,
 )
 from skci.reports.difference_display import DifferenceDisplay, VerdictMatrixDisplay
-from skci.reports.display import (
-    ConfidenceBandDisplay,
-    ConfidenceIntervalDisplay,
-    LearningCurveBandDisplay,
-)
+from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.estimate import ConfidenceInterval, MetricEstimate, Verdict
 from skci.reports.joint import JointReport
 from skci.reports.ranks import RankReport

@@ -14,7 +14,7 @@ from skci.data.rows import check_numbers
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, Parameter
 from skci.metrics._metric_set import MetricSet
-from skci.reports.display import LearningCurveBandDisplay
+from skci.reports.band_display import LearningCurveBandDisplay
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
 from skci.resampling.estimation import Resampling

@@ -1,158 +1,23 @@
-"""Reports of calibration, and the reliability diagram."""
+"""Reports of calibration."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from skci._arrays import Array, cached_property
 from skci.inference.joint import JointEstimate
 from skci.inference.pvalues import pvalues
+from skci.reports.band_display import CalibrationBandDisplay
 from skci.reports.base import Report
-from skci.reports.display import (
-    SHADE,
-    add_band_legend,
-    curve_axes,
-    diagonal,
-    each_style,
-    styled,
-    unit_square,
-    wrapped,
-)
 from skci.reports.estimate import decimals
 from skci.reports.points import by_model, model_of
-from skci.reports.rendering import format_level, format_number, format_pvalue
+from skci.reports.rendering import format_number, format_pvalue
 from skci.reports.wide import WideTable
-
-_HEADROOM = 1.15  # over the greatest number of rows in its panel
 
 BIN = "bin"
 """Name of the column of a report that holds the bins."""
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class CalibrationBandDisplay:
-    """Reliability diagram: fractions of positives against mean predictions.
-
-    Returned by ``CalibrationReport.plot``. Vertical lines are the joint intervals in
-    the bins, and the shaded band joins them; a panel below has the number of rows.
-
-    Parameters
-    ----------
-    mean_predicted, fractions, n_rows : mapping of str to array of shape (B,)
-        By model, in each bin. A model without a name is the only one.
-    intervals : mapping of str to array of shape (B, 2)
-        Limits of the fractions.
-    confidence_level : float
-        Coverage probability of the intervals, between 0 and 1.
-    simultaneous : bool, default=True
-        Whether all intervals cover at once.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        After :meth:`plot`.
-    rows_ax_ : matplotlib Axes or None
-        The panel of the number of rows.
-    figure_ : matplotlib Figure
-    line_ : matplotlib Line2D, or list of them
-    band_ : matplotlib artist, or list of them
-    chance_level_ : matplotlib Line2D
-        The diagonal of calibrated predictions.
-
-    Examples
-    --------
-    >>> from skci import calibration_report
-    >>> y = [0] * 90 + [1] * 10 + [0] * 50 + [1] * 50
-    >>> report = calibration_report(y, [0.1] * 100 + [0.8] * 100, n_bins=2)
-    >>> display = report.plot()
-    >>> display.ax_.get_ylabel(), display.rows_ax_.get_ylabel()
-    ('fraction of positives', 'rows')
-    """
-
-    mean_predicted: Mapping[str, Array]
-    fractions: Mapping[str, Array]
-    n_rows: Mapping[str, Array]
-    intervals: Mapping[str, Array]
-    confidence_level: float
-    simultaneous: bool = True
-
-    def plot(
-        self,
-        *,
-        ax: Any = None,
-        rows_ax: Any = None,
-        name: str | None = None,
-        curve_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
-        band_kwargs: Mapping[str, Any] | None = None,
-    ) -> CalibrationBandDisplay:
-        """Draw the diagram; matplotlib is needed.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            A new figure is made if not given.
-        rows_ax : matplotlib Axes, optional
-            For the number of rows, which is left out if only `ax` is given.
-        name, curve_kwargs, band_kwargs
-            See :meth:`ConfidenceBandDisplay.plot`.
-
-        Returns
-        -------
-        CalibrationBandDisplay
-            With the axes and the figure.
-
-        Raises
-        ------
-        ValueError
-            If `curve_kwargs` are not as many as the models.
-        """
-        new_figure = ax is None
-        if new_figure:
-            ax, rows_ax = curve_axes(2, 1, height=5.9, height_ratios=[5, 1])
-        self.ax_, self.rows_ax_, self.figure_ = ax, rows_ax, ax.figure
-        styles = each_style(curve_kwargs, len(self.fractions))
-        lines, bands = [], []
-        for model, style in zip(self.fractions, styles, strict=True):
-            label = wrapped(name or model) or "estimate"
-            default = {"marker": "o", "markersize": 4, "label": label}
-            default["markerfacecolor"] = ax.get_facecolor()
-            curve = self.mean_predicted[model], self.fractions[model]
-            lines += ax.plot(*curve, **styled(default, style))
-            bands.append(self._plot_band(model, lines[-1], band_kwargs or {}))
-        self.line_, self.band_ = (
-            artists[0] if len(artists) == 1 else artists for artists in (lines, bands)
-        )
-        ends = np.array([[0.0, 0.0], [1.0, 1.0]])
-        self.chance_level_ = diagonal(ax, ends, None, "calibrated")
-        unit_square(ax, "mean prediction", "fraction of positives")
-        if rows_ax is not None:
-            self._plot_rows(rows_ax, lines)
-        kind = "joint" if self.simultaneous else "individual"
-        band = f"{kind} {format_level(self.confidence_level)} band"
-        add_band_legend(ax, new_figure, lines[0], band)
-        return self
-
-    def _plot_band(self, model: str, line: Any, style: Mapping[str, Any]) -> Any:
-        """Draw the intervals in the bins and what lies between them."""
-        across, limits = self.mean_predicted[model], self.intervals[model].T
-        colour = line.get_color()
-        self.ax_.vlines(across, *limits, color=colour, alpha=0.5, linewidth=0.7)
-        default = {"facecolor": colour, "alpha": SHADE, "linewidth": 0}
-        return self.ax_.fill_between(across, *limits, **default | dict(style))
-
-    def _plot_rows(self, rows_ax: Any, lines: Sequence[Any]) -> None:
-        for model, line in zip(self.n_rows, lines, strict=True):
-            style = {"color": line.get_color(), "linewidth": 0.8, "markersize": 3}
-            curve = self.mean_predicted[model], self.n_rows[model]
-            rows_ax.plot(*curve, "o-", **style)
-        rows_ax.set(xlim=self.ax_.get_xlim(), ylabel="rows")
-        most = max(n_rows.max() for n_rows in self.n_rows.values())
-        rows_ax.set_ylim(0, _HEADROOM * most)
-        rows_ax.spines[["top", "right"]].set_visible(False)
 
 
 class CalibrationReport(Report):

@@ -13,7 +13,8 @@ from skci._validation import check_known, join_names
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.ranking import best_first
-from skci.reports.display import ConfidenceBandDisplay, ConfidenceIntervalDisplay
+from skci.reports.band_display import ConfidenceBandDisplay
+from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate
 from skci.reports.joint import JointReport
 from skci.reports.points import by_model, model_of, point_of

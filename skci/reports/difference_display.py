@@ -9,14 +9,8 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci.reports.display import (
-    COLOURS,
-    MANY_ROWS,
-    ConfidenceIntervalDisplay,
-    PanelDisplay,
-    new_panels,
-    wrapped,
-)
+from skci.reports.axes import COLOURS, new_panels, wrapped
+from skci.reports.display import MANY_ROWS, ConfidenceIntervalDisplay, PanelDisplay
 from skci.reports.rendering import format_level
 
 _BLUE, _VERMILION, _GREEN, _, _ORANGE, _SKY, _GREY = COLOURS
