@@ -29,6 +29,7 @@ from skci.model_selection import (
     fold_models_report,
 )
 from skci.planning import minimum_detectable, sample_size
+from skci.refit import best_bound, simplest_not_worse
 from skci.reports.band_display import (
     CalibrationBandDisplay,
     ConfidenceBandDisplay,
@@ -56,14 +57,9 @@ from skci.resampling.schemes import (
     GroupJackknife,
     NestedCrossValidation,
 )
+from skci.scorers import interval_scorers
 from skci.scoring import pass_at_k, score_report
-from skci.searching import (
-    SearchReport,
-    best_bound,
-    interval_scorers,
-    search_report,
-    simplest_not_worse,
-)
+from skci.searching import SearchReport, search_report
 
 __version__ = version("skci")
 

@@ -37,12 +37,15 @@ ENTRY_POINTS = {
     "learning_curves",
     "model_selection",
     "planning",
+    "refit",
+    "scorers",
     "scoring",
     "searching",
 }
 BUILT_ON = {
     "cli": {"accumulation", "planning"},
-    "searching": {"evaluation", "model_selection"},
+    "scorers": {"evaluation"},
+    "searching": {"model_selection"},
 }
 """Entry points that are made from others, and these."""
 ENTRY_LIBRARIES = {"numpy", "scipy", "sklearn"}
