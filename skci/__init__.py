@@ -15,19 +15,14 @@ from skci.calibration import calibration_report
 from skci.classification import ClassificationReport, classification_report_ci
 from skci.curves import precision_recall_report, roc_report, threshold_report
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
+from skci.folds import cross_val_folds, fold_models_report
 from skci.independent import combine_independent, two_proportion_test
 from skci.inference.critical.law import critical_value
 from skci.inference.critical.quantile import CriticalValue
 from skci.intervals import joint_intervals
 from skci.learning_curves import LearningCurveReport, learning_curve_report
 from skci.metrics import *  # noqa: F403
-from skci.model_selection import (
-    CrossValidationReport,
-    cross_val_folds,
-    cross_validate_report,
-    five_by_two_f_test,
-    fold_models_report,
-)
+from skci.model_selection import cross_validate_report, five_by_two_f_test
 from skci.planning import minimum_detectable, sample_size
 from skci.refit import best_bound, simplest_not_worse
 from skci.reports.band_display import (
@@ -38,6 +33,7 @@ from skci.reports.band_display import (
 from skci.reports.best import BestReport
 from skci.reports.calibration import CalibrationReport
 from skci.reports.contrasts import ContrastReport
+from skci.reports.cross_validation import CrossValidationReport
 from skci.reports.curves import (
     CurveReport,
     ThresholdEstimate,

@@ -10,13 +10,13 @@ from sklearn.base import clone
 
 from skci._validation import check_integer
 from skci.inference.joint import Target
-from skci.model_selection import CrossValidationReport, cross_validate_report
+from skci.model_selection import cross_validate_report
+from skci.reports.cross_validation import CrossValidationReport
 from skci.resampling.candidates import (
     candidate_names,
     chosen_candidate,
     ranked_candidates,
 )
-from skci.resampling.estimation import Resampled
 from skci.resampling.reading import splits_of_search
 
 
@@ -58,7 +58,7 @@ class SearchReport(CrossValidationReport):
                 target += " that were preselected on the same rows"
             variance = ", ".join(filter(None, [variance, splits]))
             joint = replace(joint, target=Target(target, variance))
-        super().__init__(Resampled(joint, report.splits, report.estimators))
+        super().__init__(joint, report.splits, report.estimators)
         self._candidate_parameters = candidates
         self.n_candidates = n_candidates
 

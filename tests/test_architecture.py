@@ -32,6 +32,7 @@ ENTRY_POINTS = {
     "cli",
     "curves",
     "evaluation",
+    "folds",
     "independent",
     "intervals",
     "learning_curves",
