@@ -12,7 +12,7 @@ from skci import exceptions, metrics
 from skci._versions import show_versions
 from skci.accumulation import JointAccumulator
 from skci.calibration import calibration_report
-from skci.classification import ClassificationReport, classification_report_ci
+from skci.classification import classification_report_ci
 from skci.curves import precision_recall_report, roc_report, threshold_report
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
 from skci.folds import cross_val_folds, fold_models_report
@@ -20,7 +20,7 @@ from skci.independent import combine_independent, two_proportion_test
 from skci.inference.critical.law import critical_value
 from skci.inference.critical.quantile import CriticalValue
 from skci.intervals import joint_intervals
-from skci.learning_curves import LearningCurveReport, learning_curve_report
+from skci.learning_curves import learning_curve_report
 from skci.metrics import *  # noqa: F403
 from skci.model_selection import cross_validate_report, five_by_two_f_test
 from skci.planning import minimum_detectable, sample_size
@@ -32,6 +32,7 @@ from skci.reports.band_display import (
 )
 from skci.reports.best import BestReport
 from skci.reports.calibration import CalibrationReport
+from skci.reports.classification import ClassificationReport
 from skci.reports.contrasts import ContrastReport
 from skci.reports.cross_validation import CrossValidationReport
 from skci.reports.curves import (
@@ -44,9 +45,11 @@ from skci.reports.difference_display import DifferenceDisplay, VerdictMatrixDisp
 from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.estimate import ConfidenceInterval, MetricEstimate, Verdict
 from skci.reports.joint import JointReport
+from skci.reports.learning_curves import LearningCurveReport
 from skci.reports.ranks import RankReport
 from skci.reports.requirements import RequirementReport
 from skci.reports.scoring import ScoreReport
+from skci.reports.searching import SearchReport
 from skci.resampling.schemes import (
     Bootstrap632,
     ConservativeZ,
@@ -55,7 +58,7 @@ from skci.resampling.schemes import (
 )
 from skci.scorers import interval_scorers
 from skci.scoring import pass_at_k, score_report
-from skci.searching import SearchReport, search_report
+from skci.searching import search_report
 
 __version__ = version("skci")
 

@@ -17,68 +17,10 @@ from skci.metrics._base import MetricCI, check_zero_division
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
 from skci.metrics._binding import Binding
 from skci.metrics._metric_set import methods_by_metric
-from skci.reports.base import Report
-from skci.reports.estimate import decimals, format_interval, warn_of_undefined
-from skci.reports.rendering import format_number
+from skci.reports.classification import COLUMNS, ClassificationReport
+from skci.reports.estimate import warn_of_undefined
 
-_COLUMNS = {"precision": PrecisionCI, "recall": RecallCI, "f1-score": F1CI}
-
-
-class ClassificationReport(Report):
-    """Joint confidence intervals of precision, recall and F1 of each class.
-
-    Indexed by the class (or "accuracy", "macro avg", ...) and the metric, and laid out
-    as in scikit-learn. Returned by :func:`skci.classification_report_ci`.
-
-    Examples
-    --------
-    >>> from skci import classification_report_ci
-    >>> y_true, y_pred = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
-    >>> report = classification_report_ci(y_true, y_pred, target_names=["no", "yes"])
-    >>> report["no", "recall"]
-    recall = 0.90 [0.72, 0.97], joint 95% interval (score, n = 80)
-    """
-
-    _rule_header = "class"
-
-    def __init__(self, joint: JointEstimate, support: dict[str, float]) -> None:
-        super().__init__(joint)
-        self._support = support
-
-    @property
-    def support(self) -> dict[str, float]:
-        """Number, or total weight, of the true rows of each class."""
-        return dict(self._support)
-
-    def _more_columns(self) -> dict[str, list[Any]]:
-        return {"support": [self._support[name] for name in self._labels["class"]]}
-
-    def _drawing(self) -> dict[str, Any]:
-        drawing = super()._drawing()
-        return drawing | {"metrics": list(map(_column, drawing["metrics"]))}
-
-    def _name_columns(self) -> list[list[str]]:
-        return [["", *self._support]]
-
-    def _number_columns(self) -> list[list[str]]:
-        limits = self._limits()
-        places = decimals(limits)
-        cells = {column: dict.fromkeys(self._support, "") for column in _COLUMNS}
-        for (name, metric), estimate, interval in zip(
-            self, self._joint.estimates, limits, strict=True
-        ):
-            number = format_number(estimate, places)
-            cell = f"{number} {format_interval(interval, places)}"
-            cells[_column(metric)][name] = cell
-        columns = [[column, *cells[column].values()] for column in _COLUMNS]
-        rows = np.array(list(self._support.values()))
-        places = 0 if np.allclose(rows, rows.round(), rtol=0) else 1
-        return [*columns, ["support", *(format_number(n, places) for n in rows)]]
-
-
-def _column(metric: str) -> str:
-    """Column of a metric; the accuracy is in the last one."""
-    return metric if metric in _COLUMNS else "f1-score"
+_METRICS = dict(zip(COLUMNS, [PrecisionCI, RecallCI, F1CI], strict=True))
 
 
 def classification_report_ci(
@@ -159,13 +101,13 @@ def classification_report_ci(
     averages = _averages(binding, codes)
     classes = [str(sample.vocabulary.classes[code]) for code in codes]
     names = check_target_names(target_names, classes, averages)
-    methods = methods_by_metric(method, [*_COLUMNS, "accuracy"])
+    methods = methods_by_metric(method, [*COLUMNS, "accuracy"])
     parameters = []
     for lines, average in [(names, None), *(([n], a) for n, a in averages.items())]:
         options = {"average": average, "labels": labels, "zero_division": zero_division}
         metrics: dict[str, MetricCI] = {
             column: metric(method=methods[column], **options)
-            for column, metric in _COLUMNS.items()
+            for column, metric in _METRICS.items()
         }
         if average == "accuracy":
             metrics = {"accuracy": AccuracyCI(method=methods["accuracy"])}

@@ -93,6 +93,13 @@ def test_imports_point_downward(module):
             assert "._" not in imported, f"{module} imports the private {imported}"
 
 
+def test_all_reports_and_displays_are_in_one_room():
+    names = [name for name in skci.__all__ if name.endswith(("Report", "Display"))]
+    modules = {name: getattr(skci, name).__module__ for name in names}
+    rooms = {name: room_of(module[len("skci.") :]) for name, module in modules.items()}
+    assert set(rooms.values()) == {"reports"}, rooms
+
+
 def test_no_modules_import_each_other():
     graph = {
         module: {
