@@ -166,64 +166,73 @@ def _plain_name(name: Any) -> Any:
 def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
     """Sample of names and arrays, checked."""
     column = _Columns(arrays)
-    vocabulary = Vocabulary(
-        tuple(header["labels"]), tuple(header["targets"]), bool(header["abstains"])
+    design = _design(header, column)
+    vocabulary, n_units = _vocabulary(header), len(design.weights)
+    n_codes = len(vocabulary.labels) + vocabulary.abstains
+    truth = np.zeros((0, 1))
+    if header["predicted"]:
+        truth = column("truth", "f", (n_units, None))
+    return Sample(
+        design,
+        vocabulary,
+        codes=column("codes", "biu", (n_units, None), _below(n_codes)),
+        labelled=tuple(map(str, header["labelled"])),
+        scores={
+            str(rule): _scores(column, f"score_{k}", n_units)
+            for k, rule in enumerate(header["scored"])
+        },
+        truth=truth,
+        numbers={
+            str(rule): column(f"number_{k}", "f", (n_units, truth.shape[1]))
+            for k, rule in enumerate(header["predicted"])
+        },
+        subgroups=_subgroups(header["subgroups"], column, n_units),
     )
+
+
+def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
+    """Labels and targets of a sample."""
+    labels, targets = tuple(header["labels"]), tuple(header["targets"])
+    return Vocabulary(labels, targets, bool(header["abstains"]))
+
+
+def _design(header: Mapping[str, Any], column: _Columns) -> Design:
+    """Weights of the units, and their clusters."""
     weights = column("weights", "iuf", (None,), lambda x: x >= 0)
     n_units = len(weights)
     if not n_units:
         raise ValueError("there are no rows")
-    labelled = tuple(map(str, header["labelled"]))
-    n_codes = len(vocabulary.labels) + vocabulary.abstains
-    codes = column("codes", "biu", (n_units, None), lambda x: (x >= 0) & (x < n_codes))
-    clusters = None
-    if header["clusters"] is not None:
-        names = header["clusters"]
-        keys = np.fromiter(names, dtype=object, count=len(names))
-        number = column(
-            "cluster_number", "iu", (None,), lambda x: (x >= 0) & (x < len(keys))
-        )
-        size = (len(number),)
-        unit = column("cluster_unit", "iu", size, lambda x: (x >= 0) & (x < n_units))
-        in_cluster = column("cluster_weights", "iuf", size, lambda x: x >= 0)
-        if (np.diff(number) < 0).any() or len(set(names)) < len(names):
-            raise ValueError("clusters are not in order")
-        clusters = Clusters(number, unit, in_cluster, keys)
-    subgroups = None
-    if header["subgroups"] is not None:
-        found = tuple(
-            tuple((str(k), str(v)) for k, v in each) for each in header["subgroups"]
-        )
-        of_unit = column(
-            "subgroup", "iu", (n_units,), lambda x: (x >= 0) & (x < len(found))
-        )
-        subgroups = Subgroups(of_unit, found)
     powers = rows = None
-    if "powers" in arrays:
+    if "powers" in column.arrays:
         powers = column("powers", "f", (3, n_units), lambda x: x >= 0)
         rows = column("rows", "iuf", (n_units,), lambda x: x >= 0)
-    truth = np.zeros((0, 1))
-    if header["predicted"]:
-        truth = column("truth", "f", (n_units, None))
-    scores = {
-        str(rule): _scores(column, f"score_{k}", n_units)
-        for k, rule in enumerate(header["scored"])
-    }
-    numbers = {
-        str(rule): column(f"number_{k}", "f", (n_units, truth.shape[1]))
-        for k, rule in enumerate(header["predicted"])
-    }
-    design = Design(weights, powers, rows, clusters, scale=float(header["scale"]))
-    return Sample(
-        design,
-        vocabulary,
-        codes,
-        labelled,
-        scores=scores,
-        truth=truth,
-        numbers=numbers,
-        subgroups=subgroups,
-    )
+    clusters = _clusters(header["clusters"], column, n_units)
+    return Design(weights, powers, rows, clusters, scale=float(header["scale"]))
+
+
+def _clusters(
+    names: list[Any] | None, column: _Columns, n_units: int
+) -> Clusters | None:
+    """Clusters of the units, if they have any."""
+    if names is None:
+        return None
+    number = column("cluster_number", "iu", (None,), _below(len(names)))
+    size = (len(number),)
+    unit = column("cluster_unit", "iu", size, _below(n_units))
+    weights = column("cluster_weights", "iuf", size, lambda x: x >= 0)
+    if (np.diff(number) < 0).any() or len(set(names)) < len(names):
+        raise ValueError("clusters are not in order")
+    return Clusters(number, unit, weights, _as_objects(names))
+
+
+def _subgroups(
+    names: list[Any] | None, column: _Columns, n_units: int
+) -> Subgroups | None:
+    """Subgroups of the units, if they have any."""
+    if names is None:
+        return None
+    found = tuple(tuple((str(k), str(v)) for k, v in each) for each in names)
+    return Subgroups(column("subgroup", "iu", (n_units,), _below(len(found))), found)
 
 
 def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSample:
@@ -253,7 +262,7 @@ def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSa
         totals = RowMoments(*sums)
     else:
         names = header["groups"]
-        keys = np.fromiter(names, dtype=object, count=len(names))
+        keys = _as_objects(names)
         if not names or len(set(names)) < len(names):
             raise ValueError("groups are not distinct")
         sums = []
@@ -290,6 +299,15 @@ def _scores(column: _Columns, name: str, n_units: int) -> Scores:
     if (scores.bins != above).any():
         raise ValueError("ranges of scores are in several bins")
     return scores
+
+
+def _below(end: int) -> Callable[[Array], Array]:
+    """Whether each number is from 0 to less than an end."""
+    return lambda x: (x >= 0) & (x < end)
+
+
+def _as_objects(names: list[Any]) -> Array:
+    return np.fromiter(names, dtype=object, count=len(names))
 
 
 class _Columns:
