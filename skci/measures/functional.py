@@ -11,7 +11,7 @@ Inference uses nothing else of a measure but its `Trait`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -78,6 +78,21 @@ class Functional(ABC):
     def support(self, counts: Array) -> Support:
         """Which rows its variance is estimated from."""
         return Support()
+
+
+class EqualByParts(ABC):
+    """Equality and hash by what a functional is made of."""
+
+    @property
+    @abstractmethod
+    def _parts(self) -> Hashable:
+        """What it is made of, hashable."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +214,7 @@ class Mean(Functional):
 
 
 @dataclass(frozen=True, eq=False)
-class Component(Functional):
+class Component(EqualByParts, Functional):
     """A functional of a table whose cells are unions of cells of a larger table.
 
     For each cell of the larger table there is one of the smaller table, which has
@@ -212,14 +227,8 @@ class Component(Functional):
     size: int
 
     @cached_property
-    def _identity(self) -> tuple[Functional, int, bytes]:
+    def _parts(self) -> tuple[Functional, int, bytes]:
         return self.functional, self.size, self.cells.tobytes()
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
 
     @cached_property
     def _indicators(self) -> Array:
@@ -292,20 +301,14 @@ class Composite(Functional):
 
 
 @dataclass(frozen=True, eq=False)
-class LinearCombination(Composite):
+class LinearCombination(EqualByParts, Composite):
     """A linear combination of functionals on one table."""
 
     coefficients: Sequence[float]
 
     @cached_property
-    def _identity(self) -> tuple[tuple[Functional, ...], tuple[float, ...]]:
+    def _parts(self) -> tuple[tuple[Functional, ...], tuple[float, ...]]:
         return tuple(self.components), tuple(self.coefficients)
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
 
     def estimate(self, p: Array) -> Array:
         p = np.asarray(p, dtype=float)

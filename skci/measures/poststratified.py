@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci.measures.functional import Component, Evaluation, Functional
+from skci.measures.functional import Component, EqualByParts, Evaluation, Functional
 
 
 @dataclass(frozen=True, eq=False)
-class Poststratified(Functional):
+class Poststratified(EqualByParts, Functional):
     r"""A functional of a mixture of strata, :math:`T(\sum_h W_h p_h)`.
 
     Of weights q on cells that are each of one stratum, only the distributions
@@ -27,15 +27,9 @@ class Poststratified(Functional):
     cells, those of the strata in a sample of the population, tell them."""
 
     @cached_property
-    def _identity(self) -> tuple[Component, bytes, bytes | None]:
+    def _parts(self) -> tuple[Component, bytes, bytes | None]:
         shares = None if self.shares is None else self.shares.tobytes()
         return self.functional, self.strata.tobytes(), shares
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._identity == other._identity
-
-    def __hash__(self) -> int:
-        return hash(self._identity)
 
     @cached_property
     def _indicators(self) -> Array:
