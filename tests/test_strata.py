@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from sklearn import metrics
 
 from skci import (
@@ -16,7 +16,9 @@ from skci import (
     two_proportion_test,
 )
 from skci.exceptions import SmallSampleWarning
-from skci.measures.functional import CellFunctional, Component
+from skci.inference.intervals.score import score_limits, score_roots
+from skci.inference.intervals.statistic import pearson
+from skci.measures.functional import CellFunctional, Component, Functional
 from skci.measures.poststratified import Poststratified
 from skci.measures.registry import MEASURES
 
@@ -259,18 +261,97 @@ def test_influence_within_strata(estimated, partial):
     np.testing.assert_allclose(many.influence[0, 0], influence)
 
 
+class Opaque(Functional):
+    """A functional of strata that does not say so, solved with all its derivatives."""
+
+    def __init__(self, functional):
+        self.estimate, self._evaluate = functional.estimate, functional.__call__
+
+    def estimate(self, p):
+        raise NotImplementedError
+
+    def __call__(self, p):
+        return self._evaluate(p)
+
+
+def tables_of_strata(name, estimated, partial, size=6, draws=4):
+    """A measure of a mixture, and counts of its cells; one in three is impossible."""
+    rng = np.random.default_rng(0)
+    cells, strata = np.tile(np.arange(4 + partial), size), np.arange(size)
+    strata = np.repeat(strata, 4 + partial)
+    possible = rng.random(len(cells)) < 2 / 3
+    possible[np.isin(cells, [0, 3])] = True
+    cells, strata = cells[possible], strata[possible]
+    rates = np.array([0.5, 0.03, 0.04, 0.43, 0.1])[cells]
+    counts = rng.poisson(rates * 20, (draws, len(cells)))
+    shares = rng.dirichlet(np.full(size, 3.0))
+    if estimated:
+        counts = np.hstack([counts, np.tile(400 * shares, (draws, 1))])
+    component = Component(CellFunctional(MEASURES[name].function), cells, 4)
+    return Poststratified(component, strata, None if estimated else shares), counts
+
+
+@pytest.mark.parametrize("partial", [0, 1])
+@pytest.mark.parametrize("estimated", [False, True])
+@pytest.mark.parametrize("name", ["f1", "matthews_corrcoef", "diagnostic_odds_ratio"])
+def test_solver_of_strata_agrees_with_the_general_one(name, estimated, partial):
+    functional, counts = tables_of_strata(name, estimated, partial)
+    estimates = functional.estimate(counts)
+    crit, bounds = np.full(4, 1.96), np.tile(MEASURES[name].bounds, (4, 1))
+    found, expected = (
+        (
+            *score_limits([each] * 4, counts, crit, bounds),
+            score_roots([each] * 4, counts, 0.9 * estimates, bounds),
+        )
+        for each in (functional, Opaque(functional))
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert (found[0] < estimates).all()
+
+
+def test_limits_of_many_strata():
+    """Pearson's statistic of 100 binomials, whose likelihood has one multiplier."""
+    size, crit = 100, 1.96
+    rng = np.random.default_rng(0)
+    n, shares = rng.integers(3, 15, size), rng.dirichlet(np.ones(size))
+    right = rng.binomial(n, 0.95)
+    counts = np.stack([right, n - right], axis=1)
+    cells, strata = np.tile([0, 1], size), np.repeat(np.arange(size), 2)
+    component = Component(CellFunctional(MEASURES["accuracy"].function), cells, 4)
+    functional = Poststratified(component, strata, shares)
+    limits = score_limits(
+        [functional], [counts.ravel()], [crit], [(0, 1)], statistic=pearson
+    )
+
+    def rates(multiplier):
+        """Solve ``right / p - (n - right) / (1 - p) = multiplier * share`` for p."""
+        a = multiplier * shares
+        root = np.sqrt((n + a) ** 2 - 4 * a * right)
+        rates = np.where(a > 0, 2 * right / (n + a + root), (n + a - root) / (2 * a))
+        return np.clip(rates, 1e-12, 1 - 1e-12)
+
+    def distance(multiplier, limit):
+        return shares @ rates(multiplier) - limit
+
+    for (limit,), end in zip(limits, (1e6, -1e6), strict=True):
+        p = rates(optimize.brentq(distance, end, end / 1e9, args=(limit,)))
+        statistic = (n * (right / n - p) ** 2 / (p * (1 - p))).sum()
+        assert statistic == pytest.approx(crit**2, rel=1e-4)
+
+
 def test_many_sparse_strata_warn():
-    """Of one stratum with most of the weight nothing is known about errors."""
-    stratum = np.repeat(np.arange(66), [50, *[4] * 65])
-    weights = np.where(stratum, 0.1 / 260, 0.9 / 50)
-    y = np.arange(310) % 2
-    p = np.where((stratum > 0) & (np.arange(310) % 5 == 0), 1 - y, y)
-    report = joint_report(y, p, metrics="f1", strata=stratum, sample_weight=weights)
+    """Of a stratum with most of the weight nothing is known about errors."""
+    stratum = np.repeat(np.arange(31), [50, *[8] * 30])
+    weights = np.where(stratum, 0.1 / 240, 0.9 / 50)
+    y = np.arange(290) % 7
+    p = np.where((stratum > 0) & (np.arange(290) % 5 == 0), (y + 1) % 7, y)
+    options = {"metrics": "matthews_corrcoef", "sample_weight": weights}
+    report = joint_report(y, p, strata=stratum, **options)
     with pytest.warns(SmallSampleWarning, match="few rows of a stratum with a large"):
-        report["y_pred", "f1"].confidence_interval()
+        report["y_pred", "matthews_corrcoef"].confidence_interval()
     few = np.minimum(stratum, 1)  # of which the table by stratum is small
-    report = joint_report(y, p, metrics="f1", strata=few, sample_weight=weights)
-    report["y_pred", "f1"].confidence_interval()
+    report = joint_report(y, p, strata=few, **options)
+    report["y_pred", "matthews_corrcoef"].confidence_interval()
 
 
 def test_strata_that_do_not_count_are_none():

@@ -11,13 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skci._arrays import Array
-from skci.inference.intervals.path import (
-    Batch,
-    PathPoint,
-    Problem,
-    ProfilePoint,
-    newton,
-)
+from skci.inference.intervals.newton_change import Batch, PathPoint
+from skci.inference.intervals.path import ProfilePoint, newton
+from skci.inference.intervals.problem import Problem
 from skci.inference.intervals.statistic import smooth
 
 _STARTS = 2 ** np.linspace(-3, 3, 19)  # relative to the tilt of a linear functional
@@ -176,6 +172,10 @@ def _is_reliable(
     agree = (secant > least / _SECANT_FACTOR) & (secant < greatest * _SECANT_FACTOR)
     monotone = (agree & (least > 0)).all(-1)
 
+    maximum = points.is_maximum.all(-1) & monotone
+    if problem.has_one_maximum:
+        return maximum
+
     # Empty cells are firmly fitted by zero at all points or at none; there may be two
     # maxima if not.
     zeros = _fitted_zeros(problem, search.index[:, np.newaxis], points)
@@ -188,7 +188,7 @@ def _is_reliable(
     gain = (f * np.log(search.starts.p / points.p[:, -1:])).sum(-1)
     ahead = side * (search.value - points.value[:, -1:])
     competing = ((gain > _MIN_GAIN) & (ahead >= 0)).any(-1)
-    return points.is_maximum.all(-1) & monotone & constant & ~competing
+    return maximum & constant & ~competing
 
 
 def follow_path(problem: Problem, search: SearchState) -> Array:
@@ -256,6 +256,8 @@ def _constrained_maximum(
     f = _break_ties(counts[index])
     points, found = newton(problem, index, f, start, target, by_root=False)
     found &= points.is_maximum
+    if problem.has_one_maximum and found.all():
+        return points, found
     k = np.flatnonzero(~found | _fitted_zeros(problem, index, points).any(-1))
     if not len(k):
         return points, found

@@ -17,7 +17,7 @@ Tango (1998), Statistics in Medicine 17, 891-908: those of a difference of paire
 proportions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,10 +30,11 @@ from skci.inference.intervals.bounded_mean import (
 )
 from skci.inference.intervals.closed_form import as_tversky, tversky_limits
 from skci.inference.intervals.crossing import POINTS
-from skci.inference.intervals.path import Problem
 from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
+from skci.inference.intervals.problem import Problem
 from skci.inference.intervals.statistic import Samples, Statistic, improved, smooth
 from skci.measures.functional import Functional
+from skci.measures.poststratified import Poststratified
 
 _BATCH_SIZE = 2**18  # numbers in the largest array of a batch, to bound the memory
 
@@ -76,7 +77,7 @@ def score_limits(
             samples = Samples(counts[k], statistic)
             coefficients = np.stack([ratios[j] for j in which[k]])
             limits[k] = tversky_limits(samples, coefficients, crit[k], bounds[k])
-        for k in _batches(which, ~(closed | is_mean), _path_size(cells)):
+        for k in _path_batches(distinct, which, ~(closed | is_mean), cells):
             samples = Samples(counts[k], statistic)
             problem = Problem(samples, distinct, which[k], bounds[k])
             limits[k] = path_limits(problem, crit[k])
@@ -109,7 +110,7 @@ def score_roots(
         for k in _batches(which, is_mean, POINTS * cells):
             samples = Samples(counts[k], statistic)
             roots[k] = mean_roots(samples, _stack(means, which[k]), nulls[k])
-        for k in _batches(which, ~is_mean, _path_size(cells)):
+        for k in _path_batches(distinct, which, ~is_mean, cells):
             samples = Samples(counts[k], statistic)
             problem = Problem(samples, distinct, which[k], bounds[k])
             roots[k] = path_roots(problem, nulls[k])
@@ -149,6 +150,18 @@ def _stack(values: Sequence[Any], which: Array) -> Array:
 def _path_size(cells: int) -> int:
     """Numbers in the Jacobians of a sample."""
     return 2 * len(LEVELS) * (cells + 1) * cells
+
+
+def _path_batches(
+    functionals: Sequence[Functional], which: Array, selected: Array, cells: int
+) -> Iterator[Array]:
+    """Batches of which each has one mixture of strata, or other functionals."""
+    mixed = np.array([isinstance(g, Poststratified) for g in functionals])
+    yield from _batches(which, selected & ~mixed[which], _path_size(cells))
+    for k, functional in enumerate(functionals):
+        if isinstance(functional, Poststratified):
+            size = 2 * len(LEVELS) * int(functional.occurs.sum()) * cells
+            yield from _batches(which, selected & (which == k), size)
 
 
 def _batches(which: Array, selected: Array, size_of_sample: int) -> list[Array]:
