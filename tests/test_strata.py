@@ -411,3 +411,23 @@ def test_intervals_of_fixed_numbers_of_positives_cover(method):
     """Precision at a prevalence of .1; the Monte Carlo error is .007."""
     found = coverage(method, 0.8, 0.85, 0.1, draws=1000)
     assert found == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.slow
+def test_intervals_of_many_tiny_strata_cover():
+    """80 strata of 5 rows and unequal weights; the Monte Carlo error is .013."""
+    rng = np.random.default_rng(0)
+    share = rng.lognormal(size=80)
+    stratum = np.repeat(np.arange(80), 5)
+    truth = {"accuracy": 0.97, "recall": 0.97, "f1": 0.97 * 0.8 / (0.97 * 0.8 + 0.03)}
+    hits, draws = dict.fromkeys(truth, 0), 300
+    for _ in range(draws):
+        y = rng.random(400) < 0.4
+        p = y ^ (rng.random(400) < 0.03)
+        report = joint_report(
+            y, p, metrics=[*truth], strata=stratum, sample_weight=share[stratum]
+        ).individual()
+        for name, value in truth.items():
+            low, high = report["y_pred", name].confidence_interval()
+            hits[name] += low <= value <= high
+    assert min(hits.values()) > 0.93 * draws

@@ -15,6 +15,7 @@ from skci.measures.poststratified import Poststratified
 
 NO_INFLUENCE = 1e-10  # influence value that is zero up to rounding
 _NO_VARIANCE = 1e-12  # share of a possible variance that is zero up to rounding
+_MOST_DERIVATIVES = MAX_ENUMERATED_CELLS**2  # of cells of a table, by cells of strata
 _MOST_ROWS = 1e6  # of the sample behind shares, over those of all strata
 
 
@@ -52,12 +53,10 @@ class StratifiedTable:
         differ = np.abs(np.nan_to_num(influence[: len(strata)])) > NO_INFLUENCE
         return self.numbers[np.unique(strata[differ])]
 
-    @cached_property
+    @property
     def samples(self) -> Array:
         """Number of the independent sample that each cell is of."""
-        strata = self.functional.strata
-        of_shares = np.full(len(self.counts) - len(strata), self.n_strata)
-        return np.concatenate([strata, of_shares])
+        return self.functional.samples
 
     @cached_property
     def sizes(self) -> Array:
@@ -147,7 +146,7 @@ class StratifiedTable:
 def stratified_table(
     parameter: TableParameter, design: Design
 ) -> StratifiedTable | None:
-    """Table by stratum of a parameter whose possible cells, which are few, are known.
+    """Table by stratum of a parameter whose possible cells are known, and not too many.
 
     None for others.
     """
@@ -158,6 +157,7 @@ def stratified_table(
     if not enumerated or any(base.extremes for base in bases):
         return None
     cells: list[Array] = []
+    n_cells = 0
     numbers, counts, sizes, weights = [], [], [], []
     labels = design.labels_of_strata.tolist()
     pairs = zip(labels, design.strata_units(), strict=True)
@@ -171,7 +171,8 @@ def stratified_table(
         counts.append(rows[possible])
         sizes.append(rows.sum())
         weights.append(design.weights[units].sum())
-        if sum(map(len, cells)) > MAX_ENUMERATED_CELLS:
+        n_cells += len(cells[-1])
+        if n_cells * size > _MOST_DERIVATIVES:
             return None
     if not cells:
         return None
