@@ -339,6 +339,53 @@ def test_limits_of_many_strata():
         assert statistic == pytest.approx(crit**2, rel=1e-4)
 
 
+@pytest.mark.parametrize("crit", [1.96, 3.3])
+def test_limits_of_tiny_strata(crit):
+    """At the limits the best of several constrained maxima by SLSQP has the statistic.
+
+    The rows are of strata of 2 to 5, where the general solver finds no upper limit.
+    """
+    rng = np.random.default_rng(34)
+    size = int(rng.integers(5, 25))
+    n = rng.integers(2, 6, size)
+    counts = np.concatenate([rng.multinomial(k, [0.1, 0.2, 0.1, 0.6]) for k in n])
+    shares = rng.lognormal(sigma=2, size=size)
+    shares /= shares.sum()
+    cells, strata = np.tile(np.arange(4), size), np.repeat(np.arange(size), 4)
+    component = Component(
+        CellFunctional(MEASURES["matthews_corrcoef"].function), cells, 4
+    )
+    functional = Poststratified(component, strata, shares)
+    limits = score_limits([functional], [counts], [crit], [(-1, 1)], statistic=pearson)
+    f = (counts + 1e-7) / (counts + 1e-7).sum()
+
+    def proportions(x):
+        e = np.exp(np.clip(x, -50, 50))
+        return e * (np.bincount(strata, f) / np.bincount(strata, e))[strata]
+
+    for (limit,) in limits:
+        constraint = {
+            "type": "eq",
+            "fun": lambda x, limit=limit: functional.estimate(proportions(x)) - limit,
+            "jac": lambda x: proportions(x) * functional(proportions(x)).influence,
+        }
+        found = [
+            optimize.minimize(
+                lambda x: -f @ np.log(proportions(x)),
+                np.log(counts + 0.02 + rng.random(len(counts)) / 2),
+                jac=lambda x: proportions(x) - f,
+                constraints=constraint,
+                method="SLSQP",
+                options={"maxiter": 500, "ftol": 1e-12},
+            )
+            for _ in range(8)
+        ]
+        best = min((each for each in found if each.success), key=lambda each: each.fun)
+        p = proportions(best.x)
+        statistic = counts.sum() * ((counts / counts.sum() - p) ** 2 / p).sum()
+        assert statistic == pytest.approx(crit**2, rel=1e-4)
+
+
 def test_many_sparse_strata_warn():
     """Of a stratum with most of the weight nothing is known about errors."""
     stratum = np.repeat(np.arange(31), [50, *[8] * 30])
