@@ -73,8 +73,10 @@ n_jobs, verbose, random_state
 
     Raises
     ------
+    NotFittedError
+        If the search is not fitted.
     ValueError, TypeError
-        If the search is not fitted, or was by several metrics and `rank_by` is needed,
+        If the search was by several metrics and `rank_by` is needed,
         and as of :func:`cross_validate_report`.
 
     See Also

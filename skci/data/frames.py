@@ -14,7 +14,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import check_distinct, column_names, join_names, named_pairs
-from skci.data.rows import MAY_MISS, check_counts
+from skci.data.rows import MISSING_SUBGROUP_HINT, check_counts
 
 _MOST_OUTCOMES = 10_000_000
 """Largest number of distinct outcomes that are fetched."""
@@ -190,7 +190,7 @@ class Frame:
                 raise ValueError(
                     f"{name} must have a value in every row of its column {column!r}, "
                     f"got a missing or infinite value in {n} of them"
-                    f"{MAY_MISS if name == 'by' else ''}"
+                    f"{MISSING_SUBGROUP_HINT if name == 'by' else ''}"
                 )
 
 

@@ -22,7 +22,7 @@ from skci.data.labels import (
     shape_of,
 )
 from skci.data.rows import (
-    BY_NAME,
+    SEVERAL_MODELS_HINT,
     Alignment,
     Prevalence,
     as_column,
@@ -208,7 +208,9 @@ class Reader:
     def _check_one_model(self, parameter: str, values: Any) -> None:
         """Check that predictions without a name are of one model."""
         if isinstance(values, Mapping):
-            raise TypeError(f"{parameter} must be an array, got a mapping{BY_NAME}")
+            raise TypeError(
+                f"{parameter} must be an array, got a mapping{SEVERAL_MODELS_HINT}"
+            )
         shape, n = shape_of(values), len(self._y)
         may_have_columns = parameter == "y_score" or len(self._targets) > 1
         if len(shape) == 2 and (
@@ -217,7 +219,7 @@ class Reader:
         ):
             raise ValueError(
                 f"{parameter} must have an entry for each of the {n} rows of "
-                f"{self.truth}, got shape {shape}{BY_NAME}"
+                f"{self.truth}, got shape {shape}{SEVERAL_MODELS_HINT}"
             )
 
     def _read_labels(self, y_pred: Mapping[str, Any]) -> Sample:

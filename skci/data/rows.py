@@ -35,9 +35,11 @@ _MAX_SUBGROUPS = 100
 _MISSING = "missing"  # name of the subgroup of rows without one
 _MOST_ROWS = 2**53
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
-BY_NAME = "; a report of several models takes them by name, as {'A': ..., 'B': ...}"
+SEVERAL_MODELS_HINT = (
+    "; a report of several models takes them by name, as {'A': ..., 'B': ...}"
+)
 """Remedy for predictions of several models in one array."""
-MAY_MISS = "; missing='group' makes a subgroup of the rows without one"
+MISSING_SUBGROUP_HINT = "; missing='group' makes a subgroup of the rows without one"
 """Remedy for missing values among the names of subgroups."""
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
@@ -103,8 +105,13 @@ def check_present(
             )
 
 
-def check_numbers(values: Any, name: str, n: int | None = None) -> Array:
-    """Check finite numbers, one for each of n rows, or any number of them."""
+def check_numbers(
+    values: Any, name: str, n: int | None = None, hint: str = ""
+) -> Array:
+    """Check finite numbers, one for each of n rows, or any number of them.
+
+    The hint is for several columns.
+    """
     numbers = _flat(as_numbers(values, name))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
         raise ValueError(
@@ -114,7 +121,7 @@ def check_numbers(values: Any, name: str, n: int | None = None) -> Array:
     if numbers.ndim == 2 and len(numbers) == n:
         raise ValueError(
             f"{name} must be one column, such as predict_proba(X)[:, 1], got shape "
-            f"{numbers.shape}{BY_NAME}"
+            f"{numbers.shape}{hint}"
         )
     check_length(numbers, len(numbers) if n is None else n, name, "y_true")
     return numbers
@@ -149,8 +156,9 @@ def check_scores(values: Any, rule: str, n: int, vocabulary: Vocabulary) -> Arra
     """
     name = parameter_name(rule, "y_score")
     numbers, classes = as_numbers(values, name), vocabulary.classes
+    several = SEVERAL_MODELS_HINT if name == "y_score" else ""
     if vocabulary.binary and numbers.shape != (n, 2):
-        numbers = check_numbers(numbers, name, n)
+        numbers = check_numbers(numbers, name, n, several)
         _warn_of_labels(values, name, classes)
         return numbers
     if numbers.shape != (n, len(classes)) or None in classes:
@@ -163,7 +171,7 @@ def check_scores(values: Any, rule: str, n: int, vocabulary: Vocabulary) -> Arra
             f"the {kind} {known}, got shape {numbers.shape}{hint}"
         )
     if vocabulary.binary:
-        check_probabilities(numbers, rule, "two columns", BY_NAME)
+        check_probabilities(numbers, rule, "two columns", several)
     return numbers
 
 
@@ -499,7 +507,7 @@ def _check_subgroups(
         check_aligned(parameter, values)
         column = as_column(values, parameter, "several columns need names")
         check_length(column, n, parameter, truth)
-        remedy = MAY_MISS if by_name == "by" else ""  # and not folds
+        remedy = MISSING_SUBGROUP_HINT if by_name == "by" else ""  # and not folds
         levels, position = subgroup_names(column, parameter, missing, remedy)
         names.append([(name, str(level)) for level in levels.tolist()])
         if len(set(names[-1])) < len(levels):

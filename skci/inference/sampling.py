@@ -148,7 +148,7 @@ class RowSampling:
         """Variances of the estimates of linear parameters, each by itself."""
         variances = []
         for parameter in parameters:
-            influence, _ = self._observed(parameter)
+            influence = self._influence(parameter)
             design, index = self._cells_as_units(parameter, len(influence))
             variances.append(design.variance(influence, index))
         return np.array(variances)
@@ -168,9 +168,7 @@ class RowSampling:
             errors[smoothed] = np.where(varies, np.sqrt(variances), errors[smoothed])
         return errors
 
-    def _influence(
-        self, parameter: TableParameter, influence: Array, smoothed: bool
-    ) -> Array:
+    def _influence(self, parameter: TableParameter, smoothed: bool = False) -> Array:
         """Influence values on the cells and, zero, for units outside of the table.
 
         They are at the weights of the method or, `smoothed`, with pseudo-counts.
@@ -178,6 +176,9 @@ class RowSampling:
         The variance is that of the m of n rows in the table, around their mean; of a
         contrast that of each component, unless the rows of one include all others.
         """
+        influence = (
+            parameter.smoothed_influence if smoothed else parameter.linearised.influence
+        )
         if parameter.sees_all:
             return influence
         if parameter.components:
@@ -329,7 +330,7 @@ class RowSampling:
             )
             least = max(_OBSERVED * with_pseudo_counts, _NO_VARIANCE**2)
             if variance > least:
-                on_sample = self._influence(parameter, influence, smoothed=True)
+                on_sample = self._influence(parameter, smoothed=True)
                 estimated = self.design.covariance([on_sample], [parameter.index])
                 n = parameter.counts.sum() * max(1 - 1 / rows, 1 / rows)
                 effects[k] = estimated[0, 0] * n / variance
@@ -420,7 +421,7 @@ class RowSampling:
         """Moments of the totals of influence values of independent units."""
         if k not in self._known_moments:
             parameter = self.parameters[k]
-            influence, _ = self._observed(parameter)
+            influence = self._influence(parameter)
             size = len(influence)
             inside = np.arange(size) < parameter.size
             classes = [each[:size] for each in self._units.cells_of_area(parameter)]
@@ -450,8 +451,7 @@ class RowSampling:
 
     def _observed(self, parameter: TableParameter) -> tuple[Array, Array]:
         """Influence values on the cells at the weights of the method, and the cells."""
-        influence = parameter.linearised.influence
-        return self._influence(parameter, influence, smoothed=False), parameter.index
+        return self._influence(parameter), parameter.index
 
     def hall_coefficients(self, k: int) -> tuple[float, float]:
         r"""Coefficients a and b of Hall's transformation.

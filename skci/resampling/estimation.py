@@ -125,7 +125,7 @@ class Resampling:
                 evaluations.append(evaluation)
             batches.append(evaluations)
             of_estimate = list(itertools.chain(*batch.pools[: batch.n_of_estimate]))
-            splits.extend(of_estimate)
+            splits += Splits(of_estimate)
             for name, fitted in models.estimators(of_estimate).items():
                 estimators.setdefault(name, []).extend(fitted)
         return Evaluated(parameters, batches, splits, estimators)

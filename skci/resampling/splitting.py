@@ -42,15 +42,18 @@ class Split(NamedTuple):
         return self.train.tobytes()
 
 
-class RowSet(NamedTuple):
-    """Rows, in the order of a split: a bit for each row that there is, where it can."""
+class PackedRows(NamedTuple):
+    """Numbers of rows in little memory: a bit mask, or the smallest integers.
+
+    A mask needs numbers that increase; others may be in any order, and repeat.
+    """
 
     values: Array
-    is_mask: bool
+    is_bit_mask: bool
 
     @classmethod
     def of(cls, rows: Array) -> Self:
-        """Keep the numbers of rows, as bits if they increase."""
+        """Pack the numbers of rows."""
         largest = int(rows.max(initial=0))
         if not (np.diff(rows) > 0).all():
             return cls(rows.astype(np.min_scalar_type(largest)), False)
@@ -61,7 +64,7 @@ class RowSet(NamedTuple):
     @property
     def rows(self) -> Array:
         """The numbers of the rows."""
-        if self.is_mask:
+        if self.is_bit_mask:
             return np.flatnonzero(np.unpackbits(self.values))
         return self.values.astype(np.intp)
 
@@ -70,15 +73,16 @@ class Splits(Sequence[Split]):
     """Splits in little memory, whose rows are made when they are looked at."""
 
     def __init__(self, splits: Iterable[tuple[Array, Array]] = ()) -> None:
-        self._sets: list[tuple[RowSet, RowSet]] = []
-        self.extend(splits)
+        pairs = ((PackedRows.of(train), PackedRows.of(test)) for train, test in splits)
+        self._packed = tuple(pairs)
 
-    def extend(self, splits: Iterable[tuple[Array, Array]]) -> None:
-        """Append splits."""
-        self._sets += [(RowSet.of(train), RowSet.of(test)) for train, test in splits]
+    def __add__(self, other: Splits) -> Splits:
+        splits = Splits()
+        splits._packed = self._packed + other._packed
+        return splits
 
     def __len__(self) -> int:
-        return len(self._sets)
+        return len(self._packed)
 
     @overload
     def __getitem__(self, key: int) -> Split: ...
@@ -89,7 +93,7 @@ class Splits(Sequence[Split]):
     def __getitem__(self, key: int | slice) -> Split | list[Split]:
         if isinstance(key, slice):
             return [self[k] for k in range(len(self))[key]]
-        train, test = self._sets[key]
+        train, test = self._packed[key]
         return Split(train.rows, test.rows)
 
     def __repr__(self) -> str:
@@ -180,7 +184,7 @@ class Rows:
 
         Those that are given, and not made by a splitter, are looked at.
         """
-        if isinstance(self.cv, Sequence | PredefinedSplit) and self.y.ndim == 1:
+        if isinstance(self.cv, list | PredefinedSplit) and self.y.ndim == 1:
             return have_equal_shares([test for _, test in self.splits()], self.y)
         return isinstance(self.cv, _STRATIFIED)
 
