@@ -40,6 +40,11 @@ class _SplitRule:
         Those with undefined scores are left out.
         """
         known = scored_metrics(cv_results, "mean_test_")
+        if known == ["score"] != [self.metric]:
+            raise ValueError(
+                "metric must be 'score', as which a search by one metric keeps it, got "
+                f"{self.metric!r}"
+            )
         check_choice(self.metric, known, "metric")
         columns: list[Array] = []
         while (key := f"split{len(columns)}_test_{self.metric}") in cv_results:

@@ -14,7 +14,7 @@ from scipy import integrate, optimize, stats
 from scipy.special import expit, logit
 
 from skci import critical_value, joint_intervals
-from skci.exceptions import DegenerateVarianceWarning
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 
 LEVELS = [0.8, 0.95, 0.99]
 REFERENCE = Path(__file__).parent / "reference"
@@ -440,6 +440,7 @@ def test_a_contrast_that_cannot_vary_has_no_variance():
 # --------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*within a standard error of an end")
 def test_bounds_cut_intervals_off():
     report = joint_intervals(
         [0.5, 0.9, 3], np.eye(3) / 10, bounds=[(0.2, 1), (0, 1), (-np.inf, np.inf)]
@@ -622,6 +623,7 @@ def test_scales_of_any_size():
         joint_intervals(scale, correlation * np.outer(scale, scale))
 
 
+@pytest.mark.filterwarnings("ignore:.*within a standard error of an end")
 def test_a_contrast_at_the_end_of_its_range():
     """Whatever 0.1 + 0.2 + 0.3 rounds to."""
     report = joint_intervals([1, 1, 1], np.eye(3) / 100, bounds=(0, 1))
@@ -775,3 +777,15 @@ def test_a_ratio_of_estimates_far_smaller_than_their_errors_is_unknown():
     with pytest.warns(DegenerateVarianceWarning):
         low, high = ratios["estimate", "A", "B"].confidence_interval()
     assert (low, high) == (0, np.inf)
+
+
+def test_an_estimate_near_the_end_of_its_range_is_warned_of():
+    """Within a standard error of it, on either side, and not farther away."""
+    options = {"bounds": (0, 1), "method": "logit"}
+    near = joint_intervals({"a": 0.995, "b": 0.5}, np.eye(2) * 0.01**2, **options)
+    with pytest.warns(
+        SmallSampleWarning, match="^estimate of a: the estimate is within"
+    ):
+        str(near)
+    far = joint_intervals({"a": 0.985, "b": 0.5}, np.eye(2) * 0.01**2, **options)
+    assert "0.985" in str(far)

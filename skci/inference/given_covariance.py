@@ -14,6 +14,10 @@ from skci._arrays import Array
 from skci.inference.parameter import Key, Parameter
 
 _NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
+_AT_END = (
+    "the estimate is within a standard error of an end of its range, where intervals "
+    "on the logit scale are wide, and others may not cover"
+)
 _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
 
 
@@ -112,11 +116,21 @@ class GivenCovariance:
 
     @property
     def small_sample_reasons(self) -> list[list[SmallSampleReason]]:
-        return [[] for _ in self.parameters]
+        pairs = zip(self.parameters, self.standard_errors, strict=True)
+        return [
+            [SmallSampleReason(_AT_END)] if error > _to_end(parameter) else []
+            for parameter, error in pairs
+        ]
 
     @property
     def span_strata(self) -> Array:
         return np.zeros(len(self.parameters), dtype=bool)
+
+
+def _to_end(parameter: Parameter) -> float:
+    """Distance of an estimate from the nearer end of its range."""
+    low, high = parameter.trait.bounds
+    return min(parameter.estimate - low, high - parameter.estimate)
 
 
 def excess_shares(

@@ -49,7 +49,7 @@ class InformativeUnits:
         return [each[parameter.index] for each in self.cells_of_area(parameter)]
 
     def cells_of_area(self, parameter: TableParameter) -> list[Array]:
-        """Which cells are of each class of an area; the last is outside of the table."""
+        """Which cells are of each class of an area; the last is outside its table."""
         return [np.append(each, False) for each in parameter.support.classes]
 
     def are_simple(self, parameter: TableParameter) -> bool:

@@ -17,7 +17,7 @@ class SearchReport(CrossValidationReport):
     Attributes
     ----------
     n_candidates : int
-        Number of candidates of the search.
+        Number of different candidates of the search that have finite scores.
 
     Examples
     --------
