@@ -496,9 +496,10 @@ class RowSampling:
         reasons = []
         least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T
         if self._df(k) < least:
-            what = f"fewer than {least} degrees of freedom"
-            poor = "the variance is poorly estimated and the interval may be too narrow"
-            text = f"{what}: {poor}"
+            text = (
+                f"fewer than {least} degrees of freedom: few rows or groups tell most "
+                "of the variance, and the interval may be too narrow"
+            )
             reasons.append(SmallSampleReason(text, other_method_helps=normal))
         if self.has_variance[k] and self._has_heavy_tail(parameter):
             reasons.append(SmallSampleReason(_HEAVY_TAIL))

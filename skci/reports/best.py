@@ -29,8 +29,9 @@ class BestReport(TabularReport):
 
     Multiple comparisons with the best [1]_, [2]_: with the confidence level, `rules`
     contains the best rule, and every interval covers the difference of its rule to the
-    best of the others, on all of `n_metrics` metrics at once. Returned by
-    :meth:`JointReport.best`.
+    best of the others, on all of `n_metrics` metrics at once. These are fewer
+    comparisons than all differences, so that `rules` may leave out a rule that no
+    difference shows to be worse. Returned by :meth:`JointReport.best`.
 
     Parameters
     ----------
