@@ -156,7 +156,8 @@ cross-validation corrects its estimate to all rows. It is the mean over {trainin
 models, each evaluated on {rows:,} fresh rows. For *fold models* it is the mean
 performance of the five models that were fitted. There are {draws} samples of each
 setting, fewer where the tables say so; the Monte Carlo error of a coverage of .95 from
-{draws} samples is {error:.3f}.
+{draws} samples is {error:.3f}, and twice that in "curved", which has a quarter of the
+samples.
 """
 
 _WHY = """\
@@ -175,7 +176,8 @@ _WHY = """\
   stratified does.
 - *Conservative z* is computed from training sets of 2/5 of the rows, whose performance
   varies in another way, and its 10 pairs of halves are taken to be certain: a normal
-  quantile. It is narrower than the jackknife in most settings, and covers less often.
+  quantile. Its joint intervals cover less often than those of the jackknife in most
+  settings, and its differences are wider.
 - *Nested* cross-validation covers with narrower intervals, for means over rows and with
   150 fits.
 - *Noise of partitions*. The noise of partitioning the rows at random is in every
@@ -189,14 +191,15 @@ _WHY = """\
   changes the width.
 - *Undefined metrics*. Where a learner predicts hardly any row to be positive, MCC is
   undefined in some part of the data, and its interval is the whole range, with a
-  warning: "near the majority" and "rare label". The other intervals are unaffected.
+  warning: in most samples of "near the majority" and "rare label", and some of "rare
+  and weak" and "stratified". The other intervals are unaffected.
 
 Individual coverages are lowest for F1 where few rows are, or are predicted to be, of
 the rarer label, and for losses and areas of stable learners, whose variance has no
 noise of partitions to spare. Two quantities that are known from the data tell how far
 to trust a jackknife: the number of rows of the rarer label, true and predicted, in each
 group (5 in "rare label"), and the share of the variance that is noise of partitions.
-Where that is large, more partitions or fewer groups give narrower intervals.
+Where that is large, more partitions give narrower intervals.
 """
 
 _METHODS = """\
@@ -234,9 +237,11 @@ default, 5 groups in 3 partitions. *Variance* is the mean of the estimated varia
 the difference in accuracy over the variance of its estimate, and *its degrees of
 freedom* are those of a chi-square variable with the same coefficient of variation. All
 are means over four settings: "no signal", "full tree", "alike" and "rare label", which
-have {jackknives} samples each. Intervals have P (G - 1) degrees of freedom. With fewer
-groups there are more partitions for the same number of fits, so that intervals are
-narrower, but fewer rows train, and rare labels suffer.
+have {jackknives} samples each. Intervals have P (G - 1) degrees of freedom and, unlike
+those of a report, the critical value of a multivariate t whose correlations are not
+shrunk. Fewer groups leave more partitions for the same number of fits, but fewer rows
+train, and rare labels suffer; below five groups no excess of noise is removed from
+differences, so that these are wider.
 """
 
 _VARIANTS = """\
@@ -247,8 +252,9 @@ other G - 2 times from differences of learners, on the average of the shares ove
 metrics of a pair, and leaves two fifths. "G - 1 times" subtracts it G - 1 - 1/P times
 from the variance of each interval, of which the part that is named is left; *pooled*
 takes the mean share of noise over the metrics of a learner, or of a pair of learners.
-Differences then cover as often as they should with narrower intervals, but parameters
-do not: what is removed is itself estimated from few partitions.
+Differences then cover as often as they should, with narrower intervals than where
+noise is not removed, but parameters do not: what is removed is itself estimated from
+few partitions.
 
 Degrees of freedom "between partitions" are Satterthwaite's, with the part of the
 variance of the variance that differs between partitions estimated from them.

@@ -248,6 +248,7 @@ class Design:
     def _moments(self, values: Array, units: Array, strata: Array) -> Moments:
         """Sum powers of the weighted totals of values of units by stratum."""
         rows, powers = self.frequencies * units, self._powers
+        values = values * (self.frequencies > 0)  # whatever those of empty cells
         if self.clusters is not None:
             strata = strata[self.clusters.unit[self.clusters.starts]]
             rows = self.clusters.totals(units * 1.0) > 0

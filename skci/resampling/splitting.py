@@ -55,7 +55,7 @@ class PackedRows(NamedTuple):
     def of(cls, rows: Array) -> Self:
         """Pack the numbers of rows."""
         largest = int(rows.max(initial=0))
-        if not (np.diff(rows) > 0).all():
+        if not (rows[1:] > rows[:-1]).all():
             return cls(rows.astype(np.min_scalar_type(largest)), False)
         mask = np.zeros(largest + 1, dtype=bool)
         mask[rows] = True
