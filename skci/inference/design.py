@@ -107,8 +107,8 @@ class Design:
 
     @property
     def has_independent_rows(self) -> bool:
-        """Whether the rows are independent draws of one population."""
-        return self.n_groups is None and self.strata is None
+        """Whether units are of independent draws of one population."""
+        return self.clusters is None and self.strata is None
 
     def is_simple_among(self, units: Array) -> bool:
         """Whether the rows of some units are a simple random sample."""

@@ -285,6 +285,11 @@ class MomentDesign(Design):
         return round(self.n)
 
     @property
+    def has_independent_rows(self) -> bool:
+        """False: there are no rows, but mixtures of cells."""
+        return False
+
+    @property
     def n_groups(self) -> int | None:
         return len(self.totals.keys) if isinstance(self.totals, GroupTotals) else None
 
