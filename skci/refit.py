@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from skci.resampling.candidates import scored_metrics
 _MOST_FOLDS = 10  # of a partition; more splits are likely to be repetitions
 
 
-class _SplitRule:
+class _SplitRule(ABC):
     """Chooses a candidate by its scores on the splits of a search."""
 
     metric: str
@@ -33,6 +34,27 @@ class _SplitRule:
         check_confidence_level(self.confidence_level)
         if self.test_over_train is not None:
             check_positive_number(self.test_over_train, "test_over_train")
+
+    def __call__(self, cv_results: Mapping[str, Any]) -> int:
+        """Return the position of the candidate in ``cv_results_``.
+
+        Parameters
+        ----------
+        cv_results : mapping of str to array-like
+            The ``cv_results_`` of the search.
+
+        Returns
+        -------
+        int
+            As ``best_index_`` of the search.
+        """
+        scores, positions = self._scores(cv_results)
+        candidates = [cv_results["params"][k] for k in positions]
+        return int(positions[self._choose(scores, candidates)])
+
+    @abstractmethod
+    def _choose(self, scores: Array, candidates: Sequence[dict[str, Any]]) -> int:
+        """Number of the chosen one of K candidates, with scores of shape (J, K)."""
 
     def _scores(self, cv_results: Mapping[str, Any]) -> tuple[Array, Array]:
         """Scores on J splits of K candidates, (J, K), and the positions of these.
@@ -149,33 +171,20 @@ class best_bound(_SplitRule):
     confidence_level: float = 0.95
     test_over_train: float | None = None
 
-    def __call__(self, cv_results: Mapping[str, Any]) -> int:
-        """Return the position of the candidate in ``cv_results_``.
-
-        Parameters
-        ----------
-        cv_results : mapping of str to array-like
-            The ``cv_results_`` of the search.
-
-        Returns
-        -------
-        int
-            As ``best_index_`` of the search.
-        """
-        scores, positions = self._scores(cv_results)
+    def _choose(self, scores: Array, candidates: Sequence[dict[str, Any]]) -> int:
         means = SplitMeans(scores, *self._inference(scores))
         varies = means.standard_errors > 0
         is_highest = means.estimates >= means.estimates.max()
         limits = np.where(varies | is_highest, means.lower_limits(), -np.inf)
-        chosen = limits.argmax()
+        chosen = int(limits.argmax())
         if not varies[chosen]:
             warn_caller(
-                f"the candidate {cv_results['params'][positions[chosen]]} has the same "
+                f"the candidate {candidates[chosen]} has the same "
                 f"{self.metric} on all splits, which do not show its error: it was "
                 "chosen by its mean, without a confidence limit",
                 ResamplingWarning,
             )
-        return int(positions[chosen])
+        return chosen
 
 
 @dataclass(frozen=True)
@@ -264,25 +273,12 @@ class simplest_not_worse(_SplitRule):
         wanted = "a finite number of at least 0"
         check_number(self.margin, "margin", wanted, lambda x: 0 <= x < np.inf)
 
-    def __call__(self, cv_results: Mapping[str, Any]) -> int:
-        """Return the position of the candidate in ``cv_results_``.
-
-        Parameters
-        ----------
-        cv_results : mapping of str to array-like
-            The ``cv_results_`` of the search.
-
-        Returns
-        -------
-        int
-            As ``best_index_`` of the search.
-        """
-        scores, positions = self._scores(cv_results)
-        complexities = [self._complexity(cv_results["params"][k]) for k in positions]
+    def _choose(self, scores: Array, candidates: Sequence[dict[str, Any]]) -> int:
+        complexities = [*map(self._complexity, candidates)]
         simplest_first = np.lexsort((-scores.mean(axis=0), complexities))
         return next(
-            int(positions[k])
-            for k in simplest_first
+            k
+            for k in simplest_first.tolist()
             if not is_shown_worse(scores, k, self.margin, *self._inference(scores))
         )
 
