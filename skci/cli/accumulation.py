@@ -19,7 +19,7 @@ from skci.data.files.opening import open_table
 from skci.data.files.table import Chunk
 from skci.metrics._metric_set import MetricSet
 
-_MAY_MISS = "; --missing=group makes a subgroup of the rows without one"
+_MISSING_SUBGROUP_HINT = "; --missing=group makes a subgroup of the rows without one"
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,8 @@ def _batch(
     if selection.by:
         may_miss = selection.missing == "group"
         batch["by"] = {
-            column: chunk.names(column, may_miss, _MAY_MISS) for column in selection.by
+            column: chunk.names(column, may_miss, _MISSING_SUBGROUP_HINT)
+            for column in selection.by
         }
     if selection.groups is not None:
         batch["groups"] = chunk.names(selection.groups)

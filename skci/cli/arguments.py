@@ -31,9 +31,10 @@ class Parser(argparse.ArgumentParser):
         """Parse arguments, of which a command must know all."""
         namespace, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            are_names = not any(text.startswith("-") for text in unknown)
-            hint = "; names of a list have commas between them, as a,b" * are_names
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+            message = f"unrecognized arguments: {' '.join(unknown)}"
+            if not any(text.startswith("-") for text in unknown):
+                message += "; names of a list have commas between them, as a,b"
+            self.error(message)
         return namespace, unknown
 
     def error(self, message: str) -> NoReturn:

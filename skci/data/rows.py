@@ -38,9 +38,9 @@ _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 SEVERAL_MODELS_HINT = (
     "; a report of several models takes them by name, as {'A': ..., 'B': ...}"
 )
-"""Remedy for predictions of several models in one array."""
+"""Hint for predictions of several models in one array."""
 MISSING_SUBGROUP_HINT = "; missing='group' makes a subgroup of the rows without one"
-"""Remedy for missing values among the names of subgroups."""
+"""Hint for missing values among the names of subgroups."""
 _REPORT_COLUMNS = {
     *("rule", "metric", "first", "second", "contrast", "rules", "metrics", "estimate"),
     *("low", "high", "standard_error", "individual_low", "individual_high"),
@@ -89,19 +89,19 @@ def check_length(values: Array, n: int, name: str, truth: str) -> None:
 
 
 def check_present(
-    values: Iterable[Any], must: str, positions: Array | None = None, remedy: str = ""
+    values: Iterable[Any], must: str, positions: Array | None = None, hint: str = ""
 ) -> None:
     """Check that no value is missing or infinite, else raise what they must be.
 
     The error tells the first row of the value, if the value of each row is known by
-    its position, and the remedy for a missing one.
+    its position, and the hint for a missing one.
     """
     for k, value in enumerate(values):
         if is_missing(value):
             row = "" if positions is None else f" in row {np.argmax(positions == k)}"
-            hint = remedy if is_null(value) else ""
+            known = hint if is_null(value) else ""
             raise ValueError(
-                f"{must}, got a missing or infinite value{row}: {value}{hint}"
+                f"{must}, got a missing or infinite value{row}: {value}{known}"
             )
 
 
@@ -425,14 +425,14 @@ def groups_missing(missing: str) -> bool:
 
 
 def subgroup_names(
-    column: Array, parameter: str, missing: str = "error", remedy: str = ""
+    column: Array, parameter: str, missing: str = "error", hint: str = ""
 ) -> tuple[Array, Array]:
     """Distinct names of subgroups in ascending order, and the position of each row's.
 
     With missing="group" those that are missing have one name.
     """
     rename = _name_missing if groups_missing(missing) else None
-    return distinct_names(column, parameter, "subgroup", rename, remedy)
+    return distinct_names(column, parameter, "subgroup", rename, hint)
 
 
 def _name_missing(values: Array) -> Array:
@@ -457,7 +457,7 @@ def distinct_names(
     parameter: str,
     kind: str,
     rename: Callable[[Array], Array] | None = None,
-    remedy: str = "",
+    hint: str = "",
 ) -> tuple[Array, Array]:
     """Distinct names of groups in ascending order, and the position of each row's."""
     try:
@@ -468,7 +468,7 @@ def distinct_names(
         dtype_kind = names.dtype.kind
         if dtype_kind == "O" or (dtype_kind in "fcmM" and not np.isfinite(names).all()):
             must = f"{parameter} must name a {kind} in every row"
-            check_present(names.tolist(), must, positions, remedy)
+            check_present(names.tolist(), must, positions, hint)
         if dtype_kind == "O":
             order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))
             names, positions = names[order], np.argsort(order)[positions]
@@ -507,8 +507,8 @@ def _check_subgroups(
         check_aligned(parameter, values)
         column = as_column(values, parameter, "several columns need names")
         check_length(column, n, parameter, truth)
-        remedy = MISSING_SUBGROUP_HINT if by_name == "by" else ""  # and not folds
-        levels, position = subgroup_names(column, parameter, missing, remedy)
+        hint = MISSING_SUBGROUP_HINT if by_name == "by" else ""  # and not folds
+        levels, position = subgroup_names(column, parameter, missing, hint)
         names.append([(name, str(level)) for level in levels.tolist()])
         if len(set(names[-1])) < len(levels):
             raise ValueError(

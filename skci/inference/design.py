@@ -218,11 +218,8 @@ class Design:
         by classes, bool arrays of cells within which influence values have mean zero,
         unless that leaves a row of larger classes alone, as those of many targets do.
         """
-        values, strata, units = (
-            self._centred(influence, index),
-            self._strata,
-            cells[index],
-        )
+        values, units = self._centred(influence, index), cells[index]
+        strata = self._strata
         if self.spans_strata(units):
             units = units | (np.abs(values) > _ROUNDING * np.abs(values).max())
         if self.clusters is None and classes:

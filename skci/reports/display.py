@@ -99,7 +99,7 @@ class ConfidenceIntervalDisplay(PanelDisplay):
     intervals : array of shape (K, 2)
         Joint intervals.
     individual_intervals : array of shape (K, 2)
-        Intervals that each cover by themselves.
+        Individual intervals.
     confidence_level : float
         Coverage probability of the joint intervals, between 0 and 1.
     reference : float, optional

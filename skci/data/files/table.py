@@ -60,16 +60,16 @@ class Chunk(ABC):
                 raise self.error(row, f"column {column!r} holds {error}") from error
         return _array(labels)[codes]
 
-    def names(self, column: str, may_miss: bool = False, remedy: str = "") -> Array:
+    def names(self, column: str, may_miss: bool = False, hint: str = "") -> Array:
         """Names of groups or subgroups in a column; None for missing ones, if any."""
         if not may_miss:
-            values, codes = self._present(column, remedy)
+            values, codes = self._present(column, hint)
             return _array(values)[codes]
         values, codes = self.encoded(column)
         return _array([None if self.is_missing(x) else x for x in values])[codes]
 
-    def _present(self, column: str, remedy: str = "") -> tuple[list[Any], Array]:
-        """Encode a column that must have a value in every row, or else a remedy."""
+    def _present(self, column: str, hint: str = "") -> tuple[list[Any], Array]:
+        """Encode a column that must have a value in every row, else raise a hint."""
         values, codes = self.encoded(column)
         for k, value in enumerate(values):
             if self.is_missing(value):
@@ -77,7 +77,7 @@ class Chunk(ABC):
                 got = f"holds {value!r} for a missing value{self.of_missing}"
                 if value is None or value == "":
                     got = "has no value"
-                raise self.error(row, f"column {column!r} {got}{remedy}")
+                raise self.error(row, f"column {column!r} {got}{hint}")
         return values, codes
 
 
