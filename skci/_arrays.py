@@ -8,8 +8,32 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-ROUNDING = 8 * np.finfo(float).eps
+EPS = float(np.finfo(float).eps)
+
+ROUNDING = 8 * EPS
 """Relative range of numbers that are equal."""
+
+
+def read_only(values: Array) -> Array:
+    """View of an array that a report hands out, through which it cannot be changed."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+class ReadOnlyArrays:
+    """A dataclass whose arrays cannot be changed, as they may be those of a report."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                vars(self)[name] = read_only(value)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a copy, or what was pickled, which forgets that arrays are so."""
+        vars(self).update(state)
+        self.__post_init__()
+
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
@@ -33,7 +57,17 @@ else:
 
 def binade(values: Array) -> float:
     """Power of two of the size of the largest value, to divide by without rounding."""
-    return math.ldexp(1.0, math.frexp(np.abs(values).max(initial=0))[1] - 1)
+    largest = max(values.max(initial=0), -values.min(initial=0))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1)
+
+
+def dot(*vectors: Array) -> float:
+    """Sum of the products of the entries of two or three vectors.
+
+    Without arrays between, nor the threads of BLAS, which wait for each other where
+    the processors are busy.
+    """
+    return float(np.einsum("i,i,i"[: 2 * len(vectors) - 1], *vectors))
 
 
 _DENSE_RANGE = 1 << 16  # largest range of integers that are looked up in a table

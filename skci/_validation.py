@@ -64,6 +64,8 @@ def check_probability(value: Any, name: str) -> float:
 
 def check_confidence_level(confidence_level: Any) -> float:
     """Check a confidence level; intervals of lower ones have no width in floats."""
+    if type(confidence_level) is float and _LOWEST_LEVEL <= confidence_level < 1:
+        return confidence_level
     level = check_probability(confidence_level, "confidence_level")
     wanted = f"at least {_LOWEST_LEVEL:g}"
     return check_number(level, "confidence_level", wanted, lambda x: x >= _LOWEST_LEVEL)
@@ -110,6 +112,8 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
 
     Nothing is converted: numbers and None among strings stay what they are.
     """
+    if type(values) is np.ndarray and values.dtype.kind != "T":
+        return values
     must = f"{name} must be {wanted}, got"
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
@@ -292,7 +296,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def check_known(name: Any, known: list[str], kind: str) -> None:
-    """Check the name of a rule or metric."""
+    """Check the name of a model or metric."""
     if not (isinstance(name, str) and name in known):
         raise KeyError(f"{kind} must be one of {known}, got {name!r}")
 
@@ -300,7 +304,7 @@ def check_known(name: Any, known: list[str], kind: str) -> None:
 def check_names(
     names: str | Iterable[str] | None, known: list[str], kind: str
 ) -> list[str]:
-    """Check names of rules or metrics; all if none are given."""
+    """Check names of models or metrics; all if none are given."""
     if names is None:
         return known
     alone = isinstance(names, str) or not is_iterable(names)

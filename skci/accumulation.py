@@ -11,18 +11,22 @@ from typing import Any, Self
 
 import numpy as np
 
+from skci._docstrings import parameters_from
 from skci._validation import AllZeroError, printable
 from skci.data.batches import SampleSum
-from skci.data.labels import check_labels
+from skci.data.drawing import RowOptions
+from skci.data.labels import check_labels, label_or_1
 from skci.data.moments import MomentSample
 from skci.data.sample import Sample
 from skci.data.storage import read_sample, write_sample
+from skci.evaluation import joint_report
 from skci.inference.critical.horizon import Horizon
-from skci.metrics._metric_set import MetricSet
+from skci.metrics._metric_set import MetricSet, named_metrics
 from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
 
 
+@parameters_from(joint_report)
 class JointAccumulator:
     """Accumulate batches of predictions for a joint report on all of their rows.
 
@@ -33,8 +37,6 @@ class JointAccumulator:
 
     Parameters
     ----------
-    metrics, confidence_level, method, pos_label, abstain, random_state
-        See :func:`joint_report`.
     labels : array-like, optional
         Labels that there are, for batches that need not hold all of them: scores of
         more than two labels have a column for each.
@@ -46,12 +48,11 @@ class JointAccumulator:
         ``binning_error``, by which its interval is extended: 0 where all scores of a
         bin are equal. For areas under curves and losses of probabilities.
     moments : bool, default=False
-        Keep moments in place of rows: sums of products of up to four losses, from which
-        estimates, covariances, differences and skewness follow exactly, in memory that
-        grows neither with rows nor, without groups, at all. For log losses, Brier
-        scores, and metrics of numbers that are functions of means; not with `by`.
-        Heavy tails, which rows would show, give no warning, and the default method of
-        Brier scores is "hall".
+        Keep moments in place of rows: sums of products of losses, from which
+        estimates, covariances and differences follow exactly, in memory that grows
+        neither with rows nor, without groups, at all. For log losses, Brier scores, and
+        metrics of numbers that are functions of means; not with `by`. The default
+        method is "delta", since skewness and heavy tails are not known.
 
     Attributes
     ----------
@@ -100,7 +101,7 @@ class JointAccumulator:
     ...     y = rng.random(5_000) < 0.2
     ...     accumulator.update(y, y_score={"A": rng.beta(2 + y, 5)})
     >>> print(accumulator.report()["A", "brier_score"])
-    0.1693 [0.1677, 0.1709]
+    0.1693 [0.1676, 0.1709]
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class JointAccumulator:
         self._metric_set = MetricSet(metrics, *options)
         self._summary = Summary(self._metric_set, score_bins, moments)
         self._labels = [] if labels is None else check_labels(labels)
-        self._abstain = abstain
+        self._abstain, self._method = abstain, method
         self._rows = SampleSum(several=self._metric_set.several)
 
     @property
@@ -129,10 +130,11 @@ class JointAccumulator:
         return self._rows.n_samples
 
     @property
-    def rules(self) -> list[str]:
-        """Names of the rules; none before the first batch."""
-        return self._rows.parts[0].rules if self._rows.parts else []
+    def models(self) -> list[str]:
+        """Names of the models; none before the first batch."""
+        return self._rows.parts[0].models if self._rows.parts else []
 
+    @parameters_from(joint_report)
     def update(
         self,
         y_true: Any,
@@ -148,12 +150,9 @@ class JointAccumulator:
     ) -> None:
         """Add a batch of rows.
 
-        Parameters
-        ----------
-        y_true, y_pred, y_score, data, sample_weight, counts, groups, by, missing
-            See :func:`joint_report`. Groups may go on in other batches, where they have
-            the same names; weights are on the same scale in all batches. A batch whose
-            weights or counts are all zero adds nothing.
+        Groups may go on in other batches, where they have the same names; weights are
+        on the same scale in all batches. A batch whose weights or counts are all zero
+        adds nothing.
 
         Raises
         ------
@@ -161,30 +160,44 @@ class JointAccumulator:
             If the data are not as described, or do not fit those before. Nothing is
             added then.
         """
-        rows = {"by": by, "sample_weight": sample_weight}
-        rows |= {"counts": counts, "groups": groups}
-        options = {"data": data, "abstain": self._abstain, "labels": self._labels}
-        options["missing"] = missing
+        rows = RowOptions(
+            sample_weight=sample_weight,
+            counts=counts,
+            groups=groups,
+            by=by,
+            missing=missing,
+        )
+        labels = {"abstain": self._abstain, "labels": self._labels}
         with suppress(AllZeroError):
-            sample = self._metric_set.read(y_true, y_pred, y_score, **options, **rows)
+            sample = self._metric_set.read(
+                y_true, y_pred, y_score, rows, data, **labels
+            )
             self._rows.add(self._summary(sample))
 
     def merge(self, other: JointAccumulator) -> None:
-        """Add the rows of another accumulator, of the same rules.
+        """Add the rows of another accumulator, of the same models.
 
         Parameters
         ----------
         other : JointAccumulator
-            It is left as it is.
+            It is left as it is. Its metrics and options may be others, except for
+            `pos_label`.
 
         Raises
         ------
         ValueError, TypeError
-            If it is no accumulator, or of other rules, labels or kinds of data.
+            If it is no accumulator, or of other models, labels, kinds of data or
+            another positive label.
         """
         if not isinstance(other, JointAccumulator):
             raise TypeError(
                 f"other must be a JointAccumulator, got {type(other).__name__}"
+            )
+        positive = [label_or_1(each._metric_set.pos_label) for each in (self, other)]
+        if positive[0] != positive[1]:
+            raise ValueError(
+                "other must have the pos_label of this accumulator, "
+                f"{positive[0]!r}, got {positive[1]!r}"
             )
         if other._rows.parts:
             self._rows.add(other._sample())
@@ -260,7 +273,8 @@ class JointAccumulator:
 
         Of metrics of labels these are outcomes and their counts, and the names of
         groups and subgroups: no rows. Nor are there any in moments and bins. Scores and
-        numbers that are kept without these are saved row by row. Options are not saved.
+        numbers that are kept without these are saved row by row. Options are saved,
+        the metrics are not.
 
         Parameters
         ----------
@@ -273,7 +287,15 @@ class JointAccumulator:
             If the name of the file has another ending, there is nothing to save, or
             groups have names that are neither strings nor numbers.
         """
-        write_sample(self._sample(), path)
+        options = {
+            "labels": self._labels or None,
+            "pos_label": self._metric_set.pos_label,
+            "abstain": self._abstain,
+            "confidence_level": self._metric_set.confidence_level,
+            "method": self._method,
+            "random_state": self._metric_set.seed,
+        }
+        write_sample(self._sample(), options, path)
 
     @classmethod
     def load(cls, path: Any, metrics: Any, **options: Any) -> Self:
@@ -283,8 +305,10 @@ class JointAccumulator:
         ----------
         path : str or path
             Name of the file.
-        metrics, **options
-            See :class:`JointAccumulator`. Other metrics of what was read will do.
+        metrics : str, metric object, list of them, or mapping of str to them
+            Metrics of what was saved, the same or others.
+        **options
+            Options of :class:`JointAccumulator` in place of those that were saved.
 
         Returns
         -------
@@ -294,27 +318,38 @@ class JointAccumulator:
         Raises
         ------
         ValueError
-            If the file is not one that was saved, or not of what the metrics read.
+            If the file is not one that was saved, or not of what the metrics read, or
+            `pos_label` is not the label that saved scores are of.
         """
-        accumulator = cls(metrics, **options)
-        sample = read_sample(path)
+        sample, saved = read_sample(path)
+        if isinstance(saved["method"], Mapping):
+            known = {*named_metrics(metrics), "*"}
+            saved["method"] = {k: m for k, m in saved["method"].items() if k in known}
+        saved["score_bins"] = sample.score_edges
+        saved["moments"] = isinstance(sample, MomentSample)
+        seed = saved.pop("random_state")
+        accumulator = cls(metrics, **saved | options)
+        if "random_state" not in options:
+            accumulator._metric_set.seed = seed
+        positive = accumulator._metric_set.pos_label
+        if "scores" in sample.kinds and positive != saved["pos_label"]:
+            raise ValueError(
+                "pos_label must be the label that the saved scores are of, "
+                f"{saved['pos_label']!r}, got {positive!r}"
+            )
         missing = accumulator._metric_set.reads - set(sample.kinds)
         if missing:
             raise ValueError(
                 f"metrics must be of {', '.join(sample.kinds)}, which was saved, got "
                 f"metrics of {', '.join(sorted(missing))}"
             )
-        if sample.score_edges is not None:
-            accumulator._metric_set.must_serve_bins()
-        if isinstance(sample, MomentSample):
-            accumulator._summary = Summary(accumulator._metric_set, moments=True)
         accumulator._rows.add(accumulator._summary(sample))
         return accumulator
 
     def __repr__(self) -> str:
         names = ", ".join(self._metric_set.metrics)
-        rules = ", ".join(self.rules)
-        of = f"; rules: {rules}" if rules else ""
+        models = ", ".join(self.models)
+        of = f"; models: {models}" if models else ""
         return printable(
             f"JointAccumulator(metrics: {names}{of}; n = {self.n_samples})"
         )

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from skci._docstrings import parameters_from
 from skci._validation import check_choice, check_integer
+from skci.curves import threshold_report
 from skci.data.reading import read_scores
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
@@ -17,6 +19,7 @@ from skci.reports.calibration import BIN, CalibrationReport
 _MAX_BINS = 1000
 
 
+@parameters_from(threshold_report)
 def calibration_report(
     y_true: Any,
     y_score: Any,
@@ -51,9 +54,9 @@ def calibration_report(
     strategy : {"quantile", "uniform"}, default="quantile"
         Whether bins have about the same number of rows or the same width, as in
         :func:`sklearn.calibration.calibration_curve`. Empty bins are left out.
-    confidence_level, pos_label, sample_weight, groups, random_state
-        See :func:`threshold_report`. Weights count in the fractions and mean
-        predictions, not in the choice of bins.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows, up to a common factor, in the fractions and mean
+        predictions; they do not move the bins.
     method : str, default="score"
         Interval method; "score" is close to "wilson", and takes weights and groups.
 
@@ -61,7 +64,7 @@ def calibration_report(
     -------
     CalibrationReport
         Of "fraction_of_positives"; labelled ``bin``, ``metric``, of several models
-        ``rule``, ``metric``, ``bin``. Bins are numbered from 1 on.
+        ``model``, ``metric``, ``bin``. Bins are numbered from 1 on.
 
     Raises
     ------
@@ -108,23 +111,13 @@ def calibration_report(
     """
     check_choice(strategy, ("quantile", "uniform"), "strategy")
     n_bins = check_integer(n_bins, "n_bins", most=_MAX_BINS)
-    metric_set = MetricSet(
-        {"fraction_of_positives": "precision"},
-        confidence_level,
-        method,
-        pos_label,
-        random_state,
-    )
-    scored = read_scores(
-        y_true,
-        y_score,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        groups=groups,
-    )
-    bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.rules}
+    metrics = {"fraction_of_positives": "precision"}
+    options = confidence_level, method, pos_label, random_state
+    metric_set = MetricSet(metrics, *options)
+    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    bins = {model: _bins(scored, model, n_bins, strategy) for model in scored.models}
     joint = estimate_at_points(metric_set, scored, BIN, bins)
-    weights, means, n_rows = scored.design.counts, [], []
+    weights, means, n_rows = scored.rows.counts, [], []
     for model, (_, number, _) in bins.items():
         sums = np.bincount(number, weights * scored.scores[model].values)
         means.append(sums / np.bincount(number, weights))
@@ -133,9 +126,9 @@ def calibration_report(
 
 
 def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
-    """Bins that are not empty, each of which is where a rule is positive.
+    """Bins that are not empty, each of which is where a classifier is positive.
 
-    The precision of such a rule is the fraction of positives in the bin.
+    The precision of this classifier is the fraction of positives in the bin.
     """
     probabilities = scored.scores[model].values
     low, high = probabilities.min(), probabilities.max()

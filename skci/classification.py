@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from skci._docstrings import parameters_from
 from skci._validation import check_confidence_level, is_iterable
+from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels
-from skci.data.reading import Reader
+from skci.data.reading import Reader, Wanted
+from skci.evaluation import joint_report
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import DEFAULT_RULE, Key
+from skci.inference.parameter import DEFAULT_MODEL, Key
 from skci.metrics._agreement import AccuracyCI
 from skci.metrics._base import MetricCI, check_zero_division
 from skci.metrics._binary import F1CI, PrecisionCI, RecallCI
@@ -23,6 +26,7 @@ from skci.reports.estimate import warn_of_undefined
 _METRICS = dict(zip(COLUMNS, [PrecisionCI, RecallCI, F1CI], strict=True))
 
 
+@parameters_from(joint_report)
 def classification_report_ci(
     y_true: Any,
     y_pred: Any,
@@ -51,12 +55,10 @@ def classification_report_ci(
         Names to show for the classes, in their order.
     method : str or mapping of str to str, optional
         Interval method, or methods by metric, "precision", "recall", "f1-score" and
-        "accuracy", with "*" for all others; "auto" if not given, see
-        :class:`skci.MetricCI`.
+        "accuracy", with "*" for all others: "auto" if not given, or another that
+        :class:`skci.F1CI` describes.
     zero_division : {0, 1, nan}, default=nan
         Estimate of an undefined measure and its value in averages, which omit NaN.
-    confidence_level, sample_weight, groups, random_state
-        See :func:`skci.joint_report`.
 
     Returns
     -------
@@ -92,11 +94,11 @@ def classification_report_ci(
     """
     level, seed = check_confidence_level(confidence_level), fixed_seed(random_state)
     known = [] if labels is None else check_labels(labels)
-    rows = {"sample_weight": sample_weight, "groups": groups}
-    reader = Reader(y_true, any_pos_label=True, labels=known, **rows)
-    sample = reader.sample({DEFAULT_RULE: y_pred})
+    wanted = Wanted(infer_pos_label=True, labels=tuple(known))
+    rows = RowOptions(sample_weight=sample_weight, groups=groups)
+    sample = Reader.open(wanted, y_true, rows).sample({DEFAULT_MODEL: y_pred})
     zero_division = check_zero_division(zero_division)
-    binding = Binding(sample, DEFAULT_RULE, "", "delta")
+    binding = Binding(sample, DEFAULT_MODEL, "", "delta")
     codes = binding.chosen(labels)
     averages = _averages(binding, codes)
     classes = [str(sample.vocabulary.classes[code]) for code in codes]
@@ -113,17 +115,20 @@ def classification_report_ci(
             metrics = {"accuracy": AccuracyCI(method=methods["accuracy"])}
         for column, metric in metrics.items():
             metric._check()
-            bound = metric.bind(sample, DEFAULT_RULE)
+            bound = metric.bind(sample, DEFAULT_MODEL)
             parameters += [
                 replace(parameter, key=Key(column, line))
                 for parameter, line in zip(bound, lines, strict=True)
             ]
-    design = sample.design
     joint = JointEstimate.from_rows(
-        parameters, design, confidence_level=level, random_state=seed
+        parameters,
+        sample.rows,
+        sample.design,
+        confidence_level=level,
+        random_state=seed,
     )
     warn_of_undefined(joint)
-    scale = design.total_weight / design.n_samples
+    scale = sample.rows.total_weight / sample.rows.n_samples
     n_true = [n * scale for n in binding.n_true(codes)]
     totals = dict.fromkeys(averages, sum(n_true))
     return ClassificationReport(joint, dict(zip(names, n_true, strict=True)) | totals)

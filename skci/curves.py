@@ -8,21 +8,23 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._docstrings import parameters_from
 from skci.data.reading import read_scores
 from skci.data.rows import check_numbers, parameter_name
 from skci.data.sample import Sample
+from skci.evaluation import joint_report
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key
+from skci.inference.parameter import DEFAULT_MODEL
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._points import Points, estimate_at_points
-from skci.reports.curves import ROC, THRESHOLD, CurveReport, ThresholdReport
-from skci.reports.points import point_of
+from skci.reports.curves import ROC, THRESHOLD, Point, ThresholdReport
 
 _PRECISION_RECALL = ["recall", "precision"]
 
 _MAX_POINTS = 20  # number of thresholds of a curve, if none are given
 
 
+@parameters_from(joint_report)
 def threshold_report(
     y_true: Any,
     y_score: Any,
@@ -53,13 +55,11 @@ def threshold_report(
     thresholds : array-like of float, or mapping of str to array-like
         A row is predicted positive if its score is at least the threshold; for all
         models, or by model. Named in six digits in the report.
-    confidence_level, method, pos_label, sample_weight, groups, random_state
-        See :func:`joint_report`.
 
     Returns
     -------
     ThresholdReport
-        Labelled ``threshold``, ``metric``; of several models ``rule``, ``metric``,
+        Labelled ``threshold``, ``metric``; of several models ``model``, ``metric``,
         ``threshold``.
 
     Raises
@@ -87,19 +87,15 @@ def threshold_report(
     >>> report.differences()["recall", "0.7", "A", "B"].low > 0
     True
     """
-    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
+    options = confidence_level, method, pos_label, random_state
+    metric_set = MetricSet(metrics, *options)
     metric_set.must_read_labels()
-    scored = read_scores(
-        y_true,
-        y_score,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        groups=groups,
-    )
+    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
     chosen = _check_thresholds(thresholds, scored)
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
 
 
+@parameters_from(threshold_report)
 def roc_report(
     y_true: Any,
     y_score: Any,
@@ -111,7 +107,7 @@ def roc_report(
     sample_weight: Any = None,
     groups: Any = None,
     random_state: Any = None,
-) -> CurveReport:
+) -> ThresholdReport:
     r"""Report ROC curves of one or more models with a simultaneous band.
 
     The false positive rate and the recall at several thresholds t,
@@ -122,18 +118,19 @@ def roc_report(
 
     Parameters
     ----------
-    y_true, y_score, confidence_level, pos_label, sample_weight, groups, random_state
-        See :func:`threshold_report`; `y_true` must hold two labels.
+    y_true : array-like of shape (n_samples,)
+        True labels, two.
     thresholds : array-like of float, or mapping of str to array-like, optional
-        See :func:`threshold_report`. If not given, for each model up to 20 scores,
-        rounded to six digits, that divide its curve evenly; all give different points,
-        and none makes all rows positive.
+        A row is predicted positive if its score is at least the threshold; for all
+        models, or by model. If not given, for each model up to 20 scores, rounded to
+        six digits, that divide its curve evenly; all give different points, and none
+        makes all rows positive.
     method : str, default="score"
         Interval method; the coverage of "score" is close to nominal in small samples.
 
     Returns
     -------
-    CurveReport
+    ThresholdReport
         Of "false_positive_rate" and "recall".
 
     Raises
@@ -175,17 +172,12 @@ def roc_report(
     0.9        false_positive_rate  0.000     [0.000, 0.134]  [0.000, 0.088]
     0.9        recall               0.750     [0.554, 0.879]  [0.598, 0.858]
     """
-    metric_set = MetricSet(ROC, confidence_level, method, pos_label, random_state)
-    scored = read_scores(
-        y_true,
-        y_score,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        groups=groups,
-    )
-    return _curve_report(metric_set, scored, thresholds)
+    options = confidence_level, method, pos_label, random_state
+    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    return _curve_report(MetricSet(ROC, *options), scored, thresholds)
 
 
+@parameters_from(roc_report)
 def precision_recall_report(
     y_true: Any,
     y_score: Any,
@@ -197,15 +189,31 @@ def precision_recall_report(
     sample_weight: Any = None,
     groups: Any = None,
     random_state: Any = None,
-) -> CurveReport:
-    """Report precision-recall curves of one or more models with a simultaneous band.
+) -> ThresholdReport:
+    r"""Report precision-recall curves of one or more models with a simultaneous band.
 
-    See :func:`roc_report` for the parameters, the errors and what the band covers.
+    The recall and the precision at several thresholds t,
+
+    .. math:: P(s \ge t \mid y = 1), \quad P(y = 1 \mid s \ge t),
+
+    with intervals that cover at all these thresholds, of all models, at once, as do
+    those of :func:`roc_report`.
 
     Returns
     -------
-    CurveReport
+    ThresholdReport
         Of "recall" and "precision".
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option, the labels or the scores are not as described, or there are no
+        two labels, or no two scores, to choose thresholds from.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If precision is undefined, where no row reaches a threshold.
 
     See Also
     --------
@@ -222,44 +230,35 @@ def precision_recall_report(
     >>> report["0.6", "precision"]
     precision at threshold 0.6 = 0.80 [0.63, 0.90], joint 95% interval (score, n = 80)
     """
-    metric_set = MetricSet(
-        _PRECISION_RECALL, confidence_level, method, pos_label, random_state
-    )
-    scored = read_scores(
-        y_true,
-        y_score,
-        pos_label=pos_label,
-        sample_weight=sample_weight,
-        groups=groups,
-    )
-    return _curve_report(metric_set, scored, thresholds)
+    options = confidence_level, method, pos_label, random_state
+    scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
+    return _curve_report(MetricSet(_PRECISION_RECALL, *options), scored, thresholds)
 
 
 def _curve_report(
     metric_set: MetricSet, scored: Sample, thresholds: Any
-) -> CurveReport:
-    chosen: dict[str, Array]
+) -> ThresholdReport:
     if thresholds is None:
         curve = list(metric_set.metrics)
-        chosen = {m: _even_thresholds(curve, scored, m) for m in scored.rules}
+        chosen = {m: _even_thresholds(curve, scored, m) for m in scored.models}
     else:
         chosen = _check_thresholds(thresholds, scored)
-    return CurveReport(*_estimate_at(metric_set, scored, chosen))
+    return ThresholdReport(*_estimate_at(metric_set, scored, chosen), is_curve=True)
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:
     """Check thresholds for all scores, or by model."""
     if not isinstance(thresholds, Mapping):
-        return dict.fromkeys(scored.rules, _distinct_numbers(thresholds, "thresholds"))
-    if {*map(str, thresholds)} != {*scored.rules}:
+        return dict.fromkeys(scored.models, _distinct_numbers(thresholds, "thresholds"))
+    if {*map(str, thresholds)} != {*scored.models}:
         raise ValueError(
-            f"thresholds must name the models of y_score, {scored.rules}, got "
+            f"thresholds must name the models of y_score, {scored.models}, got "
             f"{list(thresholds)}"
         )
     by_model = {str(model): values for model, values in thresholds.items()}
     return {
         model: _distinct_numbers(by_model[model], f"thresholds[{model!r}]")
-        for model in scored.rules
+        for model in scored.models
     }
 
 
@@ -273,7 +272,7 @@ def _distinct_numbers(thresholds: Any, name: str) -> Array:
 
 def _estimate_at(
     metric_set: MetricSet, scored: Sample, thresholds: Mapping[str, Array]
-) -> tuple[JointEstimate, dict[Key, float]]:
+) -> tuple[JointEstimate, dict[Point, float]]:
     """Estimate metrics of labels at thresholds of each model; and these, by point."""
     points = {}
     for model, values in thresholds.items():
@@ -282,14 +281,17 @@ def _estimate_at(
         is_positive = np.arange(len(values) + 1)[:, np.newaxis] > ranks
         points[model] = Points([f"{value:g}" for value in values], passed, is_positive)
     joint = estimate_at_points(metric_set, scored, THRESHOLD, points)
-    values = np.concatenate([*thresholds.values()]).tolist()
-    keys = dict.fromkeys(point_of(parameter.key) for parameter in joint.parameters)
-    return joint, dict(zip(keys, values, strict=True))
+    named = {
+        ("" if [*thresholds] == [DEFAULT_MODEL] else model, name): value
+        for model, values in thresholds.items()
+        for name, value in zip(points[model].names, values.tolist(), strict=True)
+    }
+    return joint, named
 
 
 def _even_thresholds(curve: list[str], scored: Sample, model: str) -> Array:
     """Thresholds that divide a curve into parts of equal L1 length; increasing."""
-    counts, positive = scored.design.counts, scored.codes[:, 0]
+    counts, positive = scored.rows.counts, scored.codes[:, 0]
     if positive.all() or not positive.any():
         raise ValueError(
             f"y_true must hold rows of two labels for a curve, got {positive.sum()} "

@@ -1,10 +1,11 @@
-"""Joint reports of several measures of several rules on the same rows."""
+"""Joint reports of several measures of several models on the same rows."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
+from skci._docstrings import parameters_from
 from skci._validation import (
     AllZeroError,
     check_estimators,
@@ -13,8 +14,7 @@ from skci._validation import (
     printable,
 )
 from skci.data.batches import SampleSum
-from skci.data.blocks import are_in_blocks, check_separable, read_blocks
-from skci.data.devices import on_host
+from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
@@ -22,8 +22,8 @@ from skci.data.labels import (
     check_not_swapped,
     is_multilabel,
 )
+from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import named_error, respond
-from skci.data.rows import groups_missing
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.metrics._summaries import Summary
@@ -40,11 +40,9 @@ class JointEvaluator:
     Parameters
     ----------
     estimators : mapping, list of (str, estimator), list of estimators or estimator
-        Fitted classifiers, or anything with ``predict``, by name: the rules. Without
+        Fitted classifiers, or anything with ``predict``, by name: the models. Without
         names they have those of their classes, as in
         :func:`sklearn.pipeline.make_pipeline`.
-    metrics, confidence_level, method, pos_label, random_state
-        See :func:`joint_report`.
     abstain : label, optional
         What an estimator predicts instead of a label when it has no answer.
     n_jobs : int, optional
@@ -59,16 +57,16 @@ class JointEvaluator:
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from skci import JointEvaluator
     >>> X, y = make_classification(n_samples=1500, flip_y=0.1, random_state=0)
-    >>> rules = {
+    >>> models = {
     ...     "1-NN": KNeighborsClassifier(1).fit(X[:500], y[:500]),
     ...     "Logistic": LogisticRegression().fit(X[:500], y[:500]),
     ... }
-    >>> evaluator = JointEvaluator(rules, ["accuracy", "f0.5"], method="score")
+    >>> evaluator = JointEvaluator(models, ["accuracy", "f0.5"], method="score")
     >>> report = evaluator.evaluate(X[500:], y[500:])
     >>> for finding in report.findings():
     ...     print(finding)
     On accuracy, 1-NN is worse than Logistic.
-    On f0.5, no rule is shown to differ from another.
+    On f0.5, no model is shown to differ from another.
     """
 
     estimators: Any
@@ -88,8 +86,8 @@ class JointEvaluator:
             metrics = ", ".join(named_metrics(self.metrics))
         except (TypeError, ValueError):  # evaluate raises for wrong options
             return super().__repr__()
-        rules = ", ".join(name for name, _ in named)
-        return printable(f"JointEvaluator(rules: {rules}; metrics: {metrics})")
+        models = ", ".join(name for name, _ in named)
+        return printable(f"JointEvaluator(models: {models}; metrics: {metrics})")
 
     def evaluate(
         self,
@@ -100,8 +98,7 @@ class JointEvaluator:
         groups: Any = None,
         by: Any = None,
         missing: str = "error",
-        strata: Any = None,
-        prevalence: Any = None,
+        design: Any = None,
     ) -> JointReport:
         """Predict held-out data and report the metrics jointly.
 
@@ -112,13 +109,11 @@ class JointEvaluator:
             are predicted where they are.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Their true labels, or numbers.
-        sample_weight, groups, by, missing, strata, prevalence
-            See :func:`joint_report`.
 
         Returns
         -------
         JointReport
-            Rules are the names of the estimators.
+            Models have the names of the estimators.
 
         Raises
         ------
@@ -128,14 +123,14 @@ class JointEvaluator:
         """
         metric_set = self._metric_set()
         estimators = check_estimators(self.estimators)
-        rows = {
-            "by": by,
-            "sample_weight": sample_weight,
-            "groups": groups,
-            "strata": strata,
-            "prevalence": prevalence,
-        }
-        sample = self._read(metric_set, estimators, X, y, missing, **rows)
+        rows = RowOptions(
+            sample_weight=sample_weight,
+            groups=groups,
+            by=by,
+            missing=missing,
+            design=design,
+        )
+        sample = self._read(metric_set, estimators, rows, X, y)
         return metric_set.report(sample)
 
     def evaluate_batches(
@@ -164,7 +159,7 @@ class JointEvaluator:
         Returns
         -------
         JointReport
-            Rules are the names of the estimators.
+            Models have the names of the estimators.
 
         Raises
         ------
@@ -178,9 +173,9 @@ class JointEvaluator:
         >>> from sklearn.linear_model import LogisticRegression
         >>> from skci import JointEvaluator
         >>> X, y = make_classification(n_samples=1500, flip_y=0.1, random_state=0)
-        >>> rule = LogisticRegression().fit(X[:500], y[:500])
+        >>> model = LogisticRegression().fit(X[:500], y[:500])
         >>> batches = ((X[k : k + 100], y[k : k + 100]) for k in range(500, 1500, 100))
-        >>> report = JointEvaluator({"Logistic": rule}, "f1").evaluate_batches(batches)
+        >>> report = JointEvaluator({"Logistic": model}, "f1").evaluate_batches(batches)
         >>> report["Logistic", "f1"]
         f1 = 0.857 [0.833, 0.879], 95% interval (score, n = 1000)
         """
@@ -194,7 +189,8 @@ class JointEvaluator:
             try:
                 X, y, weights = _check_batch(batch, weighted)
                 weighted = weights is not None
-                sample = self._read(metric_set, estimators, X, y, sample_weight=weights)
+                rows = RowOptions(sample_weight=weights)
+                sample = self._read(metric_set, estimators, rows, X, y)
                 total.add(summary(sample))
             except AllZeroError:
                 continue
@@ -213,33 +209,32 @@ class JointEvaluator:
         self,
         metric_set: MetricSet,
         estimators: list[tuple[str, Any]],
+        rows: RowOptions,
         X: Any,
         y: Any,
-        missing: str = "error",
-        **rows: Any,
     ) -> Sample:
         """Read rows and what the estimators predict of them."""
-        columns = {"y": y, "X": X, **rows}
+        columns = {"y": y, "X": X, **rows.columns}
         if are_in_blocks(columns):
-            check_separable(columns)
-            read = partial(self._read, metric_set, estimators, missing=missing)
+            check_separable(rows)
+            read = partial(self._read_block, metric_set, estimators, rows)
             return read_blocks(read, columns, metric_set.several)
         check_not_swapped(X, y, "evaluate(X, y)")
-        rows = on_host({"y": y, **rows})
-        reader = metric_set.reader(
-            rows.pop("y"), truth="y", abstain=self.abstain, missing=missing, **rows
-        )
-        reader.check_aligned("X", X)
+        columns = on_host({"y": y, **rows.columns})
+        y = columns.pop("y")
+        rows = rows.with_columns(columns)
+        reader = metric_set.reader(y, rows, "y", abstain=self.abstain)
+        reader.alignment.check("X", X)
         scored: tuple[Any, ...] = ()
         if "numbers" not in metric_set.reads:
             # The vocabulary checks the labels before anything is predicted.
             known = set() if is_multilabel(y) else known_labels(estimators)
             several = metric_set.several or len(known) <= 2
             if known and several and known >= reader.true_labels:
-                reader.know(known)
+                reader = reader.with_labels(known)
             scored = metric_set.scored_labels(reader.vocabulary)
             if len(scored) == 1:
-                reader.pos_label = scored[0]
+                reader = reader.with_labels((), scored[0])
         predicted, scores = respond(
             estimators,
             X,
@@ -253,6 +248,18 @@ class JointEvaluator:
         )
         columns = {"y_pred": predicted or None, "y_score": scores or None}
         return reader.sample(**on_host(columns))
+
+    def _read_block(
+        self,
+        metric_set: MetricSet,
+        estimators: list[tuple[str, Any]],
+        rows: RowOptions,
+        X: Any,
+        y: Any,
+        **columns: Any,
+    ) -> Sample:
+        """Read a block of rows in memory."""
+        return self._read(metric_set, estimators, rows.with_columns(columns), X, y)
 
 
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
@@ -286,11 +293,10 @@ def joint_report(
     sample_weight: Any = None,
     counts: Any = None,
     groups: Any = None,
-    strata: Any = None,
-    prevalence: Any = None,
+    design: Any = None,
     random_state: Any = None,
 ) -> JointReport:
-    """Report measures of several rules on the same rows by joint intervals.
+    """Report measures of several models on the same rows by joint intervals.
 
     For fitted estimators see :class:`JointEvaluator`. Columns may be Dask arrays, of
     which each block of rows is read where it is.
@@ -301,23 +307,23 @@ def joint_report(
         True labels: two, or more where all metrics average over classes or are of all
         classes; 0 or 1 for each of several targets; or numbers, of a target or several.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
-        Predicted labels, or numbers, of each rule, by name; or of one rule. Rows are
+        Predicted labels, or numbers, of each model, by name; or of one model. Rows are
         matched by position; columns of pandas whose indexes hold the same labels in
         another order are an error, here and in all parameters.
     y_score : mapping, list of (str, array-like), data frame, or array-like
-        Scores of each rule, by the same names: such as probabilities of the positive
+        Scores of each model, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
         several targets a column for each.
-    data : data frame, optional
-        Frame of which the other parameters name columns: `y_pred`, `y_score` and `by`
-        one, several in a list, or several by another name in a mapping, and a list in
-        place of a name for several targets or a score of each label. No value may be
-        missing. It may be of pandas, polars, Arrow, DuckDB, Dask, PySpark or another
-        library that narwhals reads, lazy or not, or an Arrow dataset or reader of
-        batches. For metrics of labels its library groups the rows, and only the
-        distinct ones and their counts are fetched: at most ten million of them, unless
-        they are in memory. For metrics of scores too, however many, unless they are in
-        memory; for those of numbers all rows of the columns named are.
+    data : data frame or mapping of str to array-like, optional
+        Columns that the other parameters name: `y_pred`, `y_score` and `by` one,
+        several in a list, or several by another name in a mapping, and a list in place
+        of a name for several targets or a score of each label. No value may be
+        missing. A frame may be of pandas, polars, Arrow, DuckDB, Dask, PySpark or
+        another library that narwhals reads, lazy or not, or an Arrow dataset or reader
+        of batches. For metrics of labels and scores its library groups the rows, and
+        only the distinct ones and their counts are fetched, at most ten million of them
+        for labels, unless they are in memory. For metrics of numbers all rows of the
+        columns named are fetched.
     metrics : str, metric object, list of them, or mapping of str to them
         Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
     confidence_level : float, default=0.95
@@ -326,22 +332,22 @@ def joint_report(
         Interval method of metrics that do not set their own, or methods by metric, with
         "*" for all others. If not given, "auto": "score" for metrics of labels where it
         can serve and else "blurred", "score" for Brier scores, "logit" for areas under
-        curves, "hall" for other losses and numbers; see :class:`skci.MetricCI`.
+        curves, "hall" for other losses and numbers. Metrics say which serve them.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
     abstain : label, optional
         Prediction that means no answer. Metrics of labels are then of the rows that a
-        rule answers, and "rejection_rate" is the proportion of the others.
+        model answers, and "rejection_rate" is the proportion of the others.
     by : array-like of shape (n_samples,), mapping or data frame, optional
         A column of subgroups, or several by name. Every metric is reported within each
-        subgroup; :meth:`JointReport.gaps` compares them.
+        subgroup; :meth:`.JointReport.gaps` compares them.
     missing : {"error", "group"}, default="error"
         What rows without a subgroup are, whose entry of `by` is None, NaN, NaT or
         NA: an error, or a subgroup "missing", in each column of `by`.
     folds : array-like of shape (n_samples,), optional
         The fold in which each row was predicted, of predictions by
         :func:`~sklearn.model_selection.cross_val_predict`; see
-        :func:`cross_val_folds`. Estimates are then means over the folds, and intervals
+        :func:`.cross_val_folds`. Estimates are then means over the folds, and intervals
         cover the mean performance of the models fitted in the folds. They are not about
         the procedure that made the models, for which see
         :func:`cross_validate_report`.
@@ -354,25 +360,18 @@ def joint_report(
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent, and clusters
         are the independent units. 1 and "1" are two of them, and none may be missing.
-    strata : array-like of shape (n_samples,), optional
-        Stratum of each row, where a fixed number of rows was drawn from each: such as
-        `y_true` itself, if so many positives and so many negatives were. The variance
-        is then that within strata. Not with `groups`, nor with weights that vary within
-        a stratum.
-    prevalence : float or (float, float), optional
-        Proportion of the positive label in the population that the metrics are to be
-        of, where the test set has another, as one that was enriched: exact, or an
-        estimate and its standard error from other rows of that population. Rows are
-        weighted by label to that prevalence, and the labels are strata. Recall and
-        specificity do not depend on it. Not with `sample_weight`, `groups`, `by`,
-        `folds` or `strata`.
+    design : design, optional
+        How the rows were drawn otherwise: one of :mod:`skci.designs`, such as
+        ``Strata(site)`` where a fixed number of rows was drawn from each site, or
+        ``Prevalence(0.05)`` for a test set that was enriched with positives; or an
+        object with the members of :class:`skci.designs.Design`.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
     Returns
     -------
     JointReport
-        Indexed by rule and metric, in subgroups by these as well.
+        Indexed by model and metric, in subgroups by these as well.
 
     Raises
     ------
@@ -382,7 +381,7 @@ def joint_report(
     Warns
     -----
     UndefinedMetricWarning
-        If a measure is undefined for a rule. The other intervals stay jointly valid.
+        If a measure is undefined for a model. The other intervals stay jointly valid.
     UserWarning
         If scores are integers and labels only, as if predicted.
 
@@ -390,16 +389,16 @@ def joint_report(
     --------
     >>> from skci import joint_report
     >>> y = [0] * 50 + [1] * 50
-    >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
-    >>> print(joint_report(y, rules, metrics=["accuracy", "mcc"], method="score"))
+    >>> models = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
+    >>> print(joint_report(y, models, metrics=["accuracy", "mcc"], method="score"))
     Joint 95% confidence intervals (score), n = 100, critical value 2.34...
     <BLANKLINE>
-    rule  metric    estimate  joint interval  individual interval
-    -------------------------------------------------------------
-    A     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
-    A     mcc       0.800     [0.615, 0.902]  [0.651, 0.890]
-    B     accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
-    B     mcc       0.816     [0.672, 0.906]  [0.701, 0.894]
+    model  metric    estimate  joint interval  individual interval
+    --------------------------------------------------------------
+    A      accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
+    A      mcc       0.800     [0.615, 0.902]  [0.651, 0.890]
+    B      accuracy  0.900     [0.808, 0.951]  [0.826, 0.945]
+    B      mcc       0.816     [0.672, 0.906]  [0.701, 0.894]
 
     A table of counts, whose columns are named:
 
@@ -414,28 +413,24 @@ def joint_report(
     metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
     if folds is not None and by is not None:
         raise ValueError("by must not be given with folds, whose means are reported")
-    if folds is not None and groups_missing(missing):
+    if folds is not None and is_missing_named(missing):
         raise ValueError("missing='group' is for subgroups, and not for folds")
-    sample = metric_set.read(
-        y_true,
-        y_pred,
-        y_score,
-        data=data,
-        abstain=abstain,
-        by=by if folds is None else {FOLD: folds},
-        missing=missing,
-        by_name="by" if folds is None else "folds",
+    rows = RowOptions(
         sample_weight=sample_weight,
         counts=counts,
         groups=groups,
-        strata=strata,
-        prevalence=prevalence,
+        by=by if folds is None else {FOLD: folds},
+        missing=missing,
+        by_name="by" if folds is None else "folds",
+        design=design,
     )
+    sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
     if folds is None:
         return metric_set.report(sample)
     return JointReport(mean_over_folds(metric_set, sample))
 
 
+@parameters_from(joint_report)
 def confusion_matrix_report(
     matrix: Any,
     *,
@@ -444,20 +439,18 @@ def confusion_matrix_report(
     method: str | Mapping[str, str] | None = None,
     random_state: Any = None,
 ) -> JointReport:
-    """Report measures of one rule by joint intervals from its confusion matrix.
+    """Report measures of one model by joint intervals from its confusion matrix.
 
     Parameters
     ----------
     matrix : array-like of shape (n_labels, n_labels)
         Counts as in :func:`sklearn.metrics.confusion_matrix`: rows are the truth and
         columns the prediction; labels are the numbers from 0 on.
-    metrics, confidence_level, method, random_state
-        See :func:`joint_report`.
 
     Returns
     -------
     JointReport
-        Of the only rule, "y_pred".
+        Of the only model, "y_pred".
 
     Raises
     ------
@@ -471,7 +464,7 @@ def confusion_matrix_report(
     >>> print(confusion_matrix_report(matrix, metrics=["precision", "recall"]))
     Joint 95% confidence intervals (score), n = 100, critical value 2.22...
     <BLANKLINE>
-    rule    metric     estimate  joint interval  individual interval
+    model   metric     estimate  joint interval  individual interval
     ----------------------------------------------------------------
     y_pred  precision  0.71      [0.53, 0.85]    [0.55, 0.84]
     y_pred  recall     0.62      [0.45, 0.77]    [0.47, 0.76]
@@ -481,3 +474,7 @@ def confusion_matrix_report(
     for metric in metric_set.metrics.values():
         check_no_pos_label(metric.pos_label, A_MATRIX)
     return metric_set.report(Sample.from_matrix(check_confusion_matrix(matrix)))
+
+
+parameters_from(joint_report)(JointEvaluator)
+parameters_from(joint_report)(JointEvaluator.evaluate)

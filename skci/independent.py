@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import Any
 
 import numpy as np
-from scipy import stats
 
-from skci._validation import check_alternative, is_iterable, join_names
-from skci.inference.critical.law import Alternative
-from skci.inference.design import Design
+from skci._validation import is_iterable
+from skci.exceptions import warn_caller
+from skci.inference.designs.strata import n_blocks, stacked
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.reports.estimate import MetricEstimate
@@ -31,7 +31,7 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     Returns
     -------
     JointReport
-        A rule is named by its test set and its name there.
+        A model is named by its test set and its name there.
 
     Raises
     ------
@@ -39,7 +39,13 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
         If an entry is neither a report nor an estimate, or is a report of contrasts.
     ValueError
         If there are none, two are of the same rows, their confidence levels or labels
-        differ, or two rules have one name.
+        differ, or two models have one name.
+
+    Warns
+    -----
+    UserWarning
+        If two have the same counts, or row by row the same values, as copies have.
+        Other reports that share rows are not recognised.
 
     Examples
     --------
@@ -68,13 +74,10 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
             f"reports must have one confidence level, got {sorted(levels)}; see their "
             "method at"
         )
-    if len({id(joint.design) for _, joint in joints}) < len(joints):
-        raise ValueError(
-            "reports must be of different test sets, got two of the same rows; compare "
-            "rules on the same rows by report.differences()"
-        )
-    stacked = _stacked(joints)
-    labels = [parameter.key.labels for parameter in stacked.parameters]
+    for (name, joint), (other_name, other) in combinations(joints, 2):
+        check_different(joint, other, "reports", f"{name!r} and {other_name!r}")
+    together = _stacked(joints)
+    labels = [parameter.key.labels for parameter in together.parameters]
     kinds = {tuple(names) for names in labels}
     if len(kinds) > 1:
         raise ValueError(
@@ -83,10 +86,10 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
     for names in labels:
         if labels.count(names) > 1:
             raise ValueError(
-                f"reports must give rules different names, got {names['rule']!r} "
+                f"reports must give models different names, got {names['model']!r} "
                 f"twice with {names['metric']}"
             )
-    return JointReport(stacked)
+    return JointReport(together)
 
 
 def _joint_of(value: Any, name: str) -> JointEstimate:
@@ -97,126 +100,56 @@ def _joint_of(value: Any, name: str) -> JointEstimate:
     if isinstance(value, JointReport):
         return value._joint
     raise TypeError(
-        "reports must hold reports of rules or estimates of a rule, got "
+        "reports must hold reports of models or estimates of a model, got "
         f"{type(value).__name__} at {name!r}"
     )
 
 
+def check_different(
+    first: JointEstimate, second: JointEstimate, parameter: str, names: str
+) -> None:
+    """Refuse estimates of the same rows, and warn of those that may be copies."""
+    must = f"{parameter} must be of different test sets, got"
+    hint = "compare models on the same rows by report.differences()"
+    if first.rows is second.rows:
+        raise ValueError(f"{must} two of the same rows; {hint}")
+    if _tables(first) & _tables(second):
+        warn_caller(
+            f"{must} the same counts in {names}; unless that is by chance, one is a "
+            f"copy of the other, and what is said of both is wrong; {hint}",
+            UserWarning,
+        )
+
+
+def _tables(joint: JointEstimate) -> set[int]:
+    """Tables that the parameters are functionals of, to tell which are the same."""
+    tables = (p for p in joint.parameters if isinstance(p, TableParameter))
+    return {hash((each.counts.tobytes(), each.index.tobytes())) for each in tables}
+
+
 def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
-    """Joint estimate of independent samples, whose names precede those of the rules."""
-    design = Design.stacked([joint.design for _, joint in joints])
+    """Joint estimate of independent samples, with its names before the models'."""
+    rows, design = stacked([joint.drawn for _, joint in joints])
     parameters = []
     stratum = start = 0
     for name, joint in joints:
-        stop = start + len(joint.design.weights)
+        stop = start + len(joint.rows)
         for parameter in joint.parameters:
             assert isinstance(parameter, TableParameter)
             sample = " ".join(filter(None, [name, parameter.key.sample]))
             key = replace(parameter.key, sample=sample)
-            index = np.full(len(design.weights), parameter.size)
+            index = np.full(len(rows), parameter.size)
             index[start:stop] = parameter.index
             cells = parameter.cell_map
             if cells is not None:
                 cells = replace(cells, sample=stratum + cells.sample)
             parameters.append(replace(parameter, key=key, index=index, cell_map=cells))
-        start, stratum = stop, stratum + joint.design.n_strata
+        start, stratum = stop, stratum + n_blocks(joint.sampling.design)
     _, first = joints[0]
     return JointEstimate.from_rows(
         parameters,
+        rows,
         design,
         confidence_level=first.confidence_level,
         random_state=first.random_state,
     )
-
-
-class ProportionTest(NamedTuple):
-    """Statistic and p-value of a test."""
-
-    statistic: float
-    pvalue: float
-
-
-def two_proportion_test(
-    first: MetricEstimate,
-    second: MetricEstimate,
-    alternative: Alternative = "two-sided",
-) -> ProportionTest:
-    r"""Pooled z test of two proportions on independent test sets.
-
-    .. math:: z = \frac{p_1 - p_2}{\sqrt{p (1 - p) (1/n_1 + 1/n_2)}}
-
-    with p the pooled proportion. For every measure, and for intervals, see the
-    differences of :func:`combine_independent`.
-
-    Parameters
-    ----------
-    first, second : MetricEstimate
-        Of one proportion, such as accuracy, precision or recall, on two test sets.
-    alternative : {"two-sided", "less", "greater"}, default="two-sided"
-        Whether the first differs from the second, is less, or is greater.
-
-    Returns
-    -------
-    ProportionTest
-        Named tuple ``(statistic, pvalue)``.
-
-    Raises
-    ------
-    TypeError
-        If one is not an estimate.
-    ValueError
-        If one is not a proportion, they are of different measures or of the same rows,
-        or both together have no successes or no failures.
-
-    Examples
-    --------
-    >>> from skci import AccuracyCI, two_proportion_test
-    >>> first = AccuracyCI().from_confusion_matrix([[41, 9], [9, 41]])
-    >>> second = AccuracyCI().from_confusion_matrix([[74, 26], [26, 74]])
-    >>> z, p = two_proportion_test(first, second)
-    >>> round(z, 2), round(p, 2)
-    (1.54, 0.12)
-    """
-    check_alternative(alternative)
-    a, n = _successes_and_trials(first, "first")
-    b, m = _successes_and_trials(second, "second")
-    names = [estimate._parameter.trait.name for estimate in (first, second)]
-    if names[0] != names[1]:
-        raise ValueError(
-            f"first and second must be of the same measure, got {join_names(names)}"
-        )
-    if first._joint.design is second._joint.design:
-        raise ValueError(
-            "first and second must be of different test sets, got two of the same "
-            "rows; compare rules on the same rows by report.differences()"
-        )
-    pooled = (a + b) / (n + m)
-    if not 0 < pooled < 1:
-        raise ValueError(
-            "first and second must have successes and failures between them, got "
-            f"{a + b:g} of {n + m:g}"
-        )
-    z = (a / n - b / m) / np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-    pvalue = {
-        "two-sided": 2 * stats.norm.sf(abs(z)),
-        "less": stats.norm.cdf(z),
-        "greater": stats.norm.sf(z),
-    }[alternative]
-    return ProportionTest(float(z), float(pvalue))
-
-
-def _successes_and_trials(value: Any, name: str) -> tuple[float, float]:
-    if not isinstance(value, MetricEstimate):
-        raise TypeError(f"{name} must be an estimate of a metric, got {value!r}")
-    if not value._joint.is_simple:
-        raise ValueError(
-            f"{name} must be of a simple random sample, got sample_weight, groups or "
-            "strata; compare by combine_independent"
-        )
-    parameter, trait = value._parameter, value._parameter.trait
-    if trait.proportion is None or not isinstance(parameter, TableParameter):
-        raise ValueError(f"{name} must be a proportion, which {parameter} is not")
-    successes, trials = trait.successes_and_trials(parameter.counts)
-    if not trials:
-        raise ValueError(f"{name} must be defined, got {trait.name} of no rows")
-    return successes, trials

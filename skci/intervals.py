@@ -54,8 +54,8 @@ def joint_intervals(
         model times a known matrix. By default V counts as known, as it does for large
         samples.
     names : sequence of K str or (str, str), optional
-        Names of the parameters: of the rule alone, for a metric called "estimate", or
-        of the rule and the metric. "1", "2", ... if not given.
+        Names of the parameters: of the model alone, for a metric called "estimate", or
+        of the model and the metric. "1", "2", ... if not given.
     bounds : (float, float) or sequence of K of them, optional
         Range of the parameters, at which intervals are truncated; unlimited by default.
     greater_is_better : bool or mapping of str to bool, default=True
@@ -68,14 +68,14 @@ def joint_intervals(
         latter needs `bounds` (0, 1); an estimate of 0 or 1 has the whole range.
     random_state : int, Generator, RandomState or None
         Seed of the quasi-random points behind the critical value; see
-        :func:`critical_value`.
+        :func:`.critical_value`.
 
     Returns
     -------
     JointReport
-        Labelled ``rule`` and ``metric``. :meth:`JointReport.differences` compares rules
-        on the same metric, :meth:`JointReport.contrasts` combines any estimates. There
-        are no rows to plan with: its ``sample_size`` is refused.
+        Labelled ``model`` and ``metric``. :meth:`.JointReport.differences` compares
+        models on the same metric, :meth:`.JointReport.contrasts` combines any
+        estimates. There are no rows to plan with: its ``sample_size`` is refused.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def joint_intervals(
 
     See Also
     --------
-    critical_value : The critical value alone.
+    skci.inference.critical_value : The critical value alone.
     combine_independent : Reports on several test sets in one.
 
     Notes
@@ -207,7 +207,7 @@ def _check_names(names: list[Any] | None, size: int) -> list[Key]:
         pair = name if isinstance(name, tuple) else (name, "estimate")
         if len(pair) != 2:
             raise ValueError(
-                f"names must be of a rule, or of a rule and a metric, got {name!r}"
+                f"names must be of a model, or of a model and a metric, got {name!r}"
             )
         keys.append(Key(str(pair[1]), str(pair[0])))
     if len(keys) != size:

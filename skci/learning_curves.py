@@ -1,32 +1,33 @@
-"""Learning curves: joint reports of learners at several sizes of the training set."""
+"""Learning curves: joint reports of models at several sizes of the training set."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
+from skci._docstrings import parameters_from
+from skci.cross_validation import cross_validate_report
 from skci.data.rows import check_numbers
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Key, Parameter
+from skci.inference.parameter import TableParameter
+from skci.inference.resampling_variance import ResampledMoments
 from skci.metrics._metric_set import MetricSet
-from skci.reports.estimate import warn_of_undefined
-from skci.reports.learning_curves import LearningCurveReport
-from skci.resampling.estimation import Resampling
-from skci.resampling.fitting import Fitted, Learners
-from skci.resampling.reading import read_learners, scheme_of
-from skci.resampling.schemes import Scheme
-from skci.resampling.splitting import Rows, Split
+from skci.reports.resampling import LearningCurveReport
+from skci.resampling.estimation import Fitted, Resampling
+from skci.resampling.schemes import scheme_of
+from skci.resampling.splitting import Split
 
-_VARIANCES = ("jackknife", "conservative-z", "corrected-t")
+_RESAMPLINGS = ("jackknife", "conservative-z", "corrected-t")
 _COLUMN = "train_size"
 """Name of the column of a report that holds the sizes."""
 
 
+@parameters_from(cross_validate_report)
 def learning_curve_report(
     estimators: Any,
     X: Any,
@@ -36,7 +37,7 @@ def learning_curve_report(
     train_sizes: Any = (0.1, 0.325, 0.55, 0.775, 1.0),
     cv: Any = None,
     groups: Any = None,
-    variance: Any = None,
+    resampling: Any = None,
     sample_weight: Any = None,
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
@@ -45,34 +46,30 @@ def learning_curve_report(
     verbose: int = 0,
     random_state: Any = None,
 ) -> LearningCurveReport:
-    """Cross-validate learners at several sizes of the training set.
+    """Cross-validate models at several sizes of the training set.
 
-    Each estimate is of the expected performance of a learner on training sets of this
-    size; the intervals cover at all sizes at once.
+    Each estimate is of the expected performance of a model fitted to training sets of
+    this size; the intervals cover at all sizes at once.
 
     Parameters
     ----------
-    estimators, X, y, metrics, cv, sample_weight, confidence_level, method, pos_label
-        See :func:`cross_validate_report`.
     train_sizes : array-like of shape (n_sizes,)
         Numbers of training rows; if they are floats, fractions of the largest training
         set, rounded down. Equal sizes are reported once.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients, which are not divided by splits, nor by the choice
         of training rows: sizes are then the nearest that whole clusters have.
-    variance : {"jackknife", "conservative-z", "corrected-t"} or object, optional
+    resampling : {"jackknife", "conservative-z", "corrected-t"} or object, optional
         By default "jackknife", with a splitter "conservative-z"; or a
-        :class:`GroupJackknife` or :class:`ConservativeZ` of other sizes. See
-        :func:`cross_validate_report`, which fits each learner as often as this does at
-        each size.
-    n_jobs, verbose, random_state
-        See :func:`cross_validate_report`. `random_state` also chooses the training
-        rows.
+        :class:`.GroupJackknife` or :class:`.ConservativeZ` of other sizes. At each size
+        a model is fitted as often as by :func:`cross_validate_report`.
+    random_state : int, Generator, RandomState or None
+        Seed of the splits, the training rows and the critical value; fixed if None.
 
     Returns
     -------
     LearningCurveReport
-        Labelled ``rule``, ``metric``, ``train_size``.
+        Labelled ``model``, ``metric``, ``train_size``.
 
     Raises
     ------
@@ -95,11 +92,11 @@ def learning_curve_report(
     The rows are put in random order, anew for each partition of a jackknife, and a
     training set of some size is the first ones of those that train in a split, so that
     smaller training sets are subsets of larger ones. Each size is then treated as one
-    more learner of the same cross-validation: where a variance needs smaller training
+    more model of the same cross-validation: where a scheme needs smaller training
     sets, as those of a jackknife without a group of rows, the same fraction of their
     rows is taken.
 
-    The jackknife is conservative, the more so the less stable the learner. For naive
+    The jackknife is conservative, the more so the less stable the model. For naive
     Bayes and nearest centroids on 200 rows its standard errors were 1.3 times the
     standard deviations of the estimates at 160 training rows, 1.9 times at 24, and 2.5
     times for gaps between sizes; the band covered in all of 200 simulations.
@@ -111,14 +108,14 @@ def learning_curve_report(
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from skci import learning_curve_report
     >>> X, y = load_digits(return_X_y=True)
-    >>> learners = {"Bayes": GaussianNB(), "1-NN": KNeighborsClassifier(1)}
+    >>> estimators = {"Bayes": GaussianNB(), "1-NN": KNeighborsClassifier(1)}
     >>> report = learning_curve_report(
-    ...     learners, X, y, metrics="accuracy", train_sizes=[100, 400, 1400]
+    ...     estimators, X, y, metrics="accuracy", train_sizes=[100, 400, 1400]
     ... )
     >>> print(report)
     Joint 95% confidence intervals (delta), of the procedures trained on 100 to 1400...
     <BLANKLINE>
-    rule   metric    train_size  estimate  joint interval  individual interval
+    model  metric    train_size  estimate  joint interval  individual interval
     --------------------------------------------------------------------------
     Bayes  accuracy  100         0.681     [0.533, 0.830]  [0.578, 0.784]
     Bayes  accuracy  400         0.812     [0.756, 0.869]  [0.773, 0.851]
@@ -133,37 +130,19 @@ def learning_curve_report(
     >>> list(report.gaps(control="1400"))[0]
     ('Bayes', 'accuracy', '100', '1400')
     """
-    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
-    scheme = scheme_of(variance, cv, _VARIANCES)
-    learners, truth, rows = read_learners(
-        metric_set, estimators, X, y, cv, groups, sample_weight
-    )
-    n_train = _largest_training_set(scheme, rows)
+    options = confidence_level, method, pos_label, random_state
+    metric_set = MetricSet(metrics, *options).without_tables()
+    scheme = scheme_of(resampling, cv, _RESAMPLINGS)
+    data = X, y, cv, groups, sample_weight
+    running = {"n_jobs": n_jobs, "verbose": verbose}
+    procedures = Resampling.read(metric_set, estimators, *data, **running)
+    pools = itertools.chain(*(pools for pools, _ in scheme.batches(procedures.rows)))
+    n_train = max(len(train) for train, _ in itertools.chain(*pools))
     sizes = _check_train_sizes(train_sizes, n_train)
-    learners = replace(learners, n_jobs=n_jobs, verbose=verbose)
-    seed = np.random.SeedSequence(rows.random_state).spawn(1)[0]  # not of the splits
-    subsampled = _SubsampledLearners(
-        **vars(learners),
-        train_sizes=sizes,
-        n_train=n_train,
-        units=np.arange(rows.n) if rows.groups is None else rows.groups,
-        rng=np.random.default_rng(seed),
-    )
-    truth = replace(truth, metric_set=metric_set.without_tables())
-    resampling = Resampling(scheme, rows, subsampled, truth)
-    joint = _curves(resampling.estimate().joint, subsampled)
-    warn_of_undefined(joint)
-    return LearningCurveReport(joint, sizes)
-
-
-def _largest_training_set(scheme: Scheme, rows: Rows) -> int:
-    """Number of rows of the largest training set."""
-    return max(
-        len(split.train)
-        for batch in scheme.batches(rows)
-        for pool in batch.pools
-        for split in pool
-    )
+    seed = np.random.SeedSequence(procedures.rows.random_state).spawn(1)[0]
+    rng = np.random.default_rng(seed)  # not that of the splits
+    subsampled = _Subsampled(**vars(procedures), sizes=sizes, n_train=n_train, rng=rng)
+    return LearningCurveReport(subsampled.report(scheme)._joint)
 
 
 def _check_train_sizes(train_sizes: Any, n_train: int) -> tuple[int, ...]:
@@ -185,30 +164,34 @@ def _check_train_sizes(train_sizes: Any, n_train: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _SubsampledLearners(Learners):
-    """Learners that are fitted to subsets of several sizes of each training set."""
+class _Subsampled(Resampling):
+    """Estimators that are fitted to subsets of several sizes of each training set."""
 
-    train_sizes: tuple[int, ...]
+    sizes: tuple[int, ...]
     n_train: int
     """Number of rows of the training sets that the sizes are of."""
-    units: Array
-    """Number of the cluster of each row; clusters are not divided."""
     rng: np.random.Generator
 
-    def fit(self, splits: Iterable[Split], kind: str = "") -> list[dict[str, Fitted]]:
+    def fit(
+        self,
+        splits: Iterable[Split],
+        kind: str = "",
+        models: Sequence[Mapping[str, Any]] | None = None,
+    ) -> list[dict[str, Fitted]]:
         """Fit each estimator to subsets of each training set: by split, name and size.
 
         The order of the units is the same for all of them.
         """
-        splits = list(splits)
-        rank = self.rng.permutation(int(self.units.max()) + 1)[self.units]
+        units = self.rows.units()
+        rank = self.rng.permutation(self.rows.n_units)[units]
         by_size = []
-        for size in self.train_sizes:
+        for size in self.sizes:
             named = [(_name(name, size), each) for name, each in self.estimators]
             subsets = [
                 Split(self._subset(train, size, rank), test) for train, test in splits
             ]
-            by_size.append(Learners.fit(replace(self, estimators=named), subsets, kind))
+            of_size = replace(self, estimators=named)
+            by_size.append(Resampling.fit(of_size, subsets, kind, models))
         return [
             {name: each for found in sizes for name, each in found.items()}
             for sizes in zip(*by_size, strict=True)
@@ -223,32 +206,31 @@ class _SubsampledLearners(Learners):
         last = np.abs(np.cumsum(counts) - wanted).argmin()
         return train[position <= last]
 
+    def joint(
+        self,
+        parameters: Sequence[TableParameter],
+        moments: ResampledMoments,
+        target: Target,
+    ) -> JointEstimate:
+        """Joint estimate whose keys name the size apart from the model, and end by it.
+
+        Differences of models hold the excess of noise, which no size is freed of.
+        """
+        names = [name for name, _ in self.estimators]
+        known = {_name(*pair): pair for pair in itertools.product(names, self.sizes)}
+        curves, sized = [], []
+        for parameter in parameters:
+            name, size = known[parameter.key.model]
+            curves.append(replace(parameter.key, model=name))
+            key = replace(curves[-1], subgroup=((_COLUMN, str(size)),))
+            sized.append(replace(parameter, key=key))
+        sizes = " to ".join(map(str, dict.fromkeys([self.sizes[0], self.sizes[-1]])))
+        target = target._replace(target=self.trained_on(sizes))
+        joint = super().joint(sized, moments._replace(excess=None), target)
+        order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
+        return joint.select(order)
+
 
 def _name(name: str, size: int) -> str:
     """Name of an estimator that is trained on some rows."""
     return f"{name} trained on {size} rows"
-
-
-def _curves(joint: JointEstimate, learners: _SubsampledLearners) -> JointEstimate:
-    """Joint estimate whose keys name the size apart from the learner, and end by it."""
-    names, sizes = [name for name, _ in learners.estimators], learners.train_sizes
-    known = {_name(*pair): pair for pair in itertools.product(names, sizes)}
-    parameters: list[Parameter] = []
-    curves: dict[Key, list[int]] = {}
-    for k, parameter in enumerate(joint.parameters):
-        name, size = known[parameter.key.rule]
-        curve = replace(parameter.key, rule=name)
-        key = replace(curve, subgroup=((_COLUMN, str(size)),))
-        parameters.append(replace(parameter, key=key))
-        curves.setdefault(curve, []).append(k)
-    order = sorted(curves, key=lambda curve: names.index(curve.rule))
-    trained_on = " to ".join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))
-    sampling = replace(joint.sampling, parameters=tuple(parameters))  # type: ignore
-    return replace(
-        joint,
-        sampling=sampling,
-        target=Target(
-            f"the procedure{'s' * (len(names) > 1)} trained on {trained_on} rows",
-            joint.target.variance if joint.target else "",
-        ),
-    ).select([k for curve in order for k in curves[curve]])

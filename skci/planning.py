@@ -1,37 +1,35 @@
 """Sample sizes and detectable differences without a pilot."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from scipy.optimize import brentq
 
 from skci._arrays import Array
+from skci._docstrings import parameters_from
 from skci._validation import (
-    check_confidence_level,
     check_number,
     check_positive_number,
     check_probability,
 )
 from skci.data.expected import (
     RATES,
-    expected_cells,
-    expected_pair,
+    compared_table,
+    expected_table,
+    population,
     rates_of,
-    sample_of_one,
-    sample_of_pair,
 )
 from skci.data.labels import A_MATRIX, check_no_pos_label
-from skci.data.sample import Sample
-from skci.inference.contrasts import contrast_estimate, pairwise_contrasts
-from skci.inference.intervals.methods import AUTO, check_method
-from skci.inference.joint import JointEstimate
-from skci.inference.planning import rows_for_width
 from skci.measures.registry import Measure
 from skci.metrics._base import MetricCI
+from skci.metrics._metric_set import MetricSet
 from skci.metrics._names import resolve_metric
-from skci.reports.contrasts import ContrastReport
+from skci.reports.joint import JointReport
 
-_LARGEST = 2**53  # number of rows, as of counts, and design effect
+__all__ = ["minimum_detectable", "sample_size"]
+
+_LARGEST = 2**53  # number of rows, as of counts, and rows of a group
 _NEAR = 1e-10  # how near to the ends of its range a difference is looked for
 
 
@@ -45,7 +43,6 @@ def sample_size(
     power: float | None = None,
     margin: float | None = None,
     claim: str | None = None,
-    design_effect: float | None = None,
     group_size: float | None = None,
     correlation: float | None = None,
     confidence_level: float = 0.95,
@@ -57,37 +54,35 @@ def sample_size(
     ----------
     metric : str or metric object
         A metric of labels, such as "accuracy", "f0.5" or ``F05CI()``. Those of scores
-        and of numbers are planned from a pilot, by :meth:`JointReport.sample_size`.
+        and of numbers are planned from a pilot, by :meth:`.JointReport.sample_size`.
     half_width : float, optional
-        Largest half width of the interval, such as 0.03: of the value of one rule, or,
-        with `disagreement`, of the difference of two.
-    expected : float, array-like of shape (2, 2), mapping of str to float, or pair
-        Assumed performance: the value, for accuracy and error rate; a confusion matrix
-        of counts or proportions, rows truth and columns prediction, the negative label
-        first; or ``{"prevalence": ..., "recall": ..., "specificity": ...}``, without
-        what the metric does not depend on: recall needs no specificity. Of two rules on
-        the same rows a pair, as ``(0.86, 0.88)``; with `difference` that of the first,
-        or the prevalence alone for rates of one label and nothing for the accuracy.
-    difference : float, optional
-        Assumed value of the second rule less that of the first, for accuracy, error
-        rate and rates of one label; that of `expected` if not given.
-    disagreement : float or mapping of str to float, optional
-        Proportion of rows on which exactly one of two rules is right, which is needed
-        to compare them on the same rows. It is the proportion of the rows of each label
-        that the metric depends on, or ``{"negative": ..., "positive": ...}``.
+        Largest half width of the interval, such as 0.03: of the value of one model, or
+        of the difference of two.
+    expected : float, mapping of str to float, or array-like, optional
+        Assumed performance: the value, for accuracy and error rate;
+        ``{"prevalence": ..., "recall": ..., "specificity": ...}``, without what the
+        metric does not depend on, for recall needs no specificity; or a table of counts
+        or proportions, the negative label first: of shape (2, 2) by truth and
+        prediction, or of two models on the same rows of shape (2, 2, 2) by truth, the
+        prediction of the first and that of the second. With `difference` it is the
+        prevalence alone, for rates of one label.
+    difference, disagreement : float, optional
+        In place of a table of two models, for accuracy, error rate and rates of one
+        label: the value of the second model less that of the first, and the proportion
+        of rows on which exactly one of them is right, of all rows or of the label.
     power : float, optional
         Least probability, between 0 and 1, with which the interval of the difference
         shall exclude zero, or show the claim.
     margin, claim : float and {"not worse", "better", "equivalent"}, optional
-        What the interval shall show of the second rule beside the first instead; see
-        :meth:`JointReport.differences`.
-    design_effect : float, optional
-        Variance over that of as many independent rows, where rows come in groups.
-    group_size, correlation : float, optional
-        Rows of each group and the correlation within groups of what is averaged, for a
-        design effect of ``1 + (group_size - 1) * correlation``.
+        What the interval shall show of the second model beside the first instead; see
+        :meth:`.JointReport.differences`.
+    group_size : float, optional
+        Rows of each group, for a design effect of
+        ``1 + (group_size - 1) * correlation``.
+    correlation : float, optional
+        Correlation within groups of what is averaged, with `group_size`.
     confidence_level : float, default=0.95
-        Level of the interval, between 0 and 1; that of a metric object is ignored.
+        Level of the interval, between 0 and 1.
     method : str, optional
         Interval method of a metric that does not set its own; "auto" if not given.
 
@@ -105,8 +100,8 @@ def sample_size(
     See Also
     --------
     minimum_detectable : The difference that a number of rows detects.
-    JointReport.sample_size : The same for a whole report, from a pilot.
-    ContrastReport.sample_size : Number of rows to detect a difference, from a pilot.
+    skci.reports.JointReport.sample_size : The same for a whole report, from a pilot.
+    skci.reports.ContrastReport.sample_size : Rows to detect a difference, from a pilot.
 
     Notes
     -----
@@ -123,11 +118,12 @@ def sample_size(
 
     .. math:: n = \frac{(z + z_{power})^2 (D - d^2)}{d^2} ,
 
-    with D and d the sum and the difference of the proportions of rows that one rule
+    with D and d the sum and the difference of the proportions of rows that one model
     alone gets right [2]_. With a margin, the distance of d from it takes the place of
     the d below. All are multiplied by the design effect [3]_, as for normal quantiles:
-    few groups need some more. For a difference it is that of the difference, whose
-    correlation within groups is often lower than that of either rule.
+    few groups need some more. The correlation of a difference within groups is often
+    lower than that of either model. Multiply the rows by a design effect that is known
+    otherwise.
 
     References
     ----------
@@ -145,7 +141,7 @@ def sample_size(
     >>> sample_size("f1", 0.05, expected=rates, method="score")
     1792
 
-    Two rules that differ on a tenth of the rows, one by .02 better than the other:
+    Two models that differ on a tenth of the rows, one by .02 better than the other:
 
     >>> sample_size("accuracy", difference=0.02, disagreement=0.1, power=0.8)
     1955
@@ -155,35 +151,40 @@ def sample_size(
     >>> options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
     >>> sample_size("accuracy", **options, group_size=10, correlation=0.05)
     2835
+
+    Two models with an F1 of .81 and .84, from a table of what both predict:
+
+    >>> negative, positive = [[640, 20], [30, 10]], [[40, 30], [20, 210]]
+    >>> sample_size("f1", power=0.8, expected=[negative, positive])
+    2018
     """
-    metric = _check_metric(metric)
-    level = check_confidence_level(confidence_level)
-    effect = _design_effect(design_effect, group_size, correlation)
-    if difference is not None:
-        wanted = "a number between -1 and 1"
-        check_number(difference, "difference", wanted, lambda x: -1 < x < 1)
     if (half_width is None) == (power is None):
         raise ValueError(
             f"either half_width or power must be given, got {half_width=}, {power=}"
         )
-    of_power = difference, margin, claim
-    if half_width is not None and any(each is not None for each in of_power):
+    metric = _check_metric(metric)
+    effect = _design_effect(group_size, correlation)
+    of_numbers = difference is not None or disagreement is not None
+    if of_numbers or (expected is None and power is not None):
+        table = _compared(metric, expected, difference, disagreement)
+    else:
+        table = expected_table(expected, *_measure(metric))
+    report = _report(metric, table, confidence_level, method)
+    if table.ndim == 3:
+        differences = report.differences(margin=margin)
+        n = differences.sample_size(half_width, power=power, claim=claim)
+    elif half_width is not None and margin is None and claim is None:
+        n = report.sample_size(half_width)
+    else:
         raise ValueError(
-            f"{difference=}, {margin=} and {claim=} are of a power; a half width of a "
-            "difference needs expected values of both rules and their disagreement"
+            "power, margin and claim need two models: their difference and "
+            "disagreement, or expected of shape (2, 2, 2), got "
+            f"{power=}, {margin=} and {claim=}"
         )
-    if half_width is not None and disagreement is None:
-        cells = expected_cells(expected, *_measure(metric))
-        joint = _estimate(metric, sample_of_one(cells), level, method)
-        return math.ceil(effect * rows_for_width(joint, half_width))
-    pair = expected_pair(expected, _signed(difference, metric), *_measure(metric))
-    report = _comparison(metric, pair, disagreement, level, method, margin)
-    if power is not None:
-        _check_difference(report, difference, claim)
-    n = report.sample_size(half_width, power=power, claim=claim)
     return math.ceil(effect * n)
 
 
+@parameters_from(sample_size)
 def minimum_detectable(
     n_samples: int,
     metric: Any,
@@ -193,7 +194,6 @@ def minimum_detectable(
     prevalence: float | None = None,
     margin: float | None = None,
     claim: str | None = None,
-    design_effect: float | None = None,
     group_size: float | None = None,
     correlation: float | None = None,
     confidence_level: float = 0.95,
@@ -204,31 +204,30 @@ def minimum_detectable(
     Parameters
     ----------
     n_samples : int
-        Number of rows on which two rules are compared.
+        Number of rows on which two models are compared.
     metric : str or metric object
         Accuracy or error rate, or a rate of the rows of one label, such as "recall".
     disagreement : float
-        Proportion of rows on which exactly one of the two rules is right: of all, or of
-        those of the label.
+        Proportion of rows on which exactly one of the two models is right: of all, or
+        of those of the label.
     power : float
         Probability, between 0 and 1, with which the interval of the difference shall
         exclude zero, or show the claim.
     prevalence : float, optional
         Proportion of rows of the positive label, for rates of one label.
     margin : float, optional
-        See :func:`sample_size`.
+        Difference, above 0, by which the second model may be worse and is "not worse",
+        or that it exceeds and is "better".
     claim : {"not worse", "better"}, optional
-        What the interval shall show of the second rule beside the first, if there is a
+        What the interval shall show of the second model beside the first, if there is a
         margin.
-    design_effect, group_size, correlation, confidence_level, method
-        See :func:`sample_size`.
 
     Returns
     -------
     float
-        Value of the second rule less that of the first: the least improvement with that
-        power; with the claim "not worse" it may be a loss. An improvement is below 0
-        where lower values of the metric are better.
+        Value of the second model less that of the first: the least improvement with
+        that power; with the claim "not worse" it may be a loss. An improvement is below
+        0 where lower values of the metric are better.
 
     Raises
     ------
@@ -237,30 +236,29 @@ def minimum_detectable(
 
     Examples
     --------
-    >>> from skci import minimum_detectable
+    >>> from skci.planning import minimum_detectable
     >>> d = minimum_detectable(1955, "accuracy", disagreement=0.1, power=0.8)
     >>> round(d, 4)
     0.02
     """
     metric = _check_metric(metric)
-    level = check_confidence_level(confidence_level)
     power = check_probability(power, "power")
     share = check_probability(disagreement, "disagreement")
-    wanted = "from 2 to 2**53, after division by the design effect"
     n = check_number(
         check_positive_number(n_samples, "n_samples")
-        / _design_effect(design_effect, group_size, correlation),
+        / _design_effect(group_size, correlation),
         "n_samples",
-        wanted,
+        "from 2 to 2**53, after division by the design effect",
         lambda x: 2 <= x <= _LARGEST,
     )
     expected = None if prevalence is None else {"prevalence": prevalence}
+    sign = metric._signed.sign
 
     def shortfall(improvement: float) -> float:
-        difference = _signed(metric._signed.sign * improvement, metric)
-        pair = expected_pair(expected, difference, *_measure(metric))
-        report = _comparison(metric, pair, share, level, method, margin)
-        return power - float(report.power(n, claim=claim)[0])
+        table = _compared(metric, expected, sign * improvement, share)
+        report = _report(metric, table, confidence_level, method)
+        differences = report.differences(margin=margin)
+        return power - float(differences.power(n, claim=claim)[0])
 
     least = _least_improvement(claim, margin)
     ends = least + _NEAR * (share - least), share - _NEAR * (share - least)
@@ -275,7 +273,7 @@ def minimum_detectable(
             f"{least:g}, got {power!r}"
         )
     improvement = brentq(shortfall, *ends, xtol=_NEAR)
-    return float(metric._signed.sign * improvement)
+    return float(sign * improvement)
 
 
 def _least_improvement(claim: str | None, margin: float | None) -> float:
@@ -307,81 +305,39 @@ def _check_metric(metric: Any) -> MetricCI:
 
 def _measure(metric: Any) -> tuple[Measure, list[str]]:
     """Return the measure of a metric, and the rates that the metric depends on."""
-    binary = metric.average == "binary"
-    return metric._measure, rates_of(metric._measure) if binary else [*RATES]
+    if metric.average == "binary":
+        return metric._measure, rates_of(metric._measure)
+    return replace(metric._measure, proportion=None), [*RATES]  # as of an average
 
 
-def _signed(difference: float | None, metric: MetricCI) -> float | None:
-    """Return a difference of a metric as one of its measure."""
-    return -difference if metric.negate and difference is not None else difference
+def _compared(
+    metric: MetricCI, expected: Any, difference: Any, disagreement: Any
+) -> Array:
+    """Table of two models, the second of which differs in the metric from the first."""
+    if metric.negate and difference is not None:
+        difference = -difference
+    return compared_table(expected, difference, disagreement, _measure(metric)[0])
 
 
-def _design_effect(effect: Any, group_size: Any, correlation: Any) -> float:
-    """Return the design effect, as given or from groups of one size."""
-    in_groups = group_size is not None
-    if in_groups != (correlation is not None) or (in_groups and effect is not None):
+def _report(
+    metric: MetricCI, table: Array, confidence_level: float, method: str | None
+) -> JointReport:
+    """Report on an expected table, as on a pilot."""
+    return MetricSet(metric, confidence_level, method).report(population(table))
+
+
+def _design_effect(group_size: Any, correlation: Any) -> float:
+    """Return the design effect of groups of one size."""
+    if (group_size is None) != (correlation is None):
         raise ValueError(
-            "either design_effect, or group_size and correlation, must be given for "
-            f"rows in groups, got design_effect={effect!r}, {group_size=}, "
-            f"{correlation=}"
-        )
-    if effect is not None:
-        wanted = "positive and at most 2**53"
-        return check_number(
-            effect, "design_effect", wanted, lambda x: 0 < x <= _LARGEST
+            "group_size and correlation must both be given for rows in groups, got "
+            f"{group_size=}, {correlation=}"
         )
     if group_size is None:
         return 1.0
-    m = check_number(
-        group_size, "group_size", "from 1 to 2**53", lambda x: 1 <= x <= _LARGEST
-    )
+    wanted = "from 1 to 2**53"
+    m = check_number(group_size, "group_size", wanted, lambda x: 1 <= x <= _LARGEST)
     least = -1 / (m - 1) if m > 1 else -1.0
     wanted = f"above {least:.3g} and at most 1"
     rho = check_number(correlation, "correlation", wanted, lambda x: least < x <= 1)
     return 1 + (m - 1) * rho
-
-
-def _estimate(
-    metric: MetricCI, sample: Sample, level: float, method: str | None
-) -> JointEstimate:
-    """Estimate a metric of each rule of an expected population."""
-    method = check_method(AUTO if method is None else method)
-    metric._check(method)
-    parameters = [
-        parameter
-        for rule in sample.rules
-        for parameter in metric.bind(sample, rule, method=method)
-    ]
-    return JointEstimate.from_rows(parameters, sample.design, confidence_level=level)
-
-
-def _comparison(
-    metric: MetricCI,
-    pair: tuple[Array, Array],
-    disagreement: Any,
-    level: float,
-    method: str | None,
-    margin: float | None,
-) -> ContrastReport:
-    """Report the second rule less the first in an expected population."""
-    sample = sample_of_pair(*pair, disagreement, _measure(metric)[1])
-    joint = _estimate(metric, sample, level, method)
-    if len(joint.parameters) != 2:
-        raise ValueError(f"metric must have one value for each rule, got {metric!r}")
-    joint = contrast_estimate(joint, pairwise_contrasts(joint, [1, 0]))
-    report = ContrastReport(joint, null=0.0, subject="confidence intervals")
-    return report if margin is None else report._with_margin(margin)
-
-
-def _check_difference(
-    report: ContrastReport, difference: float | None, claim: str | None
-) -> None:
-    """Check that a difference is that of the expected values, and can be detected."""
-    found = float(report._joint.estimates[0])
-    if difference is not None and not math.isclose(difference, found, abs_tol=1e-9):
-        raise ValueError(
-            "difference must be that of the second expected value less the first, "
-            f"{found:g}, or not be given, got {difference!r}"
-        )
-    if claim is None and not found:
-        raise ValueError("difference must not be 0, for it to be detected")

@@ -19,9 +19,9 @@ def interval_scorers(
     Parameters
     ----------
     metrics : str, metric object, list of them, or mapping of str to them
-        See :func:`joint_report`.
+        Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the scores.
     confidence_level : float, default=0.95
-        Of each interval for itself.
+        Level of each individual interval, between 0 and 1.
     pos_label : label, optional
         Positive label of metrics that do not set their own; 1 if not given.
 
@@ -96,8 +96,8 @@ class IntervalScorers:
         )
         report = evaluator.evaluate(X, y, sample_weight=sample_weight).individual()
         scores = {}
-        for rule, name in report:
-            estimate = report[rule, name]
+        for model, name in report:
+            estimate = report[model, name]
             scores[name] = float(estimate)
             scores[f"{name}_low"], scores[f"{name}_high"] = estimate.low, estimate.high
         return scores

@@ -1,23 +1,22 @@
-"""Joint reports of the candidates of a search over parameters."""
+"""Joint reports of the best models of a search over parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sklearn.base import clone
 
+from skci._docstrings import parameters_from
 from skci._validation import check_integer
-from skci.model_selection import cross_validate_report
-from skci.reports.searching import SearchReport
-from skci.resampling.candidates import (
-    candidate_names,
-    chosen_candidate,
-    ranked_candidates,
-)
-from skci.resampling.reading import splits_of_search
+from skci.cross_validation import cross_validate_report
+from skci.reports.resampling import SearchReport
+from skci.resampling.parameter_settings import best_settings
+from skci.resampling.schemes import ConservativeZ, SplitT, scheme_of
+from skci.resampling.splitting import is_number_of_folds
 
 
+@parameters_from(cross_validate_report)
 def search_report(
     search: Any,
     X: Any,
@@ -28,7 +27,7 @@ def search_report(
     rank_by: str | None = None,
     cv: Any = None,
     groups: Any = None,
-    variance: Any = None,
+    resampling: Any = None,
     sample_weight: Any = None,
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
@@ -37,10 +36,10 @@ def search_report(
     verbose: int = 0,
     random_state: Any = None,
 ) -> SearchReport:
-    """Cross-validate the best candidates of a search anew and report them jointly.
+    """Cross-validate the best models of a search anew and report them jointly.
 
     The best score of a search is too optimistic, because it is the greatest of many
-    that chance moves. Joint intervals of the candidates allow for that: they cover all
+    that chance moves. Joint intervals of the models allow for that: they cover all
     at once, and so that of the one picked.
 
     Parameters
@@ -50,17 +49,14 @@ def search_report(
         ``cv_results_`` and ``estimator``.
     X, y : array-like
         The data that it was fitted to.
-    metrics, groups, variance, sample_weight, confidence_level, method, pos_label, \
-n_jobs, verbose, random_state
-        See :func:`cross_validate_report`.
     cv : int or splitter, optional
-        See :func:`cross_validate_report`. If not given it is the splitter of the
-        search, which the report says: with it the variance is by default
-        "conservative-z", and "corrected-t" takes it and a number of folds as well. For
-        other variances, and where the search has a number of folds and none is named,
-        splits are made as in that function.
+        Number of folds, or a splitter of :mod:`sklearn.model_selection`. If not given
+        it is the splitter of the search, which the report says: with it the resampling
+        is by default "conservative-z", and "corrected-t" takes it and a number of folds
+        as well. For other schemes, and where the search has a number of folds and none
+        is named, splits are made as by :func:`cross_validate_report`.
     top : int, default=10
-        Number of candidates, the best by their rank in the search; those with undefined
+        Number of models, the best by their rank in the search; those with undefined
         scores are left out. The one that the search chose is among them in any case.
     rank_by : str, optional
         Metric of the search that ranks them, by default that of its ``refit``.
@@ -68,8 +64,8 @@ n_jobs, verbose, random_state
     Returns
     -------
     SearchReport
-        Rules are the candidates, named by the parameters that differ in the search.
-        :meth:`JointReport.best` tells which of them may be the best.
+        Models are named by the parameters that differ in the search.
+        :meth:`.JointReport.best` tells which of them may be the best.
 
     Raises
     ------
@@ -81,15 +77,15 @@ n_jobs, verbose, random_state
 
     See Also
     --------
-    simplest_not_worse : Chooses a candidate in the search itself.
+    skci.resampling.simplest_not_worse : Chooses a model in the search itself.
 
     Notes
     -----
-    Each candidate is fitted as often as the variance needs: with the default 45 times.
+    Each model is fitted as often as the resampling needs: with the default 45 times.
 
-    The intervals do not allow for the selection of `top` out of all candidates, which
-    the search made on the same rows. They do if `top` is the number of all. An estimate
-    that no selection has touched needs rows that the search has not seen.
+    The intervals do not allow for the selection of `top` out of all parameter settings,
+    which the search made on the same rows. They do if `top` is the number of all. An
+    estimate that no selection has touched needs rows that the search has not seen.
 
     Examples
     --------
@@ -101,32 +97,26 @@ n_jobs, verbose, random_state
     >>> tree = DecisionTreeClassifier(random_state=0)
     >>> search = GridSearchCV(tree, {"max_depth": [1, 2, 3, 4, 5]}).fit(X, y)
     >>> report = search_report(search, X, y, metrics="accuracy", top=3)
-    >>> report.rules
+    >>> report.models
     ['max_depth=2', 'max_depth=3', 'max_depth=4']
-    >>> report.best("accuracy").rules
+    >>> report.best("accuracy").models
     ['max_depth=2', 'max_depth=3', 'max_depth=4']
     """
-    top = check_integer(top, "top")
-    candidates = ranked_candidates(search, rank_by)
-    kept = candidates[:top]
-    if (chosen := chosen_candidate(search)) in candidates and chosen not in kept:
-        kept[-1] = chosen
-    names = candidate_names(kept, candidates)
+    settings, n_settings = best_settings(search, rank_by, check_integer(top, "top"))
     splits = ""
     if cv is None:
-        cv, splits = splits_of_search(search, variance)
-    estimators = {
-        name: clone(search.estimator).set_params(**clone(each.params, safe=False))
-        for name, each in zip(names, kept, strict=True)
-    }
+        cv, splits = _splits_of_search(search, resampling)
     report = cross_validate_report(
-        estimators,
+        {
+            name: clone(search.estimator).set_params(**clone(params, safe=False))
+            for name, params in settings.items()
+        },
         X,
         y,
         metrics=metrics,
         cv=cv,
         groups=groups,
-        variance=variance,
+        resampling=resampling,
         sample_weight=sample_weight,
         confidence_level=confidence_level,
         method=method,
@@ -135,5 +125,23 @@ n_jobs, verbose, random_state
         verbose=verbose,
         random_state=random_state,
     )
-    params = {name: dict(each.params) for name, each in zip(names, kept, strict=True)}
-    return SearchReport(report, params, len(candidates), splits)
+    params = {name: dict(each) for name, each in settings.items()}
+    return SearchReport(report, params, n_settings, splits)
+
+
+def _splits_of_search(search: Any, resampling: Any) -> tuple[Any, str]:
+    """Splitter or number of folds of a search that a scheme takes, and in words.
+
+    None where the scheme makes its splits, as the default does for numbers of folds.
+    """
+    cv = getattr(search, "cv", None)
+    scheme = scheme_of(resampling, cv if resampling is None else None)
+    if cv is None or not isinstance(scheme, ConservativeZ | SplitT):
+        return None, ""
+    if is_number_of_folds(cv):
+        return cv, f"in {cv} folds as in the search"
+    if isinstance(cv, Iterator):
+        raise ValueError("cv must be given, for the search has used up its splits")
+    if not hasattr(cv, "split"):
+        return cv, "with the splits of the search"
+    return cv, f"with the splitter of the search ({type(cv).__name__})"

@@ -17,6 +17,7 @@ import pandas as pd
 from scipy import sparse
 
 import skci
+from skci.designs import Prevalence, Strata
 from skci.metrics._names import resolve_metric
 
 METHODS = [
@@ -359,14 +360,14 @@ class Draw:
         likely = 1 if repeated and len(sizes) == 2 else 0.1
         shape = self.one(["", "", "", "strata", "prevalence"])
         if shape == "prevalence" and self.chance(likely):
-            options = [0.1, 0.5, 0.9, 1e-9, (0.1, 0.02), (0.5, 0.3), [0.3, 0]]
-            return {"prevalence": self.one(options)}
+            options = [[0.1], [0.5], [0.9], [1e-9], [0.1, 0.02], [0.5, 0.3], [0.3, 0]]
+            return {"design": Prevalence(*self.one(options))}
         if shape != "strata":
             return self.sampled(n)
         if repeated and self.chance(0.5):
-            return {"strata": y}
+            return {"design": Strata(y)}
         codes = self.one([np.arange(n) % max(n // 2, 1), self.rng.integers(0, 3, n)])
-        strata = {"strata": self.boxed(codes)}
+        strata = {"design": Strata(self.boxed(codes))}
         if self.chance(0.5):
             strata["sample_weight"] = self.rng.exponential(size=n + 3)[codes]
         return strata
@@ -411,20 +412,20 @@ class Draw:
         columns["y_score" if kind == "scores" else "y_pred"] = values
         return metric, columns | sampled
 
-    def columns(self, kind: str, rules: int, most: int = 9) -> tuple[Any, Any]:
-        """A truth and the predictions of rules, and the labels there are."""
+    def columns(self, kind: str, models: int, most: int = 9) -> tuple[Any, Any]:
+        """A truth and the predictions of models, and the labels there are."""
         n = self.rows()
-        names = ["A", "B", "C"][:rules]
+        names = ["A", "B", "C"][:models]
         if most > 2 and self.chance(0.05):
             return self.targets(kind, n, names), (0, 1)
         if kind == "numbers":
             y = self.numbers(n)
-            values = {rule: self.boxed(self.forecast(y)) for rule in names}
+            values = {model: self.boxed(self.forecast(y)) for model in names}
             return {"y_true": self.boxed(y), "values": values}, (0, 1)
         known = self.one([labels for labels in LABELS if len(labels) <= most])
         y = self.labels(n, known)
         draw = self.predicted if kind == "labels" else self.scores
-        values = {rule: draw(y, known) for rule in names}
+        values = {model: draw(y, known) for model in names}
         values = {k: self.boxed(v) if v.ndim == 1 else v for k, v in values.items()}
         return {"y_true": self.boxed(y), "values": values}, known
 
@@ -433,25 +434,25 @@ class Draw:
         shape = n, self.one([2, 3])
         y = self.rng.random(shape) < self.rng.random(shape[1])
         if kind == "labels":
-            values = {rule: y ^ (self.rng.random(shape) < 0.2) for rule in names}
+            values = {model: y ^ (self.rng.random(shape) < 0.2) for model in names}
         elif kind == "scores":
-            values = {rule: self.rng.random(shape).round(1) for rule in names}
+            values = {model: self.rng.random(shape).round(1) for model in names}
         else:
             y = np.stack([self.numbers(n) for _ in range(shape[1])], axis=1)
-            pairs = {rule: [self.forecast(each) for each in y.T] for rule in names}
-            values = {rule: np.stack(each, axis=1) for rule, each in pairs.items()}
+            pairs = {model: [self.forecast(each) for each in y.T] for model in names}
+            values = {model: np.stack(each, axis=1) for model, each in pairs.items()}
         box = self.one([np.asarray, np.ndarray.tolist, pd.DataFrame])
         return {"y_true": box(y), "values": {k: box(v) for k, v in values.items()}}
 
-    def score_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
-        """Scores of items by a column of each rule, or by a row of each sample."""
-        n, n_samples, rules = self.rows(), self.one([1, 1, 1, 2, 4]), ["A", "B", "C"]
+    def grades_report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """Scores of items by a column of each model, or by a row of each sample."""
+        n, n_samples, models = self.rows(), self.one([1, 1, 1, 2, 4]), ["A", "B", "C"]
         sampled = self.sampled(n)
         options = {"bounds": None, **self.settings("confidence_level", "random_state")}
-        values = {rule: self.numbers(n * n_samples) for rule in self.some(rules)}
+        values = {model: self.numbers(n * n_samples) for model in self.some(models)}
         if self.chance(0.6):
             possible = self.one([(0, 1), (0, 1), (0, 0.5, 1), (-3, 1e-9, 7)])
-            values = {rule: self.labels(n * n_samples, possible) for rule in values}
+            values = {model: self.labels(n * n_samples, possible) for model in values}
             options["bounds"] = self.one([None, (possible[0], possible[-1])])
         if self.chance(0.6):
             options["method"] = self.one(["auto", "score", "hall", "logit", "delta"])
@@ -469,16 +470,17 @@ class Draw:
                 pd.DataFrame(columns | {"grade": v, "model": k})
                 for k, v in values.items()
             ]
-            names = {"scores": "grade", "rule": "model", "item": "item"}
+            names = {"scores": "grade", "model": "model", "item": "item"}
             names |= {name: name for name in sampled}
-            return skci.score_report, {"data": pd.concat(table), **names, **options}
+            return skci.grades_report, {"data": pd.concat(table), **names, **options}
         if n_samples > 1:
             values = {k: v.reshape(n, n_samples) for k, v in values.items()}
+            options["samples"] = "independent"
         sampled |= self.subgroups(n)
         (first, *_), box = values.values(), self.one([np.asarray, np.ndarray.tolist])
-        values = {rule: box(column) for rule, column in values.items()}
+        values = {model: box(column) for model, column in values.items()}
         scores = self.one([values, values, list(values.items()), box(first)])
-        return skci.score_report, {"scores": scores, **sampled, **options}
+        return skci.grades_report, {"scores": scores, **sampled, **options}
 
     def pass_at_k(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         n_tasks, most = self.rows(), self.one([1, 2, 10, 200, 3000])
@@ -516,8 +518,8 @@ class Draw:
 
     def report(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         kind = self.one(["labels", "labels", "labels", "scores", "numbers"])
-        rules = self.one([1, 2, 2, 3])
-        columns, known = self.columns(kind, rules, 9 if rules == 1 else 3)
+        models = self.one([1, 2, 2, 3])
+        columns, known = self.columns(kind, models, 9 if models == 1 else 3)
         n = len(columns["y_true"])
         values = columns.pop("values")
         parameter = "y_score" if kind == "scores" else "y_pred"
@@ -528,16 +530,16 @@ class Draw:
             parameter: self.one([values, values, list(values.items()), values["A"]]),
             "metrics": self.metrics(kind, known),
             **self.settings(*names, known=known),
-            **self.eased(bool(sampled) or rules > 2 or len(known) > 2),
+            **self.eased(bool(sampled) or models > 2 or len(known) > 2),
             **sampled,
         }
-        if "prevalence" not in sampled:
+        if not isinstance(sampled.get("design"), Prevalence):
             arguments |= self.subgroups(n)
         if kind == "labels" and self.chance(0.1):
             arguments["abstain"] = self.one([*known, -7])
         if kind == "scores" and self.chance(0.1):
             truth = np.ravel(np.asarray(columns["y_true"], dtype=object))
-            arguments["y_pred"] = {rule: truth for rule in values}
+            arguments["y_pred"] = {model: truth for model in values}
             arguments["metrics"] = ["accuracy", "roc_auc"]
         if "method" in arguments and self.chance(0.3):
             method = arguments["method"]
@@ -632,7 +634,7 @@ class Draw:
             "alternative": self.one(["two-sided", "two-sided", "less", "greater"]),
             "tol": self.one([1e-2, 1e-2, 0.1, 10]),
         }
-        return skci.critical_value, arguments
+        return skci.inference.critical_value, arguments
 
     def plan(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         rates = ["prevalence", "recall", "specificity"]
@@ -658,20 +660,17 @@ class Draw:
         )
 
     def comparison(self) -> dict[str, Any]:
-        """Options of `sample_size` for two rules on the same rows."""
-        rates = {"prevalence": 0.3, "recall": 0.8, "specificity": 0.9}
-        other = rates | {"recall": self.one([0.8, 0.82, 0.7]), "specificity": 0.85}
+        """Options of `sample_size` for two models on the same rows."""
         arguments = {
             "metric": self.one([*RATES_OF_ROWS, *RATES_OF_ROWS, self.metric("labels")]),
-            "expected": self.one([rates, (rates, other), (0.86, 0.88), 0.7, None]),
+            "expected": self.one([{"prevalence": 0.3}, {"prevalence": 0.1}, 0.7, None]),
             "difference": self.one([0.02, -0.02, 0.1, 0, None]),
-            "disagreement": self.one([0.05, 0.1, 0.3, 1, {"positive": 0.2}]),
+            "disagreement": self.one([0.05, 0.1, 0.3, 1, "some"]),
         }
-        if arguments["expected"] is rates:
-            arguments["disagreement"] = self.one([0.1, 0.2])
-            arguments["difference"] = self.one([0.02, -0.05])
-        elif isinstance(arguments["expected"], tuple):
-            arguments["difference"] = None
+        if self.chance(0.4):
+            tables = self.rng.dirichlet([1] * 8), self.rng.poisson(5, 8)
+            arguments["expected"] = self.one(tables).reshape(2, 2, 2)
+            arguments |= {"difference": None, "disagreement": None}
         if self.chance(0.7):
             arguments |= {"half_width": None, "power": self.one([0.8, 0.9, 0.5, 0.01])}
         if self.chance(0.4):
@@ -684,12 +683,9 @@ class Draw:
 
     def grouping(self) -> dict[str, Any]:
         """Options of a plan for rows in groups."""
-        shape = self.one([""] * 4 + ["effect", "groups"])
-        if shape == "effect":
-            return {"design_effect": self.one([0.5, 1, 2.5, 100])}
         sizes, correlations = [1, 2, 10, 7.5, 1000], [0, 0.05, 0.5, 1, -0.05]
         options = {"group_size": self.one(sizes), "correlation": self.one(correlations)}
-        return options if shape == "groups" else {}
+        return options if self.chance(0.3) else {}
 
     def detectable(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         arguments = {
@@ -703,7 +699,7 @@ class Draw:
         }
         if self.chance(0.9):
             arguments["prevalence"] = self.one([0.001, 0.1, 0.5, 0.9])
-        return skci.minimum_detectable, arguments
+        return skci.planning.minimum_detectable, arguments
 
     def proportions(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         metric = resolve_metric(self.one(["accuracy", "precision", "recall", "f1"]))
@@ -711,7 +707,7 @@ class Draw:
         second = self.one([second, second, second, first])
         alternative = self.one(["two-sided", "less", "greater"])
         arguments = {"first": first, "second": second, "alternative": alternative}
-        return skci.two_proportion_test, arguments
+        return skci.textbook.two_proportion_test, arguments
 
     def matrix2(self) -> Any:
         counts = self.rng.poisson(self.one([0.3, 5, 30]), (2, 2))
@@ -750,7 +746,7 @@ class Draw:
         values, classes = columns["values"], sorted(set(known))
         scores = self.rng.dirichlet(np.ones(len(classes)), n)
         estimators = {
-            rule: Fixed(labels, scores, classes) for rule, labels in values.items()
+            model: Fixed(labels, scores, classes) for model, labels in values.items()
         }
         names = ["confidence_level", "method", "pos_label", "random_state"]
         sampled = self.drawn(columns["y_true"])
@@ -763,14 +759,14 @@ class Draw:
             "y": columns["y_true"],
             **sampled,
         }
-        if "prevalence" not in sampled:
+        if not isinstance(sampled.get("design"), Prevalence):
             arguments |= self.subgroups(n)
         return evaluate, arguments
 
 
 def evaluate(estimators: Any, metrics: Any, X: Any, y: Any, **options: Any) -> Any:
     """Evaluate estimators by a JointEvaluator."""
-    given = {"sample_weight", "groups", "by", "strata", "prevalence", "missing"}
+    given = {"sample_weight", "groups", "by", "design", "missing"}
     given &= set(options)
     rows = {name: options.pop(name) for name in given}
     return skci.JointEvaluator(estimators, metrics, **options).evaluate(X, y, **rows)
@@ -794,7 +790,7 @@ ENTRIES: dict[str, Callable[[Draw], Any]] = {
     "two_proportion_test": Draw.proportions,
     "sample_size": Draw.plan,
     "critical_value": Draw.critical,
-    "score_report": Draw.score_report,
+    "grades_report": Draw.grades_report,
     "pass_at_k": Draw.pass_at_k,
     "minimum_detectable": Draw.detectable,
 }
@@ -810,9 +806,11 @@ def parameters_of(function):
         return ()
 
 
+PUBLIC_MODULES = [skci, *filter(inspect.ismodule, map(vars(skci).get, skci.__all__))]
 PARAMETERS = {
     name
-    for entry in (*map(skci.__dict__.get, skci.__all__),)
+    for module in PUBLIC_MODULES
+    for entry in map(vars(module).get, module.__all__)
     if callable(entry)
     for method in (entry, *vars(entry).values())
     if callable(method)

@@ -1,10 +1,10 @@
-"""Truths and rules that the tests draw."""
+"""Truths and models that the tests draw."""
 
 import numpy as np
 
 
-def some_rules(n=600, seed=0, **rates):
-    """Draw a truth and, by name, rules that get it right at these rates."""
+def some_models(n=600, seed=0, **rates):
+    """Draw a truth and, by name, models that get it right at these rates."""
     rng = np.random.default_rng(seed)
     y = (rng.random(n) < 0.4).astype(int)
     return y, {

@@ -14,7 +14,7 @@ from skci import (
     RocAucCI,
     joint_report,
 )
-from skci.data import devices
+from skci.data import remote
 
 RNG = np.random.default_rng(0)
 N = 500
@@ -137,26 +137,26 @@ def test_metrics_and_accumulators_take_what_reports_take(library, dispatch):
 
 
 class OnDevice:
-    """Rule that predicts arrays of a library."""
+    """Model that predicts arrays of a library."""
 
-    def __init__(self, rule, make):
-        self.rule, self.make, self.classes_ = rule, make, rule.classes_
+    def __init__(self, model, make):
+        self.model, self.make, self.classes_ = model, make, model.classes_
 
     def predict(self, X):
-        return self.make(self.rule.predict(X))
+        return self.make(self.model.predict(X))
 
     def predict_proba(self, X):
-        return self.rule.predict_proba(X)
+        return self.model.predict_proba(X)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_estimators_may_predict_arrays_on_a_device(library, dispatch):
     make = LIBRARIES[library]()
     X = np.stack([*SCORES.values()], axis=1)
-    rule = LogisticRegression().fit(X, Y)
+    model = LogisticRegression().fit(X, Y)
     metrics = ["f1", "roc_auc"]
-    expected = JointEvaluator({"A": rule}, metrics).evaluate(X, Y)
-    evaluator = JointEvaluator({"A": OnDevice(rule, make)}, metrics)
+    expected = JointEvaluator({"A": model}, metrics).evaluate(X, Y)
+    evaluator = JointEvaluator({"A": OnDevice(model, make)}, metrics)
     assert_same(evaluator.evaluate(X, make(Y)), expected)
 
 
@@ -168,8 +168,8 @@ def test_only_distinct_rows_leave_a_device(case, dispatch, monkeypatch):
         sizes.append(array.shape[0])
         return original(array, name)
 
-    original = devices._fetch
-    monkeypatch.setattr(devices, "_fetch", fetch)
+    original = remote._fetch
+    monkeypatch.setattr(remote, "_fetch", fetch)
     y, options, metrics = CASES[case]
     joint_report(make(y), metrics=metrics, **made(make, options))
     assert (max(sizes) <= 30) == (case in COUNTED)

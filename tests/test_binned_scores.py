@@ -185,7 +185,7 @@ def test_differences_and_ratios_have_the_bounds_of_both():
     for scale in ("difference", "ratio"):
         contrasts, exact = (x.differences(scale=scale) for x in (report, expected))
         for metric in AREAS:
-            first, second = (report[rule, metric] for rule in "AB")
+            first, second = (report[model, metric] for model in "AB")
             contrast = contrasts[metric, "A", "B"]
             bound = first.binning_error + second.binning_error
             if scale == "ratio":

@@ -11,8 +11,8 @@ from skci import (
     BrierScoreCI,
     D2BrierScoreCI,
     LogLossCI,
+    grades_report,
     joint_report,
-    score_report,
 )
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import pearson
@@ -93,24 +93,24 @@ def test_equals_the_general_solution(table):
 @pytest.mark.parametrize("n_right", [0, 1, 7, 15, 29, 30])
 def test_equals_the_interval_of_a_proportion(n_right):
     right = [1] * n_right + [0] * (30 - n_right)
-    mean = score_report(right, bounds=(0, 1))["scores", "mean"]
+    mean = grades_report(right, bounds=(0, 1))["scores", "mean"]
     accuracy = AccuracyCI(method="score")([1] * 30, right)
     for name in ("low", "high", "standard_error"):
         assert getattr(mean, name) == pytest.approx(getattr(accuracy, name), abs=1e-7)
 
 
 def test_wilson_interval_of_thirty_right_of_thirty():
-    mean = score_report([1] * 30, bounds=(0, 1))["scores", "mean"]
+    mean = grades_report([1] * 30, bounds=(0, 1))["scores", "mean"]
     assert (mean.low, mean.high) == (pytest.approx(30 / (30 + Z**2), abs=1e-8), 1.0)
 
 
 def test_differences_are_those_of_paired_proportions():
     rng = np.random.default_rng(0)
     right = rng.random((3, 50)) < [[0.9], [0.8], [0.5]]
-    rules = dict(zip("ABC", right.astype(int), strict=True))
-    means = score_report(rules, bounds=(0, 1)).differences()
+    models = dict(zip("ABC", right.astype(int), strict=True))
+    means = grades_report(models, bounds=(0, 1)).differences()
     accuracies = joint_report(
-        np.ones(50, int), rules, metrics="accuracy", method="score"
+        np.ones(50, int), models, metrics="accuracy", method="score"
     ).differences()
     for mean, accuracy in zip(means, accuracies, strict=True):
         found, expected = means[mean], accuracies[accuracy]
@@ -123,8 +123,8 @@ def test_scale_and_direction_of_scores_do_not_matter():
     rng = np.random.default_rng(1)
     scores = {"A": rng.beta(4, 0.4, 12), "B": rng.beta(2, 2, 12)}
     marks = {name: 10 - 9 * each for name, each in scores.items()}
-    unit = score_report(scores, bounds=(0, 1))
-    turned = score_report(marks, bounds=(1, 10), greater_is_better=False)
+    unit = grades_report(scores, bounds=(0, 1))
+    turned = grades_report(marks, bounds=(1, 10), greater_is_better=False)
     for first, second in [(unit, turned), (unit.differences(), turned.differences())]:
         start = 10 if first is unit else 0
         for key in first:
@@ -136,8 +136,8 @@ def test_scale_and_direction_of_scores_do_not_matter():
 def test_a_difference_equals_the_mean_of_the_differences():
     rng = np.random.default_rng(2)
     A, B = rng.integers(0, 6, (2, 40)) / 5
-    difference = score_report({"A": A, "B": B}, bounds=(0, 1)).differences()
-    mean = score_report(A - B, bounds=(-1, 1))["scores", "mean"]
+    difference = grades_report({"A": A, "B": B}, bounds=(0, 1)).differences()
+    mean = grades_report(A - B, bounds=(-1, 1))["scores", "mean"]
     pair = difference["mean", "A", "B"]
     assert (pair.low, pair.high) == pytest.approx((mean.low, mean.high), abs=1e-9)
 
@@ -172,7 +172,7 @@ def test_the_brier_score_is_the_mean_of_bounded_losses(columns, rows):
         name: (p - y) ** 2 if columns == 2 else ((p - np.eye(3)[y]) ** 2).sum(axis=1)
         for name, p in models.items()
     }
-    means = score_report(losses, bounds=(0, columns - 1), **ROWS[rows])
+    means = grades_report(losses, bounds=(0, columns - 1), **ROWS[rows])
     for found, expected in [
         (report, means),
         (report.differences(method="score"), means.differences()),
@@ -196,9 +196,7 @@ def test_methods_of_the_brier_score():
     y, models = predicted(5000)
     many = BrierScoreCI()(y, models["A"])
     assert many.method == "hall"
-    with pytest.raises(
-        ValueError, match=r"'brier_score' is not where it has more than"
-    ):
+    with pytest.raises(ValueError, match=r"'brier_score' is not with more than 4,096"):
         BrierScoreCI(method="score")(y, models["A"])
     for metric in (LogLossCI, D2BrierScoreCI):
         with pytest.raises(ValueError, match="mean of bounded scores, which"):

@@ -438,11 +438,11 @@ def test_labels_that_do_not_occur_change_nothing(name, matrix, method):
 @pytest.mark.parametrize("rows", [TWO, THREE], ids=[2, 3])
 def test_differences_do_not_depend_on_labels_that_do_not_occur(rows, method):
     names = ["accuracy", "balanced_accuracy", "mcc", "cohen_kappa", "f1_macro"]
-    rules = {"A": rows.p, "B": rows.y[::-1].copy()}
-    known = joint_report(rows.y, rules, metrics=names, method=method)
+    models = {"A": rows.p, "B": rows.y[::-1].copy()}
+    known = joint_report(rows.y, models, metrics=names, method=method)
     other = PrecisionCI(average="macro", labels=[0, 7, 8])
     with pytest.warns(UndefinedMetricWarning):
-        found = joint_report(rows.y, rules, metrics=[*names, other], method=method)
+        found = joint_report(rows.y, models, metrics=[*names, other], method=method)
     found = found.select(metrics=names)
     for one, again in [(known, found), (known.differences(), found.differences())]:
         assert_allclose(again.estimates, one.estimates, rtol=1e-12)
@@ -563,10 +563,10 @@ def test_score_intervals_of_macro_f1_cover(table):
 
 
 def reported(reads, rows, others, metrics, **options):
-    """Report on a rule, and on another whose answers are to other rows."""
-    rules = {"A": rows.p, "B": others.p}
-    rules = {"y_score": rules} if reads == "scores" else {"y_pred": rules}
-    return joint_report(rows.y, **rules, metrics=metrics, method="delta", **options)
+    """Report on a model, and on another whose answers are to other rows."""
+    models = {"A": rows.p, "B": others.p}
+    models = {"y_score": models} if reads == "scores" else {"y_pred": models}
+    return joint_report(rows.y, **models, metrics=metrics, method="delta", **options)
 
 
 def shifted(rows):
@@ -635,10 +635,10 @@ def test_blurring_of_accuracy_is_of_one_moment(name):
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_identical_rules_have_zero_difference(method):
+def test_identical_models_have_zero_difference(method):
     metrics = ["f1_macro", "accuracy", "matthews_corrcoef", "precision_weighted"]
-    rules = {"A": THREE.p, "again": THREE.p.copy()}
-    compared = joint_report(THREE.y, rules, metrics=metrics, method=method)
+    models = {"A": THREE.p, "again": THREE.p.copy()}
+    compared = joint_report(THREE.y, models, metrics=metrics, method=method)
     compared = compared.differences()
     assert [float(compared[key]) for key in compared] == [0, 0, 0, 0]
     assert compared.pvalues.tolist() == [1, 1, 1, 1]
@@ -862,7 +862,7 @@ def test_estimators_of_several_targets(estimator):
     estimator.fit(X[TRAIN], MANY[TRAIN])
     metrics = ["roc_auc", "average_precision_micro", "f1_macro"]
     metrics = {name: name for name in metrics} | {"each": RocAucCI(average=None)}
-    evaluator = JointEvaluator({"rule": estimator}, metrics)
+    evaluator = JointEvaluator({"model": estimator}, metrics)
     report = evaluator.evaluate(X[TEST], MANY_NAMED[TEST])
     y, scores = MANY[TEST], scores_of_targets(estimator)
     expected = [
@@ -884,7 +884,7 @@ def test_a_target_that_an_estimator_has_not_seen(estimator):
     """Its probability is 0, of every row."""
     y = MANY * [1, 1, 0]
     estimator.fit(X[TRAIN], y[TRAIN])
-    evaluator = JointEvaluator({"rule": estimator}, {"": RocAucCI(average=None)})
+    evaluator = JointEvaluator({"model": estimator}, {"": RocAucCI(average=None)})
     assert evaluator.evaluate(X[TEST], MANY[TEST]).estimates[2] == 0.5
 
 

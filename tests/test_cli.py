@@ -4,6 +4,7 @@ import csv
 import doctest
 import io
 import json
+import os
 import re
 import shlex
 import signal
@@ -14,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from slow import slow
 
 import skci.__main__
 from skci import JointAccumulator, joint_report, sample_size
 from skci.cli.commands import COMMANDS
 from skci.cli.main import main
-from skci.data.files import delimited
-from skci.data.files.table import TableFile
+from skci.data import files
 
 RNG = np.random.default_rng(0)
 N = 500
@@ -50,7 +51,8 @@ COLUMNS = {
     "p3": 1 - PROBABILITIES[:, :2].sum(axis=1),
 }
 AB = {"a": A, "b": B}
-BINARY = ["--truth=y", "--rules=a,b", "--metrics=accuracy,f1"]
+BINARY = ["--truth=y", "--models=a,b", "--metrics=accuracy,f1"]
+ROC_AUC = ["--truth=y", "--scores=sure", "--metrics=roc_auc"]
 
 SELECTIONS = {
     "labels": (BINARY, (Y, AB), {"metrics": ["accuracy", "f1"]}),
@@ -72,8 +74,8 @@ SELECTIONS = {
             "pos_label": 0,
         },
     ),
-    "named rules": (
-        ["--truth=y", "--rules=new one=a,b", "--metrics=f1"],
+    "named models": (
+        ["--truth=y", "--models=new one=a,b", "--metrics=f1"],
         (Y, {"new one": A, "b": B}),
         {"metrics": ["f1"]},
     ),
@@ -83,22 +85,22 @@ SELECTIONS = {
         {"y_score": {"sure": SCORES[0], "loose": SCORES[1]}, "metrics": ["roc_auc"]},
     ),
     "labels and scores": (
-        ["--truth=y", "--rules=a,b", "--scores=sure,unsure", "--metrics=f1,roc_auc"],
+        ["--truth=y", "--models=a,b", "--scores=sure,unsure", "--metrics=f1,roc_auc"],
         (Y, AB),
         {"y_score": {"a": SCORES[0], "b": SCORES[1]}, "metrics": ["f1", "roc_auc"]},
     ),
     "booleans": (
-        ["--truth=true", "--rules=said", "--metrics=f1", "--pos-label=true"],
+        ["--truth=true", "--models=said", "--metrics=f1", "--pos-label=true"],
         (Y == 1, {"said": A == 1}),
         {"metrics": ["f1"]},
     ),
     "booleans and numbers": (
-        ["--truth=true", "--rules=a", "--metrics=f1"],
+        ["--truth=true", "--models=a", "--metrics=f1"],
         (Y == 1, {"a": A}),
         {"metrics": ["f1"]},
     ),
     "text": (
-        ["--truth=kind", "--rules=guess", "--metrics=accuracy,f1_macro"],
+        ["--truth=kind", "--models=guess", "--metrics=accuracy,f1_macro"],
         (COLUMNS["kind"], {"guess": COLUMNS["guess"]}),
         {"metrics": ["accuracy", "f1_macro"]},
     ),
@@ -111,7 +113,7 @@ SELECTIONS = {
         },
     ),
     "numbers": (
-        ["--truth=sure", "--rules=unsure", "--metrics=r2,mean_squared_error"],
+        ["--truth=sure", "--models=unsure", "--metrics=r2,mean_squared_error"],
         (SCORES[0], {"unsure": SCORES[1]}),
         {"metrics": ["r2", "mean_squared_error"]},
     ),
@@ -120,8 +122,8 @@ SELECTIONS = {
 
 @pytest.fixture(autouse=True)
 def few_rows_at_a_time(monkeypatch):
-    monkeypatch.setattr(TableFile, "chunk_rows", 120)
-    monkeypatch.setattr(delimited, "_BLOCK_ROWS", 50)
+    monkeypatch.setattr(files, "_BATCH_ROWS", 120)
+    monkeypatch.setattr(files, "_BLOCK_ROWS", 60)
 
 
 def write_csv(path, columns=COLUMNS, delimiter=","):
@@ -218,11 +220,13 @@ def test_rows_of_several_files_are_taken_together(tmp_path, rows):
     assert_equal(rows("report", *paths, *BINARY), expected.to_dict())
 
 
-def test_standard_input(predictions, rows, monkeypatch):
-    content = io.BytesIO(predictions.read_bytes())
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(content))
+def test_standard_input(predictions):
+    command = [*COMMAND, "report", "-", *BINARY, "--format=markdown"]
+    output = subprocess.run(
+        command, input=predictions.read_bytes(), capture_output=True, check=True
+    ).stdout.decode()
     expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
-    assert_equal(rows("report", "-", *BINARY), expected.to_dict())
+    assert output.replace("\r\n", "\n").endswith(f"\n{expected.to_markdown()}\n")
 
 
 def test_comparisons_are_paired_differences(predictions, rows):
@@ -243,7 +247,7 @@ def test_tables_of_sites_merge(ending, tmp_path, predictions, rows, run):
         path = tmp_path / f"{k}.csv"
         write_csv(path, {name: column[part] for name, column in COLUMNS.items()})
         tables.append(tmp_path / f"site{k}{ending}")
-        selection = ["--truth=kind", "--rules=guess", "--metrics=accuracy"]
+        selection = ["--truth=kind", "--models=guess", "--metrics=accuracy"]
         assert run("report", path, *selection, "--save", tables[-1])[0] == 0
     total = tmp_path / "total.npz"
     metrics = ["accuracy", "f1_macro"]
@@ -254,12 +258,12 @@ def test_tables_of_sites_merge(ending, tmp_path, predictions, rows, run):
     assert_equal(found, expected.to_dict())
     assert JointAccumulator.load(total, "accuracy").n_samples == N
     status, _, errors = run("merge", tables[0], tables[0], "--metrics=accuracy")
-    assert status == 2 and "TABLE must have distinct paths" in errors
+    assert status == 2 and "must have distinct paths" in errors
 
 
 def test_tables_of_other_labels_do_not_merge(tmp_path, predictions, run):
     numbers, text = tmp_path / "numbers.npz", tmp_path / "text.npz"
-    arguments = "report", predictions, "--truth=y", "--rules=a", "--metrics=accuracy"
+    arguments = "report", predictions, "--truth=y", "--models=a", "--metrics=accuracy"
     assert run(*arguments, "--save", numbers)[0] == 0
     assert run(*arguments, "--text", "--save", text)[0] == 0
     status, _, errors = run("merge", numbers, text, "--metrics=accuracy")
@@ -270,11 +274,28 @@ def test_the_positive_label_of_merged_tables(tmp_path, rows, run):
     path, table = tmp_path / "text.csv", tmp_path / "text.npz"
     words = np.array(["no", "yes"])
     write_csv(path, {"y": words[Y], "a": words[A]})
-    arguments = "report", path, "--truth=y", "--rules=a", "--metrics=accuracy"
+    arguments = "report", path, "--truth=y", "--models=a", "--metrics=accuracy"
     assert run(*arguments, "--save", table)[0] == 0
     expected = joint_report(Y, {"a": A}, metrics=["precision"], pos_label=0)
     found = rows("merge", table, "--metrics=precision", "--pos-label=no")
     assert_equal(found, expected.to_dict())
+
+
+def test_merged_tables_keep_their_positive_label(tmp_path, rows, run):
+    path = tmp_path / "text.csv"
+    words = np.array(["no", "yes"])
+    write_csv(path, {"y": words[Y], "a": words[A]})
+    tables = {label: tmp_path / f"{label}.npz" for label in words}
+    for label, table in tables.items():
+        arguments = "report", path, "--truth=y", "--models=a", "--metrics=recall"
+        saved = run(*arguments, f"--pos-label={label}", "--save", table)
+        assert saved[0] == 0
+    expected = joint_report(Y, {"a": A}, metrics="recall", pos_label=0)
+    found = rows("merge", tables["no"], "--metrics=recall")
+    assert_equal(found, expected.to_dict())
+    status, _, errors = run("merge", *tables.values(), "--metrics=recall")
+    assert status == 2
+    assert f"{tables['yes']}: other must have the pos_label" in errors
 
 
 def test_plans(predictions, run):
@@ -306,13 +327,14 @@ def test_plans(predictions, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--half-width=.1", "--power=.8"], "either --half-width or --power"),
-        (["--half-width=.1"], "--expected must be given with --half-width"),
-        (["--power=.8"], "--difference and --disagreement must be given"),
+        (["--half-width=.1", "--power=.8"], "either half_width or power must be given"),
+        (["--half-width=.1"], "expected must be a number, a mapping"),
+        (["--power=.8"], "difference must be a number between -1 and 1, got None"),
         (["file.csv", "--power=.8", "--disagreement=.1"], "--disagreement not"),
+        (["file.csv", "--truth=y"], "either --half-width or --power must be given"),
         (["--half-width=.1", "--expected=x"], "must be a number, or numbers by name"),
-        (["--half-width=.1", "--expected=1,2"], "must have the four cells"),
-        (["--half-width=.1", "--expected=1,2,3,x"], "must be numbers"),
+        (["--half-width=.1", "--expected=1,2"], "invalid expected value: '1,2'"),
+        (["--half-width=.1", "--expected=1,2,3,x"], "invalid expected value"),
         (["file.csv", "--half-width=.1"], "--truth must be given"),
         (
             ["--half-width=.1", "--expected=.5", "--metrics=f1,mcc"],
@@ -336,18 +358,19 @@ def test_plans_that_cannot_be_made(arguments, message, run):
         (["True,False", "true,1", "FALSE,FALSE", "1,1"], [], [0, 1]),
         (["1,1", "2,1", "1,1", "2,2"], ["--text"], ["1", "2"]),
         (["1,x", "2,1", "1,1", "2,2"], ["--text"], ["1", "2", "x"]),
+        (["1_2,1_2", "1_3,1_2", "1_2,1_3"], [], ["1_2", "1_3"]),
         (["NA,NA", "yes,yes", "NA,yes", "yes,NA"], ["--text"], ["NA", "yes"]),
-        (["a,b", "2,a", "b,2", " b, b"], [], ["2", "a", "b"]),
+        (["a,b", "2,a", "b,2", " b, b"], ["--text"], ["2", "a", "b"]),
         (["9007199254740993,9007199254740992"] * 2, [], [2**53, 2**53 + 1]),
         ([f"{2**70},{-(2**70)}"] * 2, [], [-(2**70), 2**70]),
     ],
 )
-def test_labels_are_numbers_where_those_of_the_truth_are(
+def test_labels_that_look_like_numbers_are_numbers(
     cells, options, labels, tmp_path, run
 ):
     path, table = tmp_path / "labels.csv", tmp_path / "table.json"
     path.write_text("\n\ny,a\n" + "\n".join(cells), encoding="utf-8-sig")
-    selection = "--truth=y", "--rules=a", "--metrics=accuracy", "--save", table
+    selection = "--truth=y", "--models=a", "--metrics=accuracy", "--save", table
     assert run("report", path, *selection, *options)[0] == 0
     found = json.loads(table.read_text(encoding="utf-8"))["labels"]
     assert found == labels and [*map(type, found)] == [*map(type, labels)]
@@ -359,7 +382,7 @@ def test_abstention_may_be_a_word_beside_numbers(tmp_path, rows):
         answers = np.where(COLUMNS["patient"] < 20, silent, A.astype(str))
         write_csv(path, {"y": Y, "a": answers})
         options = ["--metrics=accuracy,rejection_rate", f"--abstain={silent}"]
-        found = rows("report", path, "--truth=y", "--rules=a", *options)
+        found = rows("report", path, "--truth=y", "--models=a", *options)
         answered = COLUMNS["patient"] >= 20
         expected = [np.mean(A[answered] == Y[answered]), np.mean(~answered)]
         np.testing.assert_allclose(found["estimate"], expected)
@@ -371,40 +394,43 @@ HEAD = "y,a,b,s,w\n"
 ROW = "1,1,0,.5,1\n"
 GOOD = HEAD + ROW + "0,0,0,.5,1\n"
 MALFORMED = {
-    "empty": (b"", "must have a header and rows, got an empty file"),
-    "blank": ("\n\n", "must have a header and rows, got an empty file"),
-    "header only": (HEAD, "must have rows, got none"),
-    "missing column": ("y,b\n1,0\n", "must have the column 'a', got the columns"),
-    "column twice": ("y,a,a,s,w\n1,1,0,.5,1\n", "the column 'a' once, got it 2 times"),
-    "few fields": (GOOD + "1,1\n", "line 4: the row has 2 fields, but the header has"),
-    "many fields": (GOOD + "\n" + ROW + "1,1,1,1,1,\n", "line 6: the row has 6 fields"),
-    "latin-1": (GOOD.encode() + "é,1,1,1,1".encode("latin-1"), "line 4, is not UTF-8"),
-    "utf-16": (GOOD.encode("utf-16"), "line 1, is not UTF-8 text"),
-    "open quotation": (GOOD + '1,"1,0,.5,1\n', "is a quotation mark not closed?"),
+    "empty": (b"", "must have one column 'y', got none"),
+    "blank": ("\n\n", "must have one column 'y', got none"),
+    "header only": (HEAD, "must have rows of a weight and a count above 0, got none"),
+    "missing column": ("y,b\n1,0\n", "must have one column 'a', got 'y' and 'b'"),
+    "column twice": ("y,a,a\n1,1,0\n", "one column 'a', got 'y', 'a' and 'a'"),
+    "few fields": (GOOD + "1,1\n", "every row must have 5 fields, got 2 in row 3"),
+    "many fields": (GOOD + "\n" + ROW + "1,1,1,1,1,\n", "fields, got 6 in row 4"),
+    "latin-1": (GOOD.encode() + "é,1,1,1,1".encode("latin-1"), "got b'\\xe9'"),
+    "utf-16": (GOOD.encode("utf-16"), "must be text in UTF-8"),
+    "open quotation": (GOOD + '1,"1,0,.5,1\n', "line 4: unexpected end of data"),
     "text after quotation": (GOOD + '1,"1"1,0,.5,1\n', "line 4: ',' expected"),
     "no number as label": (
         GOOD + "1,maybe,0,.5,1\n",
-        "line 4: column 'a' holds 'maybe'",
+        "row 3: y_true and y_pred['a'] must hold labels of one type, got number in",
     ),
-    "late text": (HEAD + ROW * 200 + "x,1,1,.5,1\n", "line 202: column 'y' holds 'x'"),
-    "score as label": (GOOD + "1,.75,0,.5,1\n", "column 'a' holds 0.75, not a class"),
+    "late text": (HEAD + ROW * 200 + "x,1,1,.5,1\n", "row 201: y_true and y_pred['a']"),
+    "score as label": (GOOD + "1,.75,0,.5,1\n", "row 3: y_pred['a'] must hold class"),
     "text and numbers": (
         HEAD + "yes,1,0,.5,1\nno,0,0,.5,1\n",
-        "must hold labels of one type, got numbers in column 'a' and text in 'y'",
+        "row 1: y_true and y_pred['a'] must hold labels of one type, got str in y_true",
     ),
     "text and a fraction": (
         HEAD + "yes,yes,0,.5,1\nno,.5,0,.5,1\n",
-        "line 3: column 'a' holds 0.5, not a class label",
+        "row 2: y_pred['a'] must hold class labels, got continuous values such as 0.5",
     ),
-    "no label": (GOOD + "1,,0,.5,1\n", "line 4: column 'a' has no value"),
-    "NA": (GOOD + "NA,1,0,.5,1\n", "line 4: column 'y' holds 'NA' for a missing"),
-    "no score": (GOOD + "1,1,1,,1\n", "line 4: column 's' has no value"),
-    "text as score": (GOOD + "1,1,1,high,1\n", "line 4: column 's' holds 'high'"),
-    "infinite score": (GOOD + "1,1,1,inf,1\n", "line 4: column 's' holds 'inf'"),
-    "boolean weight": (GOOD + "1,1,1,.5,True\n", "line 4: column 'w' holds 'True'"),
+    "no label": (GOOD + "1,,0,.5,1\n", "row 3: y_pred['a'] must hold a label in every"),
+    "NA": (GOOD + "NA,1,0,.5,1\n", "row 3: y_true must hold a label in every row, got"),
+    "no score": (GOOD + "1,1,1,,1\n", "row 3: y_score['a'] must hold finite numbers"),
+    "text as score": (
+        GOOD + "1,1,1,high,1\n",
+        "y_score['a'] must hold numbers, got 'h",
+    ),
+    "infinite score": (GOOD + "1,1,1,inf,1\n", "must hold finite numbers, got inf"),
+    "text as weight": (GOOD + "1,1,1,.5,heavy\n", "row 3: sample_weight must hold num"),
     "after lines in cells": (
-        'y,a,b,s,w,"a note\nof two lines"\n1,1,0,.5,1,"two\r\nlines\n"\n\n1,,0,0,1,\n',
-        "line 7: column 'a' has no value",
+        'y,a,s,w,"a note\nof two lines"\n1,1,.5,1,"two\r\nlines\n"\n\n1,,0,1,\n',
+        "row 2: y_pred['a'] must hold a label in every row",
     ),
     "negative weight": (GOOD + "1,1,1,.5,-1\n", "none negative"),
     "zero weights": (
@@ -420,7 +446,7 @@ def test_malformed_files_have_one_line(kind, tmp_path, run):
     content, message = MALFORMED[kind]
     path, out = tmp_path / "malformed.csv", tmp_path / "out.txt"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    columns = "--truth=y", "--rules=a", "--scores=a=s", "--weights=w"
+    columns = "--truth=y", "--models=a", "--scores=a=s", "--weights=w"
     status, output, errors = run(
         "report", path, *columns, "--metrics=f1,roc_auc", "--out", out
     )
@@ -443,9 +469,9 @@ def test_counts_are_rows_that_occur_again(tmp_path, rows):
 def test_counts_are_whole_numbers(count, tmp_path, run):
     path = tmp_path / "counts.csv"
     path.write_text(f"y,a,n\n1,1,2\n0,1,{count}\n", encoding="utf-8")
-    arguments = "--truth=y", "--rules=a", "--metrics=accuracy", "--counts=n"
+    arguments = "--truth=y", "--models=a", "--metrics=accuracy", "--counts=n"
     status, _, errors = run("report", path, *arguments)
-    assert status == 2 and f"{path}: counts must hold" in errors
+    assert status == 2 and f"{path}, row 2: counts must hold" in errors
 
 
 def test_rows_of_weight_zero_may_fill_a_chunk(tmp_path, rows):
@@ -461,16 +487,16 @@ def test_rows_of_weight_zero_may_fill_a_chunk(tmp_path, rows):
 @pytest.mark.parametrize(
     ("ending", "column", "values", "message"),
     [
-        (".parquet", "a", [1, 0, None], "row 3: column 'a' has no value"),
-        (".arrow", "a", [1, 0, None], "row 3: column 'a' has no value"),
-        (".parquet", "a", [1.0, 0.5, 1.0], "row 2: column 'a' holds 0.5, not a class"),
-        (".parquet", "a", [1, 0, np.nan], "row 3: column 'a' holds nan for a missing"),
-        (".parquet", "a", [b"1", b"0", b"0"], "row 1: column 'a' holds b'1', neither"),
-        (".parquet", "a", [[1], [0], [0]], "row 1: column 'a' holds"),
-        (".parquet", "s", ["x", "y", "z"], "row 1: column 's' holds string, not"),
-        (".parquet", "s", [0.5, None, 0.1], "row 2: column 's' has no value"),
-        (".arrows", "s", [0.5, np.inf, 0.1], "row 2: column 's' holds inf"),
-        (".parquet", "t", [1, 2, 3], "must have the column 'a'"),
+        (".parquet", "a", [1, 0, None], "row 3: y_pred must have a value in every row"),
+        (".arrow", "a", [1, 0, None], "row 3: y_pred must have a value in every row"),
+        (".parquet", "a", [1.0, 0.5, 1.0], "row 2: y_pred['a'] must hold class labels"),
+        (".parquet", "a", [1, 0, np.nan], "row 3: y_pred must have a value in every"),
+        (".parquet", "a", [b"1", b"0", b"0"], "row 1: y_pred['a'] must hold labels"),
+        (".parquet", "a", [[1], [0], [0]], "row 1: y_pred['a'] must hold labels"),
+        (".parquet", "s", ["x", "y", "z"], "row 1: y_score['a'] must hold numbers"),
+        (".parquet", "s", [0.5, None, 0.1], "row 2: y_score must have a value in"),
+        (".arrows", "s", [0.5, np.inf, 0.1], "row 2: y_score must have a value in"),
+        (".parquet", "t", [1, 2, 3], "must have one column 'a', got 'y', 's' and 't'"),
     ],
 )
 def test_values_of_arrow_files_are_checked(
@@ -483,39 +509,40 @@ def test_values_of_arrow_files_are_checked(
     (write_parquet if ending == ".parquet" else write_arrow)(
         path, columns | {column: values}
     )
-    arguments = "--truth=y", "--rules=a", "--scores=a=s", "--metrics=f1,roc_auc"
+    arguments = "--truth=y", "--models=a", "--scores=a=s", "--metrics=f1,roc_auc"
     status, _, errors = run("report", path, *arguments)
     assert status == 2 and errors.count("\n") == 1
     assert message in errors and str(path) in errors
 
 
-@pytest.mark.parametrize(
-    ("ending", "message"),
-    [
-        (".parquet", "is not a Parquet file"),
-        (".arrow", "is not an Arrow file"),
-        (".arrows", "is not an Arrow stream"),
-        (".xlsx", "must end in one of .csv"),
-    ],
-)
-def test_files_that_are_not_what_they_are_named(ending, message, tmp_path, run):
-    if ending != ".xlsx":
-        pytest.importorskip("pyarrow")
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".arrows"])
+def test_files_that_are_not_what_they_are_named(ending, tmp_path, run):
+    pytest.importorskip("pyarrow")
     path = tmp_path / f"file{ending}"
     path.write_text(GOOD, encoding="utf-8")
     status, _, errors = run("report", path, *BINARY)
-    assert status == 2 and errors.count("\n") == 1 and f"{path} {message}" in errors
+    assert status == 2 and errors.count("\n") == 1 and f"error: {path}: " in errors
 
 
-def test_a_cut_off_parquet_file(tmp_path, run):
+def test_a_damaged_parquet_file(tmp_path, run):
     path = tmp_path / "predictions.parquet"
     write_parquet(path)
     content = bytearray(path.read_bytes())
     content[4:600] = b"\xff" * 596  # the footer is whole
     path.write_bytes(content)
     status, _, errors = run("report", path, *BINARY)
-    assert status == 2 and errors.count("\n") == 1
-    assert f"{path} is damaged" in errors
+    assert status == 2 and errors.count("\n") == 1 and f"error: {path}: " in errors
+
+
+@pytest.mark.parametrize("ending", [".dat", ".xlsx"])
+def test_files_of_other_endings_are_csv(ending, tmp_path, rows, run):
+    path = tmp_path / f"predictions{ending}"
+    write_csv(path, delimiter=";")
+    expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    found = rows("report", path, *BINARY, "--delimiter=;")
+    assert_equal(found, expected.to_dict())
+    path.write_bytes(b"PK\x03\x04\xff")
+    assert "must be text in UTF-8" in run("report", path, *BINARY)[2]
 
 
 def test_categories_and_nulls_in_arrow_dictionaries(tmp_path, rows, run):
@@ -524,18 +551,21 @@ def test_categories_and_nulls_in_arrow_dictionaries(tmp_path, rows, run):
     columns = {"y": words[Y], "a": pa.array(words[A]).dictionary_encode()}
     path = tmp_path / "predictions.arrow"
     write_arrow(path, columns)
-    arguments = path, "--truth=y", "--rules=a", "--metrics=f1", "--pos-label=yes"
+    arguments = path, "--truth=y", "--models=a", "--metrics=f1", "--pos-label=yes"
     expected = joint_report(words[Y], {"a": words[A]}, metrics="f1", pos_label="yes")
     assert_equal(rows("report", *arguments), expected.to_dict())
     columns["a"] = pa.array([*words[A[:-1]], None]).dictionary_encode()
     write_arrow(path, columns)
-    assert f"row {N}: column 'a' has no value" in run("report", *arguments)[2]
+    must = "y_pred must have a value in every row of its column 'a'"
+    assert f"row {N}: {must}" in run("report", *arguments)[2]
 
 
-def test_pyarrow_is_asked_for_where_it_is_needed(tmp_path, run, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    path = tmp_path / "predictions.parquet"
-    status, _, errors = run("report", path, *BINARY)
+def test_csv_files_need_no_other_library(predictions, tmp_path, rows, run, monkeypatch):
+    for library in ("pyarrow", "narwhals", "pandas", "polars"):
+        monkeypatch.setitem(sys.modules, library, None)
+    expected = joint_report(Y, AB, metrics=["accuracy", "f1"])
+    assert_equal(rows("report", predictions, *BINARY), expected.to_dict())
+    status, _, errors = run("report", tmp_path / "predictions.parquet", *BINARY)
     assert status == 2 and "pip install 'skci[arrow]'" in errors
 
 
@@ -547,30 +577,36 @@ def test_pyarrow_is_asked_for_where_it_is_needed(tmp_path, run, monkeypatch):
         (["report", "none.csv", *BINARY], "none.csv: No such file or directory"),
         (["report", "FILE", *BINARY, "--nothing=1"], "skci report: error: unrecogn"),
         (["report", "FILE", *BINARY, "--margin=1"], "skci report: error: unrecogn"),
-        (["report", "FILE", "FILE", *BINARY], "FILE must have distinct paths"),
+        (["report", "FILE", "FILE", *BINARY], "must have distinct paths, got twice"),
         (["report", "FILE", *BINARY, "--metrics=nothing"], "unknown metric"),
         (["report", "FILE", *BINARY, "--level=95"], "did you mean 0.95?"),
         (["report", "FILE", *BINARY, "--method=nothing"], "method must be"),
-        (["report", "FILE", *BINARY, "--delimiter=ab"], "must be one character"),
+        (["report", "FILE", *BINARY, "--delimiter=ab"], "must be a 1-character string"),
         (["report", "FILE", *BINARY, "--metrics=roc_auc"], "--scores must be given"),
-        (["report", "FILE", *BINARY, "--rules=x=a,x=b"], "got twice: ['x']"),
-        (["report", "FILE", *BINARY, "--rules=a,,b"], "must be names"),
+        (
+            ["report", "FILE", *BINARY, "--models=x=a,x=b"],
+            "must have distinct names, got 'x=a,x=b'",
+        ),
+        (["report", "FILE", *BINARY, "--models=a,,b"], "must be names"),
         (["report", "FILE", *BINARY, "--save=t.csv"], "must end in .npz or .json"),
-        (["report", "FILE", *BINARY, "--out=FILE"], "choose another file to write"),
+        (
+            ["report", "FILE", *BINARY, "--out=FILE"],
+            "must have distinct paths, got twice",
+        ),
+        (["report", "FILE", *BINARY, "--out=t.npz", "--save=t.npz"], "distinct paths"),
+        (
+            ["report", "FILE", *ROC_AUC, "--score-bins=99999999999"],
+            "score_bins must be a number of bins from 1 to 10,000,000",
+        ),
         (["report", "FILE", *BINARY, "--out=none/x.md"], "none: No such file"),
-        (["report", "FILE", *BINARY, "--fail-if=f1"], "must be a metric, or a rule"),
+        (["report", "FILE", *BINARY, "--fail-if=f1"], "must be a metric, or a model"),
         (["report", "FILE", *BINARY, "--fail-if=f1 <= 1"], "as 'accuracy < 0.9', got"),
         (["report", "FILE", *BINARY, "--require=f1 > 1"], "as 'accuracy >= 0.9', got"),
         (["report", "FILE", *BINARY, "--require=f1 >= x"], "and a number"),
         (["report", "FILE", *BINARY, "--require=f1 >= 9"], "in the range [0, 1] of f1"),
         (["report", "FILE", *BINARY, "--fail-if=mcc < 1"], "must be of one of the met"),
-        (["report", "FILE", *BINARY, "--strict"], "--strict needs a condition"),
-        (
-            ["report", "FILE", *BINARY, "--strict", "--require=f1 >= 0.1"],
-            "--fail-if; --require is as strict without it",
-        ),
         (["compare", "FILE", *BINARY, "--control=c"], "control must be one of"),
-        (["compare", "FILE", *BINARY, "--rules=a"], "differences need two rules"),
+        (["compare", "FILE", *BINARY, "--models=a"], "differences need two models"),
         (
             ["report", "FILE", *BINARY, "--differences", "--format=csv"],
             "has one table",
@@ -624,10 +660,9 @@ def test_requirements_that_intervals_rule_out(
     verdict = (estimate.at_least if sign == "<" else estimate.at_most)(float(value))
     assert (verdict == "refuted", verdict != "shown") == (status, strict_status)
     required = condition.replace(sign, {"<": ">=", ">": "<="}[sign])
-    arguments = "report", predictions, "--truth=y", "--rules=a", "--metrics=accuracy"
+    arguments = "report", predictions, "--truth=y", "--models=a", "--metrics=accuracy"
     for options, expected in (
         ([f"--fail-if={condition}"], status),
-        ([f"--fail-if={condition}", "--strict"], strict_status),
         ([f"--require={required}"], strict_status),
     ):
         found, output, errors = run(*arguments, *options)
@@ -638,7 +673,7 @@ def test_requirements_that_intervals_rule_out(
             assert f" is {verdict}: a: {estimate!r}\n" in errors
 
 
-def test_requirements_are_of_all_rules_or_of_one(predictions, run):
+def test_requirements_are_of_all_models_or_of_one(predictions, run):
     arguments = "report", predictions, *BINARY
     report = joint_report(Y, AB, metrics=["accuracy", "f1"])
     limit = report["b", "accuracy"].high
@@ -654,7 +689,7 @@ def test_requirements_are_of_all_rules_or_of_one(predictions, run):
 
 def test_requirements_of_differences(predictions, run):
     arguments = "compare", predictions, *BINARY, "--control=b"
-    assert run(*arguments, "--fail-if=accuracy < 0", "--strict")[0] == 0
+    assert run(*arguments, "--require=accuracy >= 0")[0] == 0
     assert run(*arguments, "--require=a - b accuracy >= 0")[0] == 0
     status, _, errors = run(*arguments, "--fail-if=accuracy > 0")
     assert status == 1 and "is refuted: accuracy of a - b = " in errors
@@ -718,7 +753,7 @@ def test_formats_are_those_of_the_report(predictions, run, tmp_path):
 def test_warnings_are_lines_on_standard_error(tmp_path, run):
     path = tmp_path / "few.csv"
     write_csv(path, {"y": [0, 1, 0], "a": [0, 0, 0]})
-    arguments = "--truth=y", "--rules=a", "--metrics=precision"
+    arguments = "--truth=y", "--models=a", "--metrics=precision"
     status, output, errors = run("report", path, *arguments)
     assert status == 0 and "nan" in output
     assert errors.startswith("skci report: warning: ") and errors.count("\n") == 1
@@ -740,11 +775,10 @@ def test_interrupted_while_writing(option, predictions, run, monkeypatch):
 
 
 def test_progress_is_shown_on_a_terminal_only(predictions, run, monkeypatch):
-    monkeypatch.setattr("skci.cli.progress._SECONDS", 0)
     assert run("report", predictions, *BINARY)[2] == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     status, output, errors = run("report", predictions, *BINARY)
-    assert status == 0 and f"predictions.csv: 100%, {N} rows" in errors
+    assert status == 0 and f"predictions.csv: {N} rows" in errors
     assert errors.endswith("\r") and output.startswith("Joint")
 
 
@@ -774,6 +808,37 @@ def test_output_that_nobody_reads(predictions):
         process.stdout.close()
         assert process.wait(60) == 141
         assert process.stderr.read() == b""
+
+
+@pytest.mark.parametrize("closed", [slow("<&-"), slow(">&-"), slow("2>&-"), ">&- 2>&-"])
+@pytest.mark.parametrize("metric", ["accuracy", slow("f1")])
+def test_requirements_without_standard_streams(closed, metric, predictions):
+    """The exit status is that of the requirement whoever listens."""
+    command = [*COMMAND, "report", str(predictions), *BINARY]
+    for sign, status in ((">=", 0), ("<=", 1)):
+        required = f"--require={metric} {sign} 0.5"
+        script = f"{shlex.join([*command, required])} {closed}"
+        assert subprocess.run(["sh", "-c", script], capture_output=True).returncode == (
+            status
+        )
+
+
+def test_names_under_an_ascii_locale(tmp_path):
+    path = tmp_path / "prédictions.csv"
+    write_csv(path, {"vérité": Y, "modèle": A, "sexe": np.where(Y, "♀", "♂")})
+    columns = ["--truth=vérité", "--models=modèle", "--by=sexe", "--metrics=accuracy"]
+    out = tmp_path / "rapport.txt"
+    environment = os.environ | {
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+    }
+    environment.pop("PYTHONIOENCODING", None)
+    command = [*COMMAND, "report", str(path), *columns]
+    found = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert found.stdout.isascii() and rb"mod\xe8le" in found.stdout
+    subprocess.run([*command, "--out", str(out)], env=environment, check=True)
+    assert "modèle  accuracy" in out.read_text(encoding="utf-8")
 
 
 def test_without_arguments_there_is_a_demonstration(monkeypatch, capsys):

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from metrics_battery import METRICS
 
-from skci.inference.design import Design
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.strata import Strata
+from skci.inference.designs.totals import covariance
+from skci.inference.influences import Influences
+from skci.inference.rows import Rows
 
 
 @pytest.mark.parametrize(
@@ -26,12 +30,19 @@ def test_blocks_do_not_matter(monkeypatch):
         rng.integers(0, 4, (2, 100)),
     )
     counts = rng.integers(1, 10, 100)
-    whole = Design(counts).covariance(influences, list(indices))
-    monkeypatch.setattr("skci.inference.cross_products._BLOCK", 7)
-    monkeypatch.setattr("skci.inference.cross_products._NUMBERS", 7)
-    assert Design(counts).covariance(influences, list(indices)) == pytest.approx(whole)
+    influences = [
+        v - np.average(v[index], weights=counts)
+        for v, index in zip(influences, indices, strict=True)
+    ]
+    rows = Rows(counts)
+    values = Influences(influences, list(indices), rows)
+    design = IndependentRows(rows.n_samples)
+    whole = covariance(design.components(values))
+    monkeypatch.setattr("skci.inference.influences._BLOCK", 7)
+    monkeypatch.setattr("skci.inference.influences._NUMBERS", 7)
+    assert covariance(design.components(values)) == pytest.approx(whole)
     rows = np.repeat(
-        [own[index] for own, index in zip(influences, indices, strict=True)],
+        [v[index] for v, index in zip(influences, indices, strict=True)],
         counts,
         axis=1,
     )
@@ -48,18 +59,25 @@ def test_sparse_influence_values(weighted, strata):
     influences = [rng.normal(size=2) for _ in range(size)]
     weights = rng.uniform(0.5, 2, units) if weighted else np.ones(units)
     stratum = np.repeat([0, 1], units // 2) if strata else np.zeros(units, dtype=int)
-    design = Design(
+    rows = Rows(
         weights,
         weights ** np.array([[2], [3], [4]]) if weighted else None,
         np.ones(units) if weighted else None,
-        strata=stratum if strata else None,
     )
+    design = IndependentRows(units)
+    if strata:
+        design = Strata(stratum, design)
+    else:
+        influences = [
+            v - np.average(v[index], weights=weights)
+            for v, index in zip(influences, indices, strict=True)
+        ]
     values = np.array([v[i] for v, i in zip(influences, indices, strict=True)])
     expected = np.zeros((size, size))
     for each in np.unique(stratum):
-        w, rows = weights[stratum == each], values[:, stratum == each]
-        totals = (rows - (rows @ w / w.sum())[:, np.newaxis]) * w
+        w, within = weights[stratum == each], values[:, stratum == each]
+        totals = (within - (within @ w / w.sum())[:, np.newaxis]) * w
         factor = len(w) / (len(w) - 1) / weights.sum() ** 2
         expected += factor * totals @ totals.T
-    found = design.covariance(influences, indices)
+    found = covariance(design.components(Influences(influences, indices, rows)))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-15)

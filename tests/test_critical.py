@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, special, stats
+from slow import slow
 
 from skci.exceptions import CriticalValueWarning
 from skci.inference.critical.law import MaximumLaw, critical_value
@@ -381,7 +382,7 @@ def student_cdf(cdf, df):
     return student
 
 
-@pytest.mark.parametrize("groups", [3, 4, 10])
+@pytest.mark.parametrize("groups", [3, slow(4), slow(10)])
 @pytest.mark.parametrize("df", [3, 12, 60])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.CriticalValueWarning")
 def test_all_differences_of_student(groups, df):
@@ -517,7 +518,7 @@ def test_far_tail():
 
 @pytest.mark.parametrize("df", [None, 7])
 @pytest.mark.parametrize("alternative", ["two-sided", "less"])
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("level", [slow(0.5), 0.95, slow(0.999)])
 def test_tail_agrees_with_quantile(df, alternative, level):
     for matrix in (np.ones((1, 1)), np.eye(3), irregular(8), irregular(8, rows=4)):
         law = MaximumLaw(matrix, df=df, alternative=alternative)
@@ -584,6 +585,7 @@ def test_many_coordinates_of_full_rank():
     assert_value(q, solve(one_factor_cdf(np.full(600, np.sqrt(0.5))), 0.95))
 
 
+@pytest.mark.slow
 def test_long_smooth_chain():
     """What is not reached is reported."""
     with warnings.catch_warnings():
@@ -694,6 +696,7 @@ def random_cases():
         yield chain(size, rho), chain_cdf(size, rho)
 
 
+@pytest.mark.slow
 def test_error_is_honest():
     levels = np.random.default_rng(1).uniform(0.5, 0.999, 100)
     ratios = []

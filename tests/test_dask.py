@@ -1,4 +1,4 @@
-"""Dask arrays, read block by block, and rules that predict on a cluster."""
+"""Dask arrays, read block by block, and models that predict on a cluster."""
 
 import os
 import pickle
@@ -34,7 +34,7 @@ NUMBERS = RNG.normal(size=N)
 
 CASES = {
     "labels": (Y, {"y_pred": LABELS}, ["accuracy", "f1", "mcc"]),
-    "one rule": (Y, {"y_pred": LABELS["A"]}, "f1"),
+    "one model": (Y, {"y_pred": LABELS["A"]}, "f1"),
     "pairs": (Y, {"y_pred": [*LABELS.items()]}, "f1"),
     "text": (TEXT[Y], {"y_pred": TEXT[LABELS["A"]], "pos_label": "yes"}, "f1"),
     "classes": (CLASSES, {"y_pred": PREDICTED}, ["accuracy", "f1_macro"]),
@@ -209,14 +209,14 @@ def test_lengths_are_checked_before_anything_is_read():
 
 X, Z = make_classification(1500, flip_y=0.1, random_state=0)
 TRAIN, TEST = slice(500), slice(500, None)
-RULES = {
+MODELS = {
     f"C = {c}": LogisticRegression(C=c).fit(X[TRAIN], Z[TRAIN]) for c in (0.01, 1, 100)
 }
 X, Z = X[TEST], Z[TEST]
 
 
 def test_estimators_predict_block_by_block():
-    evaluator = JointEvaluator(RULES, ["f1", "roc_auc"])
+    evaluator = JointEvaluator(MODELS, ["f1", "roc_auc"])
     report = evaluator.evaluate(da.from_array(X, (400, 7)), da.from_array(Z, 300))
     assert_same(report, evaluator.evaluate(X, Z))
     with pytest.raises(ValueError, match=r"^block 0: C = 0\.01: X has 3 features"):
@@ -253,16 +253,16 @@ def make_client(monkeypatch):
 
 
 @pytest.mark.slow
-def test_rules_predict_in_parallel_on_a_cluster(make_client):
+def test_models_predict_in_parallel_on_a_cluster(make_client):
     make_client(2)
-    rules = {name: Counted(rule) for name, rule in RULES.items()}
+    models = {name: Counted(model) for name, model in MODELS.items()}
     rows = Counted(X)
-    evaluator = JointEvaluator(rules, ["f1", "accuracy"])
+    evaluator = JointEvaluator(models, ["f1", "accuracy"])
     expected = evaluator.evaluate(rows, Z)
     with joblib.parallel_config(backend="dask"):
         report = evaluator.evaluate(rows, Z)
     assert_same(report, expected)
-    assert rows.sent == 1 and all(rule.sent == 1 for rule in rules.values())
+    assert rows.sent == 1 and all(model.sent == 1 for model in models.values())
 
 
 def kill_a_worker(folder, killed, done):

@@ -42,7 +42,7 @@ WEIGHTS = RNG.uniform(0.5, 2, N)
 X = np.c_[P, NUMBERS]
 
 
-class Rule:
+class Model:
     """Predicts the first column."""
 
     def predict(self, X):
@@ -50,7 +50,7 @@ class Rule:
 
 
 def evaluate(X, y, metric="accuracy", **rows):
-    return JointEvaluator({"rule": Rule()}, metric).evaluate(X, y, **rows)
+    return JointEvaluator({"model": Model()}, metric).evaluate(X, y, **rows)
 
 
 def report(parameter, metric="accuracy"):
@@ -151,7 +151,7 @@ NO_ARRAYS = {
     "csr_array": lambda: sparse.csr_array(Y[:, np.newaxis]),
     "csc_matrix": lambda: sparse.csc_matrix(Y[:, np.newaxis]),
     "str": lambda: "010",
-    "Rule": Rule,
+    "Model": Model,
 }
 
 
@@ -312,11 +312,11 @@ TABLES = {
 @pytest.mark.parametrize("kind", TABLES)
 def test_columns_of_tables(kind):
     table = TABLES[kind]
-    rules = {"a": P.tolist(), "b": Y.tolist()}
+    models = {"a": P.tolist(), "b": Y.tolist()}
     options = {"metrics": "accuracy", "method": "score"}
     by = {"sex": ["f", "m"] * (N // 2), "hard": (NUMBERS > 5).tolist()}
-    found = joint_report(Y, table(rules), by=table(by), **options)
-    assert found.to_dict() == joint_report(Y, rules, by=by, **options).to_dict()
+    found = joint_report(Y, table(models), by=table(by), **options)
+    assert found.to_dict() == joint_report(Y, models, by=by, **options).to_dict()
     targets = {"cat": Y.tolist(), "dog": P.tolist()}
     found = F1CI(average=None)(table(targets), table(targets))
     assert [metric for _, metric in found] == ["f1[cat]", "f1[dog]"]
@@ -559,14 +559,14 @@ def test_targets_in_another_order_are_refused():
 
 
 def test_what_estimators_predict_is_taken_by_position():
-    class Fresh(Rule):
+    class Fresh(Model):
         def predict(self, X):
             return pd.Series(super().predict(X))
 
     table = pd.DataFrame(X).iloc[ORDER]
     y = pd.Series(Y).iloc[ORDER]
-    found = JointEvaluator({"rule": Fresh()}, "accuracy").evaluate(table, y)
-    assert found["rule", "accuracy"] == AccuracyCI()(Y, P)
+    found = JointEvaluator({"model": Fresh()}, "accuracy").evaluate(table, y)
+    assert found["model", "accuracy"] == AccuracyCI()(Y, P)
 
 
 # --------------------------------------------------------------------------------------

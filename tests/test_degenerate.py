@@ -255,7 +255,7 @@ def test_a_contrast_of_areas_of_which_one_has_a_single_negative_row():
     rng = np.random.default_rng(1)  # one of those whose rounding is not zero
     y, by = np.repeat([0, 1, 0, 1], [1, 5, 3, 3]), np.repeat(["a", "b"], 6)
     report = joint_report(
-        y, y_score={"rule": rng.random(12)}, metrics="roc_auc", by=by, method="delta",
+        y, y_score={"model": rng.random(12)}, metrics="roc_auc", by=by, method="delta",
         sample_weight=rng.uniform(0.5, 2, 12),
     )  # fmt: skip
     contrast = report.contrasts([[1, -1]], ["a - b"], method="delta")["a - b",]

@@ -6,13 +6,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
-from simulated import some_rules
+from simulated import some_models
 
-from skci import (
+from skci import joint_report
+from skci.reports import (
     ConfidenceIntervalDisplay,
-    DifferenceDisplay,
     VerdictMatrixDisplay,
-    joint_report,
 )
 
 BLUE, VERMILION, GREY = "#0072b2", "#d55e00", "#888888"
@@ -28,12 +27,12 @@ COLOURS = {
     "equivalent": GREEN,
 }
 RATES = dict(A=0.8, B=0.92, C=0.7, D=0.81, E=0.9, F=0.78, G=0.6, H=0.83, I=0.75)
-Y, RULES = some_rules(n=1200, **RATES)
+Y, MODELS = some_models(n=1200, **RATES)
 
 
 @pytest.fixture(scope="module")
 def report():
-    return joint_report(Y, RULES, metrics=["f1", "zero_one_loss"], method="delta")
+    return joint_report(Y, MODELS, metrics=["f1", "zero_one_loss"], method="delta")
 
 
 def shown_by(low, high, margin=np.nan):
@@ -77,7 +76,7 @@ def legend_of(figure):
 def test_differences_are_coloured_by_what_they_show(report, margin):
     differences = report.differences(control="A", margin=margin)
     display = differences.plot()
-    assert isinstance(display, DifferenceDisplay)
+    assert isinstance(display, ConfidenceIntervalDisplay)
     shown = set()
     labels = [text.get_text() for text in display.axes_[0].get_yticklabels()]
     for ax, metric in zip(display.axes_, differences.metrics, strict=True):
@@ -103,26 +102,26 @@ def test_gaps_ratios_and_contrasts_are_coloured(report):
     for verdict, key in zip(display.verdicts, ratios, strict=True):
         assert verdict == shown_by(ratios[key].low - 1, ratios[key].high - 1)
     halves = np.resize(["x", "y"], len(Y))
-    by = joint_report(Y, {"A": RULES["A"]}, metrics="f1", by=halves)
+    by = joint_report(Y, {"A": MODELS["A"]}, metrics="f1", by=halves)
     (verdict,) = by.gaps().plot().verdicts
     (one,) = (by.gaps()[key] for key in by.gaps())
     assert verdict == shown_by(one.low, one.high)
     rows = np.zeros((3, len(report)))
     positions = {key: k for k, key in enumerate(report)}
     rows[[0, 1, 2], positions["B", "f1"]] = 1, -1, 1
-    rows[[0, 1, 2], [positions[rule, "f1"] for rule in "GGE"]] = -1, 1, -1
+    rows[[0, 1, 2], [positions[model, "f1"] for model in "GGE"]] = -1, 1, -1
     display = report.contrasts(rows, ["B - G", "G - B", "B - E"]).plot()
     assert display.verdicts == ["above 0", "below 0", "open"]
     assert [to_hex(colour) for colour in display._colours()] == [BLUE, VERMILION, GREY]
 
 
 # --------------------------------------------------------------------------------------
-# Many rules
+# Many models
 # --------------------------------------------------------------------------------------
 
 
 def drawn_cells(ax):
-    """Colours of the cells by the names of the rules of their row and column."""
+    """Colours of the cells by the names of the models of their row and column."""
     (mesh,) = ax.collections
     ax.figure.draw_without_rendering()
     size = len(ax.get_yticklabels())
@@ -145,7 +144,7 @@ def test_a_triangle_shows_what_the_intervals_show(report, margin, metrics):
         assert ax.get_title() == metric
         names, cells = drawn_cells(ax)
         lower_is_better = metric == "zero_one_loss"
-        estimates = [float(report[rule, metric]) for rule in names]
+        estimates = [float(report[model, metric]) for model in names]
         assert estimates == sorted(estimates, reverse=not lower_is_better)
         assert len(cells) == 36
         for (row, column), colour in cells.items():
@@ -165,19 +164,20 @@ def test_a_triangle_shows_what_the_intervals_show(report, margin, metrics):
 def test_what_is_a_triangle(report):
     """More than 30 differences of one metric, of all pairs."""
     report = report.individual()
-    eight = report.select(rules=list("ABCDEFGH")).differences()  # 28 on each of two
-    assert isinstance(eight.plot(), DifferenceDisplay)
+    eight = report.select(models=list("ABCDEFGH")).differences()  # 28 on each of two
+    assert isinstance(eight.plot(), ConfidenceIntervalDisplay)
     all_pairs = report.differences(metrics="f1")
     assert isinstance(all_pairs.plot(), VerdictMatrixDisplay)
-    assert isinstance(all_pairs.select(first=list("ABCDE")).plot(), DifferenceDisplay)
+    some = all_pairs.select(first=list("ABCDE")).plot()
+    assert isinstance(some, ConfidenceIntervalDisplay)
     _, ax = plt.subplots()
-    assert all_pairs.plot(axes=ax).axes_[0] is ax
+    assert all_pairs.plot(ax=ax).axes_[0] is ax
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_undefined_rules_are_last():
-    rules = {"silent": 0 * Y} | RULES | {"quiet": 0 * Y}
-    differences = joint_report(Y, rules, metrics="precision", method="delta")
+def test_undefined_models_are_last():
+    models = {"silent": 0 * Y} | MODELS | {"quiet": 0 * Y}
+    differences = joint_report(Y, models, metrics="precision", method="delta")
     names, cells = drawn_cells(differences.differences().plot().axes_[0])
     assert set(names[-2:]) == {"silent", "quiet"}
     assert all(
@@ -201,7 +201,7 @@ def test_colours_are_seen_on_the_background(report, style):
     """Contrast of 2 or more; of 1 nothing is seen."""
     with plt.style.context(style):
         display = report.differences(control="A", margin=0.05).plot()
-        many = joint_report(Y, RULES, metrics="f1", method="delta").plot()
+        many = joint_report(Y, MODELS, metrics="f1", method="delta").plot()
     for ax in (display.axes_[0], many.axes_[0]):
         background = luminance(ax.get_facecolor())
         colours = {line.get_color() for line in ax.lines if line.get_marker() != "o"}
@@ -211,13 +211,13 @@ def test_colours_are_seen_on_the_background(report, style):
 
 
 def display_of(number, kind):
-    """Draw some rules, or the verdicts on their pairs."""
+    """Draw some models, or the verdicts on their pairs."""
     names = [f"classifier {k}" for k in range(number)]
     metrics, value = ["f1"] * number, np.linspace(0.5, 0.9, number)
     intervals = np.stack([value - 0.05, value + 0.05], axis=1)
     if kind == "intervals":
         return ConfidenceIntervalDisplay(
-            rules=names,
+            rows=names,
             metrics=metrics,
             estimates=value,
             intervals=intervals,
@@ -229,7 +229,7 @@ def display_of(number, kind):
         pairs=pairs,
         metrics=["f1"] * len(pairs),
         verdicts=["first is better"] * len(pairs),
-        rules={"f1": names},
+        models={"f1": names},
         margins=np.full(len(pairs), np.nan),
         confidence_level=0.95,
     )

@@ -11,9 +11,11 @@ import pytest
 from battery import joint_limits, quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
+from slow import slow_except
 
-from skci import critical_value, joint_intervals, joint_report
+from skci import joint_intervals, joint_report
 from skci.exceptions import DegenerateVarianceWarning
+from skci.inference import critical_value
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import pearson
 
@@ -28,21 +30,21 @@ def read(name):
 
 _ROWS = [[int(value) for value in row.values()] for row in read("contrasts_rows.csv")]
 Y, A, B, C = np.repeat([row[:-1] for row in _ROWS], [row[-1] for row in _ROWS], 0).T
-RULES = {"A": A, "B": B, "C": C}
+MODELS = {"A": A, "B": B, "C": C}
 
 
-def report_of(metrics, method="delta", rules=RULES, **options):
-    return joint_report(Y, rules, metrics=metrics, method=method, **options)
+def report_of(metrics, method="delta", models=MODELS, **options):
+    return joint_report(Y, models, metrics=metrics, method=method, **options)
 
 
-def pairwise(rules, metrics):
-    """Coefficients of all differences, by metric, of a report by rule."""
-    each = np.eye(rules * metrics).reshape(rules, metrics, -1)
+def pairwise(models, metrics):
+    """Coefficients of all differences, by metric, of a report by model."""
+    each = np.eye(models * metrics).reshape(models, metrics, -1)
     return np.array(
         [
             each[first, metric] - each[second, metric]
             for metric in range(metrics)
-            for first, second in combinations(range(rules), 2)
+            for first, second in combinations(range(models), 2)
         ]
     )
 
@@ -79,7 +81,7 @@ def test_differences_are_l_theta_with_covariance_l_v_lt(method, level):
 def test_ratios_by_the_delta_method(method):
     report = report_of(NAMES, method)
     theta, log_covariance = report.estimates, report.covariance
-    log_covariance /= np.outer(theta, theta)
+    log_covariance = log_covariance / np.outer(theta, theta)
     ratios = report.differences(scale="ratio")
     assert_allclose(ratios.estimates, np.exp(PAIRS @ np.log(theta)), rtol=1e-12)
     covariance = PAIRS @ log_covariance @ PAIRS.T
@@ -92,25 +94,25 @@ def test_ratios_by_the_delta_method(method):
 
 
 @pytest.mark.parametrize("method", ["delta", "blurred"])
-def test_contrasts_across_metrics_and_rules(method):
+def test_contrasts_across_metrics_and_models(method):
     report = report_of(["precision", "recall", "matthews_corrcoef"], method)
     matrix = np.random.default_rng(0).normal(size=(6, 9))
-    matrix[0] = [1, -1] + [0] * 7  # precision against recall of one rule
-    matrix[1] = [0, 1 / 2, 0, 0, 1 / 2, 0, 0, -1, 0]  # two rules against the third
+    matrix[0] = [1, -1] + [0] * 7  # precision against recall of one model
+    matrix[1] = [0, 1 / 2, 0, 0, 1 / 2, 0, 0, -1, 0]  # two models against the third
     contrasts = report.contrasts(matrix, list("abcdef"))
     assert list(contrasts) == [(name,) for name in "abcdef"]
     assert_allclose(contrasts.estimates, matrix @ report.estimates, atol=1e-14)
     expected = matrix @ report.covariance @ matrix.T
     assert_allclose(contrasts.covariance, expected, atol=1e-14)
-    # of one rule it has four cells only, and is not known better or worse for that
-    alone = report.select(rules="A").contrasts(matrix[:1, :3], "a")
+    # of one model it has four cells only, and is not known better or worse for that
+    alone = report.select(models="A").contrasts(matrix[:1, :3], "a")
     assert_allclose(alone["a"].standard_error, contrasts["a"].standard_error)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_trivial_contrast_is_the_estimate(method):
-    """Without a second rule its own table is that of the estimate."""
-    report = report_of(["accuracy", "f1"], method).select(rules="B").individual()
+    """Without a second model its own table is that of the estimate."""
+    report = report_of(["accuracy", "f1"], method).select(models="B").individual()
     contrasts = report.contrasts(np.eye(2), ["accuracy", "f1"]).individual()
     for metric in report.metrics:
         own, again = report["B", metric], contrasts[metric]
@@ -127,12 +129,12 @@ def test_scaling_a_contrast_scales_its_interval():
 
 
 def test_methods_agree_with_many_rows():
-    rules = {name: np.tile(rule, 2000) for name, rule in RULES.items()}
+    models = {name: np.tile(model, 2000) for name, model in MODELS.items()}
     for scale in ("difference", "ratio"):
         intervals = [
             joint_limits(
                 joint_report(
-                    np.tile(Y, 2000), rules, metrics=["f1", "mcc"][: 1 + k]
+                    np.tile(Y, 2000), models, metrics=["f1", "mcc"][: 1 + k]
                 ).differences(scale=scale, method=method, metrics="f1")
             )
             for k, method in enumerate(METHODS[::2])
@@ -194,7 +196,7 @@ def test_agrees_with_multcomp(case):
 
 
 def paired(both, first, second, neither):
-    """Give rows that both, one or none of two rules get right; truths alternate."""
+    """Give rows that both, one or none of two models get right; truths alternate."""
     right = np.repeat(
         [[1, 1], [1, 0], [0, 1], [0, 0]], [both, first, second, neither], 0
     )
@@ -205,9 +207,9 @@ def paired(both, first, second, neither):
 
 
 def score_difference(table, scale="difference"):
-    """The accuracies of two rules, compared by "score": table and functional."""
-    y, rules = paired(*table)
-    report = joint_report(y, rules, metrics=["accuracy"], method="score")
+    """The accuracies of two models, compared by "score": table and functional."""
+    y, models = paired(*table)
+    report = joint_report(y, models, metrics=["accuracy"], method="score")
     return report.differences(scale=scale)
 
 
@@ -294,11 +296,11 @@ def test_mcnemar(table):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("scale", ["difference", "ratio"])
-def test_exchanged_rules_mirror_the_interval(method, scale):
+def test_exchanged_models_mirror_the_interval(method, scale):
     names = ["accuracy", "f1", "positive_likelihood_ratio"]
     there = report_of(names, method).differences(scale=scale)
-    backward = dict(reversed(RULES.items()))
-    back = report_of(names, method, rules=backward).differences(scale=scale)
+    backward = dict(reversed(MODELS.items()))
+    back = report_of(names, method, models=backward).differences(scale=scale)
     turn = np.reciprocal if scale == "ratio" else np.negative
     for metric, first, second in there:
         estimate, mirrored = there[metric, first, second], back[metric, second, first]
@@ -316,7 +318,7 @@ def test_exchanged_rules_mirror_the_interval(method, scale):
 
 def test_a_lower_is_better_metric_is_the_mirror_of_its_complement():
     report = report_of(["accuracy", "error_rate"], "score").differences(adjust="none")
-    for first, second in combinations(RULES, 2):
+    for first, second in combinations(MODELS, 2):
         right = report["accuracy", first, second]
         wrong = report["error_rate", first, second]
         assert wrong == pytest.approx(-right)
@@ -329,7 +331,7 @@ def test_a_lower_is_better_metric_is_the_mirror_of_its_complement():
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("adjust", ["single-step", "step-down", "none"])
-def test_identical_rules(method, adjust):
+def test_identical_models(method, adjust):
     report = report_of(["accuracy", "f1", "mcc"], method, {"A": A, "again": A.copy()})
     same = report.differences(adjust=adjust)
     assert_array_equal(same.estimates, 0.0)
@@ -348,10 +350,10 @@ def test_identical_rules(method, adjust):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_identical_rules_among_others(method):
+def test_identical_models_among_others(method):
     """What is known of the others does not depend on a copy."""
     names = ["accuracy", "f1"]
-    three = report_of(names, method, RULES | {"D": C.copy()}).differences()
+    three = report_of(names, method, MODELS | {"D": C.copy()}).differences()
     assert three["f1", "C", "D"] == 0
     again = three.select(first=["A", "B"], second=["B", "C"])
     alone = report_of(names, method).differences()
@@ -364,12 +366,12 @@ def test_identical_rules_among_others(method):
 @pytest.mark.parametrize("scale", ["difference", "ratio"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 @pytest.mark.parametrize("zero_division", [np.nan, 1.0])
-def test_undefined_rules_tell_nothing(method, scale, zero_division):
+def test_undefined_models_tell_nothing(method, scale, zero_division):
     from skci import PrecisionCI
 
-    rules = {"A": A, "silent": 0 * Y, "B": B}
+    models = {"A": A, "silent": 0 * Y, "B": B}
     metric = PrecisionCI(zero_division=zero_division)
-    report = report_of([metric], method, rules).differences(scale=scale)
+    report = report_of([metric], method, models).differences(scale=scale)
     low = 0.0 if scale == "ratio" else -1.0
     high = np.inf if scale == "ratio" else 1.0
     for pair in [("A", "silent"), ("silent", "B")]:
@@ -380,15 +382,15 @@ def test_undefined_rules_tell_nothing(method, scale, zero_division):
     alone = report_of(["precision"], method, {"A": A, "B": B})
     alone = alone.differences(scale=scale)
     own = report["precision", "A", "B"].confidence_interval()
-    assert own == alone["precision", "A", "B"].confidence_interval()
-    assert report.pvalues[1] == alone.pvalues[0]
+    assert_allclose(own, alone["precision", "A", "B"].confidence_interval())
+    assert report.pvalues[1] == pytest.approx(alone.pvalues[0])
 
 
 @pytest.mark.parametrize("scale", ["difference", "ratio"])
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_estimates_at_the_ends_of_their_range(scale):
-    rules = {"A": A, "perfect": Y, "wrong": 1 - Y}
-    report = report_of(["accuracy", "f1"], "score", rules).differences(scale=scale)
+    models = {"A": A, "perfect": Y, "wrong": 1 - Y}
+    report = report_of(["accuracy", "f1"], "score", models).differences(scale=scale)
     assert (report.pvalues < 0.01).all()
     low, high = joint_limits(report).T
     if scale == "difference":
@@ -407,9 +409,9 @@ def test_estimates_at_the_ends_of_their_range(scale):
 
 
 @pytest.mark.parametrize("name", ["accuracy", "f1", "g_mean", "cosine"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", slow_except([0], range(4)))
 def test_infinite_ratios_have_a_lower_limit_where_the_pvalue_says_so(name, seed):
-    """The second rule finds nothing, and is right about nothing."""
+    """The second model finds nothing, and is right about nothing."""
     rng = np.random.default_rng(seed)
     y = rng.random(60) < 0.5
     first = np.where(rng.random(60) < 0.8, y, ~y)
@@ -498,9 +500,9 @@ def test_wrong_options(options, error, message):
         report.differences(**options)
 
 
-def test_one_rule_cannot_be_compared():
-    with pytest.raises(ValueError, match=r"need two rules .* got \[\('A', "):
-        report_of(["accuracy", "f1"]).select(rules="A").differences()
+def test_one_model_cannot_be_compared():
+    with pytest.raises(ValueError, match=r"need two models .* got \[\('A', "):
+        report_of(["accuracy", "f1"]).select(models="A").differences()
 
 
 @pytest.mark.parametrize(
@@ -529,7 +531,7 @@ def test_wrong_contrasts(matrix, labels, error, message):
 
 
 def test_a_single_label_need_not_be_in_a_list():
-    report = report_of(["precision", "recall"]).select(rules="A")
+    report = report_of(["precision", "recall"]).select(models="A")
     contrasts = report.contrasts([[1, -1]], "precision - recall")
     assert list(contrasts) == [("precision - recall",)]
 
@@ -544,7 +546,7 @@ def test_contrasts_of_wrong_methods():
             report.contrasts([[1, -1, 0]], ["a"], method=method)
 
 
-def test_contrasts_have_no_rules_to_compare():
+def test_contrasts_have_no_models_to_compare():
     differences = report_of(["accuracy", "f1"]).differences()
     for method in ("differences", "best", "letters"):
         assert not hasattr(differences, method)
@@ -582,7 +584,7 @@ def test_contrasts_whose_terms_cancel(report, scale):
         contrasts.contrasts([[0, 0, 0, 1], [1, 1, -1, 0]], ["d", "e"])
     (remaining,) = contrasts.contrasts([[1, 1, -1, 1]], ["e"])._joint.parameters
     assert [str(base) for base in remaining.components] == [
-        f"{report.metrics[0]} of {rule}" for rule in "BC"
+        f"{report.metrics[0]} of {model}" for model in "BC"
     ]
 
 
@@ -645,10 +647,10 @@ def test_contrasts_of_ratios():
 
 
 def test_too_many_outcomes_for_score():
-    """Of eight rules together there are 2^9 outcomes."""
+    """Of eight models together there are 2^9 outcomes."""
     rng = np.random.default_rng(0)
-    rules = {str(k): np.where(rng.random(len(Y)) < 0.8, Y, 1 - Y) for k in range(8)}
-    report = report_of(["accuracy"], rules=rules)
+    models = {str(k): np.where(rng.random(len(Y)) < 0.8, Y, 1 - Y) for k in range(8)}
+    report = report_of(["accuracy"], models=models)
     mean = [[1 / 7] * 7 + [-1]]
     with pytest.raises(ValueError, match=r"use one of \['delta', 'blurred'\]"):
         report.contrasts(mean, ["rest - last"], method="score")
@@ -701,7 +703,7 @@ def test_selection(differences):
     assert some["f1", "A", "B"] == differences["f1", "A", "B"]
     assert some.critical_value < differences.critical_value
     with pytest.raises(KeyError, match="label must be one of"):
-        differences.select(rule="A")
+        differences.select(model="A")
     with pytest.raises(KeyError, match="second must be one of"):
         differences.select(second="A")
     with pytest.raises(ValueError, match="select must keep a contrast"):
@@ -802,8 +804,8 @@ def test_findings_of_contrasts():
     ]
     said = report.differences(control="A", metrics="f1", scale="ratio").findings()
     assert said == ["On f1, B is worse than A.", "On f1, C is worse than A."]
-    nothing = report.select(rules=["B", "C"]).differences(metrics="f1")
-    assert nothing.findings() == ["On f1, no rule is shown to differ from another."]
+    nothing = report.select(models=["B", "C"]).differences(metrics="f1")
+    assert nothing.findings() == ["On f1, no model is shown to differ from another."]
     matrix = [[1, 0, -1, 0, 0, 0], [0, 0, 1, 0, -1, 0]]
     contrasts = report.contrasts(matrix, ["A - B", "B - C"])
     assert contrasts.findings() == ["A - B is above 0."]
@@ -811,7 +813,7 @@ def test_findings_of_contrasts():
     assert none == ["No contrast is shown to differ from 0."]
 
 
-def test_findings_of_gaps_are_of_one_rule_each():
+def test_findings_of_gaps_are_of_one_model_each():
     y = [0, 1] * 200
     unfair = [0, 1] * 100 + [0, 1, 1, 1, 0] * 40
     report = joint_report(
@@ -832,11 +834,11 @@ def test_findings_follow_the_pvalues_shown():
     for seed in range(30):
         rng = np.random.default_rng(seed)
         y = rng.random(150) < 0.5
-        rules = {
+        models = {
             name: np.where(rng.random(150) < chance, y, ~y)
             for name, chance in zip("ABC", (0.85, 0.75, 0.7), strict=True)
         }
-        report = joint_report(y, rules, metrics="accuracy", method="delta")
+        report = joint_report(y, models, metrics="accuracy", method="delta")
         down = report.differences(adjust="step-down")
         said = sum("differs from" in finding for finding in down.findings())
         beaten = {
@@ -860,22 +862,22 @@ def test_individual_reports_have_individual_differences():
 
 
 def test_too_many_differences_are_refused():
-    y, rules = many_rules(50, size=180)
-    report = joint_report(y, rules, metrics=["accuracy"], method="delta")
-    with pytest.raises(ValueError, match="at most 16,384, got 16,471; name a control"):
+    y, models = many_models(50, size=362)
+    report = joint_report(y, models, metrics=["accuracy"], method="delta")
+    with pytest.raises(ValueError, match="at most 65,536, got 66,066; name a control"):
         report.differences()
-    assert len(quiet(report.differences, control="r0")) == 181
+    assert len(quiet(report.differences, control="r0")) == 363
 
 
-def many_rules(n=400, size=9):
-    """Correlated rules, the last two the same and one that differs in a single row."""
+def many_models(n=400, size=9):
+    """Correlated models, the last two the same and one that differs in a single row."""
     rng = np.random.default_rng(0)
     y, hard = rng.random(n) < 0.4, rng.normal(size=n)
     wrong = [hard + rng.normal(size=n) > 1.2 for _ in range(size)]
-    rules = {f"r{k}": (y ^ each).astype(int) for k, each in enumerate(wrong)}
-    single = rules["r0"].copy()
+    models = {f"r{k}": (y ^ each).astype(int) for k, each in enumerate(wrong)}
+    single = models["r0"].copy()
     single[7] = 1 - single[7]
-    return y.astype(int), rules | {"single": single, "same": rules["r0"]}
+    return y.astype(int), models | {"single": single, "same": models["r0"]}
 
 
 def rowwise_influence(y, predicted):
@@ -887,14 +889,14 @@ def rowwise_influence(y, predicted):
 
 
 def test_covariance_of_many_differences_against_rows():
-    y, rules = many_rules()
-    report = joint_report(y, rules, metrics=["accuracy", "f1"], method="delta")
-    influence = {rule: rowwise_influence(y, p) for rule, p in rules.items()}
+    y, models = many_models()
+    report = joint_report(y, models, metrics=["accuracy", "f1"], method="delta")
+    influence = {model: rowwise_influence(y, p) for model, p in models.items()}
     expected = np.cov(
         [
             influence[first][metric] - influence[second][metric]
             for metric in range(2)
-            for first, second in combinations(rules, 2)
+            for first, second in combinations(models, 2)
         ]
     )
     found = quiet(report.differences).covariance
@@ -905,8 +907,8 @@ def test_covariance_of_many_differences_against_rows():
 @pytest.mark.parametrize("scale", ["difference", "ratio"])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("design", ["rows", "weights", "groups"])
-def test_differences_of_many_rules_are_those_of_few(scale, method, design):
-    y, rules = many_rules()
+def test_differences_of_many_models_are_those_of_few(scale, method, design):
+    y, models = many_models()
     rng = np.random.default_rng(1)
     options = {
         "rows": {},
@@ -915,14 +917,14 @@ def test_differences_of_many_rules_are_those_of_few(scale, method, design):
     }[design]
 
     def differences(names):
-        chosen = {name: rules[name] for name in names}
+        chosen = {name: models[name] for name in names}
         report = joint_report(
             y, chosen, metrics=["accuracy", "mcc"], method=method, **options
         )
         return report.differences(scale=scale, metrics=["accuracy"])
 
     few = ["r1", "r2", "single", "same"]
-    many, some = quiet(differences, rules), quiet(differences, few)
+    many, some = quiet(differences, models), quiet(differences, few)
     positions = [list(many).index(key) for key in some]
     block = many.covariance[np.ix_(positions, positions)]
     assert_allclose(block, some.covariance, rtol=1e-9, atol=1e-15)

@@ -7,23 +7,25 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
-from simulated import some_rules
+from numpy.testing import assert_array_equal
+from simulated import some_models
 
 from skci import (
-    ConfidenceBandDisplay,
-    ConfidenceIntervalDisplay,
     joint_report,
     precision_recall_report,
     roc_report,
+    threshold_report,
 )
+from skci.reports import ConfidenceBandDisplay, ConfidenceIntervalDisplay
 
-Y, RULES = some_rules(**{"a good rule": 0.9, "fair": 0.8, "poor": 0.7})
-PERFECT = {"perfect": Y, "fair": RULES["fair"], "silent": 0 * Y}
+Y, MODELS = some_models(**{"a good model": 0.9, "fair": 0.8, "poor": 0.7})
+PERFECT = {"perfect": Y, "fair": MODELS["fair"], "silent": 0 * Y}
 LONG = {
-    "a rule whose name goes on and on until it needs two lines": RULES["fair"],
-    "x" * 50: RULES["poor"],
-    "under_score $a$ <b> ä \x1b[31m\n": RULES["fair"],
+    "a model whose name goes on and on until it needs two lines": MODELS["fair"],
+    "x" * 50: MODELS["poor"],
+    "under_score $a$ <b> ä \x1b[31m\n": MODELS["fair"],
 }
+SCORES = np.random.default_rng(0).normal(size=len(Y)) + 1.5 * Y
 
 
 def lines_of(ax, position):
@@ -77,71 +79,107 @@ def assert_readable(figure):
 # --------------------------------------------------------------------------------------
 
 
+def assert_stored(display, given):
+    """What was given is in the attributes of that name; arrays are not copied."""
+    assert {*given} <= {*vars(display)}
+    for name, value in given.items():
+        stored = getattr(display, name)
+        if isinstance(value, np.ndarray):
+            assert_array_equal(stored, value)
+            assert np.shares_memory(stored, value)
+        else:
+            assert stored is value
+
+
 def test_constructor_stores():
     given = dict(
-        rules=["a"],
+        rows=["a"],
         metrics=["f1"],
         estimates=np.array([0.5]),
         intervals=np.array([[0.3, 0.7]]),
         individual_intervals=np.array([[0.4, 0.6]]),
         confidence_level=0.9,
+        models=["a"],
         reference=0.5,
+        verdicts=None,
+        margins=None,
     )
     display = ConfidenceIntervalDisplay(**given)
-    assert vars(display) == given
+    assert_stored(display, given)
     assert not plt.get_fignums()
     assert display.plot() is display
     (ax,) = display.axes_
     assert display.figure_ is ax.figure
-    assert {name: vars(display)[name] for name in given} == given
+    assert_stored(display, given)
 
 
 def test_every_number_is_drawn():
-    report = joint_report(Y, RULES, metrics=["f1", "mcc"], confidence_level=0.9)
+    report = joint_report(Y, MODELS, metrics=["f1", "mcc"], confidence_level=0.9)
     display = report.plot()
     assert len(display.axes_) == 2
     colours = set()
     for ax, metric in zip(display.axes_, report.metrics, strict=True):
         assert ax.get_title() == metric
         names = [one.get_text() for one in ax.get_yticklabels()]
-        assert names == (report.rules if ax is display.axes_[0] else [])
-        assert ax.yaxis_inverted()  # the first rule is on top
-        for position, rule in zip(ax.get_yticks(), report.rules, strict=True):
+        assert names == (report.models if ax is display.axes_[0] else [])
+        assert ax.yaxis_inverted()  # the first model is on top
+        for position, model in zip(ax.get_yticks(), report.models, strict=True):
             lines, estimate = lines_of(ax, position)
-            own, alone = report[rule, metric], report.individual()[rule, metric]
+            own, alone = report[model, metric], report.individual()[model, metric]
             assert estimate == own
             thin, thick = (lines[width] for width in sorted(lines))
             assert tuple(thin.get_xdata()) == own.confidence_interval()
             assert tuple(thick.get_xdata()) == alone.confidence_interval()
             assert thin.get_color() == thick.get_color()
-            colours.add((rule, to_hex(thin.get_color())))
+            colours.add((model, to_hex(thin.get_color())))
     assert len(colours) == len({colour for _, colour in colours}) == 3
     (legend,) = display.figure_.legends
     shown = [text.get_text() for text in legend.get_texts()]
     assert shown == ["joint 90% interval", "individual 90% interval"]
 
 
-def test_more_rules_than_colours_have_the_same():
-    """Two rules of one colour would look as if they belonged together."""
+def test_more_models_than_colours_have_the_same():
+    """Two models of one colour would look as if they belonged together."""
     for number, n_colours in ((7, 7), (8, 1)):
-        rules = {f"rule {k}": RULES["fair"] for k in range(number)}
-        (ax,) = joint_report(Y, rules, metrics="f1").plot().axes_
+        models = {f"model {k}": MODELS["fair"] for k in range(number)}
+        (ax,) = joint_report(Y, models, metrics="f1").plot().axes_
         lines = [line for line in ax.lines if len(line.get_ydata()) == 2]
         assert len({line.get_color() for line in lines}) == n_colours
+
+
+def test_colours_follow_the_model():
+    """Subgroups, or thresholds, of a model have its colour."""
+    by = joint_report(Y, MODELS, metrics="f1", by=np.resize(["x", "y"], len(Y)))
+    models = {"A": SCORES, "B": -SCORES}
+    options = {"metrics": "f1", "thresholds": [0.2, 0.5]}
+    for report, number in (
+        (by, 3),
+        (by.select(models="fair"), 1),
+        (threshold_report(Y, models, **options), 2),
+        (threshold_report(Y, SCORES, **options), 1),
+    ):
+        display = report.plot()
+        (ax,) = display.axes_
+        colours = {}
+        for row in ax.get_yticks():
+            for line in lines_of(ax, row)[0].values():
+                drawn = colours.setdefault(display.models[int(row)], set())
+                drawn.add(to_hex(line.get_color()))
+        assert len(colours) == number == len(set.union(*colours.values()))
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])
 def test_dots_are_of_the_background(style):
     with plt.style.context(style):
-        (ax,) = joint_report(Y, RULES, metrics="f1").plot().axes_
+        (ax,) = joint_report(Y, MODELS, metrics="f1").plot().axes_
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     background = to_hex(ax.get_facecolor())
     assert {to_hex(line.get_markerfacecolor()) for line in dots} == {background}
 
 
 def test_legend_of_intervals_that_are_not_joint():
-    report = joint_report(Y, RULES, metrics="f1")
-    for other in (report.individual(), report.select(rules="fair")):
+    report = joint_report(Y, MODELS, metrics="f1")
+    for other in (report.individual(), report.select(models="fair")):
         (legend,) = other.plot().figure_.legends
         assert [text.get_text() for text in legend.get_texts()] == ["95% interval"]
 
@@ -180,21 +218,21 @@ def test_nothing_but_undefined():
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
-    ("rules", "metrics"),
+    ("models", "metrics"),
     [
-        (RULES, ["accuracy", "f1", "mcc"]),
-        (RULES, ["f1"]),
-        (RULES, ["accuracy", "f1", "mcc", "lift"]),
-        ({"a": RULES["fair"]}, ["negative_predictive_value"]),
-        ({"a": RULES["fair"]}, {"a metric with quite a long name of its own": "f1"}),
+        (MODELS, ["accuracy", "f1", "mcc"]),
+        (MODELS, ["f1"]),
+        (MODELS, ["accuracy", "f1", "mcc", "lift"]),
+        ({"a": MODELS["fair"]}, ["negative_predictive_value"]),
+        ({"a": MODELS["fair"]}, {"a metric with quite a long name of its own": "f1"}),
         (LONG, ["positive_likelihood_ratio", "negative_likelihood_ratio"]),
         (LONG, {"y" * 60: "f1", "long " * 12: "mcc", "kappa": "kappa"}),
         (PERFECT, ["positive_likelihood_ratio", "diagnostic_odds_ratio", "f1"]),
-        ({f"rule {k}": RULES["fair"] for k in range(14)}, ["f1", "mcc"]),
+        ({f"model {k}": MODELS["fair"] for k in range(14)}, ["f1", "mcc"]),
     ],
 )
-def test_no_text_is_cut_off(rules, metrics):
-    assert_readable(joint_report(Y, rules, metrics=metrics).plot().figure_)
+def test_no_text_is_cut_off(models, metrics):
+    assert_readable(joint_report(Y, models, metrics=metrics).plot().figure_)
 
 
 # --------------------------------------------------------------------------------------
@@ -203,31 +241,31 @@ def test_no_text_is_cut_off(rules, metrics):
 @pytest.mark.parametrize("number", [2, 3])
 def test_panels_side_by_side_are_legible_at_page_width(number):
     """Type of 10 points is at least 7 points high on a page 7 inches wide."""
-    display = joint_report(Y, RULES, metrics=["accuracy", "f1", "mcc"][:number]).plot()
+    display = joint_report(Y, MODELS, metrics=["accuracy", "f1", "mcc"][:number]).plot()
     assert display.figure_.get_figwidth() < 10
 
 
 def test_given_axes_are_used():
     figure, axes = plt.subplots(2, 2)
     metrics = ["f1", "mcc", "accuracy", "lift"]
-    display = joint_report(Y, RULES, metrics=metrics).plot(axes=axes)
+    display = joint_report(Y, MODELS, metrics=metrics).plot(ax=axes)
     assert list(display.axes_) == list(axes.flat)
     assert display.figure_ is figure
     assert plt.get_fignums() == [figure.number]
     assert [ax.get_title() for ax in axes.flat] == metrics
     assert axes[1, 1].get_legend() is not None
     (ax,) = figure.add_subplot(3, 3, 9).figure.axes[-1:]
-    assert joint_report(Y, RULES, metrics="f1").plot(axes=ax).axes_[0] is ax
+    assert joint_report(Y, MODELS, metrics="f1").plot(ax=ax).axes_[0] is ax
 
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_wrong_number_of_axes(number):
     _, axes = plt.subplots(number, squeeze=False)
-    report = joint_report(Y, RULES, metrics=["f1", "mcc"])
+    report = joint_report(Y, MODELS, metrics=["f1", "mcc"])
     with pytest.raises(
-        ValueError, match=f"^axes must be one for each of 2 metrics, got {number}$"
+        ValueError, match=f"^ax must be one for each of 2 metrics, got {number}$"
     ):
-        report.plot(axes=axes)
+        report.plot(ax=axes)
 
 
 def test_without_matplotlib(monkeypatch):
@@ -238,7 +276,7 @@ def test_without_matplotlib(monkeypatch):
             raise ImportError(name)
         return real(name, *args, **kwargs)
 
-    report = joint_report(Y, RULES, metrics="f1")
+    report = joint_report(Y, MODELS, metrics="f1")
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(ImportError, match=r"pip install 'skci\[plot\]'"):
         report.plot()
@@ -247,8 +285,6 @@ def test_without_matplotlib(monkeypatch):
 # --------------------------------------------------------------------------------------
 # Bands
 # --------------------------------------------------------------------------------------
-
-SCORES = np.random.default_rng(0).normal(size=len(Y)) + 1.5 * Y
 
 
 def boxes_of(intervals):
@@ -261,28 +297,34 @@ def boxes_of(intervals):
 
 def legend_of(display):
     """Labels of the only legend, below a new figure or inside given axes."""
-    legends = [*display.figure_.legends, display.ax_.get_legend()]
+    legends = [*display.figure_.legends, display.axes_[0].get_legend()]
     (legend,) = [each for each in legends if each is not None]
     return [text.get_text() for text in legend.get_texts()]
 
 
 def test_constructor_of_a_band_stores():
     given = dict(
-        metrics=["recall", "precision"],
-        thresholds={"": np.array([0.5])},
-        points={"": np.array([[0.6, 0.7]])},
-        intervals={"": np.array([[[0.5, 0.8], [0.6, 0.9]]])},
+        models=[""],
+        metrics=[""],
+        points=np.array([[0.6, 0.7]]),
+        intervals=np.array([[0.6, 0.9]]),
+        horizontal_intervals=np.array([[0.5, 0.8]]),
+        axis_labels=("recall", "precision"),
         confidence_level=0.9,
         simultaneous=False,
-        ends=None,
+        individual_intervals=None,
+        unit_square=True,
+        diagonal=None,
+        joins_corners=False,
+        n_rows=None,
     )
     display = ConfidenceBandDisplay(**given)
-    assert vars(display) == given
+    assert_stored(display, given)
     assert not plt.get_fignums()
     assert display.plot() is display
-    assert display.figure_ is display.ax_.figure
-    assert {name: vars(display)[name] for name in given} == given
-    band = display.band_.get_path()
+    assert display.figure_ is display.axes_[0].figure
+    assert_stored(display, given)
+    band = display.bands_[0].get_path()
     assert set(map(tuple, band.vertices)) == {
         *[(0.5, 0.6), (0.8, 0.6), (0.8, 0.9), (0.5, 0.9)]
     }
@@ -294,7 +336,8 @@ def test_constructor_of_a_band_stores():
 def test_every_point_of_a_curve_is_drawn(curve, thresholds):
     report = curve(Y, SCORES, thresholds=thresholds, confidence_level=0.9)
     display = report.plot()
-    ax = display.ax_
+    (ax,) = display.axes_
+    (line,), (band,) = display.lines_, display.bands_
     across, up = report.metrics
     names = [f"{one:g}" for one in sorted(report.thresholds)]
     assert (ax.get_xlabel(), ax.get_ylabel()) == (
@@ -302,13 +345,12 @@ def test_every_point_of_a_curve_is_drawn(curve, thresholds):
         up.replace("_", " "),
     )
     points = [[report[name, across], report[name, up]] for name in names]
-    dots = display.line_.get_markevery()
-    assert display.line_.get_xydata()[dots].tolist() == points
+    assert line.get_xydata()[line.get_markevery()].tolist() == points
     for name in names:
         limits = [report[name, each].confidence_interval() for each in (across, up)]
         (box,) = boxes_of([limits])
         inner = (box - box.mean(axis=0)) * (1 - 1e-9) + box.mean(axis=0)
-        assert display.band_.get_path().contains_points(inner).all()
+        assert band.get_path().contains_points(inner).all()
     chance = ["chance"] if curve is roc_report else []
     assert legend_of(display) == ["estimate", "joint 90% band", *chance]
     assert_readable(display.figure_)
@@ -318,7 +360,8 @@ def test_every_point_of_a_curve_is_drawn(curve, thresholds):
 def test_a_band_holds_the_lines_between_points_in_its_rectangles(curve):
     """Any points, one in each rectangle, and all of the line through them."""
     display = curve(Y, SCORES).plot()
-    boxes, band = boxes_of(display.intervals[""]), display.band_.get_path()
+    limits = np.stack([display.horizontal_intervals, display.intervals], axis=1)
+    boxes, band = boxes_of(limits), display.bands_[0].get_path()
     rng = np.random.default_rng(1)
     ends = [[1.0, 1.0]], [[0.0, 0.0]]
     for _ in range(20):
@@ -335,7 +378,7 @@ def test_a_band_holds_the_lines_between_points_in_its_rectangles(curve):
 def test_a_band_on_given_axes_and_alone():
     _, ax = plt.subplots()
     display = roc_report(Y, SCORES).individual().plot(ax=ax)
-    assert display.ax_ is ax
+    assert [*display.axes_] == [ax]
     assert "individual 95% band" in legend_of(display)
     assert len(plt.get_fignums()) == 1
 
@@ -345,13 +388,13 @@ def test_curves_of_several_models():
     report = roc_report(Y, models, thresholds=[-0.5, 0.5])
     display = report.plot()
     (ax,) = display.figure_.axes
-    for model, line, band in zip(models, display.line_, display.band_, strict=True):
+    for model, line, band in zip(models, display.lines_, display.bands_, strict=True):
         names = [f"{at:g}" for at in report.thresholds[model]]
         points = [[report[model, m, at] for m in report.metrics] for at in names]
         assert line.get_xydata()[1:-1].tolist() == points
         assert band.get_facecolor()[:3] == to_rgb(line.get_color())
-    assert len({line.get_color() for line in display.line_}) == 3
-    assert [*ax.lines] == [*display.line_, display.chance_level_]
+    assert len({line.get_color() for line in display.lines_}) == 3
+    assert [*ax.lines] == [*display.lines_, display.chance_level_]
     assert legend_of(display)[0] == "good"
     assert legend_of(display)[-2:] == ["joint 95% band", "chance"]
     assert_readable(display.figure_)
@@ -363,10 +406,11 @@ def test_a_curve_added_to_another(given):
     ax = plt.subplots()[1] if given else None
     report = roc_report(Y, SCORES, thresholds=[0.5])
     first = report.plot(ax=ax, name="first")
-    second = report.plot(ax=first.ax_, name="second")
-    assert first.line_.get_color() != second.line_.get_color()
+    second = report.plot(ax=first.axes_, name="second")
+    (ax,), (line,), (other,) = first.axes_, first.lines_, second.lines_
+    assert line.get_color() != other.get_color()
     assert second.chance_level_ is first.chance_level_
-    assert [*first.ax_.lines] == [first.line_, first.chance_level_, second.line_]
+    assert [*ax.lines] == [line, first.chance_level_, other]
     expected = ["first", "second", "joint 95% band", "chance"]
     assert legend_of(second) == expected
     assert len(second.figure_.legends) == 1 - given
@@ -380,11 +424,11 @@ def test_styles_of_a_curve():
         band_kwargs={"alpha": 0.5, "hatch": "/"},
         chance_level_kw={"color": "green"},
     )
-    first, second = display.line_
+    first, second = display.lines_
     assert (first.get_color(), first.get_marker()) == ("red", "")
     assert second.get_marker() == "o"
     assert legend_of(display)[:2] == ["A", "other"]
-    assert {(band.get_alpha(), band.get_hatch()) for band in display.band_} == {
+    assert {(band.get_alpha(), band.get_hatch()) for band in display.bands_} == {
         (0.5, "/")
     }
     assert display.chance_level_.get_color() == "green"
@@ -393,6 +437,6 @@ def test_styles_of_a_curve():
     assert report.plot(plot_chance_level=False).chance_level_ is None
     with plt.style.context("dark_background"):
         dark = report.plot()
-        assert dark.line_[0].get_markerfacecolor() == dark.ax_.get_facecolor()
+        assert dark.lines_[0].get_markerfacecolor() == dark.axes_[0].get_facecolor()
         cycle = plt.rcParams["axes.prop_cycle"].by_key()["color"]
-    assert dark.line_[0].get_color() == cycle[0]
+    assert dark.lines_[0].get_color() == cycle[0]

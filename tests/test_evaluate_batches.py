@@ -22,8 +22,8 @@ WEIGHTS = np.random.default_rng(0).uniform(0.5, 2, len(Y))
 
 
 def fitted(y):
-    rules = {"tree": DecisionTreeClassifier(max_depth=3), "bayes": GaussianNB()}
-    return {name: rule.fit(X[TRAIN], y[TRAIN]) for name, rule in rules.items()}
+    models = {"tree": DecisionTreeClassifier(max_depth=3), "bayes": GaussianNB()}
+    return {name: model.fit(X[TRAIN], y[TRAIN]) for name, model in models.items()}
 
 
 CASES = {
@@ -55,9 +55,9 @@ PARTS = {"in order": np.array_split(TEST, 4), "by label": BY_LABEL}
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("case", CASES)
 def test_the_report_is_that_of_all_rows(case, parts, weighted):
-    rules, y, metrics = CASES[case]
+    models, y, metrics = CASES[case]
     pos_label = "b" if case == "text" else None
-    evaluator = JointEvaluator(rules, metrics, pos_label=pos_label)
+    evaluator = JointEvaluator(models, metrics, pos_label=pos_label)
     weights = {"sample_weight": WEIGHTS[TEST]} if weighted else {}
     expected = evaluator.evaluate(X[TEST], y[TEST], **weights)
     report = evaluator.evaluate_batches(
@@ -89,13 +89,13 @@ def test_batches_are_read_one_by_one():
             assert open_batches == [1]
             open_batches.pop()
 
-    rules, _, metrics = CASES["labels"]
-    assert JointEvaluator(rules, metrics).evaluate_batches(batches()).n_samples == 600
+    models, _, metrics = CASES["labels"]
+    assert JointEvaluator(models, metrics).evaluate_batches(batches()).n_samples == 600
 
 
 def test_a_batch_of_weight_zero_adds_nothing():
-    rules, y, metrics = CASES["labels"]
-    evaluator = JointEvaluator(rules, metrics)
+    models, y, metrics = CASES["labels"]
+    evaluator = JointEvaluator(models, metrics)
     weights = WEIGHTS.copy()
     weights[TEST[:150]] = 0
     expected = evaluator.evaluate(X[TEST], y[TEST], sample_weight=weights[TEST])
@@ -136,9 +136,9 @@ GOOD = X[:9], Y[:9] > 0
     ],
 )
 def test_errors_name_the_batch(batches, error, message):
-    rules, _, metrics = CASES["labels"]
+    models, _, metrics = CASES["labels"]
     with pytest.raises(error, match=f"^{message}"):
-        JointEvaluator(rules, metrics).evaluate_batches(batches)
+        JointEvaluator(models, metrics).evaluate_batches(batches)
 
 
 def test_errors_of_the_iterable_are_its_own():
@@ -146,6 +146,6 @@ def test_errors_of_the_iterable_are_its_own():
         yield GOOD
         raise OSError("no more")
 
-    rules, _, metrics = CASES["labels"]
+    models, _, metrics = CASES["labels"]
     with pytest.raises(OSError, match=r"^no more$"):
-        JointEvaluator(rules, metrics).evaluate_batches(batches())
+        JointEvaluator(models, metrics).evaluate_batches(batches())

@@ -19,18 +19,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz_cases import PARAMETERS, Case, Draw
+from fuzz_cases import PARAMETERS, PUBLIC_MODULES, Case, Draw
 from sklearn.exceptions import UndefinedMetricWarning
 
 import skci
-from skci import (
+from skci import exceptions
+from skci.reports import (
     BestReport,
     ContrastReport,
     JointReport,
     MetricEstimate,
     RankReport,
     RequirementReport,
-    exceptions,
 )
 from skci.reports.base import Report
 
@@ -39,8 +39,8 @@ OWN_WARNINGS = (
     *(getattr(exceptions, name) for name in exceptions.__all__),
     UndefinedMetricWarning,
 )
-PROMISED = ["only, as predicted labels do", "items are left out"]
-"""In a UserWarning that joint_report or score_report promises."""
+PROMISED = ["only, as predicted labels do", "items are left out", "the same counts in"]
+"""In a UserWarning that an entry point promises."""
 NAMES = re.compile(rf"\b({'|'.join({*PARAMETERS} - {'self'})})s?\b")
 RAISE = dis.opmap["RAISE_VARARGS"]
 KINDS = ["refused", "warned", "answered", "broken"]
@@ -224,18 +224,21 @@ def steps(report, draw):
         found += [("sample_size", power), ("power", {"n_samples": [20, 500]})]
         found.append(("select", {"metric": report.metrics[0]}))
     if isinstance(report, JointReport) and len(report) <= MANY:
-        metric, rule = draw.one(report.metrics), draw.one(report.rules)
+        metric, model = draw.one(report.metrics), draw.one(report.models)
         found += 3 * [("differences", compare)] + 2 * [("gaps", compare)]
         found += 2 * [("gaps", compare | {"to": draw.one(["rest", "overall"])})]
-        found += [("differences", {"control": rule}), ("best", {"metric": metric})]
+        found += [("differences", {"control": model}), ("best", {"metric": metric})]
         found += [("best", {}), ("letters", {}), ("letters", {"metric": metric})]
         found += [("findings", {"by": "differences"}), ("ranks", {"metric": metric})]
         found += [("differences", {"margin": draw.one([0.05, {metric: 0.1}, 1])})]
         needed = {metric: (draw.one([">=", "<="]), draw.one([0, 0.5, 0.9]))}
         found += [("ranks", {}), ("requirements", {"requirements": needed})]
     if isinstance(report, JointReport):
-        metric, rule = draw.one(report.metrics), draw.one(report.rules)
-        found += [("select", {"rules": rule}), ("select", {"metrics": [metric, "f9"]})]
+        metric, model = draw.one(report.metrics), draw.one(report.models)
+        found += [
+            ("select", {"models": model}),
+            ("select", {"metrics": [metric, "f9"]}),
+        ]
     return found
 
 
@@ -318,7 +321,12 @@ def test_a_broken_promise_is_noticed(broken):
 def test_every_entry_point_is_called_and_every_outcome_occurs():
     cases = [Draw(2, number).case() for number in range(300)]
     called = {case.entry for case in cases}
-    functions = {name for name in skci.__all__ if inspect.isfunction(vars(skci)[name])}
+    functions = {
+        name
+        for module in PUBLIC_MODULES
+        for name in module.__all__
+        if inspect.isfunction(getattr(module, name))
+    }
     functions -= {"available_metrics", "make_metric_ci", "show_versions"}
     fitting = {"cross_validate_report", "cross_val_folds", "five_by_two_f_test"}
     fitting |= {"fold_models_report", "learning_curve_report"}

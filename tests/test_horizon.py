@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.optimize import brentq
+from slow import slow
 
 from skci import JointAccumulator
 from skci.inference.critical.horizon import Horizon, HorizonLaw
@@ -34,7 +35,7 @@ def stays_within(boundary, length, cells=300):
     return density @ expm(length * generator).sum(axis=1)
 
 
-@pytest.mark.parametrize("ratio", [2, 10, 100])
+@pytest.mark.parametrize("ratio", [2, slow(10), slow(100)])
 @pytest.mark.parametrize("level", [0.9, 0.99])
 def test_the_critical_value_of_one_estimate_is_that_of_its_process(ratio, level):
     def excess(boundary):
@@ -70,6 +71,7 @@ def test_the_process_stays_within_the_critical_value_at_every_look(size, level):
     assert -4 * error - 0.15 * (1 - level) < misses - (1 - level) < 3 * error
 
 
+@pytest.mark.slow
 def test_fewer_times_of_more_parameters_are_on_the_safe_side():
     correlation = np.full((12, 12), 0.5) + 0.5 * np.eye(12)
     horizon = Horizon((100, 1000), continuous=True)
@@ -93,7 +95,7 @@ def stream(n, seed=0):
     rng = np.random.default_rng(seed)
     y = (rng.random(n) < 0.4).astype(int)
     wrong = {"A": rng.random(n) < 0.2, "B": rng.random(n) < 0.3}
-    return y, {rule: np.where(each, 1 - y, y) for rule, each in wrong.items()}
+    return y, {model: np.where(each, 1 - y, y) for model, each in wrong.items()}
 
 
 def test_a_report_over_a_horizon_is_wider_and_consistent():
@@ -115,7 +117,7 @@ def test_a_report_over_a_horizon_is_wider_and_consistent():
             assert each[key].pvalue(low + 1e-3 * width) > 1 - level
             greater = each[key].pvalue(low, "greater")
             assert greater < 0.7 * (1 - level)
-    assert report.best("accuracy").rules == ["A"]
+    assert report.best("accuracy").models == ["A"]
     wide, narrow = report.best("accuracy").intervals, plain.best("accuracy").intervals
     assert wide[0, 1] > narrow[0, 1]
     with pytest.raises(ValueError, match="adjust must be 'single-step' with a horizon"):
@@ -172,7 +174,7 @@ def test_wrong_horizons_are_refused(horizon, message):
 
 @pytest.mark.slow
 def test_no_interval_misses_at_any_look():
-    """Accuracy, F1 and MCC of two rules, a look after every 100 rows, 120 streams."""
+    """Accuracy, F1 and MCC of two models, a look after every 100 rows, 120 streams."""
     metrics = ["accuracy", "f1", "mcc"]
     truth = []
     for wrong in (0.2, 0.3):

@@ -30,12 +30,12 @@ from skci import (
     ErrorRateCI,
     FBetaCI,
     JointEvaluator,
-    MetricEstimate,
     PrecisionCI,
     TverskyCI,
     joint_report,
     make_metric_ci,
 )
+from skci.reports import MetricEstimate
 
 X, Y = make_classification(n_samples=600, flip_y=0.2, random_state=0)
 X_TRAIN, Y_TRAIN, X_TEST, Y_TEST = X[:200], Y[:200], X[200:], Y[200:]
@@ -155,7 +155,7 @@ def test_joint_estimate_says_so():
     assert "joint 90% interval" in repr(report["a", "f1"])
     assert "joint" not in repr(report.individual()["a", "f1"])
     assert "joint" not in repr(report.select(metrics="f1")["a", "f1"])
-    assert (report["a", "f1"].rule, report["a", "f1"].metric) == ("a", "f1")
+    assert (report["a", "f1"].model, report["a", "f1"].metric) == ("a", "f1")
 
 
 @pytest.mark.parametrize("looked_at", [False, True])
@@ -253,7 +253,7 @@ def test_permutation_importance():
 # Estimators of scikit-learn in the evaluator
 # --------------------------------------------------------------------------------------
 
-RULES = {
+MODELS = {
     "1-NN": KNeighborsClassifier(n_neighbors=1),
     "pipeline": make_pipeline(StandardScaler(), LOGIT),
     "search": GridSearchCV(LOGIT, {"C": [0.01, 1]}),
@@ -262,8 +262,8 @@ RULES = {
 
 
 @pytest.fixture(scope="module")
-def rules():
-    return {name: clone(one).fit(X_TRAIN, Y_TRAIN) for name, one in RULES.items()}
+def models():
+    return {name: clone(one).fit(X_TRAIN, Y_TRAIN) for name, one in MODELS.items()}
 
 
 class Counting:
@@ -276,18 +276,18 @@ class Counting:
         return self.estimator.predict(X)
 
 
-def test_evaluator_equals_scikit_learn(rules):
+def test_evaluator_equals_scikit_learn(models):
     metrics = ["f0.5", "precision", GAIN]
-    report = JointEvaluator(rules, metrics).evaluate(X_TEST, Y_TEST)
-    assert report.rules == list(RULES)
+    report = JointEvaluator(models, metrics).evaluate(X_TEST, Y_TEST)
+    assert report.models == list(MODELS)
     assert report.metrics == ["f0.5", "precision", "gain"]
-    for name, rule in rules.items():
-        p = rule.predict(X_TEST)
+    for name, model in models.items():
+        p = model.predict(X_TEST)
         assert report[name, "f0.5"] == pytest.approx(f_half(Y_TEST, p))
         assert report[name, "precision"] == pytest.approx(precision_score(Y_TEST, p))
     same = joint_report(
         Y_TEST,
-        {name: rule.predict(X_TEST) for name, rule in rules.items()},
+        {name: model.predict(X_TEST) for name, model in models.items()},
         metrics=metrics,
     )
     assert same.to_dict() == report.to_dict()
@@ -295,10 +295,10 @@ def test_evaluator_equals_scikit_learn(rules):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])
-def test_jobs_do_not_change_a_bit(rules, n_jobs, capsys):
-    plain = JointEvaluator(rules, ["f1", "mcc"]).evaluate(X_TEST, Y_TEST)
+def test_jobs_do_not_change_a_bit(models, n_jobs, capsys):
+    plain = JointEvaluator(models, ["f1", "mcc"]).evaluate(X_TEST, Y_TEST)
     assert capsys.readouterr().out == ""
-    counting = {name: Counting(rule) for name, rule in rules.items()}
+    counting = {name: Counting(model) for name, model in models.items()}
     evaluator = JointEvaluator(counting, ["f1", "mcc"], n_jobs=n_jobs, verbose=1)
     report = evaluator.evaluate(X_TEST, Y_TEST)
     assert report.to_dict() == plain.to_dict()
@@ -307,26 +307,26 @@ def test_jobs_do_not_change_a_bit(rules, n_jobs, capsys):
     assert all(one.calls == [len(X_TEST)] for one in counting.values())
     lines = capsys.readouterr().out.splitlines()
     assert sorted(line.split(":")[0] for line in lines) == sorted(
-        f"[skci] {name}" for name in rules
+        f"[skci] {name}" for name in models
     )
 
 
-def test_evaluator_keeps_its_estimators_and_shows_their_names(rules):
-    evaluator = JointEvaluator(list(rules.items()), {"my F": "f0.5"})
+def test_evaluator_keeps_its_estimators_and_shows_their_names(models):
+    evaluator = JointEvaluator(list(models.items()), {"my F": "f0.5"})
     assert repr(evaluator) == (
-        "JointEvaluator(rules: 1-NN, pipeline, search, threshold; metrics: my F)"
+        "JointEvaluator(models: 1-NN, pipeline, search, threshold; metrics: my F)"
     )
-    assert evaluator.estimators[0][1] is rules["1-NN"]
+    assert evaluator.estimators[0][1] is models["1-NN"]
 
 
-def test_strings_and_two_positive_labels(rules):
+def test_strings_and_two_positive_labels(models):
     names = np.array(["no", "yes"])
-    rule = clone(LOGIT).fit(X_TRAIN, names[Y_TRAIN])
-    truth, predicted = names[Y_TEST], rule.predict(X_TEST)
+    model = clone(LOGIT).fit(X_TRAIN, names[Y_TRAIN])
+    truth, predicted = names[Y_TEST], model.predict(X_TEST)
     metrics = {"yes": PrecisionCI(pos_label="yes"), "no": PrecisionCI(pos_label="no")}
     for order in (list(metrics), list(metrics)[::-1]):
         chosen = {name: metrics[name] for name in order} | {"all": "accuracy"}
-        report = JointEvaluator({"a": rule}, chosen).evaluate(X_TEST, truth)
+        report = JointEvaluator({"a": model}, chosen).evaluate(X_TEST, truth)
         for name in metrics:
             expected = precision_score(truth, predicted, pos_label=name)
             assert report["a", name] == pytest.approx(expected, rel=1e-14)
@@ -340,9 +340,9 @@ def test_strings_and_two_positive_labels(rules):
     assert report.correlation == pytest.approx(np.ones((2, 2)))
 
 
-def test_global_random_state_is_left_alone(rules):
+def test_global_random_state_is_left_alone(models):
     before = np.random.get_state()
-    report = JointEvaluator(rules, ["f1", "accuracy"]).evaluate(X_TEST, Y_TEST)
+    report = JointEvaluator(models, ["f1", "accuracy"]).evaluate(X_TEST, Y_TEST)
     str(report)
     for one, other in zip(before, np.random.get_state(), strict=True):
         assert np.array_equal(one, other)

@@ -12,9 +12,11 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, optimize, stats
 from scipy.special import expit, logit
+from slow import slow_except
 
-from skci import critical_value, joint_intervals
+from skci import joint_intervals
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.inference import critical_value
 
 LEVELS = [0.8, 0.95, 0.99]
 REFERENCE = Path(__file__).parent / "reference"
@@ -254,7 +256,7 @@ DEGREES = [
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("df", DEGREES)
+@pytest.mark.parametrize("df", slow_except([3.0, np.inf], DEGREES))
 @pytest.mark.parametrize("size", [2, 7])
 def test_uncorrelated(size, df, level):
     report = joint_intervals(
@@ -388,14 +390,14 @@ def test_contrasts_of_contrasts_are_l_theta_and_l_v_lt(rank):
         assert q == pytest.approx(stats.t.ppf(0.975, 9), rel=1e-9)
 
 
-def test_differences_by_rule_on_each_metric():
+def test_differences_by_model_on_each_metric():
     theta, covariance = random_moments(6, 6)
-    names = [(rule, metric) for rule in "ABC" for metric in ("x", "y")]
+    names = [(model, metric) for model in "ABC" for metric in ("x", "y")]
     report = joint_intervals(dict(zip(names, theta, strict=True)), covariance)
     assert list(report) == names
     differences = report.differences()
-    rules = [[1, -1, 0], [1, 0, -1], [0, 1, -1]]
-    matrix = np.vstack([np.kron(rules, metric) for metric in ([1, 0], [0, 1])])
+    models = [[1, -1, 0], [1, 0, -1], [0, 1, -1]]
+    matrix = np.vstack([np.kron(models, metric) for metric in ([1, 0], [0, 1])])
     assert list(differences)[:2] == [("x", "A", "B"), ("x", "A", "C")]
     assert_allclose(differences.estimates, matrix @ theta, atol=1e-14)
     assert_allclose(differences.covariance, matrix @ covariance @ matrix.T, atol=1e-13)
@@ -413,7 +415,7 @@ def test_ratios_on_the_logarithmic_scale():
         low, high = ratios["estimate", "A", "C"].confidence_interval()
     assert (low, high) == (0, np.inf)
     reach = stats.norm.ppf(0.975) * np.sqrt(0.04 / 4 + 0.09 / 9)
-    limits = report.select(rules=["A", "B"]).differences(scale="ratio").to_dict()
+    limits = report.select(models=["A", "B"]).differences(scale="ratio").to_dict()
     assert_allclose(np.log(limits["low"]), np.log(2 / 3) - reach)
     assert_allclose(np.log(limits["high"]), np.log(2 / 3) + reach)
     with pytest.raises(ValueError, match="scale='ratio' needs"):
@@ -506,11 +508,11 @@ def test_zero_variance_is_unknown():
 
 @pytest.mark.parametrize("df", [None, 12])
 def test_everything_of_a_report(df):
-    names = [(rule, metric) for rule in ("A", "B", "C") for metric in ("x", "y")]
+    names = [(model, metric) for model in ("A", "B", "C") for metric in ("x", "y")]
     values = [0.86, 5, 0.8, 5.1, 0.5, 5.2]
     covariance = np.kron(np.full((3, 3), 0.5) + np.eye(3) / 2, [[2e-3, 0], [0, 1]])
     report = joint_intervals(values, covariance, df=df, names=names)
-    assert (report.rules, report.metrics) == (["A", "B", "C"], ["x", "y"])
+    assert (report.models, report.metrics) == (["A", "B", "C"], ["x", "y"])
     assert (len(report), report.n_samples, report.n_groups) == (6, None, None)
     assert report.design_effects == dict.fromkeys(report, 1)
     assert_allclose(report.covariance, covariance)
@@ -521,23 +523,23 @@ def test_everything_of_a_report(df):
     assert (
         report["A", "x"].confidence_interval(0.8) == at["A", "x"].confidence_interval()
     )
-    chosen = report.select(rules=["A", "C"], metrics="x")
+    chosen = report.select(models=["A", "C"], metrics="x")
     assert list(chosen) == [("A", "x"), ("C", "x")]
     assert_allclose(chosen.covariance, covariance[np.ix_([0, 4], [0, 4])])
     assert chosen.critical_value < report.critical_value
 
-    assert report.best("x").rules == ["A", "B"]
+    assert report.best("x").models == ["A", "B"]
     assert report.letters("x") == {"A": "a", "B": "a", "C": "b"}
     assert report.letters("y") == {"C": "a", "B": "a", "A": "a"}
     separated = "On x, C is worse than A and B."
-    none = "On y, no rule is shown to differ from another."
+    none = "On y, no model is shown to differ from another."
     assert report.findings("differences") == [separated, none]
     assert report.findings() == [separated, none]
     assert report.individual().findings()[1] == f"Taken alone: {none}"
     assert report.differences().findings() == [separated, none]
 
     columns = report.to_dict()
-    assert columns["rule"][:2] == ["A", "A"] and columns["method"] == ["delta"] * 6
+    assert columns["model"][:2] == ["A", "A"] and columns["method"] == ["delta"] * 6
     text = str(report)
     assert text.startswith("Joint 95% confidence intervals (delta), critical value ")
     for rendered in (repr(report), report.to_markdown(), report.to_latex(), str(at)):
@@ -593,13 +595,13 @@ def test_series_and_frames():
     estimates = pd.Series([1.0, 2.0], names)
     covariance = pd.DataFrame(np.eye(2), names, names)
     report = joint_intervals(estimates, covariance)
-    assert report.rules == ["x1", "x2"]
-    assert joint_intervals(estimates, covariance, names=["x1", "x2"]).rules == [
+    assert report.models == ["x1", "x2"]
+    assert joint_intervals(estimates, covariance, names=["x1", "x2"]).models == [
         "x1",
         "x2",
     ]
-    assert joint_intervals([1, 2], covariance).rules == ["1", "2"]
-    assert joint_intervals(estimates, covariance.to_numpy()).rules == ["x1", "x2"]
+    assert joint_intervals([1, 2], covariance).models == ["1", "2"]
+    assert joint_intervals(estimates, covariance.to_numpy()).models == ["x1", "x2"]
     with pytest.raises(ValueError, match="covariance must have the columns"):
         joint_intervals(estimates[::-1], covariance)
     by_metric = pd.Series(
@@ -669,7 +671,7 @@ def test_a_contrast_at_the_end_of_its_range():
         ({"names": []}, ValueError, "names must be one for each of 2"),
         ({"names": ["a", "a"]}, ValueError, "names must be distinct"),
         ({"names": [("a", "x"), ("a", "x")]}, ValueError, "names must be distinct"),
-        ({"names": [("a",), ("b",)]}, ValueError, "names must be of a rule"),
+        ({"names": [("a",), ("b",)]}, ValueError, "names must be of a model"),
         ({"names": "ab"}, TypeError, "names must be a sequence"),
         ({"names": {"a", "b"}}, TypeError, "names must be a sequence"),
         ({"names": 3}, TypeError, "names must be a sequence"),
@@ -732,9 +734,9 @@ def test_direction_of_metrics():
         "On loss, B is worse than A.",
         "On gain, B is worse than A.",
     ]
-    assert report.best("loss").rules == report.best("gain").rules == ["A"]
+    assert report.best("loss").models == report.best("gain").models == ["A"]
     report = joint_intervals(losses, covariance, greater_is_better=False)
-    assert report.best("gain").rules == ["B"]
+    assert report.best("gain").models == ["B"]
     for wrong in ("loss", {"los": False}, {"loss": "low"}, 0):
         with pytest.raises(ValueError, match="greater_is_better must be True"):
             joint_intervals(losses, covariance, greater_is_better=wrong)
@@ -750,7 +752,7 @@ def test_comparisons_with_an_unknown_variance_are_unknown():
     unknown = ["A" in pair for pair in names]
     assert [p == 1 for p in compared["pvalue"]] == unknown == [True, True, False]
     with pytest.warns(DegenerateVarianceWarning):
-        assert report.best("estimate").rules == ["A", "C"]  # C is better than B
+        assert report.best("estimate").models == ["A", "C"]  # C is better than B
     with pytest.warns(DegenerateVarianceWarning):
         letters = report.letters("estimate")
     assert set(letters["A"]) & set(letters["B"])

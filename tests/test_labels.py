@@ -1,5 +1,6 @@
 """Labels of every kind, and what is said of bad ones."""
 
+from dataclasses import fields
 from datetime import date
 from decimal import Decimal
 
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 from metrics_battery import labels
 from numpy.testing import assert_allclose
-from simulated import some_rules
+from simulated import some_models
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 
@@ -25,7 +26,8 @@ from skci import (
     joint_report,
 )
 from skci.data.counting import count_two_labels
-from skci.data.reading import Reader
+from skci.data.drawing import RowOptions
+from skci.data.reading import Reader, Wanted
 from skci.metrics._metric_set import MetricSet
 
 LABELS = {  # the negative label and the positive one, which is 1 if not said
@@ -237,8 +239,8 @@ def test_bad_labels_are_named(case):
         JaccardCI()(bad, good)
     with pytest.raises(error, match="^y_pred " + message):
         PrecisionCI()(good, bad)
-    with pytest.raises(error, match=r"^y_pred\['Rule 2'\] " + message):
-        joint_report(good, {"Rule 1": good, "Rule 2": bad}, metrics="f1")
+    with pytest.raises(error, match=r"^y_pred\['Model 2'\] " + message):
+        joint_report(good, {"Model 1": good, "Model 2": bad}, metrics="f1")
 
 
 @pytest.mark.parametrize(
@@ -291,8 +293,8 @@ def test_labels_that_do_not_fit(metric, y, p, message):
 def test_labels_are_not_modified():
     y, p = (flags.astype(float) for flags in labels())
     kept_y, kept_p = y.copy(), p.copy()
-    rules = {"a": p, "b": p[::-1]}
-    report = joint_report(y, rules, metrics=["f1", "accuracy"], pos_label=0)
+    models = {"a": p, "b": p[::-1]}
+    report = joint_report(y, models, metrics=["f1", "accuracy"], pos_label=0)
     report.to_dict()
     with pytest.raises(ValueError, match="two labels"):
         F1CI()(y, p + 7)
@@ -332,32 +334,32 @@ def test_one_bad_label_among_many(many_rows, position, dtype, bad):
 
 def better_and_better(number):
     rates = np.linspace(0.6, 0.9, number)
-    return some_rules(700, **{f"rule {k}": rate for k, rate in enumerate(rates)})
+    return some_models(700, **{f"model {k}": rate for k, rate in enumerate(rates)})
 
 
 # Where bytes, dense tables and words end, and where they are full.
 @pytest.mark.parametrize("number", [1, 3, 7, 8, 15, 16, 20, 63, 64, 70])
-def test_many_rules_equal_each_alone(number):
-    y, rules = better_and_better(number)
-    report = joint_report(y, rules, metrics=["f1", "mcc"], method="delta")
+def test_many_models_equal_each_alone(number):
+    y, models = better_and_better(number)
+    report = joint_report(y, models, metrics=["f1", "mcc"], method="delta")
     assert report.n_samples == len(y)
-    for rule, p in rules.items():
+    for model, p in models.items():
         for name in ("f1", "mcc"):
             alone = joint_report(y, p, metrics=name, method="delta")["y_pred", name]
-            joint = report[rule, name]
+            joint = report[model, name]
             assert joint == alone
             assert joint.standard_error == pytest.approx(alone.standard_error)
-    ends = list(rules)[:: max(number - 1, 1)]  # the first and the last
-    pair = joint_report(y, [(k, rules[k]) for k in ends], metrics="f1", method="delta")
-    chosen = report.select(rules=ends, metrics="f1")
+    ends = list(models)[:: max(number - 1, 1)]  # the first and the last
+    pair = joint_report(y, [(k, models[k]) for k in ends], metrics="f1", method="delta")
+    chosen = report.select(models=ends, metrics="f1")
     assert chosen.covariance == pytest.approx(pair.covariance, rel=1e-10)
 
 
-def sample_of(y, rules, part=slice(None), scores=None, by=None, **options):
+def sample_of(y, models, part=slice(None), scores=None, by=None, **options):
     """Read some of the rows."""
     rows = {name: np.asarray(v)[part] for name, v in options.items() if name in ROWS}
     others = {name: v for name, v in options.items() if name not in ROWS}
-    reader = Reader(
+    reader = reader_of(
         np.asarray(y)[part],
         kinds=["labels"] if scores is None else ["labels", "scores"],
         by=None if by is None else {"part": np.asarray(by)[part]},
@@ -365,27 +367,34 @@ def sample_of(y, rules, part=slice(None), scores=None, by=None, **options):
         **others,
     )
     scored = {} if scores is None else {"a": np.asarray(scores)[part]}
-    return reader.sample({k: np.asarray(v)[part] for k, v in rules.items()}, scored)
+    return reader.sample({k: np.asarray(v)[part] for k, v in models.items()}, scored)
 
 
 ROWS = ("sample_weight", "groups")
 
 
+def reader_of(y, kinds=("labels",), **options):
+    known = {field.name for field in fields(Wanted)}
+    labels = {k: v for k, v in options.items() if k in known}
+    rows = {k: v for k, v in options.items() if k not in known}
+    return Reader.open(Wanted(frozenset(kinds), **labels), y, RowOptions(**rows))
+
+
 @pytest.mark.parametrize("number", [1, 4, 17, 70])
 def test_samples_add_up(number):
-    y, rules = better_and_better(number)
-    whole = sample_of(y, rules)
+    y, models = better_and_better(number)
+    whole = sample_of(y, models)
     total = sum(
-        (sample_of(y, rules, part) for part in (slice(9, 250), slice(250, None))),
-        sample_of(y, rules, slice(9)),
+        (sample_of(y, models, part) for part in (slice(9, 250), slice(250, None))),
+        sample_of(y, models, slice(9)),
     )
     assert np.array_equal(total.codes, whole.codes)
-    assert np.array_equal(total.design.counts, whole.design.counts)
-    assert total.design.n_samples == len(y)
-    for rule, p in rules.items():
+    assert np.array_equal(total.rows.counts, whole.rows.counts)
+    assert total.rows.n_samples == len(y)
+    for model, p in models.items():
         (tn, fp), (fn, tp) = sk.confusion_matrix(y, p)
-        cells = total.cells(total.one_vs_rest(rule))
-        counts = np.bincount(cells, total.design.counts, minlength=4)
+        cells = total.cells(total.one_vs_rest(model))
+        counts = np.bincount(cells, total.rows.counts, minlength=4)
         assert counts.tolist() == [tp, fp, fn, tn]
 
 
@@ -399,7 +408,7 @@ def assert_sum_equals_whole(read, names, n=300, **options):
     assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
     assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-18)
     assert_allclose(found.intervals, expected.intervals, rtol=1e-9)
-    assert found.design.n_groups == expected.design.n_groups
+    assert found.sampling.n_groups == expected.sampling.n_groups
 
 
 @pytest.mark.parametrize("labels", [[0, 1], ["cat", "dog"], ["ant", "bee", "cat"]])
@@ -411,11 +420,11 @@ def test_samples_add_up_with_weights_groups_and_scores(labels, rows, scored):
         pytest.skip("scores of three labels are a column each")
     rng = np.random.default_rng(0)
     y = np.sort(rng.choice(labels, 300))
-    rules = {
+    models = {
         "a": rng.choice(labels, 300),
         "b": np.where(rng.random(300) < 0.8, y, y[0]),
     }
-    rules = {name: np.where(y == y[0], y, p) for name, p in rules.items()}
+    models = {name: np.where(y == y[0], y, p) for name, p in models.items()}
     options = {}
     if rows in ("weights", "both"):
         sizes = np.repeat([1, 0.125, 32], [60, 90, 150])  # of the batches
@@ -427,12 +436,12 @@ def test_samples_add_up_with_weights_groups_and_scores(labels, rows, scored):
     if scored:
         options["scores"] = rng.random(300)
     two = len(labels) == 2
-    options |= {"pos_label": labels[-1]} if two else {"any_pos_label": True}
+    options |= {"pos_label": labels[-1]} if two else {"infer_pos_label": True}
     assert len(set(y[:60])) == 1
     names = ["accuracy", "mcc", *(["roc_auc"] if scored else [])]
 
     def read(part):
-        return sample_of(y, rules, part, **options)
+        return sample_of(y, models, part, **options)
 
     assert_sum_equals_whole(read, names, pos_label=options.get("pos_label"))
 
@@ -458,13 +467,13 @@ ROW_ATTRIBUTES = [
 def test_samples_of_numbers_add_up(rows, shape):
     rng = np.random.default_rng(1)
     y = rng.normal(size=shape)
-    rules = {"a": y + rng.normal(size=shape), "b": y / 2}
+    models = {"a": y + rng.normal(size=shape), "b": y / 2}
     columns = attributes(rng, rows)
 
     def read(part):
         options = {name: column[part] for name, column in columns.items()}
-        reader = Reader(y[part], kinds=["numbers"], **options)
-        return reader.sample({rule: values[part] for rule, values in rules.items()})
+        reader = reader_of(y[part], kinds=["numbers"], **options)
+        return reader.sample({model: values[part] for model, values in models.items()})
 
     assert_sum_equals_whole(read, ["mean_squared_error", "r2", "pearson_correlation"])
 
@@ -473,13 +482,16 @@ def test_samples_of_numbers_add_up(rows, shape):
 def test_samples_of_several_targets_add_up(rows):
     rng = np.random.default_rng(2)
     y = rng.random((300, 3)) < [0.2, 0.5, 0.7]
-    rules = {"a": y ^ (rng.random(y.shape) < 0.2), "b": y ^ (rng.random(y.shape) < 0.4)}
+    models = {
+        "a": y ^ (rng.random(y.shape) < 0.2),
+        "b": y ^ (rng.random(y.shape) < 0.4),
+    }
     columns = attributes(rng, rows)
 
     def read(part):
         options = {name: column[part] for name, column in columns.items()}
-        reader = Reader(y[part], **options)
-        return reader.sample({rule: values[part] for rule, values in rules.items()})
+        reader = reader_of(y[part], **options)
+        return reader.sample({model: values[part] for model, values in models.items()})
 
     assert_sum_equals_whole(read, ["accuracy", "f1_macro", "f1_samples", "f1_micro"])
 
@@ -488,13 +500,13 @@ def test_samples_of_several_targets_add_up(rows):
 def test_samples_of_scores_of_several_targets_add_up(rows):
     rng = np.random.default_rng(2)
     y = rng.random((300, 3)) < [0.3, 0.5, 0.7]
-    scores = {rule: y + rng.normal(size=y.shape) for rule in "ab"}
+    scores = {model: y + rng.normal(size=y.shape) for model in "ab"}
     columns = attributes(rng, rows)
 
     def read(part):
         options = {name: column[part] for name, column in columns.items()}
-        reader = Reader(y[part], kinds=["scores"], **options)
-        return reader.sample(y_score={rule: s[part] for rule, s in scores.items()})
+        reader = reader_of(y[part], kinds=["scores"], **options)
+        return reader.sample(y_score={model: s[part] for model, s in scores.items()})
 
     assert_sum_equals_whole(read, ["roc_auc", "roc_auc_micro", "average_precision"])
 
@@ -502,7 +514,7 @@ def test_samples_of_scores_of_several_targets_add_up(rows):
 def test_samples_of_scores_of_other_labels_do_not_add():
     scores = np.full((3, 3), 1 / 3)
     first, second = (
-        Reader(labels, kinds=["scores"]).sample(y_score={"a": scores})
+        reader_of(labels, kinds=["scores"]).sample(y_score={"a": scores})
         for labels in (list("abc"), list("abd"))
     )
     with pytest.raises(
@@ -513,30 +525,30 @@ def test_samples_of_scores_of_other_labels_do_not_add():
 
 def test_samples_of_other_kinds_do_not_add():
     numbers, scores = (
-        Reader([0, 1, 1], kinds=[kind]).sample(**{parameter: {"a": [0.1, 0.8, 0.2]}})
+        reader_of([0, 1, 1], kinds=[kind]).sample(**{parameter: {"a": [0.1, 0.8, 0.2]}})
         for kind, parameter in [("numbers", "y_pred"), ("scores", "y_score")]
     )
-    with pytest.raises(ValueError, match=r"same rules, got {'numbers': .* {'scores'"):
+    with pytest.raises(ValueError, match=r"same models, got {'numbers': .* {'scores'"):
         numbers + scores
 
 
 @pytest.mark.parametrize("number", [2, 16, 70])
 def test_outcomes_are_distinct_and_in_order(number):
-    y, rules = better_and_better(number)
-    columns = np.array([y, *rules.values()], dtype=bool)
+    y, models = better_and_better(number)
+    columns = np.array([y, *models.values()], dtype=bool)
     distinct, expected = np.unique(columns, axis=1, return_counts=True)
-    codes, counts = count_two_labels([y, *rules.values()], 1, 0)
+    codes, counts = count_two_labels([y, *models.values()], 1, 0)
     assert np.array_equal(codes, distinct.T)
     assert np.array_equal(counts, expected)
 
 
-def test_samples_of_different_rules_do_not_add():
+def test_samples_of_different_models_do_not_add():
     one, two = (
         sample_of([0, 1, 1], {name: [1, 1, 0] for name in names})
         for names in ("a", "ab")
     )
     with pytest.raises(
-        ValueError, match=r"same rules, got .*: \['a'\]} and .*: \['a', 'b'\]}"
+        ValueError, match=r"same models, got .*: \['a'\]} and .*: \['a', 'b'\]}"
     ):
         one + two
 
@@ -573,17 +585,17 @@ def test_names_of_groups(groups, error, message):
 
 
 def test_groups_of_one_name_and_kind_are_the_same():
-    y, rules = [0, 1, 1, 0], {"a": [0, 1, 0, 1]}
+    y, models = [0, 1, 1, 0], {"a": [0, 1, 0, 1]}
     numbers, words = [1, 1, 2, 2], ["1", "1", "2", "2"]
-    listed = sample_of(y, rules, groups=words)
-    total = listed + sample_of(y, rules, groups=np.array(words))
-    assert total.design.n_groups == 2
-    total += sample_of(y, rules, groups=numbers)
-    assert total.design.n_groups == 4
-    total += sample_of(y, rules, groups=np.array(numbers, dtype=float))
-    assert total.design.n_groups == 4
-    total += sample_of(y, rules, groups=np.array([1, "1", 2, "3"], dtype=object))
-    assert total.design.n_groups == 5
+    listed = sample_of(y, models, groups=words)
+    total = listed + sample_of(y, models, groups=np.array(words))
+    assert total.design.n_units == 2
+    total += sample_of(y, models, groups=numbers)
+    assert total.design.n_units == 4
+    total += sample_of(y, models, groups=np.array(numbers, dtype=float))
+    assert total.design.n_units == 4
+    total += sample_of(y, models, groups=np.array([1, "1", 2, "3"], dtype=object))
+    assert total.design.n_units == 5
 
 
 @pytest.mark.parametrize("labels", [[2, 3], [3, 2], [1, 2], [0, 1]])
@@ -595,7 +607,7 @@ def test_batches_of_one_label_add_up_without_a_positive_label(labels):
     metrics = MetricSet(["accuracy", "mcc"], method="blurred")
     parts = [slice(60), slice(60, 300), slice(300)]
     first, second, whole = (
-        metrics.reader(y[part], groups=groups[part]).sample({"a": p[part]})
+        metrics.reader(y[part], RowOptions(groups=groups[part])).sample({"a": p[part]})
         for part in parts
     )
     found, expected = metrics.estimate(first + second), metrics.estimate(whole)

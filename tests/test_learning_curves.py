@@ -18,21 +18,17 @@ from sklearn.model_selection import (
 )
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from slow import slow
 
-from skci import (
-    GroupJackknife,
-    LearningCurveBandDisplay,
-    LearningCurveReport,
-    NestedCrossValidation,
-    cross_validate_report,
-    learning_curve_report,
-)
+from skci import cross_validate_report, learning_curve_report
 from skci.inference.resampling_variance import group_jackknife
+from skci.reports import ConfidenceBandDisplay, LearningCurveReport
+from skci.resampling import GroupJackknife, NestedCrossValidation
 
 X, Y = make_classification(
     200, 5, flip_y=0.2, weights=[0.6], class_sep=0.8, random_state=3
 )
-LEARNERS = {"Bayes": GaussianNB(), "5-NN": KNeighborsClassifier(5)}
+ESTIMATORS = {"Bayes": GaussianNB(), "5-NN": KNeighborsClassifier(5)}
 SIZES = [20, 60, 160]
 IDS = np.arange(len(Y))[:, np.newaxis]
 
@@ -125,16 +121,16 @@ def test_the_jackknife_leaves_groups_out_of_the_subsets(recorded):
     [
         {},
         {"cv": 4, "method": "delta", "confidence_level": 0.9},
-        {"cv": KFold(3), "variance": "conservative-z"},
-        {"cv": RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)},
-        {"cv": ShuffleSplit(6, random_state=0), "variance": "corrected-t"},
+        slow({"cv": KFold(3), "resampling": "conservative-z"}),
+        slow({"cv": RepeatedKFold(n_splits=2, n_repeats=2, random_state=0)}),
+        {"cv": ShuffleSplit(6, random_state=0), "resampling": "corrected-t"},
         {"groups": np.arange(200) // 4, "sample_weight": 1 + np.arange(200) % 3},
     ],
 )
 def test_the_largest_size_is_cross_validation(options):
     options = {"metrics": ["accuracy", "roc_auc"], "random_state": 2} | options
-    expected = cross_validate_report(LEARNERS, X, Y, **options)
-    report = learning_curve_report(LEARNERS, X, Y, train_sizes=[0.2, 1.0], **options)
+    expected = cross_validate_report(ESTIMATORS, X, Y, **options)
+    report = learning_curve_report(ESTIMATORS, X, Y, train_sizes=[0.2, 1.0], **options)
     largest = report.select(train_size=str(report.train_sizes[-1]))
     assert largest.train_sizes == max(len(train) for train, _ in expected.splits)
     np.testing.assert_allclose(largest.estimates, expected.estimates, rtol=1e-12)
@@ -162,7 +158,7 @@ def test_clusters_are_not_divided(recorded):
     data = np.hstack([IDS, X])
     report = learning_curve_report(
         Recorder(), data, Y, metrics="accuracy", train_sizes=[0.2, 0.5], groups=groups,
-        cv=GroupKFold(5), variance="corrected-t",
+        cv=GroupKFold(5), resampling="corrected-t",
     )  # fmt: skip
     members = {g: {*np.flatnonzero(groups == g).tolist()} for g in groups.tolist()}
     largest = max(map(len, members.values()))
@@ -191,6 +187,7 @@ class Mean(RegressorMixin, BaseEstimator):
         return np.full(len(X), self.mean_)
 
 
+@pytest.mark.slow
 def test_the_band_covers_a_known_learning_curve():
     """The mean squared error of the mean of m rows is 1 + 1/m."""
     sizes = np.array([6, 24, 96])
@@ -221,22 +218,22 @@ def test_the_band_covers_a_known_learning_curve():
 @pytest.fixture(scope="module")
 def report():
     return learning_curve_report(
-        LEARNERS, X, Y, metrics=["accuracy", "f1"], train_sizes=SIZES
+        ESTIMATORS, X, Y, metrics=["accuracy", "f1"], train_sizes=SIZES
     )
 
 
-def test_estimates_are_labelled_by_rule_metric_and_size(report):
+def test_estimates_are_labelled_by_model_metric_and_size(report):
     assert isinstance(report, LearningCurveReport)
     assert list(report)[:4] == [
         *(("Bayes", "accuracy", str(size)) for size in SIZES),
         ("Bayes", "f1", "20"),
     ]
-    assert [*report.to_dict()][:3] == ["rule", "metric", "train_size"]
-    assert (report.rules, report.metrics) == (list(LEARNERS), ["accuracy", "f1"])
+    assert [*report.to_dict()][:3] == ["model", "metric", "train_size"]
+    assert (report.models, report.metrics) == (list(ESTIMATORS), ["accuracy", "f1"])
     assert report["5-NN", "f1", 60] == report.estimates[10]
     target = "the procedures trained on 20 to 160 rows"
     assert report.to_dict()["target"] == 12 * [target]
-    alone = report.select(rules="5-NN", train_size=["20", "160"], metrics="f1")
+    alone = report.select(models="5-NN", train_size=["20", "160"], metrics="f1")
     assert alone.train_sizes.tolist() == [20, 160]
     assert (
         alone.at(0.8).individual().estimates.tolist()
@@ -244,7 +241,7 @@ def test_estimates_are_labelled_by_rule_metric_and_size(report):
     )
 
 
-def test_gaps_are_between_sizes_and_differences_between_learners(report):
+def test_gaps_are_between_sizes_and_differences_between_estimators(report):
     gaps = report.gaps(control="160")
     assert next(iter(gaps)) == ("Bayes", "accuracy", "20", "160")
     assert len(gaps) == 8
@@ -264,44 +261,45 @@ def test_gaps_are_between_sizes_and_differences_between_learners(report):
     )
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_report_whatever_runs_in_parallel(report):
     def again(n_jobs, seed):
         options = {"metrics": "f1", "train_sizes": [30], "cv": KFold(3)}
-        options["variance"] = "corrected-t"
+        options["resampling"] = "corrected-t"
         options |= {"n_jobs": n_jobs, "random_state": seed}
-        return str(learning_curve_report(LEARNERS, X, Y, **options))
+        return str(learning_curve_report(ESTIMATORS, X, Y, **options))
 
     assert again(1, 0) == again(2, 0) != again(1, 1)
 
 
 def test_an_object_sets_the_sizes_of_the_variance():
     options = {"metrics": "f1", "train_sizes": [30, 80]}
-    by_number = learning_curve_report(LEARNERS, X, Y, cv=3, **options)
+    by_number = learning_curve_report(ESTIMATORS, X, Y, cv=3, **options)
     by_object = learning_curve_report(
-        LEARNERS, X, Y, variance=GroupJackknife(n_groups=3), **options
+        ESTIMATORS, X, Y, resampling=GroupJackknife(n_groups=3), **options
     )
     assert "over 3 groups of rows" in str(by_object)
     assert by_object.target == "the procedures trained on 30 to 80 rows"
     assert str(by_object) == str(by_number)
 
 
-def test_messages_name_the_learner_and_the_size(capsys):
-    learners = {"knn": KNeighborsClassifier(15)}
+def test_messages_name_the_estimator_and_the_size(capsys):
+    estimators = {"knn": KNeighborsClassifier(15)}
     with pytest.raises(ValueError, match=r"^knn trained on 2 rows: Expected n_neigh"):
-        learning_curve_report(learners, X, Y, metrics="f1", train_sizes=[2, 160])
+        learning_curve_report(estimators, X, Y, metrics="f1", train_sizes=[2, 160])
     options = {"train_sizes": [40], "cv": KFold(4), "verbose": 1}
-    options["variance"] = "corrected-t"
-    learning_curve_report(learners, X, Y, metrics="accuracy", **options)
+    options["resampling"] = "corrected-t"
+    learning_curve_report(estimators, X, Y, metrics="accuracy", **options)
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 4
     assert printed[0].startswith("[skci] knn trained on 40 rows: fitted to 40 rows in")
 
 
 def test_a_measure_that_is_undefined_at_one_size_leaves_the_others():
-    learners = {"knn": KNeighborsClassifier(15)}
+    estimators = {"knn": KNeighborsClassifier(15)}
     with pytest.warns(UndefinedMetricWarning, match="train_size = 20: undefined"):
         report = learning_curve_report(
-            learners, X, Y, metrics="precision", train_sizes=[20, 160]
+            estimators, X, Y, metrics="precision", train_sizes=[20, 160]
         )
     small, large = report["knn", "precision", 20], report["knn", "precision", 160]
     assert np.isnan(small) and small.confidence_interval() == (0, 1)
@@ -316,9 +314,9 @@ def test_a_measure_that_is_undefined_at_one_size_leaves_the_others():
         ({"train_sizes": [0, 20]}, "train_sizes must be from 1 to 160"),
         ({"train_sizes": [20, 161]}, "train_sizes must be from 1 to 160"),
         ({"train_sizes": []}, "train_sizes must hold at least one number"),
-        ({"variance": "nested"}, "variance must be one of"),
-        ({"variance": NestedCrossValidation()}, "variance must be one of"),
-        ({"variance": "jackknife", "cv": KFold(3)}, "cv must be a number or None"),
+        ({"resampling": "nested"}, "resampling must be one of"),
+        ({"resampling": NestedCrossValidation()}, "resampling must be one of"),
+        ({"resampling": "jackknife", "cv": KFold(3)}, "cv must be a number or None"),
         ({"method": "score"}, "method='score' needs a table of counts"),
         ({"X": X[:-1]}, "X must have as many rows as y, 200, got 199"),
     ],
@@ -334,33 +332,14 @@ def test_wrong_options_are_refused(options, message):
 # --------------------------------------------------------------------------------------
 
 
-def test_constructor_stores():
-    given = dict(
-        rules=["a", "a"],
-        metrics=["f1", "f1"],
-        train_sizes=[10, 20],
-        estimates=np.array([0.5, 0.6]),
-        intervals=np.array([[0.3, 0.7], [0.5, 0.7]]),
-        individual_intervals=np.array([[0.4, 0.6], [0.55, 0.65]]),
-        confidence_level=0.9,
-    )
-    display = LearningCurveBandDisplay(**given)
-    assert vars(display) == given
-    assert not plt.get_fignums()
-    assert display.plot() is display
-    (ax,) = display.axes_
-    assert display.figure_ is ax.figure
-    assert {name: vars(display)[name] for name in given} == given
-
-
 def drawn(ax, size):
     """Vertices of each band and ordinates of the lines of two limits, at one size."""
-    fills, verticals = ax.collections[::2], ax.collections[1::2]
-    bands = [path.vertices for band in fills for path in band.get_paths()]
+    verticals = ax.collections
+    bands = [band.get_path().vertices for band in ax.patches]
     lines = [line for line in ax.lines if line.get_marker() == "None"]
     curves = [line for line in ax.lines if line.get_marker() == "o"]
     at = [{*v[v[:, 0] == size, 1].tolist()} for v in bands]
-    marks = np.array([each.get_segments() for each in verticals])  # rule, size, end, 2
+    marks = np.array([each.get_segments() for each in verticals])  # model, size, end, 2
     marks = [{*each[each[..., 0] == size, 1].tolist()} for each in marks]
     assert marks == at
     return at, *(
@@ -377,7 +356,7 @@ def test_every_number_is_drawn(report):
     for ax, metric in zip(display.axes_, report.metrics, strict=True):
         for size in SIZES:
             bands, lines, curves = drawn(ax, size)
-            keys = [(rule, metric, size) for rule in report.rules]
+            keys = [(model, metric, size) for model in report.models]
             assert bands == [{*report[key].confidence_interval()} for key in keys]
             limits = [[x] for key in keys for x in alone[key].confidence_interval()]
             assert [line for line in lines if line] == limits
@@ -386,31 +365,31 @@ def test_every_number_is_drawn(report):
     assert [text.get_text() for text in legend.get_texts()] == [
         *("Bayes", "5-NN", "joint 95% band", "individual 95% intervals")
     ]
-    colours = {line.get_color() for line in display.axes_[0].lines[:-1]}
+    colours = {line.get_color() for line in display.axes_[0].lines}
     assert len(colours) == 2
 
 
 def test_a_selection_and_individual_intervals_are_drawn(report):
     _, axes = plt.subplots(1, 2)
-    display = report.individual().select(train_size="60").plot(axes=axes)
+    display = report.individual().select(train_size="60").plot(ax=axes)
     assert list(display.axes_) == list(axes)
     legend = axes[-1].get_legend()
     shown = [text.get_text() for text in legend.get_texts()]
-    assert shown == ["Bayes", "5-NN", "95% intervals"]
-    with pytest.raises(ValueError, match="axes must be one for each of 2 metrics"):
-        report.plot(axes=axes[:1])
+    assert shown == ["Bayes", "5-NN", "individual 95% band"]
+    with pytest.raises(ValueError, match="ax must be one for each of 2 metrics"):
+        report.plot(ax=axes[:1])
 
 
 def test_unknown_and_infinite_limits_reach_the_edge_of_the_panel():
     intervals = np.array([[0.0, np.inf], [0.2, 0.8], [0.0, 1.0]])
-    display = LearningCurveBandDisplay(
-        rules=3 * ["a"],
+    display = ConfidenceBandDisplay(
+        models=3 * ["a"],
         metrics=3 * ["lift"],
-        train_sizes=[10, 20, 30],
-        estimates=np.array([0.4, 0.5, np.nan]),
+        points=np.array([[10, 0.4], [20, 0.5], [30, np.nan]]),
         intervals=intervals,
-        individual_intervals=intervals,
+        axis_labels=("number of training rows", ""),
         confidence_level=0.95,
+        unit_square=False,
     ).plot()
     (ax,) = display.axes_
     low, high = ax.get_ylim()
@@ -421,8 +400,10 @@ def test_unknown_and_infinite_limits_reach_the_edge_of_the_panel():
 
 def test_splits_that_can_be_iterated_over_once_do():
     def report(cv):
-        options = {"metrics": "accuracy", "cv": cv, "variance": "corrected-t"}
-        return str(learning_curve_report(LEARNERS, X, Y, train_sizes=[1.0], **options))
+        options = {"metrics": "accuracy", "cv": cv, "resampling": "corrected-t"}
+        return str(
+            learning_curve_report(ESTIMATORS, X, Y, train_sizes=[1.0], **options)
+        )
 
     splitter = KFold(4, shuffle=True, random_state=1)
     assert report(splitter.split(X)) == report(splitter)

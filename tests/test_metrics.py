@@ -3,6 +3,7 @@
 import inspect
 import math
 import warnings
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -65,8 +66,18 @@ def test_every_measure_and_class_is_in_the_battery():
 
 
 def test_public_names_exist():
-    assert len(skci.__all__) == len(set(skci.__all__))
-    assert all(hasattr(skci, name) for name in skci.__all__)
+    modules = [skci, *filter(inspect.ismodule, map(vars(skci).get, skci.__all__))]
+    for module in modules:
+        assert len(module.__all__) == len(set(module.__all__))
+        assert all(hasattr(module, name) for name in module.__all__)
+
+
+def test_a_public_name_has_one_place():
+    """Save the metrics and the size of a sample, which are at the top as well."""
+    modules = filter(inspect.ismodule, map(vars(skci).get, skci.__all__))
+    places = Counter(name for module in (skci, *modules) for name in module.__all__)
+    twice = {name for name, count in places.items() if count > 1}
+    assert twice == {*metrics.__all__, "sample_size"}
 
 
 @pytest.mark.parametrize("alias", ALIASES)
@@ -159,7 +170,7 @@ def test_symmetric_means_symmetric(name):
 
 
 @every_metric
-def test_better_rules_have_better_values(name):
+def test_better_models_have_better_values(name):
     y, p = labels(n=4000)
     y_better, p_better = labels(n=4000, sensitivity=0.95, specificity=0.98)
     improved = METRICS[name](y_better, p_better) > METRICS[name](y, p)

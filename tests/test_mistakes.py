@@ -8,8 +8,10 @@ from sklearn.linear_model import LogisticRegression
 import skci
 from skci import F1CI, JointEvaluator, joint_report
 from skci.cli.main import main
+from skci.designs import Strata
 
 RNG = np.random.default_rng(0)
+
 N = 60
 X = RNG.normal(size=(N, 3))
 Y = (X[:, 0] + RNG.normal(size=N) > 0).astype(int)
@@ -59,7 +61,7 @@ def test_models_by_name_where_there_is_one(call):
 def test_one_model_of_several_targets_or_in_a_column():
     targets = np.stack([A, B], axis=1)
     report = joint_report(np.stack([Y, Y], axis=1), targets, metrics="f1_macro")
-    assert report.rules == ["y_pred"]
+    assert report.models == ["y_pred"]
     report = joint_report(Y, A[:, np.newaxis], metrics="f1")
     assert report["y_pred", "f1"] == F1CI()(Y, A)
 
@@ -72,7 +74,10 @@ def test_one_model_of_several_targets_or_in_a_column():
 @pytest.mark.parametrize("name", ["by", "groups", "strata", "sample_weight", "counts"])
 def test_a_name_of_a_column_needs_its_frame(name):
     def report():
-        joint_report(Y, A, metrics="f1", **{name: "site"})
+        options = {name: "site"}
+        if name == "strata":
+            options = {"design": Strata("site")}
+        joint_report(Y, A, metrics="f1", **options)
 
     raises(report, TypeError, f"^{name} must be an array, got 'site'; .* as data=$")
 
@@ -97,7 +102,7 @@ MISSING = "^by.* must .* missing .*; missing='group' makes a subgroup of the row
         lambda **o: joint_report(Y, A, metrics="f1", by=FRAME[["a", "site"]], **o),
         lambda **o: joint_report("y", "a", metrics="f1", by="site", data=FRAME, **o),
         lambda **o: JointEvaluator(MODEL, "f1").evaluate(X, Y, by=LACKING, **o),
-        lambda **o: skci.score_report(SCORES.T, by=LACKING, **o),
+        lambda **o: skci.grades_report(SCORES[0], by=LACKING, **o),
         lambda **o: skci.JointAccumulator("f1").update(Y, A, by=LACKING, **o),
     ],
 )
@@ -176,7 +181,7 @@ def test_what_requirements_are(requirements):
 
 
 # --------------------------------------------------------------------------------------
-# Samples that are meant to be rules, and the command line
+# Samples that are meant to be models, and the command line
 # --------------------------------------------------------------------------------------
 
 
@@ -194,7 +199,8 @@ def test_what_requirements_are(requirements):
     ],
 )
 def test_samples_of_items_are_told(scores, samples):
-    title = str(skci.score_report(scores, bounds=(0, 1))).splitlines()[0]
+    report = skci.grades_report(scores, bounds=(0, 1), samples="independent")
+    title = str(report).splitlines()[0]
     assert title.partition("critical value")[2].partition(",")[2] == samples[1:]
 
 
@@ -207,13 +213,16 @@ TRUTH = ["report", "FILE", "--truth=y"]
         (["report"], "are required: FILE, --truth, --metrics;"),
         (
             [*TRUTH, "--metrics=f1,roc_auc"],
-            "--rules must be given for metrics of labels: f1; --scores must be given",
+            "--models must be given for metrics of labels, got f1",
         ),
         (
-            [*TRUTH, "--metrics=f1", "--rules", "a", "b"],
+            [*TRUTH, "--metrics=f1", "--models", "a", "b"],
             "unrecognized arguments: b; names of a list have commas between them",
         ),
-        ([*TRUTH, "--metrics=f1", "--rule=a"], "unrecognized arguments: --rule=a; see"),
+        (
+            [*TRUTH, "--metrics=f1", "--model=a"],
+            "unrecognized arguments: --model=a; see",
+        ),
     ],
 )
 def test_what_a_command_needs(arguments, message, capsys):

@@ -8,16 +8,15 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import stats
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
+from slow import slow, slow_except
 
 import skci
 from skci import JointAccumulator, joint_report
 from skci.cli.main import main
 from skci.exceptions import BinningWarning, DegenerateVarianceWarning
-from skci.inference.moment_design import GroupTotals, RowMoments
 
 N = 400
 RNG = np.random.default_rng(0)
@@ -31,9 +30,7 @@ THREE = RNG.integers(0, 3, N)
 SHARES = {k: RNG.dirichlet(np.ones(3), N) for k in "AB"}
 SEVERAL = (RNG.random((N, 3)) < 0.4).astype(int)
 
-# Moments cannot tell the score interval of a Brier score, which rows have by default.
-BRIER = skci.BrierScoreCI(method="hall")
-LOSSES = ["log_loss", BRIER, "d2_log_loss", "d2_brier_score"]
+LOSSES = ["log_loss", "brier_score", "d2_log_loss", "d2_brier_score"]
 DATA = {
     "numbers": (
         *(POSITIVE, PREDICTED, None),
@@ -84,13 +81,17 @@ def some_rows(columns, rows):
 def at_once(kind, design="simple"):
     y, predicted, scores, metrics = DATA[kind]
     columns = {"y_score": scores, **DESIGNS[design]}
-    return joint_report(y, predicted, metrics=metrics, **columns)
+    return joint_report(y, predicted, metrics=metrics, method="delta", **columns)
 
 
-def accumulated(kind, design="simple", parts=3, metrics=None, moments=True):
+def accumulated(
+    kind, design="simple", parts=3, metrics=None, moments=True, method=None
+):
     y, predicted, scores, known = DATA[kind]
     labels = [0, 1, 2] if kind == "three labels" else None
-    accumulator = JointAccumulator(metrics or known, labels=labels, moments=moments)
+    accumulator = JointAccumulator(
+        metrics or known, labels=labels, moments=moments, method=method
+    )
     if isinstance(parts, int):
         parts = np.array_split(np.arange(N), parts)
     for rows in parts:
@@ -114,16 +115,17 @@ def assert_same(report, expected, limits=1e-6):
         rtol=1e-9,
         atol=1e-9,
     )
-    for name in ("degrees_of_freedom", "design_effects"):
-        ours, theirs = (getattr(each._joint, name) for each in (report, expected))
-        assert_allclose(ours, theirs, rtol=1e-9)
-    # Limits look at second differences, which lose half of the digits.
+    assert report.design_effects == pytest.approx(expected.design_effects, rel=1e-9)
+    if expected.n_groups is None and not expected._joint.sampling.is_simple:
+        return  # degrees of freedom are those of the effective sample size
+    ours, theirs = (each._joint.degrees_of_freedom for each in (report, expected))
+    assert_allclose(ours, theirs, rtol=1e-9)
     ours, theirs = (each._joint.individual.intervals for each in (report, expected))
     width = np.ptp(theirs, axis=1, keepdims=True)
     assert_allclose(ours / width, theirs / width, rtol=0, atol=limits)
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+@pytest.mark.parametrize("design", slow_except(["weights", "all"], DESIGNS))
 @pytest.mark.parametrize("kind", DATA)
 def test_the_report_is_that_of_the_rows_whatever_the_batches(kind, design):
     expected = at_once(kind, design)
@@ -143,7 +145,8 @@ def test_the_report_is_that_of_the_rows_whatever_the_batches(kind, design):
 def test_ratios_contrasts_and_horizons_are_those_of_the_rows():
     metrics = LOSSES[:2]
     both = [
-        accumulated("two labels", metrics=metrics, moments=m) for m in (True, False)
+        accumulated("two labels", metrics=metrics, moments=m, method="delta")
+        for m in (True, False)
     ]
     report, expected = (each.report() for each in both)
     assert_same(*(each.differences(scale="ratio") for each in (report, expected)))
@@ -168,18 +171,18 @@ def test_standard_errors_are_those_of_the_jackknife(grouped):
     sizes = np.array([(groups != g).sum() for g in names])
     for metric, function in sums.items():
         left = {
-            rule: np.array([function(y[groups != g], p[groups != g]) for g in names])
-            for rule, p in scores.items()
+            model: np.array([function(y[groups != g], p[groups != g]) for g in names])
+            for model, p in scores.items()
         }
         left["A - B"] = left["A"] - left["B"]
-        for rule, values in left.items():
+        for model, values in left.items():
             # The linear jackknife of a ratio of sums over groups, and G / (G - 1).
             mean = values.sum() / (len(names) - 1) / len(y)
             deviations = values - mean * sizes
             spread = np.sum((deviations - deviations.mean()) ** 2)
             expected = np.sqrt(len(names) / (len(names) - 1) * spread) / len(y)
-            if rule in SCORES:
-                found = report[rule, metric]
+            if model in SCORES:
+                found = report[model, metric]
             else:
                 found = differences[metric, "A", "B"]
             assert found.standard_error == pytest.approx(expected, rel=1e-9)
@@ -193,15 +196,6 @@ def test_r2_has_the_standard_error_of_the_jackknife():
     expected = np.sqrt((N - 1) * np.var(left))
     found = accumulated("numbers", metrics=["r2"]).report()["A", "r2"]
     assert found.standard_error == pytest.approx(expected, rel=0.05)  # order 1/n
-
-
-def test_skewness_and_kurtosis_are_kept():
-    report = accumulated("numbers", metrics=["mean_squared_error"]).report()
-    losses = (POSITIVE - PREDICTED["A"]) ** 2
-    moments = report._joint.sampling._moments(0)
-    assert moments.skewness == pytest.approx(stats.skew(losses) / np.sqrt(N), rel=1e-9)
-    fourth = float(moments.fourths[0] / moments.squares[0] ** 2)
-    assert fourth == pytest.approx(stats.kurtosis(losses, fisher=False) / N, rel=1e-9)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8, -1e12])
@@ -229,20 +223,6 @@ def test_nothing_cancels(offset, unit):
     assert_allclose(report.covariance, whole.covariance, rtol=1e-8)
 
 
-def test_moments_of_a_linear_map_are_those_of_the_mapped_rows():
-    rng = np.random.default_rng(4)
-    x = np.column_stack([np.ones(50), rng.normal(size=(50, 3))])
-    w = rng.uniform(1, 2, 50)
-    powers = [w**k for k in (1, 2, 3, 4)]
-    matrix = np.vstack([[1, 0, 0, 0], rng.normal(size=(2, 4))])
-    c = rng.normal(size=3)
-    values = w * (x @ matrix.T @ c)
-    expected = [np.sum(values**k) for k in (2, 3, 4)]
-    assert_allclose(RowMoments.of(x.T, powers).mapped(matrix).powers(c), expected)
-    totals = GroupTotals(np.arange(50), x * w[:, np.newaxis])
-    assert_allclose(totals.mapped(matrix).powers(c), expected)
-
-
 def test_memory_does_not_grow_with_the_rows():
     rng = np.random.default_rng(5)
     accumulator = JointAccumulator(["r2", "mean_absolute_error"], moments=True)
@@ -267,7 +247,7 @@ def test_accumulators_add_and_merge_in_any_order(design):
 
 
 @pytest.mark.parametrize("ending", [".npz", ".json"])
-@pytest.mark.parametrize("design", ["simple", "weights", "all"])
+@pytest.mark.parametrize("design", [slow("simple"), slow("weights"), "all"])
 @pytest.mark.parametrize("kind", DATA)
 def test_what_is_saved_is_loaded(kind, design, ending, tmp_path):
     path = tmp_path / f"moments{ending}"
@@ -288,7 +268,7 @@ def test_some_of_the_metrics_that_were_saved_can_be_loaded(tmp_path):
     loaded = JointAccumulator.load(path, metrics)
     assert_same(
         loaded.report(),
-        joint_report(POSITIVE, PREDICTED, metrics=metrics),
+        joint_report(POSITIVE, PREDICTED, metrics=metrics, method="delta"),
     )
     other = accumulated("numbers", metrics=metrics)
     assert (loaded + other).n_samples == 2 * N
@@ -304,15 +284,15 @@ def test_some_of_the_metrics_that_were_saved_can_be_loaded(tmp_path):
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        ("version", lambda x: 2, "of version 2, not 1"),
+        ("version", lambda x: 1, "of version 1, not 2"),
         ("n", lambda x: 0, "weights are not above 0"),
         ("weight_range", lambda x: [2, 1], "weights are not above 0"),
         ("columns", lambda x: x[::-1], "columns are not in order"),
-        ("rules", lambda x: None, "does not fit"),
+        ("predicted", lambda x: None, "does not fit"),
         ("units", lambda x: [0.0] * len(x), "units holds other values"),
-        ("second", lambda x: (-np.array(x)).tolist(), "not those of any rows"),
-        ("fourth", lambda x: x[1:], "fourth has the shape"),
-        ("weighted", lambda x: [[None]], "weighted has the shape"),
+        ("products", lambda x: (-np.array(x)).tolist(), "not those of any rows"),
+        ("products", lambda x: x[1:], "products has the shape"),
+        ("products", lambda x: [[None]], "products has the shape"),
     ],
 )
 def test_a_file_is_checked(name, change, message, tmp_path):
@@ -379,8 +359,8 @@ def test_metrics_that_moments_do_not_tell(metrics, options, message):
     [
         ({"by": {"sex": [0, 1]}}, "by must not be given with moments=True"),
         ({"groups": [0, 1]}, "batches must be all with groups or none"),
-        ({"y_score": {"C": [0.1, 0.2]}}, "batches must be of the same rules"),
-        ({"y_true": [1, 2]}, "must be of the same labels or targets, got"),
+        ({"y_score": {"C": [0.1, 0.2]}}, "batches must be of the same models"),
+        ({"y_true": [1, 2]}, "must be of the same labels for scores, got"),
         ({"y_score": {"A": [0.1, 2], "B": [0, 1.0]}}, "must hold probabilities"),
     ],
 )
@@ -422,18 +402,18 @@ def test_scores_are_of_one_positive_label(tmp_path):
     first.update(words, y_score=SCORES)
     assert_allclose(first.report().estimates, at_once("two labels").estimates[[0, 5]])
     first.save(path)
-    with pytest.raises(ValueError, match="pos_label must be 'yes', of which the score"):
+    with pytest.raises(ValueError, match="pos_label must be the label that the saved"):
         JointAccumulator.load(path, "log_loss", pos_label="no").report()
     other = JointAccumulator("log_loss", pos_label="no", moments=True)
     other.update(words, y_score=SCORES)
-    with pytest.raises(ValueError, match="must be of the same labels"):
+    with pytest.raises(ValueError, match="other must have the pos_label"):
         first.merge(other)
 
 
 def test_estimators_evaluated_on_batches():
     X, y = np.column_stack([SCORES["A"], SCORES["B"]]), TWO
-    rules = {"one": LogisticRegression().fit(X[:200], y[:200])}
-    evaluator = skci.JointEvaluator(rules, LOSSES[:2])
+    models = {"one": LogisticRegression().fit(X[:200], y[:200])}
+    evaluator = skci.JointEvaluator(models, LOSSES[:2], method="delta")
     batches = [(X[k : k + 50], y[k : k + 50]) for k in range(200, N, 50)]
     report = evaluator.evaluate_batches(batches, moments=True)
     assert_same(report, evaluator.evaluate(X[200:], y[200:]))
@@ -442,7 +422,7 @@ def test_estimators_evaluated_on_batches():
     error = abs(binned["one", "log_loss"] - exact)
     assert 0 < error <= binned["one", "log_loss"].binning_error
     with pytest.raises(ValueError, match="got median_absolute_error"):
-        skci.JointEvaluator(rules, "median_absolute_error").evaluate_batches(
+        skci.JointEvaluator(models, "median_absolute_error").evaluate_batches(
             batches, moments=True
         )
 
@@ -463,7 +443,8 @@ def test_the_command_keeps_moments_or_bins(tmp_path, capsys):
     exact = result(*data)
     of_moments = result(*data, "--moments", "--save", tables[0])
     assert of_moments["estimate"] == pytest.approx(exact["estimate"])
-    assert of_moments["high"] == pytest.approx(exact["high"], rel=1e-6)
+    error = of_moments["standard_error"]
+    assert error == pytest.approx(exact["standard_error"], rel=1e-9)
     binned = result(*data, "--score-bins=20")
     assert 0 < abs(binned["estimate"] - exact["estimate"]) <= binned["binning_error"]
     main([*data, metrics, "--moments", "--save", tables[1]])
@@ -474,6 +455,9 @@ def test_the_command_keeps_moments_or_bins(tmp_path, capsys):
 
 
 def test_reports_of_moments_stay_by_themselves():
-    reports = [accumulated("two labels", metrics="log_loss").report() for _ in "ab"]
+    reports = [
+        accumulated("two labels", parts=[rows], metrics="log_loss").report()
+        for rows in np.array_split(np.arange(N), 2)
+    ]
     with pytest.raises(ValueError, match="keep the rows, by moments=False"):
         skci.combine_independent(dict(zip("ab", reports, strict=True)))

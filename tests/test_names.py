@@ -27,7 +27,7 @@ DATA = {
     "classes": (RNG.integers(0, 3, 120), RNG.dirichlet([1, 2, 2], 120)),
     "targets": (some_targets().y, some_targets().p),
 }
-"""Truths, and what the rules below predict: numbers, probabilities or targets."""
+"""Truths, and what the models below predict: numbers, probabilities or targets."""
 
 
 class Predicts(BaseEstimator):
@@ -137,8 +137,8 @@ def read(name):
 
 @pytest.mark.parametrize(("name", "method"), NEGATED)
 def test_a_negated_metric_is_minus_the_metric(name, method):
-    y, rules = read(name)
-    options = {"method": method, **rules}
+    y, models = read(name)
+    options = {"method": method, **models}
     plain = joint_report(y, metrics=name, **options)
     negated = joint_report(y, metrics=f"neg_{name}", **options)
     metric = resolve_metric(f"neg_{name}")
@@ -146,8 +146,8 @@ def test_a_negated_metric_is_minus_the_metric(name, method):
     assert metric.greater_is_better != resolve_metric(name).greater_is_better
     assert metric.bounds == tuple(-np.array(resolve_metric(name).bounds)[::-1])
     assert_allclose(negated.covariance, plain.covariance, rtol=1e-12)
-    for rule in ("A", "B"):
-        minus, value = negated[rule, f"neg_{name}"], plain[rule, name]
+    for model in ("A", "B"):
+        minus, value = negated[model, f"neg_{name}"], plain[model, name]
         assert minus == -value
         assert minus.standard_error == pytest.approx(value.standard_error, rel=1e-12)
         for level in (0.5, 0.95):
@@ -168,8 +168,8 @@ def test_a_negated_metric_is_minus_the_metric(name, method):
 
 @pytest.mark.parametrize("name", ["neg_median_absolute_error", "neg_f1"])
 def test_negated_estimates_are_pickled(name):
-    y, rules = read(name.removeprefix("neg_"))
-    found = resolve_metric(name)(y, rules["y_pred"]["A"])
+    y, models = read(name.removeprefix("neg_"))
+    found = resolve_metric(name)(y, models["y_pred"]["A"])
     again = pickle.loads(pickle.dumps(found))
     assert again.confidence_interval(0.9) == found.confidence_interval(0.9)
 
@@ -226,6 +226,59 @@ def test_a_user_s_metric_is_not_negated():
 # --------------------------------------------------------------------------------------
 
 
+def scorer_of(function, *, by="predict", **options):
+    return sk.make_scorer(function, response_method=by, **options)
+
+
+SCORERS = {
+    "macro": (
+        scorer_of(sk.f1_score, average="macro"),
+        F1CI(average="macro"),
+        "classes",
+    ),
+    "plain": (scorer_of(sk.f1_score), F1CI(), "binary"),
+    "of a label": (
+        scorer_of(sk.recall_score, pos_label=0),
+        skci.RecallCI(pos_label=0),
+        "binary",
+    ),
+    "beta": (scorer_of(sk.fbeta_score, beta=0.7), skci.FBetaCI(0.7), "binary"),
+    "of a partial": (
+        scorer_of(partial(sk.fbeta_score, beta=0.7), average="micro"),
+        skci.FBetaCI(0.7, average="micro"),
+        "classes",
+    ),
+    "loss": (
+        scorer_of(sk.log_loss, by="predict_proba", greater_is_better=False),
+        LogLossCI(negate=True),
+        "classes",
+    ),
+    "areas of pairs": (
+        scorer_of(sk.roc_auc_score, by="predict_proba", multi_class="ovo"),
+        RocAucCI(multi_class="ovo"),
+        "classes",
+    ),
+    "numbers": (
+        scorer_of(sk.mean_pinball_loss, greater_is_better=False, alpha=0.9),
+        skci.MeanPinballLossCI(alpha=0.9, negate=True),
+        "numbers",
+    ),
+    "a metric": (scorer_of(F1CI(), average="macro"), F1CI(average="macro"), "classes"),
+    "of a metric": (F1CI().scorer(), F1CI(), "binary"),
+    "of a loss": (LogLossCI().scorer(), LogLossCI(negate=True), "binary"),
+}
+"""Scorers with options, the metrics that they are, and data to score."""
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_the_metric_of_a_scorer_is_what_it_scores(name):
+    scorer, _, kind = SCORERS[name]
+    y, X = DATA[kind]
+    X, model = (X[:, np.newaxis], Predicts) if X.ndim == 1 else (X, Scores)
+    report = quiet(JointEvaluator({"A": model(kind)}, scorer).evaluate, X, y)
+    assert_allclose(report.estimates, [scorer(model(kind), X, y)], rtol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("given", "metric"),
     [
@@ -241,6 +294,7 @@ def test_a_user_s_metric_is_not_negated():
         ("neg_brier_score_loss", skci.BrierScoreCI(negate=True)),
         (sk.get_scorer("roc_auc"), RocAucCI()),
         (sk.get_scorer("neg_log_loss"), LogLossCI(negate=True)),
+        *[(scorer, metric) for scorer, metric, _ in SCORERS.values()],
     ],
 )
 def test_functions_and_scorers_of_scikit_learn(given, metric):
@@ -258,15 +312,20 @@ def f1_score(y_true, y_pred):
     ("given", "error", "message"),
     [
         (f1_score, TypeError, "got <function f1_score .*; make_metric_ci makes"),
-        (sk.make_scorer(f1_score), TypeError, "got the scorer make_scorer.f1_score"),
-        (sk.make_scorer(lambda y, p: 1), TypeError, "got the scorer .*; pass the name"),
-        (sk.make_scorer(F1CI()), TypeError, "the scorer .*; pass .* the metric object"),
+        (sk.make_scorer(f1_score), TypeError, "got .*f1_score.*; make_metric_ci makes"),
+        (sk.make_scorer(lambda y, p: 1), TypeError, "got .*lambda.*; make_metric_ci"),
+        (F1CI().scorer(bound="low"), TypeError, "bound='low'.*; make_metric_ci makes"),
+        (RocAucCI().scorer(bound="low"), TypeError, r"got RocAucCI\(\)\.scorer\(b"),
         (
-            RocAucCI().scorer(),
-            TypeError,
-            r"got the scorer RocAucCI\(\)\.scorer\(\); pass",
+            sk.make_scorer(sk.roc_auc_score),
+            ValueError,
+            "got .* of 'roc_auc', which reads scores; set response_method",
         ),
-        (sk.make_scorer(sk.fbeta_score, beta=0.5), TypeError, "the scorer .*; pass"),
+        (
+            sk.make_scorer(sk.accuracy_score, normalize=False),
+            TypeError,
+            "AccuracyCI has no option normalize",
+        ),
         (sk.fbeta_score, ValueError, r"needs a beta; use .* 'f0.5' .* FBetaCI\(0.5\)"),
         (sk.ndcg_score, ValueError, "unknown metric 'ndcg_score'; "),
         (sk.max_error, ValueError, "'max_error' is an extreme"),
@@ -377,7 +436,7 @@ def test_curves_take_two_columns():
     ],
 )
 def test_two_columns_are_probabilities(columns, message):
-    """And not the scores of two rules."""
+    """And not the scores of two models."""
     with pytest.raises(ValueError, match=message):
         RocAucCI()(Y, columns)
 
@@ -414,9 +473,9 @@ def test_losses_need_no_positive_label_where_it_does_not_matter(y):
             if loss.name != "brier_score":
                 expected = function(y, column)
             assert loss(y, column) == pytest.approx(expected, rel=1e-12)
-        rule = Scores("binary")
+        model = Scores("binary")
         if y is Y:
-            report = JointEvaluator({"A": rule}, loss).evaluate(PROBABILITIES, y)
+            report = JointEvaluator({"A": model}, loss).evaluate(PROBABILITIES, y)
             assert report.estimates == [loss(y, PROBABILITIES)]
 
 
@@ -426,12 +485,12 @@ class Words(Scores):
 
 @pytest.mark.parametrize("name", ["log_loss", "brier_score", "d2_log_loss"])
 def test_losses_of_strings_need_no_positive_label_of_an_estimator(name):
-    rule = Words("binary")
+    model = Words("binary")
     expected = resolve_metric(name)(WORDS, PROBABILITIES)
-    report = JointEvaluator({"A": rule}, name).evaluate(PROBABILITIES, WORDS)
+    report = JointEvaluator({"A": model}, name).evaluate(PROBABILITIES, WORDS)
     assert report.estimates == [expected]
     sign = 1 if resolve_metric(name).greater_is_better else -1
-    found = resolve_metric(name).scorer()(rule, PROBABILITIES, WORDS)
+    found = resolve_metric(name).scorer()(model, PROBABILITIES, WORDS)
     assert sign * found == expected
 
 

@@ -9,9 +9,11 @@ from metrics_battery import labels
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 from skci import (
     F1CI,
@@ -27,19 +29,20 @@ from skci import (
     available_metrics,
     classification_report_ci,
     confusion_matrix_report,
-    critical_value,
+    cross_validate_report,
     joint_intervals,
     joint_report,
     roc_report,
     sample_size,
 )
+from skci.inference import critical_value
 
 Y, P = labels()
 MATRIX = [[50, 10], [15, 25]]
 
 
 class Predicts:
-    """A rule that counts how often it is asked."""
+    """A model that counts how often it is asked."""
 
     def __init__(self, error=None):
         self.asked = 0
@@ -288,13 +291,13 @@ def test_metrics_of_one_name(metrics):
 
 
 @pytest.mark.parametrize(
-    "rules",
+    "models",
     [[("a", P), ("b", P), ("a", Y)], pd.DataFrame({"a": P, "b": P})[["a", "b", "a"]]],
 )
-def test_rules_of_one_name(rules):
+def test_models_of_one_name(models):
     message = r"^y_pred must have distinct names, got twice: \['a'\]$"
     with pytest.raises(ValueError, match=message):
-        joint_report(Y, rules, metrics="f1")
+        joint_report(Y, models, metrics="f1")
 
 
 @pytest.mark.parametrize(
@@ -358,12 +361,12 @@ def test_estimators_are_named_by_their_class():
     names = [name for name, _ in make_pipeline(*steps).steps]
     assert names == ["logisticregression-1", "predicts", "logisticregression-2"]
     evaluator = JointEvaluator(steps, "accuracy")
-    assert evaluator.evaluate(X, Y).rules == names
+    assert evaluator.evaluate(X, Y).models == names
     assert ", ".join(names) in repr(evaluator)
     forest = RandomForestClassifier(2, random_state=0).fit(X, Y)  # iterates over trees
     for one in (logit, make_pipeline(StandardScaler(), logit).fit(X, Y), forest):
         report = JointEvaluator(one, "accuracy").evaluate(X, Y)
-        assert report.rules == [type(one).__name__.lower()]
+        assert report.models == [type(one).__name__.lower()]
         named = JointEvaluator({"a": one}, "accuracy").evaluate(X, Y)
         assert report.estimates.tolist() == named.estimates.tolist()
 
@@ -377,9 +380,9 @@ def test_estimators_are_named_by_their_class():
     ],
 )
 def test_unfitted_estimator(estimator):
-    rules = {"fitted": Predicts(), "my rule": estimator}
-    with pytest.raises(NotFittedError, match=r"^my rule: .* is not fitted"):
-        JointEvaluator(rules, "f1").evaluate(np.c_[P], Y)
+    models = {"fitted": Predicts(), "my model": estimator}
+    with pytest.raises(NotFittedError, match=r"^my model: .* is not fitted"):
+        JointEvaluator(models, "f1").evaluate(np.c_[P], Y)
 
 
 class OwnError(Exception):
@@ -390,17 +393,46 @@ class OwnError(Exception):
 @pytest.mark.parametrize(
     ("error", "kind", "message"),
     [
-        (ValueError("bad X"), ValueError, "^my rule: bad X$"),
-        (ZeroDivisionError(), ZeroDivisionError, "^my rule: $"),
-        (KeyError("column"), KeyError, "my rule: 'column'"),
-        (OwnError(1, 2), RuntimeError, "^my rule: OwnError: 1 and 2$"),
+        (ValueError("bad X"), ValueError, "^my model: bad X$"),
+        (ZeroDivisionError(), ZeroDivisionError, "^my model: $"),
+        (KeyError("column"), KeyError, "my model: 'column'"),
+        (OwnError(1, 2), RuntimeError, "^my model: OwnError: 1 and 2$"),
     ],
 )
 def test_estimator_that_raises(error, kind, message):
-    rules = {"good": Predicts(), "my rule": Predicts(error)}
+    models = {"good": Predicts(), "my model": Predicts(error)}
     with pytest.raises(kind, match=message) as caught:
-        JointEvaluator(rules, "f1").evaluate(np.c_[P], Y)
+        JointEvaluator(models, "f1").evaluate(np.c_[P], Y)
     assert caught.value.__cause__ is error
+
+
+def test_a_label_that_an_estimator_does_not_know():
+    """Its probability is 0; a decision function has no value for it."""
+    rng = np.random.default_rng(0)
+    y = np.array(list("abcd"))[rng.integers(0, 4, 300)]
+    X = rng.normal(size=(300, 3)) + (y == "a")[:, np.newaxis]
+    known = y != "d"
+    fitted = LogisticRegression().fit(X[known], y[known])
+    report = JointEvaluator({"logistic": fitted}, "roc_auc_ovr").evaluate(X, y)
+    probabilities = np.column_stack([fitted.predict_proba(X), np.zeros(300)])
+    expected = roc_auc_score(y, probabilities, multi_class="ovr")
+    assert report.estimates == pytest.approx([expected])
+    fitted = LinearSVC().fit(X[known], y[known])
+    message = (
+        r"^margin: a decision_function must have .* none for \['d'\], got classes_"
+    )
+    with pytest.raises(ValueError, match=message):
+        JointEvaluator({"margin": fitted}, "roc_auc_ovr").evaluate(X, y)
+    folds = [(np.flatnonzero(known), np.flatnonzero(~known))] * 2
+    with pytest.raises(ValueError, match=r"^margin.*: a decision_function must have"):
+        cross_validate_report(
+            {"margin": LinearSVC()},
+            X,
+            y,
+            metrics="roc_auc_ovr",
+            cv=folds,
+            resampling="corrected-t",
+        )
 
 
 @pytest.mark.parametrize(
@@ -422,11 +454,11 @@ def test_estimator_that_raises(error, kind, message):
     ],
 )
 def test_told_before_anything_is_predicted(y, options, message):
-    rule = Predicts()
-    evaluator = JointEvaluator({"rule": rule}, **{"metrics": "f1", **options})
+    model = Predicts()
+    evaluator = JointEvaluator({"model": model}, **{"metrics": "f1", **options})
     with pytest.raises(ValueError, match=message):
         evaluator.evaluate(np.c_[P], y)
-    assert rule.asked == 0
+    assert model.asked == 0
 
 
 def test_bad_predictions_are_told_with_the_name_of_the_estimator():
@@ -438,7 +470,7 @@ def test_bad_predictions_are_told_with_the_name_of_the_estimator():
         def predict(self, X):
             return super().predict(X)[1:]
 
-    for rule, message in [
+    for model, message in [
         (Scores(), r"^y_pred\['odd'\] must hold class labels, got continuous values"),
         (
             Few(),
@@ -446,7 +478,7 @@ def test_bad_predictions_are_told_with_the_name_of_the_estimator():
         ),
     ]:
         with pytest.raises(ValueError, match=message):
-            JointEvaluator({"fine": Predicts(), "odd": rule}, "f1").evaluate(
+            JointEvaluator({"fine": Predicts(), "odd": model}, "f1").evaluate(
                 np.c_[P], Y
             )
 

@@ -82,7 +82,7 @@ def test_custom_metric_equals_the_built_in_one(name, groups, weights):
     columns = {
         column: np.reshape(values, (3, 2))
         for column, values in report.to_dict().items()
-        if column not in ("rule", "metric", "method")
+        if column not in ("model", "metric", "method")
     }
     for column, values in columns.items():
         own, built_in = values.T
@@ -119,10 +119,10 @@ def test_a_ratio_has_the_standard_error_of_the_jackknife(groups):
 
 def test_beside_metrics_of_regression():
     X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
-    rules = {"linear": LinearRegression().fit(X, Y)}
-    report = JointEvaluator(rules, [WAPE, "r2"]).evaluate(X, Y)
+    models = {"linear": LinearRegression().fit(X, Y)}
+    report = JointEvaluator(models, [WAPE, "r2"]).evaluate(X, Y)
     assert list(report) == [("linear", "wape"), ("linear", "r2")]
-    alone = WAPE(Y, rules["linear"].predict(X))
+    alone = WAPE(Y, models["linear"].predict(X))
     assert report["linear", "wape"] == alone
     assert report["linear", "wape"].low < alone.low
     compared = joint_report(Y, PREDICTED, metrics=WAPE).differences(scale="ratio")

@@ -1,7 +1,7 @@
 """Equal to the paper's formulas, transcribed row by row.
 
 Yuan and Jiang, "Confidence Intervals for Evaluation of Data Mining",
-arXiv:2502.07016. Z is the truth, A_r the prediction of rule r; a measure is
+arXiv:2502.07016. Z is the truth, A_r the prediction of model r; a measure is
 g(E[ZA], E[A], E[Z]) and its derivatives d_1 g, d_2 g, d_3 g are those of Table III,
 the correlation's with the factors (2 E[A] - 1) and (2 E[Z] - 1).
 """
@@ -12,7 +12,8 @@ from metrics_battery import METRICS, labels
 from scipy.linalg import block_diag
 from scipy.stats import norm
 
-from skci import TverskyCI, critical_value, joint_report
+from skci import TverskyCI, joint_report
+from skci.inference import critical_value
 from skci.measures.functional import CellFunctional
 
 # --------------------------------------------------------------------------------------
@@ -104,7 +105,7 @@ def test_derivatives_of_table_iii(name):
 # Both choices of the variance, one measure and many
 # --------------------------------------------------------------------------------------
 
-RULES = {
+MODELS = {
     "good": labels(seed=0)[1],
     "bad": np.random.default_rng(1).random(400) < 0.5,
     "close": labels(seed=0)[1] ^ (np.random.default_rng(2).random(400) < 0.05),
@@ -124,7 +125,7 @@ def moments_of(name, a):
 @pytest.mark.parametrize("choice", ["delta", "blurred"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_individual_interval(name, level, choice):
-    a = RULES["good"]
+    a = MODELS["good"]
     n, z = len(a), norm.ppf((1 + level) / 2)
     value, moments, slopes = moments_of(name, a)
     variance = np.var(slopes @ moments, ddof=1)
@@ -148,7 +149,7 @@ def test_joint_intervals(choice, level, names):
     n, z = len(TRUTH), norm.ppf((1 + level) / 2)
     metrics = {name: METRICS[name] for name in names}
     values, moments, slopes = zip(
-        *(moments_of(name, a) for a in RULES.values() for name in names), strict=True
+        *(moments_of(name, a) for a in MODELS.values() for name in names), strict=True
     )
     # The moments ZA, A and Z of every parameter k, with noises e_1k, e_2k and e_3k
     sigma = np.cov(np.concatenate(moments))
@@ -160,7 +161,7 @@ def test_joint_intervals(choice, level, names):
     correlation = covariance / np.outer(deviation, deviation)
 
     report = joint_report(
-        TRUTH, RULES, metrics=metrics, method=choice, confidence_level=level
+        TRUTH, MODELS, metrics=metrics, method=choice, confidence_level=level
     )
     assert report.estimates == pytest.approx(values, rel=1e-11)
     assert report.covariance == pytest.approx(covariance / n, rel=1e-9, abs=1e-15)
@@ -168,7 +169,7 @@ def test_joint_intervals(choice, level, names):
     q = critical_value(correlation, level)
     assert report.critical_value == pytest.approx(q, abs=2 * q.error)
     half = report.critical_value * deviation / np.sqrt(n)
-    bounds = np.tile([METRICS[name].bounds for name in names], (len(RULES), 1)).T
+    bounds = np.tile([METRICS[name].bounds for name in names], (len(MODELS), 1)).T
     shown = report.to_dict()
     assert shown["low"] == pytest.approx(np.maximum(values - half, bounds[0]), rel=1e-6)
     assert shown["high"] == pytest.approx(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
-from simulated import some_rules
+from simulated import some_models
 
 from skci import (
     F1CI,
@@ -17,10 +17,10 @@ from skci import (
 
 
 def test_more_measures_than_moments():
-    """Three rules have seven moments: the share of positives is that of all."""
-    y, rules = some_rules(good=0.9, fair=0.8, poor=0.7)
+    """Three models have seven moments: the share of positives is that of all."""
+    y, models = some_models(good=0.9, fair=0.8, poor=0.7)
     metrics = ["accuracy", "f1", "jaccard", "mcc"]
-    report = joint_report(y, rules, metrics=metrics, method="delta")
+    report = joint_report(y, models, metrics=metrics, method="delta")
     assert np.linalg.matrix_rank(report.correlation, tol=1e-9) == 7
     independent = norm.ppf((1 + 0.95 ** (1 / 12)) / 2)
     assert norm.ppf(0.975) < report.critical_value < independent

@@ -6,12 +6,19 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from skci import ErrorRateCI, joint_report, minimum_detectable, sample_size
+from skci import ErrorRateCI, joint_report, sample_size
+from skci.planning import minimum_detectable
 
 Z = norm.isf(0.025)
 FIRST = {"prevalence": 0.3, "recall": 0.8, "specificity": 0.9}
-SECOND = {"prevalence": 0.3, "recall": 0.86, "specificity": 0.88}
-DISAGREEMENT = {"negative": 0.06, "positive": 0.1}
+# By truth, prediction of the first model and of the second: the second has a recall of
+# .86 and a specificity of .88, and they disagree on .06 and .1 of the rows of a label.
+TABLE = np.array(
+    [
+        0.7 * np.array([[0.86, 0.04], [0.02, 0.08]]),
+        0.3 * np.array([[0.12, 0.08], [0.02, 0.78]]),
+    ]
+)
 
 
 def rows(difference, disagreement, power, distance=None):
@@ -31,10 +38,10 @@ def test_formula_of_paired_accuracies(difference, disagreement, power):
     for name, sign in (("accuracy", 1), ("error_rate", -1), ("neg_error_rate", 1)):
         planned = sample_size(name, difference=sign * difference, **options)
         assert planned == n
-    values = (0.8, 0.8 + difference)
-    assert sample_size("accuracy", expected=values, **options) == n
-    planned = sample_size("accuracy", expected=0.8, difference=difference, **options)
-    assert planned == n
+    d, half = difference, disagreement / 2  # of rows right by both .75, by chance
+    right = [[0.25 - half, half + d / 2], [half - d / 2, 0.75 - half]]
+    for negative in (np.zeros((2, 2)), np.flip(right)):
+        assert sample_size("accuracy", expected=[negative, right], power=power) == n
 
 
 def test_statsmodels_and_connor():
@@ -57,8 +64,8 @@ def test_claims_about_a_margin(method):
     options = {"disagreement": 0.08, "margin": 0.03, "method": method, "power": 0.85}
 
     def planned(difference, claim):
-        expected = (0.9, 0.9 + difference)
-        return sample_size("accuracy", expected=expected, claim=claim, **options)
+        options["difference"] = difference
+        return sample_size("accuracy", claim=claim, **options)
 
     assert planned(0, "not worse") == math.ceil(rows(0, 0.08, 0.85, 0.03))
     assert planned(-0.01, "not worse") == math.ceil(rows(-0.01, 0.08, 0.85, 0.02))
@@ -68,17 +75,15 @@ def test_claims_about_a_margin(method):
 
 
 @pytest.mark.parametrize(
-    ("name", "rate", "share"),
-    [("recall", "recall", 0.3), ("specificity", "specificity", 0.7)],
+    ("name", "share"),
+    [("recall", 0.3), ("specificity", 0.7), ("tpr", 0.3), ("tnr", 0.7)],
 )
-def test_rates_of_one_label(name, rate, share):
+def test_rates_of_one_label(name, share):
     options = {"disagreement": 0.1, "power": 0.8}
     n = math.ceil(rows(0.04, 0.1, 0.8) / share)
     prevalence = {"prevalence": 0.3}
     planned = sample_size(name, expected=prevalence, difference=0.04, **options)
     assert planned == n
-    values = [prevalence | {rate: value} for value in (0.8, 0.84)]
-    assert sample_size(name, expected=values, **options) == n
     least = minimum_detectable(n, name, prevalence=0.3, **options)
     assert least == pytest.approx(0.04, rel=1e-3)
 
@@ -86,25 +91,13 @@ def test_rates_of_one_label(name, rate, share):
 @pytest.mark.parametrize("method", ["delta", "score", "blurred"])
 @pytest.mark.parametrize("name", ["f1", "precision", "mcc", "accuracy"])
 def test_plan_of_a_pilot_with_the_same_table(name, method):
-    """Counts worked out by hand from the rates and the disagreement."""
-    counts = {
-        (0, 1, 1): 0.7 * (0.1 - 0.02),  # false positives of the first alone: .02
-        (0, 1, 0): 0.7 * 0.02,
-        (0, 0, 1): 0.7 * 0.04,
-        (0, 0, 0): 0.7 * 0.86,
-        (1, 1, 1): 0.3 * (0.8 - 0.02),
-        (1, 1, 0): 0.3 * 0.02,
-        (1, 0, 1): 0.3 * 0.08,
-        (1, 0, 0): 0.3 * 0.12,
-    }
-    y, first, second = np.array(list(counts)).T
-    n = np.rint(1e6 * np.array(list(counts.values()))).astype(int)
-    rules = {"second": second, "first": first}
-    pilot = joint_report(y, rules, metrics=name, counts=n, method=method).differences()
-    options = {"expected": (FIRST, SECOND), "disagreement": DISAGREEMENT}
-    planned = sample_size(name, method=method, power=0.8, **options)
+    y, first, second = np.indices(TABLE.shape).reshape(3, -1)
+    n = np.rint(1e6 * TABLE.ravel()).astype(int)
+    models = {"second": second, "first": first}
+    pilot = joint_report(y, models, metrics=name, counts=n, method=method).differences()
+    planned = sample_size(name, method=method, power=0.8, expected=TABLE)
     assert planned == pytest.approx(pilot.sample_size(power=0.8), abs=1)
-    planned = sample_size(name, 0.02, method=method, **options)
+    planned = sample_size(name, 0.02, method=method, expected=50 * TABLE)
     assert planned == pytest.approx(pilot.sample_size(0.02), abs=1)
 
 
@@ -135,7 +128,8 @@ def test_minimum_detectable_inverts_the_formula(n):
     assert minimum_detectable(n, "accuracy", **options) == pytest.approx(expected)
     for metric in ("error_rate", ErrorRateCI()):
         assert minimum_detectable(n, metric, **options) == pytest.approx(-expected)
-    grouped = minimum_detectable(4 * n, "accuracy", design_effect=4, **options)
+    groups = {"group_size": 11, "correlation": 0.3}
+    grouped = minimum_detectable(4 * n, "accuracy", **groups, **options)
     assert grouped == pytest.approx(expected)
 
 
@@ -158,9 +152,7 @@ def test_design_effect():
     assert planned == math.ceil(alone * 3.7)
     options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
     alone = sample_size("accuracy", **options)
-    assert sample_size("accuracy", **options, design_effect=2.5) == math.ceil(
-        2.5 * alone
-    )
+    assert sample_size("accuracy", **options, **grouped) == math.ceil(3.7 * alone)
 
 
 def test_groups_of_the_planned_size_give_the_half_width():
@@ -181,31 +173,29 @@ def test_groups_of_the_planned_size_give_the_half_width():
     ("options", "message"),
     [
         ({}, "either half_width or power"),
-        ({"power": 0.8}, "expected must be of both rules"),
-        ({"power": 0.8, "expected": 0.8}, "expected must be of both rules"),
-        ({"power": 0.8, "expected": [[], [0.8]]}, "expected must be of both rules"),
-        ({"power": 0.8, "difference": 0.02}, "exactly one of the two rules is right, "
-         "from 0.02 to 1 of all rows, got None"),
+        ({"half_width": 0.1}, "expected must be a number"),
+        ({"power": 0.8, "expected": 0.8}, "power, margin and claim need two models"),
+        ({"power": 0.8, "expected": [[], [0.8]]}, "expected must be a number"),
+        ({"expected": TABLE}, "either half_width or power"),
+        ({"expected": TABLE, "half_width": 0.1, "power": 0.8}, "either half_width or"),
+        ({"power": 0.8, "expected": TABLE[0, 0]}, "expected must be a number"),
+        ({"power": 0.8, "difference": 0.02}, "exactly one of the two models is right, "
+         "from 0.02 to 1, got None"),
         ({"power": 0.8, "difference": 0.2, "disagreement": 0.1}, "from 0.2 to 1"),
-        ({"power": 0.8, "expected": (0.86, 0.88), "disagreement": 0.3},
-         "from 0.02 to 0.26"),
+        ({"power": 0.8, "disagreement": 0.1}, "difference must be a number between -1"),
         ({"power": 0.8, "difference": 0.2, "expected": 0.9, "disagreement": 0.2},
-         "between 0 and 1"),
-        ({"power": 0.8, "difference": 0, "disagreement": 0.2}, "must not be 0"),
+         "'prevalence'.* got 0.9"),
+        ({"power": 0.8, "difference": 0.2, "expected": FIRST, "disagreement": 0.2},
+         "the keys .'prevalence'., got the keys .*'recall'"),
+        ({"power": 0.8, "difference": 0, "disagreement": 0.2},
+         "difference must be given"),
         ({"power": 0.8, "difference": 2, "disagreement": 0.2}, "between -1 and 1"),
-        ({"power": 0.8, "difference": ["x"], "expected": (0.8, 0.82),
-          "disagreement": 0.2}, "difference must be a number between -1 and 1"),
-        ({"power": 0.8, "difference": 0.1, "expected": (0.8, 0.82),
-          "disagreement": 0.2}, "second expected value less the first, 0.02"),
-        ({"half_width": 0.1, "expected": 0.8, "margin": 0.1}, "are of a power"),
-        ({"half_width": 0.1, "expected": 0.8, "margin": [0.1]}, "are of a power"),
+        ({"half_width": 0.1, "expected": 0.8, "margin": 0.1}, "margin and claim need"),
         ({"half_width": 0.1, "expected": 0.8, "group_size": 3}, "group_size and corr"),
-        ({"half_width": 0.1, "expected": 0.8, "design_effect": 1e308},
-         "design_effect must be positive and at most"),
         ({"half_width": 0.1, "expected": 0.8, "group_size": 5},
-         r"got design_effect=None, group_size=5, correlation=None$"),
-        ({"half_width": 0.1, "expected": 0.8, "design_effect": np.ones(2)},
-         "design_effect must be positive"),
+         r"got group_size=5, correlation=None$"),
+        ({"half_width": 0.1, "expected": 0.8, "group_size": 1e308, "correlation": 1},
+         "group_size must be from 1 to"),
         ({"half_width": 0.1, "expected": 0.8, "group_size": 3, "correlation": -0.6},
          "correlation must be above -0.5"),
         ({"power": 0.8, "difference": 0.02, "disagreement": 0.1, "claim": "better"},
@@ -213,19 +203,17 @@ def test_groups_of_the_planned_size_give_the_half_width():
     ],
 )  # fmt: skip
 def test_wrong_parameters(options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         sample_size("accuracy", **options)
 
 
-def test_a_difference_of_other_metrics_does_not_tell_the_tables():
-    with pytest.raises(ValueError, match="'f1', which is no proportion of the rows"):
-        sample_size("f1", difference=0.02, expected=FIRST, power=0.8, disagreement=0.1)
-    other = SECOND | {"prevalence": 0.4}
-    with pytest.raises(ValueError, match="with one prevalence"):
-        sample_size("f1", expected=(FIRST, other), power=0.8, disagreement=0.1)
-    for given in ({"positive": 0.1}, {"negative": 0.1, "other": 0.1}):
-        with pytest.raises(ValueError, match="a mapping of"):
-            sample_size("f1", expected=(FIRST, SECOND), power=0.8, disagreement=given)
+@pytest.mark.parametrize("name", ["f1", "precision", "kappa", "recall_macro"])
+def test_a_difference_of_other_metrics_does_not_tell_the_table(name):
+    options = {"difference": 0.02, "disagreement": 0.1, "power": 0.8}
+    with pytest.raises(ValueError, match="which is no proportion of the rows"):
+        sample_size(name, expected={"prevalence": 0.3}, **options)
+    with pytest.raises(ValueError, match=r"'prevalence': ...} .* 'recall', got None"):
+        sample_size("recall", **options)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +221,7 @@ def test_a_difference_of_other_metrics_does_not_tell_the_tables():
     [
         (1, {}, "n_samples must be from 2"),
         (1e300, {}, r"n_samples must be from 2 to 2\*\*53"),
-        (900, {"design_effect": 1e-300}, "n_samples must be from 2"),
+        (900, {"group_size": 1e4, "correlation": 1}, "n_samples must be from 2"),
         (30, {"disagreement": 0.1}, "n_samples must be so large"),
         (900, {"disagreement": 1.5}, "disagreement must be"),
         (900, {"claim": "equivalent", "margin": 0.1}, "claim must be"),

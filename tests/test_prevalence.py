@@ -10,6 +10,7 @@ from scipy.special import expit, logit, xlogy
 from scipy.stats import binom, norm
 from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
+from slow import slow
 
 from skci import (
     AccuracyCI,
@@ -18,6 +19,7 @@ from skci import (
     combine_independent,
     joint_report,
 )
+from skci.designs import Prevalence, Strata
 from skci.inference.intervals.score import score_limits
 from skci.inference.intervals.statistic import improved, pearson
 from skci.measures.functional import CellFunctional, Component
@@ -50,13 +52,13 @@ def accuracy(s, c, p):
 FUNCTIONS = {"precision": precision, "npv": npv, "f1": f1, "accuracy": accuracy}
 
 
-def moments(*rules):
-    """Recalls and then specificities of rules, and their covariance."""
-    columns = [[r[Y == 1] == 1 for r in rules], [r[Y == 0] == 0 for r in rules]]
+def moments(*models):
+    """Recalls and then specificities of models, and their covariance."""
+    columns = [[r[Y == 1] == 1 for r in models], [r[Y == 0] == 0 for r in models]]
     values = np.concatenate([np.mean(c, axis=1) for c in columns])
     covariance = np.zeros((len(values),) * 2)
     for k, column in enumerate(columns):
-        block = slice(k * len(rules), (k + 1) * len(rules))
+        block = slice(k * len(models), (k + 1) * len(models))
         covariance[block, block] = np.cov(column) / np.shape(column)[1]
     return values, covariance
 
@@ -76,11 +78,15 @@ def delta_method(function, values, covariance, prevalence):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_delta_method(name, prevalence):
     """For the precision that of Mercaldo, Lau and Zhou (2007)."""
-    options = {"metrics": name, "prevalence": prevalence, "method": "delta"}
+    options = {
+        "metrics": name,
+        "design": Prevalence(*np.atleast_1d(prevalence)),
+        "method": "delta",
+    }
     report = joint_report(Y, {"A": FIRST, "B": SECOND}, **options)
     function = FUNCTIONS[name]
-    for rule, predicted in (("A", FIRST), ("B", SECOND)):
-        found = report[rule, name]
+    for model, predicted in (("A", FIRST), ("B", SECOND)):
+        found = report[model, name]
         value, error = delta_method(function, *moments(predicted), prevalence)
         assert found == pytest.approx(value)
         assert found.standard_error == pytest.approx(error, rel=1e-6)
@@ -103,7 +109,7 @@ def test_closed_form_of_the_precision():
         + (p * (1 - p) * s) ** 2 * c * (1 - c) / (NEGATIVES - 1)
         + (s * (1 - c)) ** 2 * error**2
     ) / flagged**4
-    found = PrecisionCI(method="delta")(Y, FIRST, prevalence=(p, error))
+    found = PrecisionCI(method="delta")(Y, FIRST, design=Prevalence(p, error))
     assert found == pytest.approx(p * s / flagged)
     assert found.standard_error == pytest.approx(math.sqrt(variance))
 
@@ -112,7 +118,9 @@ def test_closed_form_of_the_precision():
 def test_rates_of_a_label_do_not_depend_on_it(prevalence):
     names = ["recall", "specificity"]
     plain = joint_report(Y, FIRST, metrics=names).individual()
-    at = joint_report(Y, FIRST, metrics=names, prevalence=prevalence).individual()
+    at = joint_report(
+        Y, FIRST, metrics=names, design=Prevalence(*np.atleast_1d(prevalence))
+    ).individual()
     for key in plain:
         assert at[key] == pytest.approx(plain[key])
         assert at[key].low == pytest.approx(plain[key].low, rel=1e-6)
@@ -122,8 +130,10 @@ def test_rates_of_a_label_do_not_depend_on_it(prevalence):
 @pytest.mark.parametrize("name", ["precision", "accuracy", "f1", "mcc"])
 def test_exact_prevalence_is_a_weight_within_strata(name):
     weights = np.where(Y == 1, 0.05 / POSITIVES, 0.95 / NEGATIVES)
-    at = joint_report(Y, FIRST, metrics=name, prevalence=0.05)
-    weighted = joint_report(Y, FIRST, metrics=name, strata=Y, sample_weight=weights)
+    at = joint_report(Y, FIRST, metrics=name, design=Prevalence(0.05))
+    weighted = joint_report(
+        Y, FIRST, metrics=name, design=Strata(Y), sample_weight=weights
+    )
     assert str(at) == str(weighted)
 
 
@@ -131,7 +141,7 @@ def test_scores():
     """Areas do not depend on the prevalence; losses are means over both labels."""
     score = 0.6 * FIRST + 0.3 * np.random.default_rng(0).random(300)
     names = ["roc_auc", "brier_score"]
-    report = joint_report(Y, y_score=score, metrics=names, prevalence=(0.1, 0.02))
+    report = joint_report(Y, y_score=score, metrics=names, design=Prevalence(0.1, 0.02))
     assert report["y_pred", "roc_auc"] == pytest.approx(metrics.roc_auc_score(Y, score))
     loss = (score - Y) ** 2
     means = [loss[h == Y].mean() for h in (0, 1)]
@@ -146,12 +156,16 @@ def test_scores():
 def test_positive_label():
     names = np.array(["healthy", "ill"])
     metric = PrecisionCI(pos_label="ill")
-    found = metric(names[Y], names[FIRST], prevalence=0.05)
+    found = metric(names[Y], names[FIRST], design=Prevalence(0.05))
     assert found == pytest.approx(precision(0.85, 0.9, 0.05))
     # The accuracy needs a positive label now.
     with pytest.raises(ValueError, match="pos_label must be one of the labels"):
-        AccuracyCI()(names[Y], names[FIRST], prevalence=0.05)
-    options = {"metrics": "accuracy", "pos_label": "healthy", "prevalence": 0.95}
+        AccuracyCI()(names[Y], names[FIRST], design=Prevalence(0.05))
+    options = {
+        "metrics": "accuracy",
+        "pos_label": "healthy",
+        "design": Prevalence(0.95),
+    }
     found = joint_report(names[Y], names[FIRST], **options)["y_pred", "accuracy"]
     assert found == pytest.approx(accuracy(0.85, 0.9, 0.05))
 
@@ -160,9 +174,9 @@ def test_evaluator_and_counts():
     X = np.random.default_rng(0).normal(size=(300, 2)) + Y[:, np.newaxis]
     model = LogisticRegression().fit(X, Y)
     evaluator = JointEvaluator({"model": model}, "precision")
-    found = evaluator.evaluate(X, Y, prevalence=0.05)
+    found = evaluator.evaluate(X, Y, design=Prevalence(0.05))
     expected = joint_report(
-        Y, {"model": model.predict(X)}, metrics="precision", prevalence=0.05
+        Y, {"model": model.predict(X)}, metrics="precision", design=Prevalence(0.05)
     )
     assert str(found) == str(expected)
     counted = joint_report(
@@ -170,32 +184,39 @@ def test_evaluator_and_counts():
         [0, 1, 0, 1],
         counts=[180, 20, 15, 85],
         metrics="precision",
-        prevalence=0.05,
+        design=Prevalence(0.05),
     )
-    rows = joint_report(Y, FIRST, metrics="precision", prevalence=0.05)
+    rows = joint_report(Y, FIRST, metrics="precision", design=Prevalence(0.05))
     assert str(counted) == str(rows)
 
 
 def test_what_an_uncertain_prevalence_forbids():
     share = POSITIVES / 300
-    report = joint_report(Y, FIRST, metrics="accuracy", prevalence=(share, 0.05))
+    report = joint_report(Y, FIRST, metrics="accuracy", design=Prevalence(share, 0.05))
     with pytest.raises(ValueError, match="cannot plan from a pilot"):
         report.sample_size(0.02)
     with pytest.raises(ValueError, match="prevalence with a standard error"):
-        other = joint_report(Y, SECOND, metrics="accuracy", prevalence=(share, 0.05))
+        other = joint_report(
+            Y, SECOND, metrics="accuracy", design=Prevalence(share, 0.05)
+        )
         combine_independent([report, other])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prevalence": 1.5}, "prevalence must be a number between 0 and 1"),
-        ({"prevalence": (0.1, -0.1)}, "standard error of prevalence must be"),
-        ({"prevalence": (0.05, 10)}, "less than that of a single row, 0.218 for 0.05"),
-        ({"prevalence": (0.1, 0.2, 0.3)}, "a pair of an estimate and its standard"),
-        ({"prevalence": 0.1, "strata": Y}, "must not be given with"),
-        ({"prevalence": 0.1, "by": Y}, "must not be given with"),
-        ({"prevalence": 0.1, "counts": [1] * 200 + [1] + [0] * 99}, "got 1 positive"),
+        ({"design": Prevalence(1.5)}, "prevalence must be a number between 0 and 1"),
+        ({"design": Prevalence(0.1, -0.1)}, "standard_error of a prevalence must be"),
+        (
+            {"design": Prevalence(0.05, 10)},
+            "less than that of a single row, 0.218 for 0.05",
+        ),
+        ({"design": Prevalence(0.1), "groups": Y}, "must not be given with"),
+        ({"design": Prevalence(0.1), "by": Y}, "must not be given with"),
+        (
+            {"design": Prevalence(0.1), "counts": [1] * 200 + [1] + [0] * 99},
+            "got 1 positive",
+        ),
     ],
 )
 def test_wrong_prevalences(options, message):
@@ -205,10 +226,10 @@ def test_wrong_prevalences(options, message):
 
 def test_prevalence_of_one_of_two_labels():
     classes = np.arange(300) % 3
-    with pytest.raises(ValueError, match="of one of two labels, got 3"):
-        joint_report(classes, classes, metrics="accuracy", prevalence=0.1)
+    with pytest.raises(ValueError, match="for one positive label of two, got 3 labels"):
+        joint_report(classes, classes, metrics="accuracy", design=Prevalence(0.1))
     with pytest.raises(ValueError, match="neither numbers nor several targets"):
-        joint_report(1.0 * Y, 1.0 * Y, metrics="r2", prevalence=0.1)
+        joint_report(1.0 * Y, 1.0 * Y, metrics="r2", design=Prevalence(0.1))
 
 
 def stratified(name, prevalence):
@@ -312,7 +333,9 @@ def test_public_score_interval_is_that_of_fixed_sizes():
     """Widened as variances are by n / (n - 1) of each label, here of one size."""
     y = np.repeat([0, 1], 50)
     predicted = np.repeat([0, 1, 0, 1], [48, 2, 5, 45])
-    found = joint_report(y, predicted, metrics="f1", prevalence=0.02)["y_pred", "f1"]
+    found = joint_report(y, predicted, metrics="f1", design=Prevalence(0.02))[
+        "y_pred", "f1"
+    ]
     crit = norm.isf(0.025) * math.sqrt(50 / 49)
     expected = score_limits_of("f1", 0.02, [[45, 2, 5, 48]], crit=crit)[0]
     assert [found.low, found.high] == pytest.approx(expected, rel=1e-6)
@@ -322,7 +345,9 @@ def test_public_score_interval_is_that_of_fixed_sizes():
     ("n_pos", "n_neg"),
     [(20, 30), pytest.param(50, 200, marks=pytest.mark.slow)],
 )
-@pytest.mark.parametrize("name", ["precision", "f1", "accuracy", "matthews_corrcoef"])
+@pytest.mark.parametrize(
+    "name", ["precision", "f1", "accuracy", slow("matthews_corrcoef")]
+)
 def test_exact_coverage(name, n_pos, n_neg):
     """Over all tables of so many positives and negatives; no sampling error."""
     tp, fp = np.indices((n_pos + 1, n_neg + 1)).reshape(2, -1)
@@ -355,7 +380,7 @@ def test_estimated_prevalence_is_one_of_so_many_rows(name):
     counts, p, rows = np.array([18000, 2000, 1500, 8500]), 0.05, 40000
     answers, y = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
     error = math.sqrt(p * (1 - p) / rows)
-    options = {"counts": counts, "metrics": name, "prevalence": (p, error)}
+    options = {"counts": counts, "metrics": name, "design": Prevalence(p, error)}
     score, delta = (
         joint_report(y, answers, method=method, **options)["y_pred", name]
         for method in ("score", "delta")
@@ -369,21 +394,23 @@ def test_label_without_errors_is_not_certain():
     """No false positive of 100, weighted 99 to 1: the precision may be low."""
     y = np.repeat([1, 0], [200, 100])
     predicted = np.repeat([1, 0], [160, 140])
-    found = PrecisionCI()(y, predicted, prevalence=0.01)
+    found = PrecisionCI()(y, predicted, design=Prevalence(0.01))
     upper = norm.isf(0.025) ** 2 / (100 + norm.isf(0.025) ** 2)  # Wilson's, of 0 in 100
     assert found.low == pytest.approx(precision(0.8, 1 - upper, 0.01), rel=0.05)
-    accuracy_then = AccuracyCI()(y, predicted, prevalence=0.01)
+    accuracy_then = AccuracyCI()(y, predicted, design=Prevalence(0.01))
     assert accuracy_then.low == pytest.approx(accuracy(0.8, 1 - upper, 0.01), abs=1e-3)
 
 
 def without_false_positives(method):
-    """A report of three rules, two of which have no false positive."""
+    """A report of three models, two of which have no false positive."""
     first = np.repeat([0, 1, 0, 1], [200, 0, 15, 85])
     second = np.repeat([0, 1, 0, 1], [200, 0, 5, 95])
     third = np.where(np.arange(300) == 7, 1 - first, first)
-    rules = {"A": first, "B": second, "C": third}
+    models = {"A": first, "B": second, "C": third}
     names = ["accuracy", "f1"]
-    return joint_report(Y, rules, metrics=names, prevalence=0.02, method=method)
+    return joint_report(
+        Y, models, metrics=names, design=Prevalence(0.02), method=method
+    )
 
 
 @pytest.mark.parametrize("method", ["score", "delta", "blurred"])
@@ -408,12 +435,12 @@ def test_variance_of_a_label_without_errors():
     rows = z**2 * both.sum() / np.sqrt(both).sum() ** 2
     expected = 0.02**2 * 0.15 * 0.85 / 99 + variances(rows)[0]
     assert np.array(report.covariance)[0, 0] == pytest.approx(expected, rel=1e-6)
-    # The difference of two such rules varies as one does, and not as both.
+    # The difference of two such models varies as one does, and not as both.
     difference = np.array(report.differences().covariance)[0, 0]
     assert 0.9 < difference / expected < 1.1
 
 
-def test_difference_of_rules_without_errors_of_a_label():
+def test_difference_of_models_without_errors_of_a_label():
     """By Tango's interval of no discordant rows of that label."""
     z = norm.isf(0.025)
     differences = without_false_positives("score").differences().individual()
@@ -439,7 +466,7 @@ def test_coverage_at_an_estimated_prevalence():
             answers,
             counts=counts,
             metrics="precision",
-            prevalence=(estimate, error),
+            design=Prevalence(estimate, error),
         )
         found = report["y_pred", "precision"]
         hits += found.low <= precision(s, c, p) <= found.high

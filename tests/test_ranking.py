@@ -1,8 +1,9 @@
 """Best sets, letters, findings, independent test sets; how often they are right."""
 
+import copy
 import itertools
+import pickle
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from battery import joint_limits
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import block_diag
 from scipy.stats import chi2_contingency, norm
-from simulated import some_rules
+from simulated import some_models
 
 from skci import (
     F1CI,
@@ -18,14 +19,16 @@ from skci import (
     ErrorRateCI,
     PrecisionCI,
     combine_independent,
-    critical_value,
     joint_report,
-    two_proportion_test,
 )
-from skci.inference.critical.law import MaximumLaw
+from skci.inference import critical_value
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import pearson
-from skci.inference.ranking import compact_letters, compare_with_best
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key, Parameter
+from skci.inference.ranking import compact_letters, intervals_to_best
+from skci.measures.registry import Trait
+from skci.textbook import two_proportion_test
 
 METHODS = ["delta", "blurred", "score"]
 
@@ -34,55 +37,39 @@ METHODS = ["delta", "blurred", "score"]
 # --------------------------------------------------------------------------------------
 
 
-def correlated_errors(rng, rules):
+def correlated_errors(rng, models):
     """Estimates and a covariance of unequal variances."""
-    factor = rng.normal(size=(rules, rules))
-    covariance = factor @ factor.T / rules + np.diag(rng.uniform(0.1, 2, rules))
-    return rng.normal(size=rules) * 1.5, covariance
+    factor = rng.normal(size=(models, models))
+    covariance = factor @ factor.T / models + np.diag(rng.uniform(0.1, 2, models))
+    return rng.normal(size=models) * 1.5, covariance
 
 
 def best_of(theta, covariance, level=0.95):
     """Limits of what each is above the best of the others."""
-    rules = len(theta)
-    both = list(itertools.combinations(range(rules), 2))
-    matrix = np.array([np.eye(rules)[i] - np.eye(rules)[j] for i, j in both])
-    squares = matrix.reshape(-1, rules) @ np.nan_to_num(covariance)
-    squares = squares @ matrix.reshape(-1, rules).T
-    errors = np.sqrt(np.diag(squares))
-    unknown = [np.isnan(covariance[i, i] + covariance[j, j]) for i, j in both]
-    errors[np.array(unknown, dtype=bool) | (errors == 0)] = np.nan
-    differences = np.array([theta[i] - theta[j] for i, j in both])
-
-    def limits_at(positions, crit, z):
-        half = crit * errors[positions]
-        return np.stack(
-            [differences[positions] - half, differences[positions] + half], 1
-        )
-
-    compared = SimpleNamespace(
-        usable=np.isfinite(errors),
-        correlation=squares / np.outer(errors, errors),
-        confidence_level=level,
-        common_df=None,
-        law_of=lambda matrix, df, side: MaximumLaw(matrix, df=df, alternative=side),
-        limits_at_normal_quantile=limits_at,
-    )
-    return compare_with_best(rules, compared)
+    trait = Trait("score", bounds=(-np.inf, np.inf))
+    parameters = [
+        Parameter(key=Key("score", str(k)), trait=trait, method="delta", given=value)
+        for k, value in enumerate(np.asarray(theta, dtype=float).tolist())
+    ]
+    known = np.nan_to_num(np.asarray(covariance, dtype=float))
+    joint = JointEstimate.from_moments(parameters, known, confidence_level=level)
+    limits, _ = intervals_to_best(joint, range(len(theta)))
+    return limits.T
 
 
-@pytest.mark.parametrize("rules", [2, 3, 4, 6])
+@pytest.mark.parametrize("models", [2, 3, 4, 6])
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_best_by_simulated_quantiles(rules, level):
+def test_best_by_simulated_quantiles(models, level):
     """Hsu (1996), section 4.2, from the definition."""
-    rng = np.random.default_rng(rules)
-    theta, covariance = correlated_errors(rng, rules)
+    rng = np.random.default_rng(models)
+    theta, covariance = correlated_errors(rng, models)
     low, high = best_of(theta, covariance, level)
-    normal = rng.multivariate_normal(np.zeros(rules), covariance, size=200_000)
+    normal = rng.multivariate_normal(np.zeros(models), covariance, size=200_000)
     error = np.array(
         [[np.sqrt(a + b - 2 * c) for b, c in zip(np.diag(covariance), row, strict=True)]
          for a, row in zip(np.diag(covariance), covariance, strict=True)]
     )  # fmt: skip
-    others = [[j for j in range(rules) if j != i] for i in range(rules)]
+    others = [[j for j in range(models) if j != i] for i in range(models)]
     reach = [
         np.quantile(
             ((normal[:, rest] - normal[:, [j]]) / error[j, rest]).max(axis=1), level
@@ -103,19 +90,19 @@ def test_best_by_simulated_quantiles(rules, level):
             0,
             *(theta[i] - theta[j] - reach[j] * error[i, j] for j in best - {i}),
         )
-        for i in range(rules)
+        for i in range(models)
     ]
     assert_allclose(high, upper, atol=0.01 * error.max())
     assert_allclose(low, lower, atol=0.01 * error.max())
 
 
 @pytest.mark.parametrize(
-    ("rules", "dunnett"), [(2, 1.645), (3, 1.92), (4, 2.06), (5, 2.16), (7, 2.29)]
+    ("models", "dunnett"), [(2, 1.645), (3, 1.92), (4, 2.06), (5, 2.16), (7, 2.29)]
 )
-def test_best_of_balanced_estimates(rules, dunnett):
+def test_best_of_balanced_estimates(models, dunnett):
     """One-sided values of Dunnett (1955), table 1a, of infinitely many degrees."""
-    theta = np.linspace(0, 1, rules)
-    low, high = best_of(theta, 0.02 * np.eye(rules))
+    theta = np.linspace(0, 1, models)
+    low, high = best_of(theta, 0.02 * np.eye(models))
     reach = dunnett * 0.2
     above = [own - max(np.delete(theta, k)) for k, own in enumerate(theta)]
     assert_allclose(high, np.maximum(0, np.add(above, reach)), atol=0.002)
@@ -151,15 +138,15 @@ def test_what_is_not_known_may_be_the_best():
 
 @pytest.fixture(scope="module", params=METHODS)
 def report(request):
-    y, rules = some_rules(1000, best=0.9, good=0.89, fair=0.8, poor=0.6)
+    y, models = some_models(1000, best=0.9, good=0.89, fair=0.8, poor=0.6)
     metrics = ["accuracy", "error_rate", "f1"]
-    return joint_report(y, rules, metrics=metrics, method=request.param)
+    return joint_report(y, models, metrics=metrics, method=request.param)
 
 
-def test_best_rules(report):
+def test_best_models(report):
     best = report.best("accuracy")
-    assert best.rules == ["best", "good"]
-    assert best.names["rule"] == ["best", "good", "fair", "poor"]
+    assert best.models == ["best", "good"]
+    assert best.names["model"] == ["best", "good", "fair", "poor"]
     assert best.estimate == report["best", "accuracy"]
     limits = report["best", "accuracy"].confidence_interval()
     assert best.estimate.confidence_interval() == limits
@@ -170,18 +157,18 @@ def test_best_rules(report):
     slack = 1e-3 if report["good", "f1"].method == "score" else 1e-12
     assert_allclose(best.intervals, np.transpose(expected), atol=slack)
     assert (best.intervals[:, 0] <= 0).all() and (best.intervals[:, 1] >= 0).all()
-    assert set(report.at(0.5).best("f1").rules) <= set(
-        report.at(0.999).best("f1").rules
+    assert set(report.at(0.5).best("f1").models) <= set(
+        report.at(0.999).best("f1").models
     )
     assert report.at(0.5).best("f1").confidence_level == 0.5
-    assert report.individual().best("f1").rules == report.best("f1").rules
+    assert report.individual().best("f1").models == report.best("f1").models
     with pytest.raises(KeyError, match="metric must be one of"):
         report.best("recall")
 
 
 def test_the_best_has_the_lowest_error_rate(report):
     right, wrong = report.best("accuracy"), report.best("error_rate")
-    assert wrong.rules == right.rules and not wrong.greater_is_better
+    assert wrong.models == right.models and not wrong.greater_is_better
     assert_allclose(wrong.intervals, right.intervals, atol=1e-4)
     assert_allclose(wrong.estimates, 1 - right.estimates)
     assert "below the best of the others" in str(wrong)
@@ -205,18 +192,18 @@ def test_best_on_all_metrics_at_once(report):
     assert str(alone) == str(report.best("f1"))
 
 
-def test_one_rule_is_the_best(report):
-    assert report.select(rules="fair").best("f1").rules == ["fair"]
+def test_one_model_is_the_best(report):
+    assert report.select(models="fair").best("f1").models == ["fair"]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 @pytest.mark.parametrize("zero_division", [0.0, np.nan])
-def test_an_undefined_rule_may_be_the_best(zero_division):
-    y, rules = some_rules(2000, good=0.9, poor=0.6)
-    rules["silent"] = 0 * y
+def test_an_undefined_model_may_be_the_best(zero_division):
+    y, models = some_models(2000, good=0.9, poor=0.6)
+    models["silent"] = 0 * y
     metric = PrecisionCI(zero_division=zero_division)
-    best = joint_report(y, rules, metrics=[metric]).best("precision")
-    assert best.rules == ["good", "silent"]
+    best = joint_report(y, models, metrics=[metric]).best("precision")
+    assert best.models == ["good", "silent"]
     assert_array_equal(best.intervals[2], [-1, 1])
     assert "[-1.00, 1.00]" in str(best)
 
@@ -245,7 +232,7 @@ def share(letters):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_rules_share_a_letter_exactly_if_not_separated(seed):
+def test_models_share_a_letter_exactly_if_not_separated(seed):
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 9))
     differ = np.triu(rng.random((size, size)) < rng.random(), 1)
@@ -307,7 +294,7 @@ def test_letters_of_a_report(report):
         together = set(letters[first]) & set(letters[second])
         assert bool(together) == (p >= 0.05)
     assert report.letters(adjust="none")["f1"] == report.letters("f1", adjust="none")
-    assert report.select(rules="fair").letters() == {
+    assert report.select(models="fair").letters() == {
         metric: {"fair": "a"} for metric in report.metrics
     }
     assert report.letters("f1", adjust="none")["poor"] == "c"
@@ -315,7 +302,7 @@ def test_letters_of_a_report(report):
         report.letters("recall")
     with pytest.raises(TypeError):
         report.letters("f1", control="good")
-    assert report.select(rules="fair").letters("f1") == {"fair": "a"}
+    assert report.select(models="fair").letters("f1") == {"fair": "a"}
 
 
 # --------------------------------------------------------------------------------------
@@ -342,11 +329,13 @@ def test_findings_follow_from_the_differences(report):
         report.findings(by="letters")
 
 
-def test_paired_differences_separate_more_rules():
-    y, rules = some_rules(1000, good=0.9, fair=0.8)
+def test_paired_differences_separate_more_models():
+    y, models = some_models(1000, good=0.9, fair=0.8)
     rng = np.random.default_rng(1)
-    rules["close"] = np.where(rng.random(1000) < 0.03, 1 - rules["good"], rules["good"])
-    report = joint_report(y, rules, metrics=["accuracy"], method="score")
+    models["close"] = np.where(
+        rng.random(1000) < 0.03, 1 - models["good"], models["good"]
+    )
+    report = joint_report(y, models, metrics=["accuracy"], method="score")
     assert report.findings() == ["On accuracy, fair is worse than good and close."]
     assert report.findings(by="differences") == [
         "On accuracy, fair is worse than good and close.",
@@ -358,13 +347,13 @@ def test_paired_differences_separate_more_rules():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_findings_when_nothing_differs():
-    y, rules = some_rules(100, one=0.8, two=0.78)
-    report = joint_report(y, rules | {"none": 0 * y}, metrics=["precision"])
+    y, models = some_models(100, one=0.8, two=0.78)
+    report = joint_report(y, models | {"none": 0 * y}, metrics=["precision"])
     assert report.findings(by="differences") == [
-        "On precision, no rule is shown to differ from another.",
+        "On precision, no model is shown to differ from another.",
         "precision is undefined for none.",
     ]
-    assert report.select(rules="one").findings(by="differences") == []
+    assert report.select(models="one").findings(by="differences") == []
 
 
 # --------------------------------------------------------------------------------------
@@ -379,12 +368,12 @@ def accuracy(right, n, method="score"):
 
 
 def sets_of(method, sizes=(300, 80, 1000)):
-    """Reports of two rules from test sets of different sizes."""
+    """Reports of two models from test sets of different sizes."""
     reports = {}
     for seed, n in enumerate(sizes):
-        y, rules = some_rules(n, seed, A=0.85, B=0.75)
+        y, models = some_models(n, seed, A=0.85, B=0.75)
         reports[f"set {n}"] = joint_report(
-            y, rules, metrics=["accuracy", "f1"], method=method
+            y, models, metrics=["accuracy", "f1"], method=method
         )
     return reports
 
@@ -394,7 +383,7 @@ def sets_of(method, sizes=(300, 80, 1000)):
 def test_independent_sets_stay_what_they_are(method):
     reports = sets_of(method)
     together = combine_independent(reports)
-    assert together.rules == [f"{name} {rule}" for name in reports for rule in "AB"]
+    assert together.models == [f"{name} {model}" for name in reports for model in "AB"]
     assert together.n_samples == 1380
     expected = block_diag(*(own.covariance for own in reports.values()))
     assert_allclose(together.covariance, expected, rtol=1e-9, atol=1e-18)
@@ -412,7 +401,7 @@ def test_independent_sets_stay_what_they_are(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rules_of_one_set_stay_paired(method):
+def test_models_of_one_set_stay_paired(method):
     """The others are no reason to know more or less of their difference."""
     reports = sets_of(method)
     together = combine_independent(reports).differences(adjust="none")
@@ -591,7 +580,7 @@ def test_sets_without_names_are_numbered():
     assert list(report) == [("1", "accuracy"), ("2", "accuracy")]
     assert report["1", "accuracy"] == 0.82
     named = combine_independent({"before": accuracy(82, 100, "wilson")})
-    assert named.rules == ["before"]
+    assert named.models == ["before"]
     assert (
         named.individual()["before", "accuracy"].low == accuracy(82, 100, "wilson").low
     )
@@ -611,9 +600,10 @@ def test_sets_of_sets(method):
 
 
 def test_sets_with_different_metrics():
-    y, rules = some_rules(200, A=0.85, B=0.75)
-    both = joint_report(y, rules, metrics=["accuracy", "f1"], method="delta")
-    f1 = joint_report(y, rules, metrics=["f1"], method="delta")
+    y, models = some_models(200, A=0.85, B=0.75)
+    both = joint_report(y, models, metrics=["accuracy", "f1"], method="delta")
+    y, models = some_models(200, seed=1, A=0.85, B=0.75)
+    f1 = joint_report(y, models, metrics=["f1"], method="delta")
     report = combine_independent({"x": both, "y": f1})
     assert report.metrics == ["accuracy", "f1"] and len(report) == 6
     compared = report.differences(control="y A")  # of which no accuracy is known
@@ -621,32 +611,32 @@ def test_sets_with_different_metrics():
         ("x A", "y A"), ("x B", "y A"), ("y B", "y A"),
     ]  # fmt: skip
     assert len(report.differences()) == 1 + 6
-    with pytest.raises(ValueError, match="two rules with one metric"):
+    with pytest.raises(ValueError, match="two models with one metric"):
         report.differences(control="y A", metrics="accuracy")
 
 
 def test_an_estimate_of_a_report_stands_alone():
-    y, rules = some_rules(200, A=0.85, B=0.75)
-    pair = joint_report(y, rules, metrics=["accuracy"], method="score")
+    y, models = some_models(200, A=0.85, B=0.75)
+    pair = joint_report(y, models, metrics=["accuracy"], method="score")
     report = combine_independent({"x": pair["A", "accuracy"], "y": accuracy(30, 40)})
-    assert report.rules == ["x A", "y"]
+    assert report.models == ["x A", "y"]
     sides = report.individual()["x A", "accuracy"].confidence_interval()
     assert sides == pair.individual()["A", "accuracy"].confidence_interval()
 
 
 def test_wrong_sets():
-    y, rules = some_rules(200, A=0.85, B=0.75)
-    report = joint_report(y, rules, metrics=["accuracy"])
+    y, models = some_models(200, A=0.85, B=0.75)
+    report = joint_report(y, models, metrics=["accuracy"])
     with pytest.raises(ValueError, match="at least one report"):
         combine_independent([])
     for wrong in (report.differences(), 0.82, y):
-        with pytest.raises(TypeError, match=r"reports of rules or estimates.* at 'b'"):
+        with pytest.raises(TypeError, match=r"reports of models or estimates.* at 'b'"):
             combine_independent({"a": report, "b": wrong})
     difference = report.differences()["accuracy", "A", "B"]
-    with pytest.raises(TypeError, match="estimates of a rule"):
+    with pytest.raises(TypeError, match="estimates of a model"):
         combine_independent([difference])
-    other = joint_report(y, rules, metrics=["accuracy"], confidence_level=0.9)
-    again = joint_report(y, rules, metrics=["accuracy"])
+    other = joint_report(y, models, metrics=["accuracy"], confidence_level=0.9)
+    again = joint_report(*some_models(200, seed=1, A=0.85, B=0.75), metrics="accuracy")
     for wrong, message in [
         ([report, report], "different test sets"),
         ([report["A", "accuracy"], report["B", "accuracy"]], "different test sets"),
@@ -661,9 +651,50 @@ def test_wrong_sets():
     first, second = report["A", "accuracy"], report["B", "accuracy"]
     with pytest.raises(ValueError, match="different test sets"):
         two_proportion_test(first, second)
-    recall = joint_report(y, rules, metrics=["recall"])["B", "recall"]
+    recall = joint_report(y, models, metrics=["recall"])["B", "recall"]
     with pytest.raises(ValueError, match="the same measure, got accuracy and recall"):
         two_proportion_test(first, recall)
+
+
+SCORES = np.random.default_rng(1).random((2, 60))
+COPIES = {
+    "of labels": lambda: joint_report(
+        *some_models(200, A=0.85, B=0.75), metrics=["accuracy", "f1"]
+    ),
+    "of scores": lambda: joint_report(
+        SCORES[0] > 0.5, y_score=SCORES[1], metrics=["roc_auc", "log_loss"]
+    ),
+    "of numbers": lambda: joint_report(SCORES[0], SCORES[1], metrics="r2"),
+    "an estimate": lambda: accuracy(82, 100),
+}
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda make: copy.deepcopy(make()),
+        lambda make: pickle.loads(pickle.dumps(make())),
+        lambda make: make(),
+    ],
+    ids=["deepcopy", "pickle", "read again"],
+)
+@pytest.mark.parametrize("kind", COPIES)
+def test_copies_do_not_pass_as_independent(kind, copied):
+    first, second = COPIES[kind](), copied(COPIES[kind])
+    with pytest.warns(UserWarning, match=r"reports must be .* counts in 'a' and 'b'"):
+        combine_independent({"a": first, "b": second})
+    if kind == "an estimate":
+        with pytest.warns(UserWarning, match="first and second must be of different"):
+            two_proportion_test(first, second)
+
+
+def test_other_reports_of_the_same_size_are_independent():
+    reports = [
+        joint_report(truth > 0.5, y_score=score, metrics="roc_auc")
+        for truth, score in (SCORES, SCORES[::-1])
+    ]
+    assert len(combine_independent(reports)) == 2
+    assert len(combine_independent([accuracy(82, 100), accuracy(81, 100)])) == 2
 
 
 def test_a_lower_error_rate_of_another_set():
@@ -672,7 +703,7 @@ def test_a_lower_error_rate_of_another_set():
         for matrix in ([[450, 50], [50, 450]], [[400, 100], [100, 400]])
     ]
     report = combine_independent({"new": wrong[0], "old": wrong[1]})
-    assert report.best("error_rate").rules == ["new"]
+    assert report.best("error_rate").models == ["new"]
     assert report.letters("error_rate") == {"new": "a", "old": "b"}
     assert report.findings(by="differences") == [
         "On error_rate, old is worse than new."
@@ -680,26 +711,26 @@ def test_a_lower_error_rate_of_another_set():
 
 
 # --------------------------------------------------------------------------------------
-# By simulation: counts of the sixteen outcomes of a truth and three rules
+# By simulation: counts of the sixteen outcomes of a truth and three models
 # --------------------------------------------------------------------------------------
 
 OUTCOMES = np.array(list(itertools.product([0, 1], repeat=4)))
 
 
 def population(prevalence, sensitivity, specificity, together):
-    """Probabilities of the outcomes; some rows are hard for all rules."""
-    y, rules = OUTCOMES[:, :1], OUTCOMES[:, 1:]
+    """Probabilities of the outcomes; some rows are hard for all models."""
+    y, models = OUTCOMES[:, :1], OUTCOMES[:, 1:]
     rates = np.where(y == 1, sensitivity, specificity)
     chances = []
     for turn in (together, -together):
         hard = rates + turn * np.minimum(rates, 1 - rates)
-        chances.append(np.prod(np.where(rules == y, hard, 1 - hard), axis=1) / 2)
+        chances.append(np.prod(np.where(models == y, hard, 1 - hard), axis=1) / 2)
     return np.sum(chances, axis=0) * np.where(y == 1, prevalence, 1 - prevalence)[:, 0]
 
 
 def report_of(counts, method="score", metrics=("accuracy", "f1")):
-    y, *rules = np.repeat(OUTCOMES, counts, axis=0).T
-    predictions = dict(zip("ABC", rules, strict=True))
+    y, *models = np.repeat(OUTCOMES, counts, axis=0).T
+    predictions = dict(zip("ABC", models, strict=True))
     return joint_report(y, predictions, metrics=list(metrics), method=method)
 
 
@@ -758,6 +789,7 @@ def test_joint_coverage_of_differences_by_score(chances, n):
     assert_allclose(alone, 0.95, atol=0.015)
 
 
+@pytest.mark.slow
 def test_a_report_covers_exactly_if_the_roots_do():
     """So that the coverage above is that of the intervals of reports."""
     roots, reach, counts = roots_at_the_truth(DIFFERENT, 200, draws=40)
@@ -776,10 +808,10 @@ def test_a_report_covers_exactly_if_the_roots_do():
 @pytest.mark.slow
 @pytest.mark.parametrize("chances", [EQUAL, EQUAL_GOOD], ids=["fair", "good"])
 @pytest.mark.parametrize("n", [200, 1000])
-def test_familywise_error_of_equal_rules(chances, n):
+def test_familywise_error_of_equal_models(chances, n):
     """Family-wise error of step-down, nominally .05; its Monte Carlo error is .0015.
 
-    Where all rules are equal its first step, which is single-step, decides whether
+    Where all models are equal its first step, which is single-step, decides whether
     there is an error.
     """
     roots, reach, _ = roots_at_the_truth(chances, n, draws=20_000)
@@ -788,7 +820,7 @@ def test_familywise_error_of_equal_rules(chances, n):
 
 
 @pytest.mark.slow
-def test_familywise_error_of_two_equal_rules_of_three():
+def test_familywise_error_of_two_equal_models_of_three():
     """There step-down is not single-step; the Monte Carlo error is .011."""
     chances = population(0.4, (0.8, 0.8, 0.65), (0.85, 0.85, 0.7), 0.6)
     counts = np.random.default_rng(1).multinomial(300, chances, size=400)
@@ -804,6 +836,7 @@ def test_familywise_error_of_two_equal_rules_of_three():
     assert (down >= single).all() and down.sum() > single.sum()
 
 
+@pytest.mark.slow
 def test_step_down_errs_exactly_if_single_step_does():
     counts = np.random.default_rng(0).multinomial(200, EQUAL, size=300)
     statistics = [
@@ -828,11 +861,11 @@ def test_step_down_errs_exactly_if_single_step_does():
         pytest.param("score", "f1", marks=pytest.mark.slow),
     ],
 )
-def test_the_best_rule_is_in_the_best_set(method, metric):
-    """Three equal rules are the hardest case, and each of them is the best."""
+def test_the_best_model_is_in_the_best_set(method, metric):
+    """Three equal models are the hardest case, and each of them is the best."""
     counts = np.random.default_rng(3).multinomial(300, EQUAL, size=500)
     kept = [
-        len(report_of(table, method, [metric]).best(metric).rules) for table in counts
+        len(report_of(table, method, [metric]).best(metric).models) for table in counts
     ]
     share, error = np.mean(kept) / 3, np.std(kept) / 3 / np.sqrt(len(kept))
     assert share >= 0.95 - 2 * error

@@ -2,6 +2,8 @@
 
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import skci
 from skci import exceptions, metrics
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "api.rst"
-MODULES = [skci, metrics, exceptions]
+MODULES = [skci, *filter(inspect.ismodule, map(vars(skci).get, skci.__all__))]
 PUBLIC = {
     name: value
     for module in MODULES
@@ -55,3 +57,83 @@ def test_every_metric_has_a_formula():
         for name in set(classes) - {"MetricCI", "CustomCI", "CustomRegressionCI"}
         if not re.search(r":math:`|\.\. math::", PUBLIC[name].__doc__)
     ]
+
+
+def described(docstring):
+    """Names in the section "Parameters" of a docstring."""
+    section = re.search(
+        r"\nParameters\n-+\n((?:.*\n)*?)(?=\S.*\n---|\Z)", f"{docstring}\n"
+    )
+    headings = re.findall(r"^\S.*", section[1], re.MULTILINE) if section else []
+    names = ", ".join(heading.partition(" : ")[0] for heading in headings)
+    return {name.lstrip("*") for name in names.split(", ")}
+
+
+def test_names_are_read_off_a_docstring():
+    text = "A.\n\nParameters\n----------\na, b : int\n    Two.\n*c\n    Rest.\n\n"
+    assert described(text + "Returns\n-------\nint\n") == {"a", "b", "c"}
+    assert described(text) == {"a", "b", "c"}
+    assert described("A.\n\nReturns\n-------\nint\n") == {""}
+
+
+def callables():
+    """Public functions, classes that are called, and their public methods."""
+    for name, value in PUBLIC.items():
+        if not inspect.isclass(value):
+            yield name, value
+            continue
+        is_made = "eturned by" in value.__doc__ or name in exceptions.__all__
+        if not is_made and not getattr(value, "_is_protocol", False):
+            yield name, value
+        # Methods of schemes are not public.
+        methods = {} if name in skci.resampling.__all__ else vars(value)
+        for attribute, method in methods.items():
+            function = getattr(method, "__func__", method)
+            if not inspect.isfunction(function) or attribute.startswith("_"):
+                continue
+            if ":meta private:" not in (function.__doc__ or ":meta private:"):
+                yield f"{name}.{function.__name__}", function
+
+
+def test_every_parameter_is_described():
+    undescribed = {
+        name: sorted(names)
+        for name, function in callables()
+        if (names := parameters(function) - described(inspect.getdoc(function)))
+    }
+    assert not undescribed
+
+
+def parameters(function):
+    return {*inspect.signature(function).parameters} - {"self", "cls"}
+
+
+def test_no_function_or_metric_sends_the_reader_elsewhere():
+    elsewhere = re.compile(r"^    See :", re.MULTILINE)
+    assert not [
+        name
+        for name, function in callables()
+        if "." not in name and elsewhere.search(inspect.getdoc(function))
+    ]
+
+
+def test_a_subclass_inherits_descriptions_of_options():
+    class Mine(skci.F1CI):
+        """Mine.
+
+        Parameters
+        ----------
+        average : str
+            What I say.
+        """
+
+    assert described(inspect.getdoc(Mine)) == parameters(skci.F1CI)
+    assert "What I say." in Mine.__doc__
+    assert "What I say." not in skci.F1CI.__doc__
+
+
+@pytest.mark.slow
+def test_docstrings_may_be_stripped():
+    code = "import skci; assert skci.F1CI.__doc__ is skci.joint_report.__doc__ is None"
+    command = [sys.executable, "-OO", "-c", code.replace("assert", "exit(not") + ")"]
+    assert subprocess.run(command, check=False).returncode == 0

@@ -115,7 +115,7 @@ def test_differences_of_errors_are_paired(groups):
         if groups is None:
             error = difference.std(ddof=1) / np.sqrt(N)
             assert found.standard_error == pytest.approx(error)
-    assert report.best("mean_absolute_error").rules[0] == "A"
+    assert report.best("mean_absolute_error").models[0] == "A"
     ratios = report.differences(scale="ratio", control="C")
     assert ratios.estimates[0] == pytest.approx(losses["A"].mean() / losses["C"].mean())
 
@@ -123,25 +123,25 @@ def test_differences_of_errors_are_paired(groups):
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_a_joint_report_of_regression():
     X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
-    rules = {
+    models = {
         "one": LinearRegression().fit(X[:, :1], Y),
         "both": LinearRegression().fit(X, Y),
     }
 
     class First:
         def predict(self, X):
-            return rules["one"].predict(X[:, :1])
+            return models["one"].predict(X[:, :1])
 
     evaluator = JointEvaluator(
-        {"one": First(), "both": rules["both"]}, ["r2", "mean_squared_error"]
+        {"one": First(), "both": models["both"]}, ["r2", "mean_squared_error"]
     )
     report = evaluator.evaluate(X, Y, sample_weight=WEIGHTS)
     assert list(report) == [
-        (rule, name)
-        for rule in ("one", "both")
+        (model, name)
+        for model in ("one", "both")
         for name in ("r2", "mean_squared_error")
     ]
-    expected = R2CI()(Y, rules["both"].predict(X), sample_weight=WEIGHTS)
+    expected = R2CI()(Y, models["both"].predict(X), sample_weight=WEIGHTS)
     assert report.individual()["both", "r2"].low == pytest.approx(expected.low)
     assert report["both", "r2"].low < expected.low
     assert len(report.findings(by="differences")) == 2
@@ -197,8 +197,8 @@ def test_standard_errors_of_medians_and_their_differences():
     for _ in range(1000):
         y, first = np.zeros(200), rng.exponential(size=200)
         second = first + rng.exponential(size=200)
-        rules = {"A": first, "B": second}
-        report = joint_report(y, rules, metrics="median_absolute_error")
+        models = {"A": first, "B": second}
+        report = joint_report(y, models, metrics="median_absolute_error")
         medians.append(report.estimates[0])
         errors.append(report.covariance[0, 0])
         difference = report.differences()
@@ -433,7 +433,7 @@ def test_a_target_without_weight_need_not_be_defined():
 def test_a_report_on_several_targets():
     """Of estimators, within subgroups, and of a metric made by hand."""
     X = np.abs(MANY.p) ** 0.5
-    rules = {"linear": LinearRegression().fit(X, MANY.y)}
+    models = {"linear": LinearRegression().fit(X, MANY.y)}
     by = np.arange(len(X)) % 2
     bias = make_metric_ci(
         lambda bias: bias,
@@ -442,8 +442,8 @@ def test_a_report_on_several_targets():
         bounds=(-np.inf, np.inf),
     )
     r2 = R2CI(multioutput=[0.5, 0.25, 0.25])
-    report = JointEvaluator(rules, [r2, bias]).evaluate(X, MANY_NAMED, by=by)
-    p = rules["linear"].predict(X)
+    report = JointEvaluator(models, [r2, bias]).evaluate(X, MANY_NAMED, by=by)
+    p = models["linear"].predict(X)
     for k in (0, 1):
         y, own = MANY.y[by == k], p[by == k]
         expected = sk.r2_score(y, own, multioutput=[0.5, 0.25, 0.25])

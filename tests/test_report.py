@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from battery import quiet
-from simulated import some_rules
+from simulated import some_models
 
 from skci import (
     AccuracyCI,
@@ -24,9 +24,9 @@ from skci.inference.critical.quantile import CriticalValue
 from skci.inference.intervals.methods import Score
 from skci.reports.rendering import shorten
 
-Y, RULES = some_rules(good=0.9, fair=0.8, poor=0.7)
+Y, MODELS = some_models(good=0.9, fair=0.8, poor=0.7)
 COLUMNS = {
-    "rule",
+    "model",
     "metric",
     "estimate",
     "low",
@@ -41,7 +41,70 @@ COLUMNS = {
 @pytest.fixture(scope="module", params=["delta", "blurred", "plus-four", "score"])
 def report(request):
     metrics = ["accuracy", "f1", "error_rate"]
-    return joint_report(Y, RULES, metrics=metrics, method=request.param)
+    return joint_report(Y, MODELS, metrics=metrics, method=request.param)
+
+
+# --------------------------------------------------------------------------------------
+# Methods that change with the size
+# --------------------------------------------------------------------------------------
+
+
+def of_classes(n_classes, **options):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, n_classes, 800)
+    random = rng.integers(0, n_classes, (2, 800))
+    models = np.where(rng.random((2, 800)) < 0.8, y, random)
+    return joint_report(y, dict(zip("AB", models, strict=True)), **options)
+
+
+def of_values(n, **options):
+    rng = np.random.default_rng(0)
+    probabilities = dict(zip("AB", rng.random((2, n)), strict=True))
+    return joint_report(rng.random(n) < 0.5, y_score=probabilities, **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "few", "many", "metric", "says"),
+    [
+        (of_classes, 16, 17, "f1_macro", "blurred; score needs at most 16 classes"),
+        (
+            of_values,
+            4000,
+            5000,
+            "brier_score",
+            "hall; score needs at most 4,096 values",
+        ),
+    ],
+)
+def test_a_change_of_method_along_a_size_is_told(make, few, many, metric, says):
+    """In the header of the report and of each estimate, where it was not chosen."""
+    report = make(few, metrics=metric)
+    assert "needs" not in str(report) and report["A", metric].method == "score"
+    report = make(many, metrics=metric)
+    assert f" ({says}), n = " in str(report)
+    assert f" interval ({says}, n = " in repr(report["A", metric])
+    assert f" ({says}), n = " in str(report.select(models="B"))
+    chosen = make(many, metrics=metric, method=says.partition(";")[0])
+    assert "needs" not in str(chosen) + str(chosen.differences())
+    other = make(many, metrics="accuracy" if make is of_classes else "roc_auc")
+    assert "needs" not in str(other)
+
+
+def test_a_change_of_method_of_differences_is_told():
+    """Outcomes of a difference are more than those of its models."""
+    for n_classes, says in [
+        (5, ""),
+        (12, "; score needs at most 256 possible outcomes"),
+        (17, "; score needs at most 16 classes"),
+    ]:
+        differences = of_classes(n_classes, metrics="f1_macro").differences()
+        method = "blurred" if says else "score"
+        assert f"of differences ({method}{says}), n = " in str(differences)
+        assert f"interval ({method}{says}, n = " in repr(differences.values()[0])
+        ratios = of_classes(n_classes, metrics="f1_macro").differences(scale="ratio")
+        assert says in str(ratios)
+    # That of Brier scores is the same at any size.
+    assert "(hall)," in str(of_values(5000, metrics="brier_score").differences())
 
 
 # --------------------------------------------------------------------------------------
@@ -50,7 +113,7 @@ def report(request):
 
 
 def test_findings_say_who_is_worse_than_whom():
-    y, rules = some_rules(n=4000, best=0.95, good=0.94, poor=0.8, worst=0.6)
+    y, models = some_models(n=4000, best=0.95, good=0.94, poor=0.8, worst=0.6)
     names = ["accuracy", "error_rate", "fpr", "recall"]
     expected = [
         f"On {name}, {sentence}."
@@ -61,14 +124,14 @@ def test_findings_say_who_is_worse_than_whom():
         )
     ]
     for method in ("blurred", "score"):
-        report = joint_report(y, rules, metrics=names, method=method)
+        report = joint_report(y, models, metrics=names, method=method)
         assert report.findings() == expected
-    alone = joint_report(y, rules, metrics=names).select(metrics="fpr").findings()
+    alone = joint_report(y, models, metrics=names).select(metrics="fpr").findings()
     assert alone == expected[4:6]
 
 
 def test_findings_follow_from_the_intervals():
-    report = joint_report(Y, RULES, metrics=["f1", "error_rate"])
+    report = joint_report(Y, MODELS, metrics=["f1", "error_rate"])
     said = {
         (metric, worse): re.split(", | and ", better)
         for metric, worse, better in (
@@ -77,21 +140,21 @@ def test_findings_follow_from_the_intervals():
         )
     }
     for metric in report.metrics:
-        for rule in report.rules:
-            for other in report.rules:
-                below = report[rule, metric].high < report[other, metric].low
-                above = report[rule, metric].low > report[other, metric].high
+        for model in report.models:
+            for other in report.models:
+                below = report[model, metric].high < report[other, metric].low
+                above = report[model, metric].low > report[other, metric].high
                 worse = above if metric == "error_rate" else below
-                assert worse == (other in said.get((metric, rule), []))
+                assert worse == (other in said.get((metric, model), []))
     assert said
 
 
 def test_findings_when_nothing_is_separated():
-    y, rules = some_rules(n=100, one=0.8, two=0.78)
-    report = joint_report(y, rules, metrics=["f1", "fnr"], method="score")
+    y, models = some_models(n=100, one=0.8, two=0.78)
+    report = joint_report(y, models, metrics=["f1", "fnr"], method="score")
     assert report.findings() == [
-        "On f1, no rule is shown to differ from another.",
-        "On fnr, no rule is shown to differ from another.",
+        "On f1, no model is shown to differ from another.",
+        "On fnr, no model is shown to differ from another.",
     ]
 
 
@@ -103,14 +166,14 @@ def test_findings_when_nothing_is_separated():
 def test_columns(report):
     columns = report.to_dict()
     assert set(columns) == COLUMNS
-    assert columns["rule"] == np.repeat(report.rules, 3).tolist()
+    assert columns["model"] == np.repeat(report.models, 3).tolist()
     assert columns["metric"] == report.metrics * 3
     assert {type(value) for value in columns["low"]} == {float}
-    for k, (rule, metric) in enumerate(
-        zip(columns["rule"], columns["metric"], strict=True)
+    for k, (model, metric) in enumerate(
+        zip(columns["model"], columns["metric"], strict=True)
     ):
-        own = report[rule, metric]
-        alone = report.individual()[rule, metric]
+        own = report[model, metric]
+        alone = report.individual()[model, metric]
         assert columns["estimate"][k] == own
         assert (columns["low"][k], columns["high"][k]) == (own.low, own.high)
         assert columns["individual_low"][k] == alone.low
@@ -121,8 +184,8 @@ def test_columns(report):
 
 def test_frame(report):
     frame = report.to_frame()
-    assert frame.index.names == ["rule", "metric"]
-    assert set(frame.columns) == COLUMNS - {"rule", "metric"}
+    assert frame.index.names == ["model", "metric"]
+    assert set(frame.columns) == COLUMNS - {"model", "metric"}
     assert frame.loc[("good", "f1"), "low"] == report["good", "f1"].low
     assert frame.reset_index().to_dict("list") == report.to_dict()
 
@@ -135,7 +198,7 @@ def test_frame_without_pandas(monkeypatch):
             raise ImportError(name)
         return real(name, *args, **kwargs)
 
-    report = joint_report(Y, RULES, metrics="f1")
+    report = joint_report(Y, MODELS, metrics="f1")
     monkeypatch.setattr(builtins, "__import__", without_pandas)
     with pytest.raises(ImportError, match=r"pip install 'skci\[pandas\]'"):
         report.to_frame()
@@ -157,13 +220,13 @@ AWKWARD = {
 @pytest.fixture(scope="module", params=[600, 60_000])
 def awkward(request):
     rates = dict(zip(AWKWARD, np.linspace(0.9, 0.6, len(AWKWARD)), strict=True))
-    y, rules = some_rules(request.param, **rates)
-    return joint_report(y, rules, metrics={"my_f|1": "f1", "lift": "lift"})
+    y, models = some_models(request.param, **rates)
+    return joint_report(y, models, metrics={"my_f|1": "f1", "lift": "lift"})
 
 
 def rows_of_str(report):
-    _, blank, header, rule, *lines = str(report).splitlines()
-    assert (blank, set(rule)) == ("", {"-"})
+    _, blank, header, model, *lines = str(report).splitlines()
+    assert (blank, set(model)) == ("", {"-"})
     starts = [header.index(name) for name in re.split(" {2,}", header)]
     ends = [*starts[1:], None]
     return [
@@ -221,7 +284,7 @@ def rows_of_html(report):
     return [[cell.text for cell in row] for row in page.iter("tr")]
 
 
-LONG = ["a very long name of a rule: " + end for end in ("the first", "the other")]
+LONG = ["a very long name of a model: " + end for end in ("the first", "the other")]
 
 
 @pytest.mark.parametrize(
@@ -240,16 +303,16 @@ def test_long_names_are_shortened_and_kept_apart(names, shown):
 
 
 def test_columns_of_wide_and_combining_characters_are_aligned():
-    names = ["\u6a21\u578b", "e\u0301tud", "four"]  # four columns each
-    rules = dict(zip(names, RULES.values(), strict=True))
-    lines = str(joint_report(Y, rules, metrics="f1")).splitlines()[4:]
+    names = ["\u6a21\u578bA", "e\u0301tude", "three"]  # five columns each
+    models = dict(zip(names, MODELS.values(), strict=True))
+    lines = str(joint_report(Y, models, metrics="f1")).splitlines()[4:]
     assert [line.partition(" ")[0] for line in lines] == names
     assert [line.index("f1") - len(line.split()[0]) for line in lines] == [2, 2, 2]
 
 
 def test_only_text_has_short_names():
-    rules = dict(zip(LONG, RULES.values(), strict=False))
-    report = joint_report(Y, rules, metrics={"m" * 50: "f1"})
+    models = dict(zip(LONG, MODELS.values(), strict=False))
+    report = joint_report(Y, models, metrics={"m" * 50: "f1"})
     tables = (report, report.differences(), report.best("m" * 50))
     for table in tables:
         rows = str(table).splitlines()[2:]
@@ -262,11 +325,11 @@ def test_only_text_has_short_names():
 
 def test_no_name_reaches_a_terminal_unescaped():
     names = ["red\x1b[31m", "line\nbreak\r", "bidi\u202e\u2066", "\ud800 half"]
-    rules = dict(zip(names, [Y, *RULES.values()], strict=True))
+    models = dict(zip(names, [Y, *MODELS.values()], strict=True))
     metrics = {"f1\x07": "f1", "re\x9bcall": "recall"}
     columns = {"si\x00te": np.where(np.arange(len(Y)) % 2, "no\x08rth", "south")}
-    report = joint_report(Y, rules, metrics=metrics, method="delta")
-    by = joint_report(Y, rules, metrics=metrics, method="delta", by=columns)
+    report = joint_report(Y, models, metrics=metrics, method="delta")
+    by = joint_report(Y, models, metrics=metrics, method="delta", by=columns)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tables = [report, by, by.gaps(), report.differences()]
@@ -278,7 +341,7 @@ def test_no_name_reaches_a_terminal_unescaped():
             *(report.findings() + by.findings() + report.differences().findings()),
             *(by.gaps().findings() + report.individual().findings()),
             *(repr(each[key]) for each in (report, by, by.gaps()) for key in each),
-            repr(JointEvaluator(rules, metrics)),
+            repr(JointEvaluator(models, metrics)),
             *report.to_markdown().splitlines(),
             *report.to_latex().splitlines(),
             report._repr_html_(),
@@ -297,34 +360,34 @@ def test_no_name_reaches_a_terminal_unescaped():
 
 def _reports():
     """A report of each kind and the names of its rows; some numbers are infinite."""
-    rules = {"perfect": Y, "silent": 0 * Y, "good": RULES["good"]}
+    models = {"perfect": Y, "silent": 0 * Y, "good": MODELS["good"]}
     metrics = ["positive_likelihood_ratio", "precision"]
     site, groups = np.arange(len(Y)) % 2, np.arange(len(Y)) // 2
     columns = {"site": site, "half": 2 * np.arange(len(Y)) // len(Y)}
-    report = joint_report(Y, rules, metrics=metrics)
-    by = joint_report(Y, rules, metrics=metrics, by={"site": site})
+    report = joint_report(Y, models, metrics=metrics)
+    by = joint_report(Y, models, metrics=metrics, by={"site": site})
     compared = ["first", "second"]
     return {
-        "joint": (report, ["rule", "metric"]),
-        "individual": (report.individual(), ["rule", "metric"]),
+        "joint": (report, ["model", "metric"]),
+        "individual": (report.individual(), ["model", "metric"]),
         "grouped": (
-            joint_report(Y, rules, metrics=metrics, groups=groups),
-            ["rule", "metric"],
+            joint_report(Y, models, metrics=metrics, groups=groups),
+            ["model", "metric"],
         ),
-        "by": (by, ["rule", "metric", "site"]),
+        "by": (by, ["model", "metric", "site"]),
         "by two": (
-            joint_report(Y, rules, metrics="precision", by=columns),
-            ["rule", "metric", "site", "half"],
+            joint_report(Y, models, metrics="precision", by=columns),
+            ["model", "metric", "site", "half"],
         ),
         "differences": (report.differences(), ["metric", *compared]),
         "ratios": (report.differences(scale="ratio"), ["metric", *compared]),
         "differences by": (by.differences(), ["metric", "site", *compared]),
-        "gaps": (by.gaps(), ["rule", "metric", *compared]),
+        "gaps": (by.gaps(), ["model", "metric", *compared]),
         "contrasts": (report.contrasts([[1] * 6], ["sum"]), ["contrast"]),
-        "best": (report.best(metrics[0]), ["rule"]),
+        "best": (report.best(metrics[0]), ["model"]),
         "classes": (classification_report_ci(Y, 0 * Y), ["class", "metric"]),
         "curve": (roc_report(Y, Y + Y[::-1]), ["threshold", "metric"]),
-        "given": (joint_intervals([1, 2], [[0, 0], [0, 1]]), ["rule", "metric"]),
+        "given": (joint_intervals([1, 2], [[0, 0], [0, 1]]), ["model", "metric"]),
     }
 
 
@@ -364,7 +427,7 @@ def test_names_and_numbers_of_all_reports(reports, kind):
             name: column[list(report).index(key)] for name, column in columns.items()
         }
         shared = [*names, "estimate", "low", "high"]
-        labels = {"class": "rule", "threshold": "rule"}
+        labels = {"class": "model", "threshold": "model"}
         assert [values[labels.get(name, name)] for name in shared] == [
             row[name] for name in shared
         ]
@@ -374,7 +437,7 @@ def test_names_and_numbers_of_all_reports(reports, kind):
 def test_decimals_are_alike_in_a_column_and_zero_has_no_sign(reports):
     covariance = np.diag([1, 0.01, 1e-4])
     wide = joint_intervals({"a": -1e-9, "b": 100.0, "c": 1.0}, covariance)
-    weighted = classification_report_ci(Y, RULES["good"], sample_weight=1 + Y / 3)
+    weighted = classification_report_ci(Y, MODELS["good"], sample_weight=1 + Y / 3)
     shown = [report for report, _ in reports.values()]
     for report in [*shown, wide, wide.differences(), weighted]:
         for cells in zip(*report._rows(), strict=True):
@@ -382,7 +445,14 @@ def test_decimals_are_alike_in_a_column_and_zero_has_no_sign(reports):
                 r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])", " ".join(cells[1:])
             )
             assert not [x for x in numbers if x.startswith("-") and float(x) == 0]
-            names = cells[0] in ("rule", "threshold", "site", "half", "first", "second")
+            names = cells[0] in (
+                "model",
+                "threshold",
+                "site",
+                "half",
+                "first",
+                "second",
+            )
             assert names or len({len(x.partition(".")[2]) for x in numbers}) <= 1
     assert "0.00" in str(wide) and "-0.000" not in repr(wide["a", "estimate"])
 
@@ -392,13 +462,13 @@ def test_decimals_are_alike_in_a_column_and_zero_has_no_sign(reports):
 def test_groups_of_equal_totals_have_no_effective_n(method):
     """One of two rows is right in each group, so that nothing varies between them."""
     y, groups = np.tile([0, 1], 40), np.repeat(np.arange(40), 2)
-    rules = {"half": 0 * y, "some": np.r_[0, 1, 0 * y[2:]]}
-    report = joint_report(y, rules, metrics="accuracy", method=method, groups=groups)
+    models = {"half": 0 * y, "some": np.r_[0, 1, 0 * y[2:]]}
+    report = joint_report(y, models, metrics="accuracy", method=method, groups=groups)
     with pytest.warns(DegenerateVarianceWarning, match="half: .* the whole range$"):
         assert report["half", "accuracy"].confidence_interval() == (0, 1)
     n = 80 / report["some", "accuracy"].design_effect
     assert f"in 40 groups, effective n {n:.0f}, " in quiet(str, report)
-    alone = quiet(str, report.select(rules="half"))
+    alone = quiet(str, report.select(models="half"))
     assert "in 40 groups, effective n unknown, " in alone
 
 
@@ -412,7 +482,7 @@ every_rendering = pytest.mark.parametrize(
 def test_renderings_hold_every_number(awkward, rows_of, alone):
     report = awkward.individual() if alone else awkward
     header, *rows = rows_of(report)
-    assert header[:3] == ["rule", "metric", "estimate"]
+    assert header[:3] == ["model", "metric", "estimate"]
     intervals = ["joint interval", "individual interval"]
     assert header[3:] == intervals[alone:]
     columns = report.to_dict()
@@ -429,11 +499,11 @@ def test_renderings_hold_every_number(awkward, rows_of, alone):
             strict=True,
         )
     ]
-    labels = zip(columns["rule"], columns["metric"], strict=True)
-    for row, (rule, metric), (estimate, *limits) in zip(
+    labels = zip(columns["model"], columns["metric"], strict=True)
+    for row, (model, metric), (estimate, *limits) in zip(
         rows, labels, expected, strict=True
     ):
-        assert row[:3] == [AWKWARD[rule], metric, estimate]
+        assert row[:3] == [AWKWARD[model], metric, estimate]
         assert re.findall(r"[\d.]+", " ".join(row[3:])) == limits
 
 
@@ -447,15 +517,15 @@ def test_limits_are_computed_once_for_all_formats(metrics, computed, monkeypatch
         return limits(self, tasks, *others)
 
     monkeypatch.setattr(Score, "limits", counted)
-    rule = dict([*RULES.items()][:1])
-    report = joint_report(Y, rule, metrics=metrics, method="score")
+    model = dict([*MODELS.items()][:1])
+    report = joint_report(Y, model, metrics=metrics, method="score")
     for show in (str, report.__class__.to_markdown, report.__class__.to_frame):
         show(report)
     assert len(calls) == computed
 
 
 def test_title():
-    report = joint_report(Y, RULES, metrics=["f1", "mcc"], method="score").at(0.9)
+    report = joint_report(Y, MODELS, metrics=["f1", "mcc"], method="score").at(0.9)
     title = str(report).splitlines()[0]
     start = "Joint 90% confidence intervals (score), n = 600, critical value "
     assert title.startswith(start)
@@ -469,15 +539,15 @@ def test_title():
         vars(report._joint)["critical_value"] = CriticalValue(2.5, error)
         assert str(report).splitlines()[0] == start + shown
     metrics = ["f1", AccuracyCI(method="wilson")]
-    mixed = joint_report(Y, RULES, metrics=metrics, method="delta")
+    mixed = joint_report(Y, MODELS, metrics=metrics, method="delta")
     assert "(delta and wilson)" in str(mixed)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @every_rendering
 def test_infinite_and_undefined_numbers_are_written(rows_of):
-    rules = {"perfect": Y, "silent": 0 * Y, "good": RULES["good"]}
-    report = joint_report(Y, rules, metrics=["positive_likelihood_ratio", "precision"])
+    models = {"perfect": Y, "silent": 0 * Y, "good": MODELS["good"]}
+    report = joint_report(Y, models, metrics=["positive_likelihood_ratio", "precision"])
     _, *rows = rows_of(report)
     assert [row[2] for row in rows[:4]] == ["inf", "1.000", "nan", "nan"]
     assert [row[3] for row in rows[2:4]] == ["[0.000, inf]", "[0.000, 1.000]"]

@@ -1,5 +1,6 @@
 """Requirements: verdicts of intervals, and how often they are wrong."""
 
+import copy
 import json
 import pickle
 
@@ -13,7 +14,7 @@ from skci import AccuracyCI, RecallCI, joint_intervals, joint_report
 
 Y = np.repeat([0, 1], 250)
 _rng = np.random.default_rng(5)
-RULES = {
+MODELS = {
     name: np.where(_rng.random(500) < error, 1 - Y, Y)
     for name, error in {"A": 0.04, "B": 0.1, "C": 0.2}.items()
 }
@@ -54,8 +55,33 @@ def test_verdicts_are_those_of_the_binomial_test(method):
 def test_a_verdict_is_a_string():
     verdict = AccuracyCI().from_confusion_matrix([[45, 5], [5, 45]]).at_least(0.5)
     assert verdict == "shown" and json.dumps(verdict) == '"shown"'
-    again = pickle.loads(pickle.dumps(verdict))
-    assert again == verdict and again.pvalue == verdict.pvalue < 1e-10
+    for again in (pickle.loads(pickle.dumps(verdict)), copy.deepcopy(verdict)):
+        assert again and again == verdict and again.pvalue == verdict.pvalue < 1e-10
+
+
+@pytest.mark.parametrize("simultaneous", [True, False])
+def test_a_verdict_is_true_only_where_the_interval_shows_the_claim(simultaneous):
+    """Of estimates of models, and of differences, whose range has negative values."""
+    report = joint_report(Y, MODELS, metrics=["recall", "false_positive_rate"])
+    report = report if simultaneous else report.individual()
+    found = set()
+    for each in (report, report.differences()):
+        for estimate in map(each.__getitem__, each):
+            low, high = estimate.confidence_interval()
+            for value in (0.0, 0.05, 0.1, 0.88, 0.95):
+                if value or each is not report:  # 0 is the end of their range
+                    assert bool(estimate.at_least(value)) == (low > value)
+                    found.add(str(estimate.at_least(value)))
+                assert bool(estimate.at_most(value)) == (high < value)
+    assert found == {"shown", "refuted", "open"}
+
+
+def test_a_gate_has_no_truth_value_and_its_verdicts_have():
+    report = joint_report(Y, MODELS, metrics="recall")
+    gate = report.requirements("recall >= 0.88")
+    assert [*map(bool, gate.verdicts)] == [name in gate.met_by for name in "ABC"]
+    with pytest.raises(ValueError, match=r"met_by, or all\(verdicts\)"):
+        bool(gate)
 
 
 def test_ends_of_the_range():
@@ -70,11 +96,11 @@ def test_ends_of_the_range():
 
 @pytest.mark.parametrize("simultaneous", [True, False])
 def test_requirements_by_the_intervals(simultaneous):
-    report = joint_report(Y, RULES, metrics=["recall", "false_positive_rate", "f1"])
+    report = joint_report(Y, MODELS, metrics=["recall", "false_positive_rate", "f1"])
     report = report if simultaneous else report.individual()
     gate = report.requirements(NEEDED)
     frame = gate.to_frame()
-    assert frame.index.names == ["rule", "metric"]
+    assert frame.index.names == ["model", "metric"]
     intervals = report.to_frame().loc[frame.index]
     assert_array_equal(frame[["low", "high"]], intervals[["low", "high"]])
     for (_, metric), row in frame.iterrows():
@@ -84,7 +110,7 @@ def test_requirements_by_the_intervals(simultaneous):
         missed = row["high"] < value if sign == ">=" else row["low"] > value
         assert row["verdict"] == ("shown" if met else "refuted" if missed else "open")
     assert set(frame["verdict"]) == {"shown", "refuted", "open"}
-    all_met = frame["verdict"].eq("shown").groupby(level="rule").all()
+    all_met = frame["verdict"].eq("shown").groupby(level="model").all()
     assert gate.met_by == list(all_met.index[all_met]) == ["A"]
     kind = "joint" if simultaneous else "individual"
     assert str(gate).startswith(f"Requirements by {kind} 95%")
@@ -128,7 +154,7 @@ def test_how_often_some_verdict_is_wrong():
     ],
 )
 def test_wrong_requirements(requirements, message):
-    report = joint_report(Y, RULES, metrics="recall")
+    report = joint_report(Y, MODELS, metrics="recall")
     with pytest.raises(ValueError, match=message):
         report.requirements(requirements)
     with pytest.raises(KeyError, match="precision"):

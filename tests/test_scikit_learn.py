@@ -95,7 +95,7 @@ def as_function(name):
             return original(y_true, y_pred, sample_weight=sample_weight, **options)
         own = metric(**defaults | options)
         found = own(y_true, y_pred, sample_weight=sample_weight)
-        return found.estimates if isinstance(found, skci.JointReport) else found
+        return found.estimates if isinstance(found, skci.reports.JointReport) else found
 
     function.__signature__ = inspect.signature(original)
     return function

@@ -116,10 +116,10 @@ def test_published_example_of_proc():
     report = joint_report(
         columns["poor"], y_score=scores, metrics="roc_auc", method="delta"
     )
-    for rule in scores:
-        own = report.individual()[rule, "roc_auc"]
-        limits = [known[f"low_{rule}"], known[f"high_{rule}"]]
-        assert own == pytest.approx(known[f"auc_{rule}"], rel=1e-12)
+    for model in scores:
+        own = report.individual()[model, "roc_auc"]
+        limits = [known[f"low_{model}"], known[f"high_{model}"]]
+        assert own == pytest.approx(known[f"auc_{model}"], rel=1e-12)
         assert_allclose(own.confidence_interval(), limits, rtol=1e-10)
     assert report.covariance[0, 1] == pytest.approx(known["covariance"], rel=1e-10)
     compared = report.differences()
@@ -266,11 +266,11 @@ def test_a_mixed_report(groups):
     assert {report[key].method for key in report} == {"score", "logit", "hall"}
     labels = joint_report(Y, LABELS, metrics=["accuracy", "f1"], **rows)
     scores = joint_report(Y, y_score=SCORES, metrics=["roc_auc", "log_loss"], **rows)
-    for rule, metric in report:
+    for model, metric in report:
         own = (labels if metric in ("accuracy", "f1") else scores).individual()
         assert_allclose(
-            report.individual()[rule, metric].confidence_interval(),
-            own[rule, metric].confidence_interval(),
+            report.individual()[model, metric].confidence_interval(),
+            own[model, metric].confidence_interval(),
             rtol=1e-9,
         )
 
@@ -278,15 +278,15 @@ def test_a_mixed_report(groups):
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_covariance_of_labels_and_scores(groups):
-    """Equal to the infinitesimal jackknife of two rules."""
+    """Equal to the infinitesimal jackknife of two models."""
     report = joint_report(
         Y, LABELS, y_score=SCORES, metrics=MIXED, method="delta", groups=groups
-    ).select(rules=["A", "B"])
+    ).select(models=["A", "B"])
     influence = []
-    for rule in ("A", "B"):
+    for model in ("A", "B"):
         for name in MIXED:
             case = CASES.get(name) or metrics_battery.CASES[name]
-            answer = SCORES[rule] if name in CASES else LABELS[rule] == 1
+            answer = SCORES[model] if name in CASES else LABELS[model] == 1
             rows = Rows(Y, answer, Y[:, np.newaxis] == 1, answer[:, np.newaxis])
             influence.append(case.influence(rows, np.ones(N)))
     units = np.arange(N) if groups is None else groups
@@ -297,7 +297,7 @@ def test_covariance_of_labels_and_scores(groups):
 def test_names_of_labels_and_scores_agree():
     for scores in ({"a": SCORES["A"]}, SCORES, SCORES["A"]):
         with pytest.raises(
-            ValueError, match=r"y_score must name the rules of y_pred, \["
+            ValueError, match=r"y_score must name the models of y_pred, \["
         ):
             joint_report(Y, {"A": LABELS["A"]}, y_score=scores, metrics=["f1", "auc"])
     report = joint_report(Y, LABELS["A"], y_score=SCORES["A"], metrics=["f1", "auc"])
@@ -330,13 +330,13 @@ def test_scorers_are_those_of_sklearn():
 
 def test_scores_are_of_one_label():
     X = SCORES["A"][:, np.newaxis]
-    rules = {"A": LogisticRegression().fit(X, Y)}
-    zero = JointEvaluator(rules, ["f1", RocAucCI(pos_label=0)]).evaluate(X, Y)
-    expected = sk.roc_auc_score(1 - Y, 1 - rules["A"].predict_proba(X)[:, 1])
+    models = {"A": LogisticRegression().fit(X, Y)}
+    zero = JointEvaluator(models, ["f1", RocAucCI(pos_label=0)]).evaluate(X, Y)
+    expected = sk.roc_auc_score(1 - Y, 1 - models["A"].predict_proba(X)[:, 1])
     assert zero["A", "roc_auc"] == pytest.approx(expected)
     both = {"one": RocAucCI(pos_label=1), "zero": BrierScoreCI(pos_label=0)}
     with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
-        JointEvaluator(rules, both).evaluate(X, Y)
+        JointEvaluator(models, both).evaluate(X, Y)
     with pytest.raises(ValueError, match="pos_label must be the same for all metrics"):
         joint_report(Y, y_score=SCORES, metrics=both)
 
@@ -344,7 +344,7 @@ def test_scores_are_of_one_label():
 def test_an_evaluator_asks_for_scores():
     X = np.stack([SCORES["A"], SCORES["B"]], axis=1)
     words = np.where(Y == 1, "a", "b")  # the positive label comes first
-    rules = {
+    models = {
         "logistic": LogisticRegression().fit(X, words),
         "ridge": RidgeClassifier().fit(X, words),
     }
@@ -355,16 +355,16 @@ def test_an_evaluator_asks_for_scores():
             asked.append("scores")
             return super().predict_proba(X)
 
-    rules["once"] = Once().fit(X, words)
-    evaluator = JointEvaluator(rules, ["roc_auc", "accuracy", "ap"], pos_label="a")
+    models["once"] = Once().fit(X, words)
+    evaluator = JointEvaluator(models, ["roc_auc", "accuracy", "ap"], pos_label="a")
     report = evaluator.evaluate(X, words)
     assert asked == ["scores"]
-    probability = rules["logistic"].predict_proba(X)[:, 0]
-    decision = -rules["ridge"].decision_function(X)
-    for rule, score in (("logistic", probability), ("ridge", decision)):
-        assert report[rule, "roc_auc"] == pytest.approx(sk.roc_auc_score(Y, score))
+    probability = models["logistic"].predict_proba(X)[:, 0]
+    decision = -models["ridge"].decision_function(X)
+    for model, score in (("logistic", probability), ("ridge", decision)):
+        assert report[model, "roc_auc"] == pytest.approx(sk.roc_auc_score(Y, score))
     with pytest.raises(TypeError, match="ridge: the metrics need an"):
-        JointEvaluator(rules, "log_loss", pos_label="a").evaluate(X, words)
+        JointEvaluator(models, "log_loss", pos_label="a").evaluate(X, words)
     with pytest.raises(ValueError, match=r"ridge: scores need .* two classes"):
         three = RidgeClassifier().fit(X, np.arange(N) % 3)
         JointEvaluator({"ridge": three}, "auc", pos_label="a").evaluate(X, words)
@@ -377,7 +377,7 @@ def test_an_evaluator_asks_for_scores():
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
-def test_thresholds_are_rules(groups):
+def test_thresholds_are_models(groups):
     words = np.where(Y == 1, "yes", "no")
     rows = {"sample_weight": WEIGHTS, "groups": groups, "method": "score"}
     report = threshold_report(
@@ -388,8 +388,8 @@ def test_thresholds_are_rules(groups):
         pos_label="yes",
         **rows,
     )
-    rules = {f"{at:g}": (SCORES["A"] >= at).astype(int) for at in (0.3, 0.5, 0.7)}
-    expected = joint_report(Y, rules, metrics=["precision", "recall"], **rows)
+    models = {f"{at:g}": (SCORES["A"] >= at).astype(int) for at in (0.3, 0.5, 0.7)}
+    expected = joint_report(Y, models, metrics=["precision", "recall"], **rows)
     assert list(report) == list(expected)
     for key in report:
         assert report[key].confidence_interval() == expected[key].confidence_interval()

@@ -28,28 +28,27 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from slow import slow
 
 from skci import (
     F1CI,
-    GroupJackknife,
     LogLossCI,
     RecallCI,
     RocAucCI,
-    best_bound,
-    critical_value,
     cross_validate_report,
     interval_scorers,
     search_report,
-    simplest_not_worse,
 )
 from skci.exceptions import ResamplingWarning, SmallSampleWarning
-from skci.inference.selection import SplitMeans, max_t_quantile
+from skci.inference import critical_value
+from skci.inference.selection import joint_of_splits, lower_limits
+from skci.resampling import GroupJackknife, best_bound, simplest_not_worse
 
 simplest = partial(simplest_not_worse, "score")
 
 X, Y = make_classification(200, 6, flip_y=0.2, class_sep=0.8, random_state=3)
 CV = KFold(4, shuffle=True, random_state=0)
-COMMON = {"metrics": "accuracy", "cv": CV, "variance": "corrected-t"}
+COMMON = {"metrics": "accuracy", "cv": CV, "resampling": "corrected-t"}
 TREE = DecisionTreeClassifier(random_state=0)
 DEPTHS = {"max_depth": [1, 2, 3, 4, 6, None]}
 
@@ -68,32 +67,35 @@ def results(scores, params=None):
 # --------------------------------------------------------------------------------------
 
 
+def limits_of(values, test_over_train, level):
+    return lower_limits(joint_of_splits(values, test_over_train, level))
+
+
 def test_the_limit_of_one_score_is_that_of_nadeau_and_bengio():
     values = np.random.default_rng(0).normal(size=(8, 1))
-    limit = SplitMeans(values, 0.2, 0.9).lower_limits()[0]
     error = np.sqrt((1 / 8 + 0.2) * values.var(ddof=1))
     expected = values.mean() - stats.t.ppf(0.9, 7) * error
-    assert limit == pytest.approx(expected, abs=0.04 * error)
+    assert limits_of(values, 0.2, 0.9)[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
-def test_the_largest_of_independent_t_statistics_has_the_power_of_their_law(level):
-    deviations = np.eye(8) - 1 / 8
-    deviations = np.linalg.svd(deviations)[0][:, :7]  # orthogonal
-    q = max_t_quantile(deviations, level)
-    assert stats.t.cdf(q, 7) ** 7 == pytest.approx(level, abs=0.01)
+def test_uncorrelated_scores_have_the_quantile_of_independent_t_statistics(level):
+    deviations = np.linalg.svd(np.eye(8) - 1 / 8)[0][:, :7]  # orthogonal
+    reach = -limits_of(deviations, 0.0, level) / np.sqrt(deviations.var(0, ddof=1) / 8)
+    np.testing.assert_allclose(stats.t.cdf(reach, 7) ** 7, level, rtol=1e-6)
 
 
 def test_of_many_splits_the_quantile_is_that_of_the_multivariate_t():
-    deviations = np.random.default_rng(0).normal(size=(200, 6)).cumsum(axis=1)
-    deviations -= deviations.mean(axis=0)
+    values = np.random.default_rng(0).normal(size=(200, 6)).cumsum(axis=1)
     expected = critical_value(
-        np.corrcoef(deviations.T), 0.95, df=199, alternative="greater"
+        np.corrcoef(values.T), 0.95, df=199, alternative="greater"
     )
-    assert max_t_quantile(deviations, 0.95) == pytest.approx(expected, abs=0.05)
+    reach = values.mean(axis=0) - limits_of(values, 0.0, 0.95)
+    found = reach / np.sqrt(values.var(axis=0, ddof=1) / 200)
+    np.testing.assert_allclose(found, expected, atol=0.02)
 
 
-@pytest.mark.parametrize(("n_splits", "size"), [(5, 30), (10, 5)])
+@pytest.mark.parametrize(("n_splits", "size"), [slow((5, 30)), (10, 5)])
 def test_limits_of_correlated_scores_hold_simultaneously(n_splits, size):
     rng = np.random.default_rng(n_splits + size)
     ratio, n_repeats = 1 / (n_splits - 1), 100
@@ -105,22 +107,21 @@ def test_limits_of_correlated_scores_hold_simultaneously(n_splits, size):
             rng.normal(size=(n_splits, size + 1)),
         )
         values = np.sqrt(common) * shared + np.sqrt(1 - common) * single
-        differences = values[:, 1:] - values[:, :1]
-        limits = SplitMeans(differences, ratio, 0.9).lower_limits()
+        limits = limits_of(values[:, 1:] - values[:, :1], ratio, 0.9)
         covered += (limits <= 0).all()
     assert abs(covered / n_repeats - 0.9) < 3.3 * np.sqrt(0.09 / n_repeats)
 
 
-@pytest.mark.parametrize("threshold", [-1.0, 0.0, 0.2, 0.5, 0.8, 1.5])
-def test_any_above_tells_whether_a_limit_is(threshold):
+def test_a_model_is_worse_if_a_limit_of_what_others_are_better_is_above_the_margin():
     rng = np.random.default_rng(1)
     decided = []
-    for _ in range(20):
+    for _ in range(60):
         values = rng.normal(0.5, 0.6, (6, 5)).cumsum(axis=1) / 2
-        means = SplitMeans(values, 0.2, 0.8)
-        decided.append(means.any_above(threshold))
-        assert decided[-1] == (means.lower_limits() > threshold).any()
-    assert threshold not in (0.2, 0.5) or len(set(decided)) == 2
+        limits = limits_of(values[:, 1:] - values[:, :1], 0.2, 0.8)
+        rule = simplest("size", margin=0.2, confidence_level=0.8, test_over_train=0.2)
+        decided.append(bool((limits > 0.2).any()))
+        assert decided[-1] == (rule(results(values)) != 0)
+    assert {*decided} == {True, False}
 
 
 # --------------------------------------------------------------------------------------
@@ -128,7 +129,7 @@ def test_any_above_tells_whether_a_limit_is(threshold):
 # --------------------------------------------------------------------------------------
 
 
-def test_of_equal_candidates_the_simplest_is_chosen():
+def test_of_equal_models_the_simplest_is_chosen():
     rng = np.random.default_rng(2)
     ratio, n_repeats = 0.25, 150
     common = ratio / (1 + ratio)
@@ -155,7 +156,7 @@ def test_a_lucky_score_does_not_have_the_best_bound():
     assert best_bound()(results(scores)) == 0
 
 
-def test_two_candidates_are_compared_by_the_corrected_t_test():
+def test_two_models_are_compared_by_the_corrected_t_test():
     rng = np.random.default_rng(4)
     decided = []
     for _ in range(60):
@@ -171,7 +172,7 @@ def test_two_candidates_are_compared_by_the_corrected_t_test():
 
 def test_folds_have_the_ratio_of_their_sizes():
     scores = np.random.default_rng(5).normal(size=(5, 6))
-    given = SplitMeans(scores, 0.25, 0.95).lower_limits().argmax()
+    given = limits_of(scores, 0.25, 0.95).argmax()
     assert best_bound()(results(scores)) == given
     assert best_bound(test_over_train=0.25)(results(scores)) == given
 
@@ -200,7 +201,7 @@ def test_scores_that_do_not_vary_count_as_known():
 def test_a_score_that_does_not_vary_has_no_limit():
     scores = np.random.default_rng(8).normal([0.93, 0.8, 0.5], 0.02, (5, 3))
     scores[:, 1] = 0.9
-    assert SplitMeans(scores, 0.25, 0.95).lower_limits().argmax() == 1
+    assert limits_of(scores, 0.25, 0.95).argmax() == 1
     assert best_bound()(results(scores)) == 0
     scores[:, 1] = 0.95  # above all means, and not a limit
     with pytest.warns(ResamplingWarning, match="chosen by its mean, without"):
@@ -216,7 +217,7 @@ def test_a_constant_prediction_in_stratified_splits_is_not_chosen_for_its_limit(
     constant, tree = search.fit(x, y).cv_results_["mean_test_score"]
     assert constant == pytest.approx(0.8) and tree > 0.82
     scores = [search.cv_results_[f"split{k}_test_score"] for k in range(5)]
-    limits = SplitMeans(np.array(scores), 0.25, 0.95).lower_limits()
+    limits = limits_of(np.array(scores), 0.25, 0.95)
     assert limits[0] > limits[1] and search.best_index_ == 1
 
 
@@ -249,7 +250,7 @@ def test_rules_work_in_searches_and_are_cloned_and_pickled(rule):
     assert search.predict(X).shape == Y.shape
 
 
-def test_rules_of_several_metrics_need_one():
+def test_models_of_several_metrics_need_one():
     scoring = ["accuracy", "f1"]
     rule = simplest_not_worse("f1", "max_depth")
     search = GridSearchCV(TREE, DEPTHS, scoring=scoring, refit=rule, cv=CV).fit(X, Y)
@@ -278,7 +279,7 @@ def test_rules_of_several_metrics_need_one():
         (
             lambda: simplest("depth")(results(np.eye(3))),
             ValueError,
-            "complexity must be a parameter of all candidates",
+            "complexity must be a parameter of all settings",
         ),
         (
             lambda: simplest("k")(results(np.eye(2), 2 * [{"k": "x"}])),
@@ -293,7 +294,7 @@ def test_rules_of_several_metrics_need_one():
         (lambda: best_bound()(results([[1, 2]])), ValueError, "at least two splits"),
     ],
 )
-def test_wrong_options_of_rules_are_refused(make, error, message):
+def test_wrong_options_of_models_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -303,28 +304,34 @@ def test_wrong_options_of_rules_are_refused(make, error, message):
 # --------------------------------------------------------------------------------------
 
 
-def test_the_best_candidates_are_cross_validated_anew_on_common_splits():
+def test_the_best_models_are_cross_validated_anew_on_common_splits():
     search = GridSearchCV(TREE, DEPTHS, cv=5).fit(X, Y)
     report = search_report(search, X, Y, top=3, **COMMON)
     order = np.argsort(search.cv_results_["rank_test_score"], kind="stable")[:3]
     depths = [DEPTHS["max_depth"][k] for k in order]
-    assert report.rules == [f"max_depth={depth}" for depth in depths]
-    assert report.candidates == {f"max_depth={d}": {"max_depth": d} for d in depths}
-    assert report.n_candidates == 6
-    rules = {r: clone(TREE).set_params(**p) for r, p in report.candidates.items()}
-    expected = cross_validate_report(rules, X, Y, **COMMON)
+    assert report.models == [f"max_depth={depth}" for depth in depths]
+    assert report.parameter_settings == {
+        f"max_depth={d}": {"max_depth": d} for d in depths
+    }
+    assert report.n_parameter_settings == 6
+    models = {
+        r: clone(TREE).set_params(**p) for r, p in report.parameter_settings.items()
+    }
+    expected = cross_validate_report(models, X, Y, **COMMON)
     np.testing.assert_array_equal(report.estimates, expected.estimates)
     np.testing.assert_array_equal(report.covariance, expected.covariance)
     assert report.critical_value == expected.critical_value
     assert len(report.splits) == 4
-    assert set(report.best("accuracy").rules) <= set(report.rules)
+    assert set(report.best("accuracy").models) <= set(report.models)
 
 
 def test_reports_tell_the_selection_and_what_they_allow_for():
     search = GridSearchCV(TREE, DEPTHS, cv=5).fit(X, Y)
     report = search_report(search, X, Y, top=2, **COMMON)
-    selected = "2 of 6 candidates of a search that were preselected on the same rows"
-    allowed = "joint over the 2 candidates and allow for picking the best of them"
+    selected = (
+        "2 of 6 parameter settings of a search that were preselected on the same rows"
+    )
+    allowed = "joint over the 2 models and allow for picking the best of them"
     for each in (report, report.at(0.9), report.individual(), report.differences()):
         assert selected in str(each) and selected in each._repr_html_()
         assert each.target.endswith(f", {selected}")
@@ -332,14 +339,14 @@ def test_reports_tell_the_selection_and_what_they_allow_for():
     assert allowed in str(report) and allowed in str(report.at(0.9))
     assert allowed not in str(report.individual())
     whole = search_report(search, X, Y, **COMMON)
-    assert "preselected" not in str(whole) and "over the 6 candidates" in str(whole)
-    (first, *_) = whole.rules
-    selection = whole.select(rules=first)
-    assert "6 of 6 candidates of a search" in str(selection)
-    assert type(selection) is type(whole) and [*selection.candidates] == [first]
+    assert "preselected" not in str(whole) and "over the 6 models" in str(whole)
+    (first, *_) = whole.models
+    selection = whole.select(models=first)
+    assert "6 of 6 parameter settings of a search" in str(selection)
+    assert type(selection) is type(whole) and [*selection.parameter_settings] == [first]
 
 
-def test_the_candidate_that_was_chosen_is_reported_whatever_its_rank():
+def test_the_model_that_was_chosen_is_reported_whatever_its_rank():
     search = GridSearchCV(TREE, DEPTHS, cv=5)
     ranks = search.fit(X, Y).cv_results_["rank_test_score"]
     worst = int(ranks.argmax())
@@ -347,29 +354,29 @@ def test_the_candidate_that_was_chosen_is_reported_whatever_its_rank():
     report = search_report(chosen, X, Y, top=2, **COMMON)
     best = DEPTHS["max_depth"][int(ranks.argmin())]
     last = DEPTHS["max_depth"][worst]
-    assert report.rules == [f"max_depth={best}", f"max_depth={last}"]
+    assert report.models == [f"max_depth={best}", f"max_depth={last}"]
 
 
-def test_candidates_of_several_metrics_are_ranked_by_one():
+def test_models_of_several_metrics_are_ranked_by_one():
     options = {"scoring": {"a": "accuracy", "f": "f1"}, "cv": 5}
     search = GridSearchCV(TREE, DEPTHS, refit="f", **options).fit(X, Y)
     by_f = DEPTHS["max_depth"][search.cv_results_["rank_test_f"].argmin()]
     report = search_report(search, X, Y, top=1, **COMMON)
-    assert report.rules == [f"max_depth={by_f}"]
+    assert report.models == [f"max_depth={by_f}"]
     rule = simplest_not_worse("f", "max_depth")
     search = GridSearchCV(TREE, DEPTHS, refit=rule, **options).fit(X, Y)
-    assert f"max_depth={by_f}" in search_report(search, X, Y, top=1, **COMMON).rules
+    assert f"max_depth={by_f}" in search_report(search, X, Y, top=1, **COMMON).models
     for refit in (False, lambda results: 0):
         search = GridSearchCV(TREE, DEPTHS, refit=refit, **options).fit(X, Y)
         with pytest.raises(ValueError, match=r"rank_by must be one of .*'a', 'f'"):
             search_report(search, X, Y, **COMMON)
         report = search_report(search, X, Y, rank_by="f", top=3, **COMMON)
-        assert report.rules[0] == f"max_depth={by_f}"
+        assert report.models[0] == f"max_depth={by_f}"
 
 
 def names(estimator, grid, **options):
     search = GridSearchCV(estimator, grid, cv=2).fit(X, Y)
-    return set(search_report(search, X, Y, **COMMON, **options).rules)
+    return set(search_report(search, X, Y, **COMMON, **options).models)
 
 
 def test_names_are_of_the_parameters_that_differ():
@@ -406,11 +413,11 @@ def test_names_are_of_the_parameters_that_differ():
     assert "first__with_mean=True, second__with_mean=False" in names(model, grid)
 
 
-def test_equal_candidates_are_reported_once_and_failed_ones_never():
+def test_equal_parameter_settings_are_reported_once_and_failed_ones_never():
     search = RandomizedSearchCV(
         TREE, [{"max_depth": [1, 2]}, {"max_depth": [2]}], n_iter=3, cv=2
     ).fit(X, Y)
-    assert set(search_report(search, X, Y, **COMMON).rules) <= {
+    assert set(search_report(search, X, Y, **COMMON).models) <= {
         "max_depth=1",
         "max_depth=2",
     }
@@ -419,7 +426,7 @@ def test_equal_candidates_are_reported_once_and_failed_ones_never():
         grid = {"n_neighbors": [5, 1000]}
         search = GridSearchCV(KNeighborsClassifier(), grid, cv=2).fit(X, Y)
     report = search_report(search, X, Y, **COMMON)
-    assert report.n_candidates == 1 and report.rules == ["n_neighbors=5"]
+    assert report.n_parameter_settings == 1 and report.models == ["n_neighbors=5"]
 
 
 def test_successive_halving_ranks_the_last_round_first():
@@ -427,10 +434,10 @@ def test_successive_halving_ranks_the_last_round_first():
         TREE, {"max_depth": [1, 2, 3, 4]}, random_state=0, cv=3
     ).fit(X, Y)
     report = search_report(search, X, Y, **COMMON)
-    assert sorted(report.rules) == [f"max_depth={k}" for k in (1, 2, 3, 4)]
+    assert sorted(report.models) == [f"max_depth={k}" for k in (1, 2, 3, 4)]
     last = search.cv_results_["iter"].max()
     depths = search.cv_results_["param_max_depth"][search.cv_results_["iter"] == last]
-    assert report.rules[0] in {f"max_depth={depth}" for depth in depths}
+    assert report.models[0] in {f"max_depth={depth}" for depth in depths}
 
 
 BAYES, SMOOTHING = GaussianNB(), {"var_smoothing": [1e-9, 0.1]}
@@ -446,12 +453,12 @@ BAYES, SMOOTHING = GaussianNB(), {"var_smoothing": [1e-9, 0.1]}
 )
 def test_a_report_takes_over_the_splits_of_the_search_and_says_so(cv, words):
     search = GridSearchCV(BAYES, SMOOTHING, cv=cv).fit(X, Y)
-    options = {"metrics": "accuracy", "variance": "corrected-t"}
+    options = {"metrics": "accuracy", "resampling": "corrected-t"}
     report = search_report(search, X, Y, **options)
     given = search_report(search, X, Y, cv=cv, **options)
     np.testing.assert_array_equal(report.covariance, given.covariance)
     assert words in str(report) and words not in str(given)
-    assert set(report.to_dict()["variance"]) == {f"corrected t, {words}"}
+    assert set(report.to_dict()["resampling"]) == {f"corrected t, {words}"}
     if not isinstance(cv, int):
         for (train, test), split in zip(CV.split(X), report.splits, strict=True):
             np.testing.assert_array_equal(train, split[0])
@@ -470,7 +477,7 @@ def test_groups_that_a_search_keeps_together_are_not_divided_by_its_report():
 
 
 def test_splits_of_a_search_are_not_taken_by_variances_that_make_their_own():
-    for cv, variance in [
+    for cv, resampling in [
         (4, None),
         (None, None),
         (CV, "jackknife"),
@@ -478,9 +485,9 @@ def test_splits_of_a_search_are_not_taken_by_variances_that_make_their_own():
         (CV, "5x2-t"),
     ]:
         search = GridSearchCV(BAYES, SMOOTHING, cv=cv).fit(X, Y)
-        report = search_report(search, X, Y, metrics="accuracy", variance=variance)
-        assert "the search" not in report.to_dict()["variance"][0]
-        assert ("jackknife" in str(report)) == (variance != "5x2-t")
+        report = search_report(search, X, Y, metrics="accuracy", resampling=resampling)
+        assert "the search" not in report.to_dict()["resampling"][0]
+        assert ("jackknife" in str(report)) == (resampling != "5x2-t")
 
 
 def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
@@ -488,9 +495,9 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
     with pytest.raises(ValueError, match="cv must be given, for the search has used"):
         search_report(once, X, Y, metrics="accuracy")
     ordered = GridSearchCV(BAYES, SMOOTHING, cv=TimeSeriesSplit(3)).fit(X, Y)
-    with pytest.raises(ValueError, match="TimeSeriesSplit; variance='corrected-t'"):
+    with pytest.raises(ValueError, match="TimeSeriesSplit; resampling='corrected-t'"):
         search_report(ordered, X, Y, metrics="accuracy")
-    report = search_report(ordered, X, Y, metrics="accuracy", variance="corrected-t")
+    report = search_report(ordered, X, Y, metrics="accuracy", resampling="corrected-t")
     assert len(report.splits) == 3
 
 
@@ -507,7 +514,7 @@ def test_splits_that_a_search_cannot_share_are_refused_with_a_remedy():
         ({"top": 0}, ValueError, "top must be a whole number from 1 on, got 0"),
         ({"top": 1.5}, ValueError, "top must be a whole number"),
         ({"rank_by": "f1"}, ValueError, r"rank_by must be one of \['score'\]"),
-        ({"variance": "boot"}, ValueError, "variance must be one of"),
+        ({"resampling": "boot"}, ValueError, "resampling must be one of"),
     ],
 )
 def test_wrong_options_of_reports_are_refused(options, error, message):
@@ -522,7 +529,7 @@ def test_a_search_without_a_finite_score_is_refused():
         warnings.simplefilter("ignore")
         grid = {"n_neighbors": [1000]}
         search = GridSearchCV(KNeighborsClassifier(), grid, cv=2).fit(X, Y)
-    with pytest.raises(ValueError, match="search must have a candidate with finite"):
+    with pytest.raises(ValueError, match="search must have a parameter setting"):
         search_report(search, X, Y, **COMMON)
 
 

@@ -1,4 +1,4 @@
-"""Reports within subgroups, gaps between them, and rules that abstain."""
+"""Reports within subgroups, gaps between them, and models that abstain."""
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 RNG = np.random.default_rng(5)
 N = 600
 Y = RNG.integers(0, 3, N)
-RULES = {
+MODELS = {
     name: np.where(RNG.random(N) < right, Y, RNG.integers(0, 3, N))
     for name, right in (("A", 0.8), ("B", 0.6))
 }
@@ -38,10 +38,10 @@ ERRORS = ["mean_squared_error", "r2"]
 METRICS = ["accuracy", "f1_macro", "mcc", "precision_weighted"]
 
 
-def influence(name, rule, weights, answered=True):
+def influence(name, model, weights, answered=True):
     """Influence of each row on a metric; that of a row not answered is 0."""
-    kept = (rule != -1) & answered
-    rows = of_labels(Y[kept], rule[kept])
+    kept = (model != -1) & answered
+    rows = of_labels(Y[kept], model[kept])
     values = np.zeros((N, 1))
     values[kept] = CASES[name].influence(rows, weights[kept])
     return values
@@ -54,11 +54,11 @@ def influence(name, rule, weights, answered=True):
 
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 def test_a_subgroup_is_a_report_on_its_rows(method):
-    report = joint_report(Y, RULES, metrics=METRICS, by=SEX, method=method)
+    report = joint_report(Y, MODELS, metrics=METRICS, by=SEX, method=method)
     assert len(report) == 2 * len(METRICS) * 2
     for sex in ("f", "m"):
         rows = sex == SEX
-        own = {name: rule[rows] for name, rule in RULES.items()}
+        own = {name: model[rows] for name, model in MODELS.items()}
         alone = joint_report(Y[rows], own, metrics=METRICS, method=method)
         chosen = report.select(subgroup=sex)
         assert_allclose(chosen.covariance, alone.covariance, rtol=1e-10, atol=1e-12)
@@ -75,10 +75,10 @@ def test_a_subgroup_is_a_report_on_its_rows(method):
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 def test_gaps_are_differences_of_independent_samples(method):
     options = {"metrics": ["accuracy", "f1_macro"], "method": method}
-    gaps = joint_report(Y, RULES["A"], by=SEX, **options).gaps()
+    gaps = joint_report(Y, MODELS["A"], by=SEX, **options).gaps()
     apart = combine_independent(
         {
-            sex: joint_report(Y[sex == SEX], RULES["A"][sex == SEX], **options)
+            sex: joint_report(Y[sex == SEX], MODELS["A"][sex == SEX], **options)
             for sex in ("f", "m")
         }
     ).differences()
@@ -93,11 +93,11 @@ def test_gaps_are_differences_of_independent_samples(method):
 
 def test_gaps_know_that_groups_reach_into_several_subgroups():
     report = joint_report(
-        Y, RULES["A"], metrics="f1_macro", by=SEX, groups=GROUPS, method="delta"
+        Y, MODELS["A"], metrics="f1_macro", by=SEX, groups=GROUPS, method="delta"
     )
     found = report.gaps()["y_pred", "f1_macro", "f", "m"]
     first, second = (
-        influence("f1_macro", RULES["A"], np.ones(N), sex == SEX) for sex in ("f", "m")
+        influence("f1_macro", MODELS["A"], np.ones(N), sex == SEX) for sex in ("f", "m")
     )
     expected = jackknife(first - second, GROUPS).item()
     # but for groups / (groups - 1) of each subgroup
@@ -107,29 +107,29 @@ def test_gaps_know_that_groups_reach_into_several_subgroups():
 def test_several_columns():
     by = {"sex": SEX, "age": AGE}
     options = {"metrics": "accuracy", "method": "score"}
-    report = joint_report(Y, RULES, by=by, **options)
+    report = joint_report(Y, MODELS, by=by, **options)
     rows = (SEX == "m") & (AGE == 2)
-    expected = np.mean(Y[rows] == RULES["B"][rows])
+    expected = np.mean(Y[rows] == MODELS["B"][rows])
     assert report["B", "accuracy", "m", "2"] == pytest.approx(expected)
-    assert report.to_frame().index.names == ["rule", "metric", "sex", "age"]
+    assert report.to_frame().index.names == ["model", "metric", "sex", "age"]
     gaps = report.gaps(control="f, 1")
     assert len(gaps) == 2 * 5
     assert ("A", "accuracy", "m, 3", "f, 1") in list(gaps)
     assert len(report.gaps()) == 2 * 15
-    assert str(joint_report(Y, RULES, by=pd.DataFrame(by), **options)) == str(report)
-    named = joint_report(Y, RULES, by=pd.Series(SEX, name="sex"), **options)
+    assert str(joint_report(Y, MODELS, by=pd.DataFrame(by), **options)) == str(report)
+    named = joint_report(Y, MODELS, by=pd.Series(SEX, name="sex"), **options)
     assert "sex" in named.to_dict()
 
 
-def test_rules_are_compared_within_each_subgroup():
-    report = joint_report(Y, RULES, metrics=METRICS[:2], by=SEX)
+def test_models_are_compared_within_each_subgroup():
+    report = joint_report(Y, MODELS, metrics=METRICS[:2], by=SEX)
     compared = report.differences()
     assert list(compared) == [
         (metric, sex, "A", "B") for metric in METRICS[:2] for sex in ("f", "m")
     ]
     said = report.findings(by="differences")
     assert "On accuracy, subgroup = f, B is worse than A." in said
-    assert report.select(subgroup="f").best("accuracy").rules == ["A"]
+    assert report.select(subgroup="f").best("accuracy").models == ["A"]
     assert report.select(subgroup="f").letters("accuracy") == {"A": "a", "B": "b"}
     with pytest.raises(ValueError, match="one subgroup, got 2; choose one by"):
         report.best("accuracy")
@@ -178,14 +178,16 @@ def test_targets_within_subgroups():
 
 def test_an_evaluator_reports_on_subgroups():
     X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
-    rule = LogisticRegression().fit(X, Y)
-    report = JointEvaluator({"L": rule}, ["accuracy", "log_loss", "roc_auc"]).evaluate(
+    model = LogisticRegression().fit(X, Y)
+    report = JointEvaluator({"L": model}, ["accuracy", "log_loss", "roc_auc"]).evaluate(
         X, Y, by=SEX
     )
     rows = SEX == "f"
-    expected = sk.log_loss(Y[rows], rule.predict_proba(X[rows]))
+    expected = sk.log_loss(Y[rows], model.predict_proba(X[rows]))
     assert report["L", "log_loss", "f"] == pytest.approx(expected)
-    expected = sk.roc_auc_score(Y[rows], rule.predict_proba(X[rows]), multi_class="ovr")
+    expected = sk.roc_auc_score(
+        Y[rows], model.predict_proba(X[rows]), multi_class="ovr"
+    )
     assert report["L", "roc_auc", "f"] == pytest.approx(expected)
 
 
@@ -197,7 +199,9 @@ def test_a_subgroup_that_tells_nothing():
         report = joint_report(y, Y == 0, metrics="recall", by=SEX)
     assert report["y_pred", "recall", "f"].confidence_interval() == (0, 1)
     alone = np.where(np.arange(N) == 7, "one", "many")
-    report = joint_report(Y, RULES["A"], metrics="accuracy", by=alone, method="blurred")
+    report = joint_report(
+        Y, MODELS["A"], metrics="accuracy", by=alone, method="blurred"
+    )
     assert report["y_pred", "accuracy", "one"].confidence_interval() == (0, 1)
 
 
@@ -205,7 +209,7 @@ def test_a_subgroup_that_tells_nothing():
     ("by", "error", "message"),
     [
         (SEX[:-1], ValueError, "^by must have an entry for each"),
-        ({"rule": SEX}, ValueError, "^by must have a column or more, of other names"),
+        ({"model": SEX}, ValueError, "^by must have a column or more, of other names"),
         ({}, ValueError, "^by must hold at least one entry"),
         (np.where(SEX == "f", 1.0, np.nan), ValueError, "^by must name a subgroup"),
         ([*SEX[1:], None], ValueError, "^by must name .* in row 599: None; missing="),
@@ -220,13 +224,13 @@ def test_a_subgroup_that_tells_nothing():
 )
 def test_wrong_subgroups(by, error, message):
     with pytest.raises(error, match=message):
-        joint_report(Y, RULES, metrics="accuracy", by=by)
+        joint_report(Y, MODELS, metrics="accuracy", by=by)
 
 
 def test_gaps_need_subgroups():
     with pytest.raises(ValueError, match=r"^gaps needs a report with by="):
-        joint_report(Y, RULES, metrics="accuracy").gaps()
-    report = joint_report(Y, RULES, metrics="accuracy", by=SEX)
+        joint_report(Y, MODELS, metrics="accuracy").gaps()
+    report = joint_report(Y, MODELS, metrics="accuracy", by=SEX)
     with pytest.raises(KeyError, match="control must be one of"):
         report.gaps(control="x")
 
@@ -270,9 +274,9 @@ def test_a_gap_from_a_single_row_or_group_is_not_known(rows):
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_a_rule_with_one_answer_is_not_compared():
-    rules = {"one": np.where(ONE == "one", Y, -1), "B": RULES["B"]}
-    report = joint_report(Y, rules, metrics="accuracy", abstain=-1, method="delta")
+def test_a_model_with_one_answer_is_not_compared():
+    models = {"one": np.where(ONE == "one", Y, -1), "B": MODELS["B"]}
+    report = joint_report(Y, models, metrics="accuracy", abstain=-1, method="delta")
     found = report.differences()["accuracy", "one", "B"]
     assert found.confidence_interval() == (-1, 1)
 
@@ -298,7 +302,7 @@ def test_the_group_that_decides():
 def test_effective_rows_are_finite():
     groups = np.where(SEX == "f", 0, GROUPS)
     report = joint_report(
-        Y, RULES["A"], metrics="accuracy", by=SEX, groups=groups, method="score"
+        Y, MODELS["A"], metrics="accuracy", by=SEX, groups=groups, method="score"
     )
     with pytest.warns((DegenerateVarianceWarning, SmallSampleWarning)):
         title = str(report).splitlines()[0]
@@ -311,15 +315,15 @@ def test_effective_rows_are_finite():
 # --------------------------------------------------------------------------------------
 
 ASKED = {
-    name: np.where(RNG.random(N) < share, -1, rule)
-    for (name, rule), share in zip(RULES.items(), (0.2, 0.1), strict=True)
+    name: np.where(RNG.random(N) < share, -1, model)
+    for (name, model), share in zip(MODELS.items(), (0.2, 0.1), strict=True)
 }
 
 
-def answered(measure, rule, weights=None):
-    rows = rule != -1
+def answered(measure, model, weights=None):
+    rows = model != -1
     own = None if weights is None else weights[rows]
-    return measure(Y[rows], rule[rows], sample_weight=own)
+    return measure(Y[rows], model[rows], sample_weight=own)
 
 
 def f1_macro(y, p, sample_weight):
@@ -346,34 +350,36 @@ def test_metrics_are_of_the_answers(weights):
         method="delta",
     )
     own = np.ones(N) if weights is None else weights
-    for rule, labels in ASKED.items():
+    for model, labels in ASKED.items():
         for name, measure in MEASURES.items():
-            found = report[rule, name]
+            found = report[model, name]
             assert found == pytest.approx(answered(measure, labels, weights))
             case = "matthews_corrcoef" if name == "mcc" else name
             expected = jackknife(influence(case, labels, own), GROUPS).item()
             assert found.standard_error == pytest.approx(expected, rel=1e-6)
         rejected = np.average(labels == -1, weights=weights)
-        assert report[rule, "rejection_rate"] == pytest.approx(rejected)
+        assert report[model, "rejection_rate"] == pytest.approx(rejected)
 
 
 def test_the_accuracy_of_answers_is_that_of_fewer_rows():
     report = joint_report(Y, ASKED, metrics="accuracy", abstain=-1, method="score")
-    for rule, labels in ASKED.items():
+    for model, labels in ASKED.items():
         rows = labels != -1
         alone = AccuracyCI(method="score")(Y[rows], labels[rows])
-        found = report.individual()[rule, "accuracy"]
+        found = report.individual()[model, "accuracy"]
         assert found.confidence_interval() == alone.confidence_interval()
         assert found.standard_error == pytest.approx(alone.standard_error)
 
 
-def test_rules_that_answer_different_rows_are_compared():
+def test_models_that_answer_different_rows_are_compared():
     options = {"metrics": "f1_macro", "abstain": -1}
     grouped = joint_report(Y, ASKED, groups=GROUPS, method="delta", **options)
     found = grouped.differences()["f1_macro", "A", "B"]
-    first, second = (answered(f1_macro, rule) for rule in ASKED.values())
+    first, second = (answered(f1_macro, model) for model in ASKED.values())
     assert found == pytest.approx(first - second)
-    first, second = (influence("f1_macro", rule, np.ones(N)) for rule in ASKED.values())
+    first, second = (
+        influence("f1_macro", model, np.ones(N)) for model in ASKED.values()
+    )
     expected = jackknife(first - second, GROUPS).item()
     assert found.standard_error == pytest.approx(expected, rel=1e-6)
     delta, blurred, score = (
@@ -438,9 +444,9 @@ def test_no_answer_at_all():
 
 def test_wrong_answers():
     with pytest.raises(ValueError, match=r"^abstain must be no label of y_true, got 1"):
-        joint_report(Y, RULES, metrics="accuracy", abstain=1)
+        joint_report(Y, MODELS, metrics="accuracy", abstain=1)
     with pytest.raises(ValueError, match=r"^abstain must be the label that stands for"):
-        joint_report(Y, RULES, metrics="rejection_rate")
+        joint_report(Y, MODELS, metrics="rejection_rate")
     with pytest.raises(ValueError, match="must hold two labels"):
         joint_report(Y, ASKED, metrics=F1CI(), abstain=-1)
 
@@ -448,8 +454,8 @@ def test_wrong_answers():
 def test_a_difference_with_many_outcomes_falls_back_on_blurred():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 10, N)
-    rules = {name: np.where(rng.random(N) < 0.8, y, 0) for name in "AB"}
-    report = joint_report(y, rules, metrics=["f1_macro", "accuracy"], method="score")
+    models = {name: np.where(rng.random(N) < 0.8, y, 0) for name in "AB"}
+    report = joint_report(y, models, metrics=["f1_macro", "accuracy"], method="score")
     compared = report.differences()
     assert [found.method for found in map(compared.__getitem__, compared)] == [
         "blurred",
@@ -460,7 +466,7 @@ def test_a_difference_with_many_outcomes_falls_back_on_blurred():
 
 
 def test_numbers_name_subgroups():
-    report = joint_report(Y, RULES, metrics="accuracy", by={"age": AGE})
+    report = joint_report(Y, MODELS, metrics="accuracy", by={"age": AGE})
     assert report["A", "accuracy", 2] == report["A", "accuracy", "2"]
     assert len(report.select(age=[1, 3])) == len(report.select(age=1)) * 2
     assert len(report.gaps(control=1)) == 4
@@ -468,26 +474,26 @@ def test_numbers_name_subgroups():
 
 def test_names_of_several_kinds():
     by = np.where(SEX == "f", "many", AGE.astype(object))
-    report = joint_report(Y, RULES, metrics="accuracy", by=by.tolist(), method="score")
+    report = joint_report(Y, MODELS, metrics="accuracy", by=by.tolist(), method="score")
     names = list(dict.fromkeys(report.to_dict()["subgroup"]))
     assert names == ["1", "2", "3", "many"]
 
 
 def test_numbers_that_make_too_many_subgroups():
     with pytest.raises(ValueError, match=r"^by must part the rows in .* 100 .* 600"):
-        joint_report(Y, RULES, metrics="accuracy", by=RNG.normal(size=N).astype("U9"))
+        joint_report(Y, MODELS, metrics="accuracy", by=RNG.normal(size=N).astype("U9"))
 
 
 def test_sets_with_subgroups_are_combined():
     first, second = (
-        joint_report(Y[rows], RULES["A"][rows], metrics="accuracy", by=SEX[rows])
+        joint_report(Y[rows], MODELS["A"][rows], metrics="accuracy", by=SEX[rows])
         for rows in (slice(0, 300), slice(300, None))
     )
     both = combine_independent({"first": first, "second": second})
     assert list(both.differences()) == [
         ("accuracy", sex, "first y_pred", "second y_pred") for sex in ("f", "m")
     ]
-    whole = joint_report(Y, RULES["A"], metrics="accuracy")
+    whole = joint_report(Y, MODELS["A"], metrics="accuracy")
     with pytest.raises(ValueError, match="reports must all have the same labels"):
         combine_independent({"first": first, "whole": whole})
 
@@ -564,7 +570,7 @@ def test_no_answer_of_another_type():
 def test_subgroups_have_their_rows_and_positives(kind, pos_label):
     truth, counts = (Y > 0).astype(int), RNG.integers(0, 3, N)
     given = {
-        "labels": {"y_pred": RULES["A"] % 2, "metrics": ["accuracy", "recall"]},
+        "labels": {"y_pred": MODELS["A"] % 2, "metrics": ["accuracy", "recall"]},
         "scores": {"y_score": RNG.random(N), "metrics": ["roc_auc", "brier_score"]},
     }[kind]
     report = joint_report(truth, by=SEX, pos_label=pos_label, counts=counts, **given)
@@ -581,18 +587,18 @@ def test_subgroups_have_their_rows_and_positives(kind, pos_label):
 
 
 def test_positives_are_of_a_known_one_of_two_labels():
-    several = joint_report(Y, RULES, metrics="accuracy", by=SEX)
+    several = joint_report(Y, MODELS, metrics="accuracy", by=SEX)
     words = np.where(Y > 0, "yes", "no")
     either = joint_report(words, words[::-1], metrics="accuracy", by=SEX)
     numbers = joint_report(Y, Y + RNG.random(N), metrics="r2", by=SEX)
     for report in (several, either, numbers):
         assert set(report.to_dict()["n"]) == {np.sum(SEX == "f"), np.sum(SEX == "m")}
         assert "positives" not in report.to_dict()
-    assert "n" not in joint_report(Y, RULES, metrics="accuracy").to_dict()
+    assert "n" not in joint_report(Y, MODELS, metrics="accuracy").to_dict()
 
 
 def test_rows_without_an_answer_are_not_counted():
-    asked = np.where(RNG.random(N) < 0.2, -1, RULES["A"])
+    asked = np.where(RNG.random(N) < 0.2, -1, MODELS["A"])
     report = joint_report(Y, asked, metrics="accuracy", by=SEX, abstain=-1)
     answered = [np.sum((sex == SEX) & (asked != -1)) for sex in ("f", "m")]
     assert report.to_dict()["n"] == answered
@@ -603,16 +609,18 @@ def test_rows_without_an_answer_are_not_counted():
 # --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rules", [RULES, RULES["A"]], ids=["two rules", "one rule"])
-def test_subgroups_of_a_metric_share_an_axis(rules):
+@pytest.mark.parametrize(
+    "models", [MODELS, MODELS["A"]], ids=["two models", "one model"]
+)
+def test_subgroups_of_a_metric_share_an_axis(models):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    report = joint_report(Y, rules, metrics=METRICS[:2], by={"sex": SEX, "age": AGE})
+    report = joint_report(Y, models, metrics=METRICS[:2], by={"sex": SEX, "age": AGE})
     display = report.plot()
     assert [ax.get_title() for ax in display.axes_] == METRICS[:2]
     rows = [f"sex = {sex}, age = {age}" for sex in "fm" for age in (1, 2, 3)]
-    if rules is RULES:
-        rows = [f"{rule}, {row}" for rule in RULES for row in rows]
+    if models is MODELS:
+        rows = [f"{model}, {row}" for model in MODELS for row in rows]
     labels = display.axes_[0].get_yticklabels()
     assert [label.get_text().replace("\n", " ") for label in labels] == rows
     for ax, metric in zip(display.axes_, METRICS, strict=False):

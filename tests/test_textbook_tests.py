@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold, RepeatedKFold, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from skci import cross_validate_report, five_by_two_f_test
+from skci import cross_validate_report
 from skci.inference.resampling_variance import (
     LeaveOneOutBootstrap,
     bootstrap_632,
@@ -21,11 +21,12 @@ from skci.inference.resampling_variance import (
     five_by_two_t,
     leave_one_out_bootstrap,
 )
+from skci.textbook import five_by_two_f_test
 
 CANCER = load_breast_cancer(return_X_y=True)
-LEARNERS = {"bayes": GaussianNB(), "neighbors": KNeighborsClassifier(9)}
+ESTIMATORS = {"bayes": GaussianNB(), "neighbors": KNeighborsClassifier(9)}
 
-with open(Path(__file__).parent / "reference" / "learner_tests.csv") as file:
+with open(Path(__file__).parent / "reference" / "estimator_tests.csv") as file:
     REFERENCE = {
         (row["test"], row["scoring"], int(row["seed"])): (
             float(row["statistic"]),
@@ -50,7 +51,7 @@ def halves_of_mlxtend(seed):
 
 
 def t_statistic(report):
-    """Statistic of the difference of two learners, and its p-value."""
+    """Statistic of the difference of two estimators, and its p-value."""
     estimates, covariance = report.estimates, report.covariance
     contrast = np.array([1, -1])
     differences = report.differences(method="delta")
@@ -68,11 +69,11 @@ def t_statistic(report):
 @pytest.mark.parametrize(("metric", "seed"), CASES)
 def test_5x2_t_is_the_paired_t_test_of_mlxtend(metric, seed):
     report = cross_validate_report(
-        LEARNERS,
+        ESTIMATORS,
         *CANCER,
         metrics=metric,
         cv=halves_of_mlxtend(seed),
-        variance="5x2-t",
+        resampling="5x2-t",
         method="delta",
     )
     assert t_statistic(report) == pytest.approx(REFERENCE["5x2-t", metric, seed])
@@ -81,7 +82,7 @@ def test_5x2_t_is_the_paired_t_test_of_mlxtend(metric, seed):
 @pytest.mark.parametrize(("metric", "seed"), CASES)
 def test_the_combined_f_test_is_that_of_mlxtend(metric, seed):
     halves = halves_of_mlxtend(seed)
-    found = five_by_two_f_test(*LEARNERS.values(), *CANCER, metric=metric, cv=halves)
+    found = five_by_two_f_test(*ESTIMATORS.values(), *CANCER, metric=metric, cv=halves)
     assert found == pytest.approx(REFERENCE["5x2-f", metric, seed])
 
 
@@ -89,7 +90,7 @@ def test_the_combined_f_test_is_that_of_mlxtend(metric, seed):
 def test_fold_t_is_the_paired_t_test_over_folds_of_mlxtend(metric, seed):
     cv = KFold(10, shuffle=True, random_state=seed)
     report = cross_validate_report(
-        LEARNERS, *CANCER, metrics=metric, cv=cv, variance="fold-t", method="delta"
+        ESTIMATORS, *CANCER, metrics=metric, cv=cv, resampling="fold-t", method="delta"
     )
     assert t_statistic(report) == pytest.approx(REFERENCE["fold-t", metric, seed])
 
@@ -133,9 +134,9 @@ def test_5x2_t_has_the_mean_variance_of_five_pairs():
 
 def test_halves_are_made_at_random_or_by_a_splitter():
     X, y = make_classification(91, random_state=0)
-    options = {"metrics": "accuracy", "variance": "5x2-t"}
+    options = {"metrics": "accuracy", "resampling": "5x2-t"}
     reports = [
-        cross_validate_report(LEARNERS, X, y, random_state=seed, **options)
+        cross_validate_report(ESTIMATORS, X, y, random_state=seed, **options)
         for seed in (0, 0, 1)
     ]
     (train, test), *others = reports[0].splits
@@ -143,17 +144,17 @@ def test_halves_are_made_at_random_or_by_a_splitter():
     assert set(train) | set(test) == set(range(91))
     assert str(reports[0]) == str(reports[1]) != str(reports[2])
     cv = RepeatedKFold(n_splits=2, n_repeats=5, random_state=3)
-    report = cross_validate_report(LEARNERS, X, y, cv=cv, **options)
+    report = cross_validate_report(ESTIMATORS, X, y, cv=cv, **options)
     train, test = next(cv.split(X))
     expected = [
-        m.fit(X[train], y[train]).score(X[test], y[test]) for m in LEARNERS.values()
+        m.fit(X[train], y[train]).score(X[test], y[test]) for m in ESTIMATORS.values()
     ]
     np.testing.assert_allclose(report.estimates, expected)
 
 
 def test_the_combined_f_test_is_of_one_metric_and_undefined_between_equals():
     X, y = make_classification(60, random_state=0)
-    bayes, neighbors = LEARNERS.values()
+    bayes, neighbors = ESTIMATORS.values()
     with pytest.raises(ValueError, match="metric must be one metric of one value"):
         five_by_two_f_test(bayes, neighbors, X, y, metric=["accuracy", "f1"])
     found = five_by_two_f_test(bayes, bayes, X, y, metric="accuracy")
@@ -285,20 +286,20 @@ def test_the_variance_is_at_least_that_of_the_losses_in_every_direction():
     np.testing.assert_allclose(found, rows @ rows.T)
 
 
-def bootstrap_by_rows(learner, X, y, splits, weights):
+def bootstrap_by_rows(estimator, X, y, splits, weights):
     """Error rate, and its standard error, from splits in bootstrap samples."""
     n, n_samples = len(y), len(splits)
     share = weights / weights.sum()
     wrong = np.full((n_samples, n), np.nan)
     counts = np.zeros((n_samples, n))
     for b, (train, test) in enumerate(splits):
-        learner.fit(X[train], y[train])
-        wrong[b, test] = learner.predict(X[test]) != y[test]
+        estimator.fit(X[train], y[train])
+        wrong[b, test] = estimator.predict(X[test]) != y[test]
         for i in train:
             counts[b, i] += 1
     of_row = np.nanmean(wrong, axis=0)
     error = share @ of_row
-    apparent = share @ (learner.fit(X, y).predict(X) != y)
+    apparent = share @ (estimator.fit(X, y).predict(X) != y)
     q = np.nansum(share * (wrong - of_row), axis=1) * (1 - 1 / n) ** -n
     variance = 0.0
     for i in range(n):
@@ -313,22 +314,22 @@ def bootstrap_by_rows(learner, X, y, splits, weights):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_bootstrap_evaluates_rows_out_of_the_bag(weighted):
     X, y = make_classification(40, 4, flip_y=0.3, class_sep=0.5, random_state=1)
-    learner, weights = KNeighborsClassifier(3), np.ones(40)
+    estimator, weights = KNeighborsClassifier(3), np.ones(40)
     if weighted:
         weights = np.random.default_rng(0).integers(0, 4, 40).astype(float)
     report = cross_validate_report(
-        {"3-NN": learner},
+        {"3-NN": estimator},
         X,
         y,
         metrics=["accuracy", "error_rate"],
-        variance="bootstrap-632",
+        resampling="bootstrap-632",
         cv=60,
         sample_weight=weights if weighted else None,
     )
     for train, test in report.splits:
         assert len(train) == 40 and not set(train) & set(test)
         assert set(train) | set(test) == set(range(40))
-    error, standard_error = bootstrap_by_rows(learner, X, y, report.splits, weights)
+    error, standard_error = bootstrap_by_rows(estimator, X, y, report.splits, weights)
     accuracy = report["3-NN", "accuracy"]
     assert accuracy == pytest.approx(1 - error)
     assert accuracy.standard_error == pytest.approx(standard_error)
@@ -336,7 +337,7 @@ def test_the_bootstrap_evaluates_rows_out_of_the_bag(weighted):
     assert report.correlation[0, 1] == pytest.approx(-1)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_error_without_information_is_that_of_mlxtend(name):
     """632+ follows from 632 and the error without information."""
     X, y = CANCER
@@ -344,12 +345,17 @@ def test_the_error_without_information_is_that_of_mlxtend(name):
     estimates = [
         float(
             cross_validate_report(
-                LEARNERS[name], X, y, metrics="error_rate", variance=variance, cv=50
+                ESTIMATORS[name],
+                X,
+                y,
+                metrics="error_rate",
+                resampling=resampling,
+                cv=50,
             ).estimates[0]
         )
-        for variance in ("bootstrap-632", "bootstrap-632+")
+        for resampling in ("bootstrap-632", "bootstrap-632+")
     ]
-    apparent = np.mean(LEARNERS[name].fit(X, y).predict(X) != y)
+    apparent = np.mean(ESTIMATORS[name].fit(X, y).predict(X) != y)
     out_of_bag = (estimates[0] - 0.368 * apparent) / 0.632
     rate = (out_of_bag - apparent) / (chance - apparent)
     weight = 0.632 / (1 - 0.368 * rate)
@@ -360,10 +366,10 @@ def test_the_error_without_information_is_that_of_mlxtend(name):
 def test_the_error_without_information_of_numbers_pairs_all_rows():
     X, y = make_regression(30, 12, noise=200, random_state=0)
     found = {
-        variance: cross_validate_report(
-            Ridge(), X, y, metrics="mean_squared_error", variance=variance, cv=50
+        resampling: cross_validate_report(
+            Ridge(), X, y, metrics="mean_squared_error", resampling=resampling, cv=50
         ).estimates[0]
-        for variance in ("bootstrap-632", "bootstrap-632+")
+        for resampling in ("bootstrap-632", "bootstrap-632+")
     }
     predicted = Ridge().fit(X, y).predict(X)
     chance = np.mean([(a - b) ** 2 for a in y for b in predicted])
@@ -378,8 +384,8 @@ def test_the_error_without_information_of_numbers_pairs_all_rows():
 def test_groups_are_drawn_as_a_whole():
     X, y = make_classification(60, random_state=0)
     groups = np.random.default_rng(0).integers(0, 15, 60)
-    options = {"metrics": "accuracy", "variance": "bootstrap-632", "cv": 50}
-    report = cross_validate_report(LEARNERS, X, y, groups=groups, **options)
+    options = {"metrics": "accuracy", "resampling": "bootstrap-632", "cv": 50}
+    report = cross_validate_report(ESTIMATORS, X, y, groups=groups, **options)
     sizes = np.bincount(groups)
     for train, test in report.splits:
         drawn = np.bincount(groups[train], minlength=15) / sizes
@@ -389,7 +395,7 @@ def test_groups_are_drawn_as_a_whole():
 
 def test_twins_as_groups_are_as_certain_as_one_of_each():
     X, y = make_classification(40, 4, flip_y=0.3, random_state=2)
-    options = {"metrics": "accuracy", "variance": "bootstrap-632+", "cv": 50}
+    options = {"metrics": "accuracy", "resampling": "bootstrap-632+", "cv": 50}
     once = cross_validate_report(GaussianNB(), X, y, **options)
     twice = cross_validate_report(
         GaussianNB(),
@@ -410,6 +416,6 @@ def test_a_perfect_fit_does_not_hide_that_a_metric_is_no_mean():
             X,
             y,
             metrics=["accuracy", "f1"],
-            variance="bootstrap-632+",
+            resampling="bootstrap-632+",
             cv=50,
         )

@@ -19,10 +19,13 @@ from skci import (
     RecallCI,
     combine_independent,
     joint_report,
-    two_proportion_test,
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
-from skci.inference.design import Design
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.totals import moments
+from skci.inference.influences import Influences
+from skci.inference.rows import Rows
+from skci.textbook import two_proportion_test
 
 METHODS = ["delta", "blurred", "plus-four", "score"]
 
@@ -86,10 +89,10 @@ def test_order_and_names_of_groups_do_not_matter():
 def test_a_report_has_the_estimates_of_its_metrics(method):
     rows = {"sample_weight": WEIGHTS, "groups": GROUPS}
     report = joint_report(Y, REPORT, metrics=["accuracy", "f1"], method=method, **rows)
-    for rule, metric in report:
+    for model, metric in report:
         own = {"accuracy": AccuracyCI, "f1": F1CI}[metric](method=method)
-        alone = own(Y, REPORT[rule], **rows)
-        found = report.individual()[rule, metric]
+        alone = own(Y, REPORT[model], **rows)
+        found = report.individual()[model, metric]
         assert_allclose(found.confidence_interval(), alone.confidence_interval())
         assert found.design_effect == pytest.approx(alone.design_effect)
     assert report.n_groups == 60 and report.n_samples == N
@@ -105,7 +108,7 @@ def test_differences_know_weights_and_groups(groups):
     )
     compared = report.differences()
     first, second = (
-        CASES["f1"].influence(of_flags(Y, REPORT[rule]), WEIGHTS) for rule in "AB"
+        CASES["f1"].influence(of_flags(Y, REPORT[model]), WEIGHTS) for model in "AB"
     )
     units = np.arange(N) if groups is None else groups
     expected = jackknife(first - second, units).item()
@@ -135,21 +138,21 @@ def test_pvalues_and_intervals_agree(method):
     limits = np.array([compared[key].confidence_interval() for key in compared])
     excluded = (limits > 0).all(axis=1) | (limits < 0).all(axis=1)
     assert (excluded == (compared.pvalues < 0.05)).all()
-    assert report.best("f1").rules and report.letters("f1")
+    assert report.best("f1").models and report.letters("f1")
 
 
 def test_an_evaluator_passes_them_on():
     X = P[:, np.newaxis].astype(float)
-    rule = DecisionTreeClassifier(max_depth=1).fit(X, Y)
-    evaluator = JointEvaluator({"A": rule}, "f1", pos_label=True)
+    model = DecisionTreeClassifier(max_depth=1).fit(X, Y)
+    evaluator = JointEvaluator({"A": model}, "f1", pos_label=True)
     found = evaluator.evaluate(X, Y, sample_weight=WEIGHTS, groups=GROUPS)
-    expected = F1CI()(Y, rule.predict(X), sample_weight=WEIGHTS, groups=GROUPS)
+    expected = F1CI()(Y, model.predict(X), sample_weight=WEIGHTS, groups=GROUPS)
     assert_allclose(
         found["A", "f1"].confidence_interval(), expected.confidence_interval()
     )
-    score = make_scorer(F1CI())(rule, X, Y, sample_weight=WEIGHTS)
+    score = make_scorer(F1CI())(model, X, Y, sample_weight=WEIGHTS)
     assert score == pytest.approx(
-        f1_score(Y, rule.predict(X), sample_weight=WEIGHTS), rel=1e-12
+        f1_score(Y, model.predict(X), sample_weight=WEIGHTS), rel=1e-12
     )
 
 
@@ -180,7 +183,7 @@ RIGHT = np.repeat([1, 0], 500)
 
 
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
-def test_weights_and_groups_do_not_narrow_a_perfect_rule(method):
+def test_weights_and_groups_do_not_narrow_a_perfect_model(method):
     metric = AccuracyCI(method=method)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -215,15 +218,15 @@ def test_nearly_equal_weights_and_groups_of_one_row(name, method):
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_equal_group_totals_leave_the_blurring_of_a_difference():
-    """Two rules are right in other rows of a group, but in as many."""
+    """Two models are right in other rows of a group, but in as many."""
     right = np.array([1, 2, 3, 2, 1, 3, 3, 2, 1, 2])
     n, y = 4 * len(right), np.ones(4 * len(right), dtype=int)
-    rules = {
+    models = {
         "a": (np.arange(4) < right[:, np.newaxis]).ravel().astype(int),
         "b": (np.arange(4) >= 4 - right[:, np.newaxis]).ravel().astype(int),
     }
     report = joint_report(
-        y, rules, metrics="accuracy", method="blurred",
+        y, models, metrics="accuracy", method="blurred",
         groups=np.repeat(np.arange(len(right)), 4),
     )  # fmt: skip
     compared = report.differences()
@@ -231,7 +234,7 @@ def test_equal_group_totals_leave_the_blurring_of_a_difference():
     assert difference.design_effect == 0
     with pytest.warns(DegenerateVarianceWarning, match="rests on the blurring alone"):
         low, high = difference.confidence_interval()
-    # Accuracy is 1 + 2 za - a - z, and each rule has the same noise of its own.
+    # Accuracy is 1 + 2 za - a - z, and each model has the same noise of its own.
     p = right.sum() / n
     simple = p * (1 - p) / (n - 1)
     clustered = np.sum((right - right.mean()) ** 2) / n**2 * 10 / 9
@@ -303,9 +306,12 @@ def test_degrees_of_freedom_are_those_of_the_variance(values):
     rng = np.random.default_rng(1)
     population = np.array(values) - np.mean(values)
     index = rng.integers(len(values), size=(4000, 400))
-    cells = np.ones(len(values), dtype=bool)
-    design = Design.of_units(np.arange(400), 400)
-    found = [design.moments(population, i, cells).degrees_of_freedom for i in index]
+    rows, design = Rows(np.ones(400)), IndependentRows(400)
+    found = []
+    for cells in index:
+        columns = [population - population[cells].mean(), np.ones(len(values))]
+        totals = design.components(Influences(columns, [cells, cells], rows))
+        found.append(moments(totals).degrees_of_freedom)
     seen = population[index].var(axis=1)
     expected = min(2 * seen.mean() ** 2 / seen.var(), 399)
     assert np.median(found) == pytest.approx(expected, rel=0.1)
@@ -398,7 +404,7 @@ def accurate_samples():
 @pytest.mark.parametrize("method", ["blurred", "plus-four", "score"])
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.filterwarnings("ignore::skci.exceptions.DegenerateVarianceWarning")
-def test_intervals_of_a_good_rule_on_clustered_rows_cover(accurate_samples, method):
+def test_intervals_of_a_good_model_on_clustered_rows_cover(accurate_samples, method):
     """F1 and precision, both .99: an error is independent of the balanced classes."""
     truth, covered = np.full(2, 0.99), []
     for y, p, groups in accurate_samples:

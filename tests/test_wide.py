@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from simulated import some_rules
+from simulated import some_models
 
 from skci import (
     calibration_report,
@@ -13,7 +13,7 @@ from skci import (
     threshold_report,
 )
 
-Y, RULES = some_rules(**{"good": 0.9, "fair_1": 0.9, "$poor$": 0.7})
+Y, MODELS = some_models(**{"good": 0.9, "fair_1": 0.9, "$poor$": 0.7})
 METRICS = ["f1", "accuracy"]
 SHOPS = np.resize(["north", "south", "south"], len(Y))
 CELL = re.compile(r"(\S+) \[(\S+), (\S+)\]")
@@ -21,7 +21,7 @@ CELL = re.compile(r"(\S+) \[(\S+), (\S+)\]")
 
 @pytest.fixture(scope="module")
 def report():
-    return joint_report(Y, RULES, metrics=METRICS)
+    return joint_report(Y, MODELS, metrics=METRICS)
 
 
 def numbers(cell):
@@ -52,12 +52,12 @@ def bold_in_latex(latex):
 def test_a_wide_frame_holds_the_numbers_of_the_report(report, individual):
     report = report.individual() if individual else report
     frame = report.to_frame(wide=True)
-    assert frame.index.names == ["rule"]
-    assert frame.index.tolist() == report.rules
+    assert frame.index.names == ["model"]
+    assert frame.index.tolist() == report.models
     assert frame.columns.tolist() == METRICS
-    for rule, metric in report:
-        one = report[rule, metric]
-        shown = numbers(frame.loc[rule, metric])
+    for model, metric in report:
+        one = report[model, metric]
+        shown = numbers(frame.loc[model, metric])
         assert np.allclose(shown, [one, one.low, one.high], rtol=0, atol=5.01e-4)
 
 
@@ -70,21 +70,21 @@ def test_a_wide_frame_of_differences_and_of_subgroups(report):
         one = differences[metric, first, second]
         assert np.allclose(shown, [one, one.low, one.high], rtol=0, atol=5.01e-4)
     assert r"\textbf" not in differences.to_latex(wide=True)
-    by_shop = joint_report(Y, RULES, metrics="f1", by=SHOPS)
+    by_shop = joint_report(Y, MODELS, metrics="f1", by=SHOPS)
     frame = by_shop.to_frame(wide=True)
     assert frame.shape == (6, 1)
-    for rule, _, shop in by_shop:
-        shown = numbers(frame.loc[(rule, shop), "f1"])
-        assert abs(shown[0] - by_shop[rule, "f1", shop]) <= 5.01e-3
+    for model, _, shop in by_shop:
+        shown = numbers(frame.loc[(model, shop), "f1"])
+        assert abs(shown[0] - by_shop[model, "f1", shop]) <= 5.01e-3
 
 
 def test_what_is_bold_may_be_the_best(report):
     best = report.best()
-    assert [len(one.rules) for one in best.values()] == [2, 2]  # not all, not one
+    assert [len(one.models) for one in best.values()] == [2, 2]  # not all, not one
     expected = {
-        (report.rules.index(rule), 1 + j)
+        (report.models.index(model), 1 + j)
         for j, metric in enumerate(METRICS)
-        for rule in best[metric].rules
+        for model in best[metric].models
     }
     latex = report.to_latex(wide=True)
     assert bold_in_latex(latex) == expected
@@ -107,9 +107,9 @@ def test_what_is_bold_may_be_the_best(report):
 def test_captions_say_among_what_the_best_is():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 200)
-    rules = {"A": y, "B": 1 - y}
+    models = {"A": y, "B": 1 - y}
     by = {"sex": y[::-1], "age": rng.integers(0, 2, 200)}
-    report = joint_report(y, rules, metrics="accuracy", by=by)
+    report = joint_report(y, models, metrics="accuracy", by=by)
     assert "bold: may be the best of those with the same sex and age}" in (
         report.to_latex(wide=True)
     )
@@ -123,15 +123,15 @@ def test_captions_say_among_what_the_best_is():
 def test_bold_of_individual_intervals_is_their_best(report):
     alone = report.individual()
     expected = {
-        (report.rules.index(rule), 1 + j)
+        (report.models.index(model), 1 + j)
         for j, metric in enumerate(METRICS)
-        for rule in alone.best(metric).rules
+        for model in alone.best(metric).models
     }
     assert bold_in_latex(alone.to_latex(wide=True)) == expected
 
 
 def test_bold_in_subgroups_is_the_best_of_each_at_once():
-    report = joint_report(Y, RULES, metrics="f1", by=SHOPS)
+    report = joint_report(Y, MODELS, metrics="f1", by=SHOPS)
     latex = report.to_latex(wide=True)
     rows, _ = rows_of_latex(latex)
     found = {(rows[i][0], rows[i][1]) for i, _ in bold_in_latex(latex)}
@@ -139,13 +139,15 @@ def test_bold_in_subgroups_is_the_best_of_each_at_once():
     for shop in ("north", "south"):
         # Of two subgroups, each with half of the error.
         part = report.select(subgroup=shop).at(0.975)
-        expected |= {(rule.replace("_", r"\_"), shop) for rule in part.best("f1").rules}
+        expected |= {
+            (model.replace("_", r"\_"), shop) for model in part.best("f1").models
+        }
     assert 2 <= len(expected) < 6
-    assert found == {(rule, shop) for rule, shop in expected}
+    assert found == {(model, shop) for model, shop in expected}
 
 
 def test_nothing_is_bold_where_nothing_is_compared(report):
-    single = report.select(rules="good")
+    single = report.select(models="good")
     bins = calibration_report(Y, np.linspace(0, 1, len(Y)))
     for latex in (
         single.to_latex(wide=True),
@@ -173,5 +175,5 @@ def test_bold_among_the_thresholds_of_several_models():
     latex = report.to_latex(wide=True)
     rows, _ = rows_of_latex(latex)
     found = {", ".join(rows[i][:2]) for i, _ in bold_in_latex(latex)}
-    assert found == set(report.best("f1").rules)
+    assert found == set(report.best("f1").models)
     assert 1 <= len(found) < 6

@@ -2,11 +2,12 @@
 
 import argparse
 import csv
-import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
+
+import numpy as np
 
 from skci.cli.output import FORMATS
 from skci.cli.requirements import failing, required
@@ -42,12 +43,22 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
 
+def decoded(text: str) -> str:
+    """Read a name in UTF-8, whatever the locale."""
+    return text.encode(errors="surrogateescape").decode(errors="surrogateescape")
+
+
 def names(text: str) -> list[str]:
     """Read names with commas between them; one with a comma is in quotation marks."""
-    found = next(csv.reader([text], skipinitialspace=True), [])
+    found = next(csv.reader([decoded(text)], skipinitialspace=True), [])
     if not all(found) or not found:
         raise argparse.ArgumentTypeError(f"must be names, as a,b, got {text!r}")
     return found
+
+
+def columns(text: str) -> dict[str, str]:
+    """Read columns by name; a column without a name has its own."""
+    return {name: column or name for name, column in by_name(text).items()}
 
 
 def number_or_by_name(text: str) -> float | dict[str, float]:
@@ -63,8 +74,11 @@ def number_or_by_name(text: str) -> float | dict[str, float]:
 
 def by_name(text: str) -> dict[str, str]:
     """Read values by name; a name without a value has an empty one."""
-    pairs = (entry.partition("=") for entry in names(text))
-    return {name: value for name, _, value in pairs}
+    pairs = [entry.partition("=") for entry in names(text)]
+    values = {name: value for name, _, value in pairs}
+    if len(values) < len(pairs):
+        raise argparse.ArgumentTypeError(f"must have distinct names, got {text!r}")
+    return values
 
 
 def method(text: str) -> str | dict[str, str]:
@@ -75,23 +89,8 @@ def method(text: str) -> str | dict[str, str]:
 def expected(text: str) -> Any:
     """Read an expected value, rates by name, or the cells tn,fp,fn,tp."""
     if "," in text and "=" not in text:
-        cells = [*map(_number, names(text))]
-        if len(cells) != 4:
-            raise argparse.ArgumentTypeError(
-                f"must have the four cells tn,fp,fn,tp, got {text!r}"
-            )
-        return [cells[:2], cells[2:]]
+        return np.reshape([*map(float, names(text))], (2, 2)).tolist()
     return number_or_by_name(text)
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"must be numbers, got {text!r}")
-    return value
 
 
 def table(text: str) -> Path:
@@ -155,33 +154,35 @@ _DATA = {
         nargs="+",
     ),
     "--truth": _option(
-        "true labels, or numbers for metrics of regression", "COLUMN", required=True
-    ),
-    "--rules": _names(
+        "true labels, or numbers for metrics of regression",
         "COLUMN",
-        "predicted labels or numbers of each rule; NAME=COLUMN names a rule",
-        default=[],
+        decoded,
+        dest="y_true",
+        required=True,
     ),
-    "--scores": _names(
-        "COLUMN",
-        "scores of the same rules, in their order or as NAME=COLUMN; of more than two "
+    "--models": _option(
+        "predicted labels or numbers of each model; NAME=COLUMN names a model",
+        "COLUMN,...",
+        columns,
+        dest="y_pred",
+    ),
+    "--scores": _option(
+        "scores of the same models, in their order or as NAME=COLUMN; of more than two "
         "labels a column for each, as NAME=COLUMN:COLUMN:COLUMN",
-        default=[],
+        "COLUMN,...",
+        columns,
+        dest="y_score",
     ),
-    "--by": _names("COLUMN", "subgroups", default=[]),
+    "--by": _names("COLUMN", "subgroups"),
     "--missing": _choice(
         ["error", "group"],
         "what rows without a subgroup are; group: one of their own",
     ),
-    "--groups": _option("clusters of rows, such as patients", "COLUMN"),
-    "--weights": _option("sampling weights", "COLUMN"),
-    "--counts": _option("how often each row occurs, 1 if not given", "COLUMN"),
+    "--groups": _option("clusters of rows, such as patients", "COLUMN", decoded),
+    "--weights": _option("sampling weights", "COLUMN", decoded, dest="sample_weight"),
+    "--counts": _option("how often each row occurs, 1 if not given", "COLUMN", decoded),
     "--delimiter": _option(
         "of CSV files, by default a comma, or a tab in .tsv", "CHARACTER"
-    ),
-    "--text": _flag(
-        "in CSV files, labels are text even if they look like numbers, and only empty "
-        "cells are missing, not NA, N/A, nan or null"
     ),
 }
 _KEPT = {
@@ -212,11 +213,15 @@ _METRICS = {
         "NAME",
         method,
     ),
-    "--pos-label": _option("positive label, 1", "LABEL"),
+    "--pos-label": _option("positive label, 1", "LABEL", decoded),
     "--labels": _names(
         "LABEL", "all labels, where not every part of the data has all of them"
     ),
-    "--abstain": _option("prediction that means no answer", "LABEL"),
+    "--abstain": _option("prediction that means no answer", "LABEL", decoded),
+    "--text": _flag(
+        "labels are text even if they look like numbers; in CSV files only empty cells "
+        "are missing, not NA, N/A, nan or null"
+    ),
 }
 _OUTPUT = {
     "--format": _option(
@@ -228,23 +233,20 @@ _OUTPUT = {
     ),
     "--fail-if": _conditions(
         failing,
-        "as 'accuracy < 0.9' or 'a accuracy < 0.9' of the rule a: exit with 1 if an "
+        "as 'accuracy < 0.9' or 'a accuracy < 0.9' of the model a: exit with 1 if an "
         "interval lies where the condition is true; may be repeated",
-    ),
-    "--strict": _flag(
-        "exit with 1 unless the interval lies where the condition is false"
     ),
     "--require": _conditions(
         required,
         "as 'accuracy >= 0.9': exit with 1 unless the interval lies where the "
-        "condition is true; the same as --strict --fail-if 'accuracy < 0.9'",
+        "condition is true; may be repeated",
     ),
 }
 _DIFFERENCES = {
-    "--differences": _flag("also report the paired differences of the rules")
+    "--differences": _flag("also report the paired differences of the models")
 }
 _COMPARISON = {
-    "--control": _option("compare the other rules with this one only", "RULE"),
+    "--control": _option("compare the other models with this one only", "MODEL"),
     "--scale": _choice(["difference", "ratio"]),
     "--adjust": _choice(
         ["single-step", "step-down", "none"],
@@ -269,7 +271,7 @@ _PLAN = {
         expected,
     ),
     "--power": _option(
-        "instead of a width: of the differences of rules to be detected",
+        "instead of a width: of the differences of models to be detected",
         "PROBABILITY",
         float,
     ),
@@ -280,7 +282,7 @@ _PLAN = {
     ),
     "--disagreement": _option(
         "without a pilot FILE: the proportion of rows on which exactly one of two "
-        "rules is right",
+        "models is right",
         "PROPORTION",
         float,
     ),
@@ -291,11 +293,11 @@ _OF_DATA, _OF_METRICS = ("the data", _DATA | _KEPT), ("the metrics", _METRICS)
 _OF_OUTPUT = ("the output", _OUTPUT)
 _COMMANDS: dict[str, tuple[str, list[_Group]]] = {
     "report": (
-        "Report metrics of rules by joint intervals",
+        "Report metrics of models by joint intervals",
         [_OF_DATA, _OF_METRICS, (None, _DIFFERENCES), _OF_OUTPUT],
     ),
     "compare": (
-        "Compare rules by simultaneous paired differences",
+        "Compare models by simultaneous paired differences",
         [_OF_DATA, _OF_METRICS, ("the comparison", _COMPARISON), _OF_OUTPUT],
     ),
     "plan": (

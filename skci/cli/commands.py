@@ -2,13 +2,10 @@
 
 import sys
 from argparse import Namespace
-from pathlib import Path
 
-from skci._validation import check_distinct
 from skci.accumulation import JointAccumulator
-from skci.cli.accumulation import Labels, accumulate, empty_accumulator
-from skci.cli.output import Reports, write
-from skci.data.storage import read_sample
+from skci.cli.accumulation import accumulate, given_options
+from skci.cli.output import write
 from skci.planning import sample_size
 from skci.reports.base import Report
 
@@ -16,21 +13,20 @@ FAILED = 1
 
 
 def report(arguments: Namespace) -> int:
-    """Report metrics of rules in files."""
+    """Report metrics of models in files."""
     return _report(arguments, accumulate(arguments))
 
 
 def merge(arguments: Namespace) -> int:
     """Report on saved tables together."""
-    check_distinct(arguments.tables, "TABLE", "paths")
-    known = read_sample(arguments.tables[0]).vocabulary.labels
-    labels = Labels(arguments, not any(isinstance(label, str) for label in known))
-    total = empty_accumulator(arguments, labels)
-    options = {"confidence_level": arguments.level, "method": arguments.method}
-    for path in arguments.tables:
-        part = JointAccumulator.load(path, arguments.metrics, **options)
+    options = given_options(arguments)
+    total, *others = (
+        JointAccumulator.load(path, arguments.metrics, **options)
+        for path in arguments.tables
+    )
+    for path, other in zip(arguments.tables[1:], others, strict=True):
         try:
-            total.merge(part)
+            total.merge(other)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from error
     return _report(arguments, total)
@@ -45,7 +41,7 @@ def _report(arguments: Namespace, accumulator: JointAccumulator) -> int:
 
 
 def compare(arguments: Namespace) -> int:
-    """Compare rules in files by paired differences."""
+    """Compare models in files by paired differences."""
     accumulator = accumulate(arguments)
     differences = accumulator.report().differences(
         control=arguments.control,
@@ -57,17 +53,12 @@ def compare(arguments: Namespace) -> int:
 
 
 def _finish(
-    arguments: Namespace, accumulator: JointAccumulator, reports: Reports
+    arguments: Namespace, accumulator: JointAccumulator, reports: dict[str, Report]
 ) -> int:
-    """Write the reports, save the table, and look at the requirements."""
-    if arguments.strict and not arguments.fail_if:
-        hint = "; --require is as strict without it" if arguments.require else ""
-        raise ValueError(f"--strict needs a condition, --fail-if{hint}")
-    failures = _failures(arguments, next(iter(reports.values())))
-    inputs = getattr(arguments, "files", None) or arguments.tables
-    for path in (arguments.out, arguments.save):
-        if path and path.resolve() in [Path(each).resolve() for each in inputs]:
-            raise ValueError(f"{path} is read; choose another file to write")
+    """Save the table, write the reports, and look at the requirements."""
+    judged = next(iter(reports.values()))
+    requirements = [*arguments.fail_if, *arguments.require]
+    failures = [text for each in requirements for text in each.failures(judged)]
     if arguments.save:
         accumulator.save(arguments.save)
     write(reports, arguments.format, arguments.out)
@@ -76,54 +67,30 @@ def _finish(
     return FAILED if failures else 0
 
 
-def _failures(arguments: Namespace, report: Report) -> list[str]:
-    """Say which requirements the report does not meet."""
-    requirements = [(each, arguments.strict) for each in arguments.fail_if]
-    requirements += [(each, True) for each in arguments.require]
-    return [
-        failure
-        for requirement, strict in requirements
-        for failure in requirement.failures(report, strict)
-    ]
-
-
 def plan(arguments: Namespace) -> int:
     """Print the number of rows for a width or a power."""
-    has_width = arguments.half_width is not None
-    if has_width == (arguments.power is not None):
-        raise ValueError("either --half-width or --power must be given")
-    if not arguments.files:
-        print(_plan_without_pilot(arguments))
-        return 0
+    planned = _plan_by_pilot if arguments.files else _plan_without_pilot
+    print(planned(arguments))
+    return 0
+
+
+def _plan_by_pilot(arguments: Namespace) -> int:
     assumed = arguments.expected, arguments.disagreement
-    if arguments.truth is None or any(each is not None for each in assumed):
+    if arguments.y_true is None or any(each is not None for each in assumed):
         raise ValueError(
             "with a pilot FILE, --truth must be given, --expected and --disagreement "
             "not"
         )
-    pilot = accumulate(arguments).report()
-    if has_width:
-        print(pilot.sample_size(arguments.half_width))
-    else:
-        print(
-            pilot.differences().sample_size(
-                power=arguments.power, difference=arguments.difference
-            )
-        )
-    return 0
+    if (arguments.half_width is None) == (arguments.power is None):
+        raise ValueError("either --half-width or --power must be given")
+    report = accumulate(arguments).report()
+    if arguments.power is None:
+        return report.sample_size(arguments.half_width)
+    options = {"power": arguments.power, "difference": arguments.difference}
+    return report.differences().sample_size(**options)
 
 
 def _plan_without_pilot(arguments: Namespace) -> int:
-    of_power = arguments.difference, arguments.disagreement
-    if arguments.half_width is not None and arguments.expected is None:
-        raise ValueError(
-            "without a pilot FILE, --expected must be given with --half-width"
-        )
-    if arguments.power is not None and any(each is None for each in of_power):
-        raise ValueError(
-            "without a pilot FILE, --difference and --disagreement must be given with "
-            "--power"
-        )
     if len(arguments.metrics) > 1:
         raise ValueError(
             "without a pilot FILE, --metrics must be one metric, got "

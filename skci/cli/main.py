@@ -1,15 +1,19 @@
-"""The entry point: runs a command and tells of what went wrong in one line."""
+"""The entry point: runs a command and reports an error in one line."""
 
+import io
 import os
 import sys
 import warnings
+from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 
-from skci._validation import printable
+from skci._validation import check_distinct, printable
 from skci.cli.arguments import parser
 from skci.cli.commands import COMMANDS
 
 _WRONG, _INTERRUPTED, _BROKEN_PIPE = 2, 130, 141
+_ERRORS = OSError, ImportError, KeyError, MemoryError, TypeError, ValueError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,12 +29,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         Exit status.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     arguments = parser(COMMANDS).parse_args(argv)
     command = f"skci {arguments.command}"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
+            _check_paths(arguments)
             status = arguments.run(arguments)
             problem = ""
         except KeyboardInterrupt:
@@ -39,13 +49,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             # Nobody reads on, nor should the flush at exit fail.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _BROKEN_PIPE
-        except (OSError, ImportError, KeyError, TypeError, ValueError) as error:
+        except _ERRORS as error:
             status, problem = _WRONG, f"error: {_in_a_line(error)}"
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         print(f"{command}: warning: {printable(message)}", file=sys.stderr)
     if problem:
         print(f"{command}: {problem}", file=sys.stderr)
     return status
+
+
+def _check_paths(arguments: Namespace) -> None:
+    """Check that no file is read twice, or written and read, or written twice."""
+    given = vars(arguments)
+    paths = [*given.get("files", []), *given.get("tables", [])]
+    paths += [given[each] for each in ("out", "save") if given.get(each)]
+    resolved = [str(Path(path).resolve()) for path in paths]
+    check_distinct(resolved, "files that are read and written", "paths")
 
 
 def _in_a_line(error: Exception) -> str:

@@ -44,25 +44,19 @@ def _html(reports: Reports) -> str:
 
 
 def _json(reports: Reports) -> str:
-    content = {name: _plain(report) for name, report in reports.items()}
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _plain(report: Report) -> dict[str, Any]:
-    return {
-        "title": report._title(),
-        "confidence_level": report.confidence_level,
-        "critical_value": json_value(float(report.critical_value)),
-        "n_samples": report.n_samples,
-        "n_groups": report.n_groups,
-        "rows": [
-            dict(zip(report.to_dict(), row, strict=True)) for row in _rows(report)
-        ],
+    content = {
+        name: {
+            "title": report._title(),
+            "confidence_level": report.confidence_level,
+            "critical_value": json_value(float(report.critical_value)),
+            "n_samples": report.n_samples,
+            "n_groups": report.n_groups,
+            "rows": [dict(zip(header, row, strict=True)) for row in rows],
+        }
+        for name, report in reports.items()
+        for header, *rows in [_table(report)]
     }
-
-
-def _rows(report: Report) -> list[tuple[Any, ...]]:
-    return list(zip(*report.to_dict().values(), strict=True))
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _csv(reports: Reports) -> str:
@@ -72,9 +66,14 @@ def _csv(reports: Reports) -> str:
         )
     (report,) = reports.values()
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows([report.to_dict(), *_rows(report)])
+    csv.writer(text, lineterminator="\n").writerows(_table(report))
     return text.getvalue().removesuffix("\n")
+
+
+def _table(report: Report) -> list[tuple[Any, ...]]:
+    """Header and rows of a report."""
+    columns = report.to_dict()
+    return [tuple(columns), *zip(*columns.values(), strict=True)]
 
 
 FORMATS: dict[str, Callable[[Reports], str]] = {
@@ -85,26 +84,20 @@ FORMATS: dict[str, Callable[[Reports], str]] = {
     "json": _json,
     "csv": _csv,
 }
-_ENDINGS = {
-    ".txt": "text",
-    ".md": "markdown",
-    ".tex": "latex",
-    ".html": "html",
-    ".json": "json",
-    ".csv": "csv",
+_BY_ENDING = {".txt": "text", ".md": "markdown", ".tex": "latex"} | {
+    f".{name}": name for name in ("html", "json", "csv")
 }
 
 
 def write(reports: Reports, name: str | None, path: Path | None) -> None:
     """Write reports in a format to a file, whole or not at all, or to stdout."""
+    ending = ".txt" if path is None else path.suffix.lower()
+    name = name or _BY_ENDING.get(ending)
     if name is None:
-        ending = ".txt" if path is None else path.suffix.lower()
-        if ending not in _ENDINGS:
-            raise ValueError(
-                f"--out must end in one of {[*_ENDINGS]}, or --format be given, got "
-                f"{str(path)!r}"
-            )
-        name = _ENDINGS[ending]
+        raise ValueError(
+            f"--out must end in one of {[*_BY_ENDING]}, or --format be given, got "
+            f"{str(path)!r}"
+        )
     text = FORMATS[name](reports) + "\n"
     if path is None:
         sys.stdout.write(text)

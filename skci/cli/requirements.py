@@ -8,21 +8,17 @@ from typing import Any, NamedTuple
 
 from skci.reports.requirements import split_comparison
 
-_OPPOSITE = {"<": ">=", ">": "<="}
-
 
 class Requirement(NamedTuple):
     """The least or the greatest value that is required of a metric."""
 
-    subject: str  # a metric, or a rule or a difference and a metric
+    subject: str  # a metric, perhaps after the name of a model or a difference
     sign: str
     value: float
+    strict: bool  # whether an open requirement fails too
 
-    def __str__(self) -> str:
-        return f"{self.subject} {self.sign} {self.value:g}"
-
-    def failures(self, report: Any, strict: bool) -> Iterator[str]:
-        """Say of which estimates it is refuted; if `strict`, or open."""
+    def failures(self, report: Any) -> Iterator[str]:
+        """Describe the estimates that fail."""
         n_judged = 0
         for metric in report.metrics:
             if not f" {self.subject}".endswith(f" {metric}"):
@@ -32,17 +28,18 @@ class Requirement(NamedTuple):
                 if self.subject not in (metric, f"{gate.subjects[row]} {metric}"):
                     continue
                 n_judged += 1
-                if verdict == "refuted" or (strict and verdict == "open"):
-                    yield f"{self} is {verdict}: {_described(gate, row)}"
+                if verdict == "refuted" or (self.strict and verdict == "open"):
+                    required = f"{self.subject} {self.sign} {self.value:g}"
+                    yield f"{required} is {verdict}: {_described(gate, row)}"
         if not n_judged:
             raise ValueError(
                 f"requirements must be of one of the metrics {report.metrics}, perhaps "
-                f"with a rule before it, got {self.subject!r}"
+                f"with a model before it, got {self.subject!r}"
             )
 
 
 def _described(gate: Any, row: int) -> str:
-    """Estimate with the names that it does not have itself."""
+    """Estimate, after the names that it does not show itself."""
     names = [
         gate.names[column][row]
         for column in gate.names
@@ -53,21 +50,21 @@ def _described(gate: Any, row: int) -> str:
 
 def required(text: str) -> Requirement:
     """Read what must be shown, such as "accuracy >= 0.9"."""
-    subject, sign, value = _parse(text, (">=", "<="))
-    return Requirement(subject, sign, value)
+    return _parse(text, {">=": ">=", "<=": "<="}, strict=True)
 
 
 def failing(text: str) -> Requirement:
-    """Read the opposite of what is required, such as "a accuracy < 0.9"."""
-    subject, sign, value = _parse(text, ("<", ">"))
-    return Requirement(subject, _OPPOSITE[sign], value)
+    """Read what must not be shown, such as "a accuracy < 0.9"."""
+    return _parse(text, {"<": ">=", ">": "<="}, strict=False)
 
 
-def _parse(text: str, signs: tuple[str, str]) -> tuple[str, str, float]:
-    found = split_comparison(text, signs)
+def _parse(text: str, signs: dict[str, str], strict: bool) -> Requirement:
+    """Read a comparison by some signs, each of which stands for that required."""
+    found = split_comparison(text, [*signs])
     if found is None:
         raise ArgumentTypeError(
-            f"must be a metric, or a rule and a metric, {' or '.join(signs)}, and a "
-            f"number, as 'accuracy {signs[0]} 0.9', got {text!r}"
+            f"must be a metric, or a model and a metric, {' or '.join(signs)}, and a "
+            f"number, as 'accuracy {next(iter(signs))} 0.9', got {text!r}"
         )
-    return found
+    subject, sign, value = found
+    return Requirement(subject, signs[sign], value, strict)

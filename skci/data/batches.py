@@ -49,4 +49,4 @@ class SampleSum:
     @property
     def n_samples(self) -> int:
         """Number of rows."""
-        return sum(sample.design.n_samples for sample in self.parts)
+        return sum(sample.rows.n_samples for sample in self.parts)

@@ -1,20 +1,27 @@
 """Columns of data frames by name: their rows, or counts of the distinct ones.
 
-Frames of all libraries are read through narwhals. Rows that are counted are grouped by
-the library that holds them, and only distinct ones and their counts are fetched.
+Frames of all libraries are read through narwhals, mappings of columns without it. Rows
+that are counted are grouped by the library that holds them, and only distinct ones and
+their counts are fetched.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_distinct, column_names, join_names, named_pairs
-from skci.data.rows import MISSING_SUBGROUP_HINT, check_counts
+from skci._validation import (
+    as_array,
+    check_distinct,
+    column_names,
+    join_names,
+    named_pairs,
+)
+from skci.data.drawing import RowOptions, check_counts, is_missing_named
+from skci.data.rows import MISSING_SUBGROUP_HINT
 
 _MOST_OUTCOMES = 10_000_000
 """Largest number of distinct outcomes that are fetched."""
@@ -30,14 +37,14 @@ class Frame:
 
     Parameters
     ----------
-    data : data frame or stream of Arrow batches
+    data : data frame, stream of Arrow batches or mapping of str to columns
     names : mapping of str to names of columns
         For each parameter the name of its column, or names of several columns, or a
         mapping of such names; None if it is not given.
     """
 
     def __init__(self, data: Any, names: Mapping[str, Any]) -> None:
-        self._nw = _narwhals()
+        self._nw: Any = None if isinstance(data, Mapping) else _narwhals()
         if hasattr(data, "iloc") or hasattr(type(data), "column_names"):
             # Of the frames in memory, those of pandas and Arrow may name columns twice.
             check_distinct(column_names(data) or (), "data", "columns")
@@ -46,43 +53,49 @@ class Frame:
         self.names = given
         self._parameters: dict[str, str] = {}
         for parameter, value in given.items():
-            for column in _leaves(value):
+            for column in leaves(value):
                 _check_column(column, parameter, known)
                 self._parameters.setdefault(column, parameter)
 
     def _open(self, data: Any) -> tuple[Any, list[str]]:
         """Open a data frame, or what is read batch by batch, and name its columns."""
         kind = type(data)
+        if isinstance(data, Mapping):
+            return data, list(data)
         if hasattr(kind, "scanner") or hasattr(kind, "read_next_batch"):
             return data, list(data.schema.names)
         try:
             if hasattr(kind, "__arrow_c_array__"):  # a batch
                 data = self._nw.from_arrow(data, backend="pyarrow")
-            with warnings.catch_warnings():
-                # Of a package for Dask, which is not released.
-                warnings.filterwarnings("ignore", "Dask support is moving")
-                frame = self._nw.from_native(data)
+            frame = self._nw.from_native(data)
         except TypeError as error:
             raise TypeError(
-                "data must be a data frame that narwhals reads, or an Arrow dataset or "
-                f"reader of batches, got {kind.__name__}"
+                "data must be a data frame that narwhals reads, a mapping of columns, "
+                f"or an Arrow dataset or reader of batches, got {kind.__name__}"
             ) from error
         return frame, frame.collect_schema().names()
 
     def read(
-        self, kinds: Collection[str], missing: Collection[str] = (), by_name: str = "by"
+        self,
+        kinds: Collection[str],
+        options: RowOptions,
+        missing: Collection[str] = (),
     ) -> dict[str, Any]:
         """Read the columns of each parameter, for metrics of some kinds.
 
         For metrics of labels, and of scores of rows that are not in memory, only those
-        of distinct rows, and "counts" is how often each of them occurs. Of some
-        parameters values may be missing. Messages name the subgroups `by_name`.
+        of distinct rows, and "counts" is how often each of them occurs. Rows without a
+        subgroup may be one of their own; values of other parameters may be `missing`.
         """
+        if isinstance(self._frame, Mapping):
+            return {k: _read(_mapped, self._frame, v) for k, v in self.names.items()}
         table, is_counted = self._fetch(kinds)
-        self._check_present(table, missing, by_name)
+        if is_missing_named(options.missing):
+            missing = [*missing, "by"]
+        self._check_present(table, missing, options.by_name)
         if is_counted:
             table = self._in_order(table)
-        columns = {k: _read(table, value) for k, value in self.names.items()}
+        columns = {k: _read(_framed, table, v) for k, v in self.names.items()}
         if is_counted:
             counts = table[_N_ROWS].to_numpy().astype(np.int64)
             if columns["counts"] is not None:
@@ -132,23 +145,22 @@ class Frame:
         """Count distinct rows, of which no more are held than twice their number."""
         nw, n_rows = self._nw, self._nw.col(_N_ROWS).sum()
         one = nw.lit(1, nw.Int64).alias(_N_ROWS)
+
+        def count(tables: list[Any]) -> Any:
+            table = _group_by(_concatenated(nw, tables), names).agg(n_rows)
+            if limited:
+                self._check_size(table)
+            return table
+
         held: list[Any] = []
-        total: Any = None
+        most = _ROWS_AT_ONCE
         for batch in batches:
             held.append(batch.with_columns(one))
-            size = sum(map(len, held))
-            if size > max(_ROWS_AT_ONCE, 0 if total is None else len(total)):
-                parts = held if total is None else [total, *held]
-                rows = _concatenated(nw, parts)
-                total, held = _group_by(rows, names).agg(n_rows), []
-                if limited:
-                    self._check_size(total)
-        parts = held if total is None else [total, *held]
-        table = _group_by(_concatenated(nw, parts), names).agg(n_rows)
-        if not limited:
-            return _sorted(nw, table, names)
-        self._check_size(table)
-        return table
+            if sum(map(len, held)) > most:
+                held = [count(held)]
+                most = _ROWS_AT_ONCE + 2 * len(held[0])
+        table = count(held)
+        return table if limited else _sorted(nw, table, names)
 
     def _check_size(self, table: Any) -> None:
         """Check the number of distinct rows."""
@@ -219,13 +231,13 @@ def _parsed(parameter: str, value: Any) -> Any:
     return value
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def leaves(value: Any) -> Iterator[Any]:
     """Names of columns within the value of a parameter."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
         for each in value:
-            yield from _leaves(each)
+            yield from leaves(each)
     elif value is not None:
         yield value
 
@@ -238,24 +250,39 @@ def _check_column(column: Any, parameter: str, known: Sequence[str]) -> None:
             f"{type(column).__name__}"
         )
     if column not in known:
-        shown = [*map(repr, known[:_MOST_SHOWN])]
-        more = len(known) - len(shown)
-        shown += [f"{more} more"] if more else []
-        has = join_names(shown) if shown else "none"
+        has = shown_names(known)
         raise ValueError(
             f"{parameter} must name a column of data, which has {has}, got {column!r}"
         )
 
 
-def _read(table: Any, value: Any) -> Any:
+def shown_names(columns: Sequence[str]) -> str:
+    """Write the names of columns, of which no more than a few are shown."""
+    shown = [*map(repr, columns[:_MOST_SHOWN])]
+    more = len(columns) - len(shown)
+    shown += [f"{more} more"] if more else []
+    return join_names(shown) if shown else "none"
+
+
+def _read(take: Callable[[Any, Any], Any], table: Any, value: Any) -> Any:
     """Columns of a table in place of their names."""
-    if value is None:
-        return None
     if isinstance(value, Mapping):
-        return {name: _read(table, each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return table.select(list(value))
-    series = table[value]
+        return {name: _read(take, table, each) for name, each in value.items()}
+    return None if value is None else take(table, value)
+
+
+def _mapped(columns: Mapping[str, Any], names: str | list[str]) -> Any:
+    """Take a column of a mapping, or a matrix of several."""
+    if isinstance(names, str):
+        return as_array(columns[names], f"data[{names!r}]", "an array")
+    return np.column_stack([columns[name] for name in names])
+
+
+def _framed(table: Any, names: str | list[str]) -> Any:
+    """Take a column of a narwhals frame, or a frame of several."""
+    if not isinstance(names, str):
+        return table.select(names)
+    series = table[names]
     if series.is_null().any() and not series.dtype.is_float():
         # Nulls make floats of integers, and are other values in Arrow dictionaries.
         return np.fromiter(series.to_list(), dtype=object, count=len(series))

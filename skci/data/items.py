@@ -1,30 +1,25 @@
-"""Reading numbers of items without a truth, such as scores, several samples of each."""
+"""Reading numbers of items without a truth, such as grades, several samples of each."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from skci._arrays import Array
 from skci._validation import LARGEST, as_numbers, join_names, named_columns
-from skci.data.rows import (
-    Alignment,
-    check_rows,
-    distinct_names,
-    parameter_name,
-    subgroup_names,
-)
+from skci.data.drawing import RowOptions, distinct_names
+from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, parameter_name
 from skci.data.sample import Sample, Vocabulary
 from skci.exceptions import warn_caller
-from skci.inference.design import Design
 
 _SCORES = "scores"
 
 
 @dataclass(frozen=True, eq=False)
-class ItemScores:
-    """Scores of one rule: of each of n items the mean of its samples."""
+class ItemGrades:
+    """Grades of one model: of each of n items the mean of its samples."""
 
     means: Array
     """NaN for items without a sample."""
@@ -54,74 +49,69 @@ class ItemScores:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """Scores of rules on the items that all of them have, and how items were drawn."""
+    """Grades of models on the items that all of them have, and how items were drawn."""
 
     sample: Sample
-    """Of the means of each rule, as its numbers."""
-    scores: Mapping[str, ItemScores]
+    """Of the means of each model, as its numbers."""
+    grades: Mapping[str, ItemGrades]
 
 
 def read_items(
-    scores: Any,
-    bounds: tuple[float, float],
-    *,
-    groups: Any = None,
-    sample_weight: Any = None,
-    by: Any = None,
-    missing: str = "error",
+    scores: Any, bounds: tuple[float, float], several: bool, rows: RowOptions
 ) -> Items:
-    """Read an array of shape (n_items,) or (n_items, n_samples) of each rule."""
+    """Read an array of shape (n_items,) of each model.
+
+    If there may be several samples of an item, also of shape (n_items, n_samples).
+    """
     check_aligned = Alignment().check
-    read: dict[str, ItemScores] = {}
-    for rule, values in named_columns(scores, _SCORES, _SCORES).items():
-        name = _SCORES if rule == _SCORES else parameter_name(rule, _SCORES)
+    read: dict[str, ItemGrades] = {}
+    for model, values in named_columns(scores, _SCORES, _SCORES).items():
+        name = _SCORES if model == _SCORES else parameter_name(model, _SCORES)
         check_aligned(name, values)
-        read[rule] = _read_scores(values, name, bounds)
-        n, expected = len(read[rule].means), len(next(iter(read.values())).means)
+        read[model] = _read_grades(values, name, bounds, several)
+        n, expected = len(read[model].means), len(next(iter(read.values())).means)
         if n != expected:
             raise ValueError(
                 f"{name} must have a row for each of the {expected} items of the other "
-                f"rules, got {n}; those of an item without scores are NaN"
+                f"models, got {n}; those of an item without grades are NaN"
             )
-    rows = {"groups": groups, "sample_weight": sample_weight, "by": by}
-    rows["missing"] = missing
-    return _on_common_items(read, check_aligned=check_aligned, **rows)
+    return _on_common_items(read, rows, check_aligned)
 
 
 def read_long_items(
-    columns: Mapping[str, Any], bounds: tuple[float, float], missing: str = "error"
+    columns: Mapping[str, Any], bounds: tuple[float, float], rows: RowOptions
 ) -> Items:
-    """Read a row for each sample: its score, rule and item, and the number of it.
+    """Read a row for each sample: its grade, model and item, and the number of it.
 
     Other columns are of the item, and the same in all of its rows.
     """
     numbers = as_numbers(columns[_SCORES], _SCORES, missing=True)
     _check_range(numbers, _SCORES, bounds)
     codes, names = {}, {}
-    for parameter in ("rule", "item", "sample"):
+    for parameter in ("model", "item", "sample"):
         if columns[parameter] is not None:
             found = distinct_names(columns[parameter], parameter, parameter)
             names[parameter], codes[parameter] = found
     _check_distinct_samples(names, codes)
     item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
     of_items: dict[str, Any] = {}
-    for parameter in ("groups", "sample_weight"):
-        values = columns[parameter]
-        of_items[parameter] = _of_items(values, item, first, parameter)
-    by = None
+    for parameter, values in rows.columns.items():
+        if parameter != "by" and columns.get(parameter) is not None:
+            values = columns[parameter]
+            of_items[parameter] = _of_items(values, item, first, parameter)
     if columns["by"] is not None:
-        by = {
-            k: _of_items(np.take(*subgroup_names(v, k, missing)), item, first, k)
-            for k, v in columns["by"].items()
+        names_of = partial(distinct_names, kind="subgroup", missing=rows.missing)
+        of_items["by"] = {
+            name: _of_items(np.take(*names_of(values, name)), item, first, name)
+            for name, values in columns["by"].items()
         }
-    of_items |= {"by": by, "missing": missing}
-    rules = names.get("rule", np.array([_SCORES])).tolist()
-    rule = codes.get("rule", np.zeros(len(item), dtype=int))
-    scores = {}
-    for k, name in enumerate(rules):
-        samples = item[rule == k], numbers[rule == k]
-        scores[str(name)] = ItemScores.of_samples(*samples, len(first))
-    return _on_common_items(scores, check_aligned=Alignment().check, **of_items)
+    models = names.get("model", np.array([_SCORES])).tolist()
+    model = codes.get("model", np.zeros(len(item), dtype=int))
+    grades = {}
+    for k, name in enumerate(models):
+        samples = item[model == k], numbers[model == k]
+        grades[str(name)] = ItemGrades.of_samples(*samples, len(first))
+    return _on_common_items(grades, rows.with_columns(of_items), Alignment().check)
 
 
 def _check_distinct_samples(
@@ -156,18 +146,29 @@ def _of_items(values: Any, item: Array, first: Array, parameter: str) -> Any:
     return of_items
 
 
-def _read_scores(values: Any, name: str, bounds: tuple[float, float]) -> ItemScores:
-    """Read the scores of one rule."""
+def _read_grades(
+    values: Any, name: str, bounds: tuple[float, float], several: bool
+) -> ItemGrades:
+    """Read the grades of one model, of one sample of each item or of several."""
     numbers = as_numbers(values, name, missing=True)
     if numbers.ndim not in (1, 2) or not numbers.size:
         raise ValueError(
             f"{name} must have a number for each item, or a row of several samples, "
             f"got shape {numbers.shape}"
         )
+    if numbers.ndim == 2 and numbers.shape[1] > 1 and not several:
+        hint = SEVERAL_MODELS_HINT if name == _SCORES else ""
+        raise ValueError(
+            f"{name} must be one column, or samples= must say what its columns are, "
+            f"got shape {numbers.shape}; samples='independent' if they are samples of "
+            "each item, drawn independently of those of other items; if all items of a "
+            "column share a seed, a judge or another run, average the columns, for a "
+            f"report on these runs alone{hint}"
+        )
     _check_range(numbers, name, bounds)
     n_items = len(numbers)
     item = np.repeat(np.arange(n_items), numbers.size // n_items)
-    return ItemScores.of_samples(item, numbers.ravel(), n_items)
+    return ItemGrades.of_samples(item, numbers.ravel(), n_items)
 
 
 def _check_range(numbers: Array, name: str, bounds: tuple[float, float]) -> None:
@@ -181,48 +182,30 @@ def _check_range(numbers: Array, name: str, bounds: tuple[float, float]) -> None
 
 
 def _on_common_items(
-    scores: Mapping[str, ItemScores],
-    *,
-    groups: Any,
-    sample_weight: Any,
-    by: Any,
-    missing: str,
-    check_aligned: Any,
+    grades: Mapping[str, ItemGrades],
+    rows: RowOptions,
+    check_aligned: Callable[[str, Any], None],
 ) -> Items:
-    """Keep the items that all rules have scores of, and warn of the others."""
-    has = {rule: each.n_samples > 0 for rule, each in scores.items()}
+    """Keep the items that all models have grades of, and warn of the others."""
+    has = {model: each.n_samples > 0 for model, each in grades.items()}
     common = np.logical_and.reduce(list(has.values()))
     n = len(common)
     if not common.any():
-        raise ValueError(f"{_SCORES} must hold an item that all rules have, got none")
+        raise ValueError(f"{_SCORES} must hold an item that all models have, got none")
     if not common.all():
-        lacking = [f"{rule!r} ({np.sum(~h)})" for rule, h in has.items() if not h.all()]
+        lacking = [
+            f"{model!r} ({np.sum(~h)})" for model, h in has.items() if not h.all()
+        ]
         warn_caller(
-            f"{np.sum(~common)} of {n} items are left out, of which scores are missing "
-            f"for {join_names(lacking)}; rules are compared on the other "
+            f"{np.sum(~common)} of {n} items are left out, of which grades are missing "
+            f"for {join_names(lacking)}; models are compared on the other "
             f"{np.sum(common)}",
             UserWarning,
         )
     counts = None if common.all() else common.astype(np.int64)
-    drawn = check_rows(
-        sample_weight,
-        counts,
-        groups,
-        by,
-        None,
-        n,
-        _SCORES,
-        check_aligned,
-        missing=missing,
-    )
-    kept = {rule: each.among(drawn.kept) for rule, each in scores.items()}
-    numbers = {rule: each.means[:, np.newaxis] for rule, each in kept.items()}
-    n_kept = len(next(iter(numbers.values())))
-    sample = Sample(
-        Design.of_units(np.arange(n_kept), n_kept, drawn.weights, drawn.clusters),
-        Vocabulary(),
-        np.zeros((n_kept, 0), dtype=bool),
-        numbers=numbers,
-        subgroups=drawn.subgroups,
-    )
+    checked = replace(rows, counts=counts).read(n, _SCORES, check_aligned)
+    kept = {model: each.among(checked.kept) for model, each in grades.items()}
+    numbers = {model: each.means[:, np.newaxis] for model, each in kept.items()}
+    codes = np.zeros((len(next(iter(numbers.values()))), 0), dtype=bool)
+    sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
     return Items(sample, kept)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -81,20 +80,21 @@ def guess_two_labels(
     The negative one is the first other label; None if there is none. Other entries are
     not looked at. None in place of both for labels that are not plain.
     """
-    positive = label_or_1(pos_label)
+    positive = 1 if pos_label is None else check_label(pos_label, "pos_label")
     kinds = "U" if isinstance(positive, str) else "biuf"
-    if not all(
-        column.dtype.kind in kinds and _holds(column.dtype, positive)
-        for column in columns
-    ):
-        return None
-    heads = (column[0] for column in columns if column[0] != positive)
-    others = (
-        column[differs.argmax()]
-        for column in columns
-        if (differs := column != positive).any()
-    )
-    negative = next(chain(heads, others), None)
+    negative = None
+    for column in columns:
+        dtype = column.dtype
+        plain = dtype.kind in kinds and (pos_label is None or _holds(dtype, positive))
+        if not plain:
+            return None
+        if negative is None and column[0] != positive:
+            negative = column[0]
+    for column in columns if negative is None else ():
+        differs = column != positive
+        if differs.any():
+            negative = column[differs.argmax()]
+            break
     if negative is None:
         return None, positive
     is_plain = kinds == "U" or (math.isfinite(negative) and negative == int(negative))
@@ -164,7 +164,7 @@ def order_labels(known: list[Any], pos_label: Any, optional: bool) -> list[Any]:
 
 def check_pos_label(pos_label: Any, known: Sequence[Any]) -> int:
     """Find the code of the positive label."""
-    positive = label_or_1(pos_label)
+    positive = 1 if pos_label is None else check_label(pos_label, "pos_label")
     if positive in known:
         return known.index(positive)
     if None in known and isinstance(known[-1], str) == isinstance(positive, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,19 +12,26 @@ import numpy as np
 
 from skci._arrays import ROUNDING, Array, binade
 from skci._validation import LARGEST
-from skci.data.sample import Sample
-from skci.inference.moment_design import MomentDesign
+from skci.data.sample import Sample, Vocabulary
+from skci.inference.designs.clusters import Clusters, join_clusters
+from skci.inference.designs.sums import (
+    SumsOfRows,
+    clusters,
+    sums_of_rows,
+)
+from skci.measures.areas import Scores
 from skci.measures.functional import FunctionOfMeans
 
 _NOTHING = 2.0**-500  # unit of a variable that does not vary
+_LARGEST = math.sqrt(LARGEST)
 _MOST_COLUMNS = 64
 
 
 class Variable(NamedTuple):
-    """A number of each row: a loss of a rule, or what some measures need besides."""
+    """A number of each row: a loss of a model, or what some measures need besides."""
 
     name: str
-    rule: str = ""
+    model: str = ""
     target: int = 0
 
 
@@ -51,7 +59,7 @@ class Columns:
         if len(chosen) > _MOST_COLUMNS:
             raise ValueError(
                 f"moments=True keeps at most {_MOST_COLUMNS} losses and numbers of all "
-                f"rules and metrics, got {len(chosen)}; give fewer at a time"
+                f"models and metrics, got {len(chosen)}; give fewer at a time"
             )
         variables = [v for monomial in single for v in monomial]
         none = dict.fromkeys(variables, 0.0)
@@ -77,18 +85,17 @@ class Columns:
         return columns
 
     def shift_to(self, other: Columns) -> Array:
-        """Matrix from (1, x) to that of other origins and units, of some columns."""
-        positions = [0, *(1 + self.position(m) for m in other.monomials)]
-        matrix = np.zeros((len(positions), 1 + len(self.monomials)))
-        matrix[0, 0] = 1
+        """Matrix from cells to those of other origins and units, of some columns."""
+        matrix = np.zeros((1 + len(other.monomials), 1 + len(self.monomials)))
         moves = {v: self._move(v, other) for v in other.origins}
-        for row, monomial in enumerate(other.monomials, start=1):
-            matrix[row, positions[row]] = np.prod([moves[v][0] for v in monomial])
-            matrix[row, 0] = np.prod([moves[v][1] for v in monomial])
+        for row, monomial in zip(matrix[1:], other.monomials, strict=True):
+            row += np.prod([moves[v][1] for v in monomial])
+            row[1 + self.position(monomial)] += np.prod([moves[v][0] for v in monomial])
             if len(monomial) == 2:
                 for kept, moved in (monomial, monomial[::-1]):
                     term = moves[kept][0] * moves[moved][1]
-                    matrix[row, 1 + self.position((kept,))] += term
+                    row[1 + self.position((kept,))] += term
+        matrix[0] = 1 - matrix.sum(axis=0)
         return matrix
 
     def _move(self, variable: Variable, other: Columns) -> tuple[float, float]:
@@ -118,10 +125,8 @@ class Columns:
 class MomentSample(Sample):
     """Moments of the rows of a sample; what the metrics read of them is not kept."""
 
-    design: MomentDesign
+    rows: SumsOfRows
     summands: Columns
-    predicted: Mapping[str, Sequence[str]]
-    """Rules by the kind of what was read of them."""
 
     @classmethod
     def of(
@@ -131,104 +136,96 @@ class MomentSample(Sample):
         variables: Mapping[Variable, Array],
     ) -> MomentSample:
         """Moments of the variables of the rows of a sample."""
-        weights = sample.design.weights
+        weights = sample.rows.weights
         columns = Columns.of(monomials)
         origins, units, centred = {}, {}, {}
         for v in columns.origins:
             values = np.asarray(variables[v], dtype=float)
-            _check_size(values, v, LARGEST)
+            if not (largest := np.abs(values).max()) < _LARGEST:
+                raise ValueError(
+                    "y_true and y_pred must hold numbers of which moments are in the "
+                    f"range of floats, got values of {v.name.replace('_', ' ')} up to "
+                    f"{largest:.3g}"
+                )
             origins[v] = float(np.average(values, weights=weights))
             centred[v] = values - origins[v]
-            if np.ptp(values) <= ROUNDING * np.abs(values).max():
+            if np.ptp(values) <= ROUNDING * largest:
                 origins[v], centred[v] = float(values.max()), np.zeros(len(values))
             units[v] = max(_NOTHING, _size(centred[v]))
         columns = replace(columns, origins=origins, units=units)
-        for monomial in columns.monomials:
-            if columns.unit(monomial) >= LARGEST:
-                _check_size(centred[monomial[0]], monomial[0], np.sqrt(LARGEST))
-        design = MomentDesign.of_columns(columns.values(centred), sample.design)
+        rows, design = sums_of_rows(columns.values(centred), sample.rows, sample.design)
+        none = np.zeros((0, len(sample.vocabulary.targets)))
         return cls(
+            rows=rows,
             design=design,
             vocabulary=sample.vocabulary,
-            codes=np.zeros((len(design.weights), 0), dtype=bool),
+            codes=none,
+            labelled=sample.labelled,
+            scores=dict.fromkeys(sample.scores, Scores(none)),
+            numbers=dict.fromkeys(sample.numbers, none),
             summands=columns,
-            predicted=sample.kinds,
         )
 
     @property
-    def rules(self) -> list[str]:
-        return list(dict.fromkeys(r for each in self.predicted.values() for r in each))
-
-    @property
-    def kinds(self) -> dict[str, list[str]]:
-        return {kind: list(rules) for kind, rules in self.predicted.items()}
-
-    @property
     def size(self) -> int:
-        return self.design.n_groups or 1
+        return self.design.n_units if isinstance(self.design, Clusters) else 1
 
     def restricted(self, monomials: Sequence[Monomial]) -> MomentSample:
         """Moments of some of the columns."""
-        wanted = Columns.of(monomials).monomials
-        missing = sorted({m[0].name for m in wanted} - {m[0].name for m in self._known})
-        if missing or not set(wanted) <= set(self._known):
-            names = missing or sorted({v.name for m in wanted for v in m})
+        wanted = Columns.of(monomials)
+        if missing := {*wanted.monomials} - {*self._known}:
+            names = sorted({v.name for monomial in missing for v in monomial})
             raise ValueError(
                 f"metrics must be of moments that were kept, got some of "
                 f"{', '.join(names)}"
             )
-        if wanted == self._known:
+        if wanted.monomials == self._known:
             return self
-        kept = {v for monomial in wanted for v in monomial}
-        columns = Columns(
-            wanted,
-            {v: x for v, x in self.summands.origins.items() if v in kept},
-            {v: x for v, x in self.summands.units.items() if v in kept},
-        )
-        return self._moved(columns)
+        origins = {v: self.summands.origins[v] for v in wanted.origins}
+        units = {v: self.summands.units[v] for v in wanted.origins}
+        return self._moved(replace(wanted, origins=origins, units=units))
 
     @property
     def _known(self) -> tuple[Monomial, ...]:
         return self.summands.monomials
 
     def _moved(self, columns: Columns) -> MomentSample:
-        design = self.design.mapped(self.summands.shift_to(columns))
-        codes = np.zeros((len(design.weights), 0), dtype=bool)
-        return replace(self, design=design, summands=columns, codes=codes)
+        matrix, design = self.summands.shift_to(columns), self.design
+        if isinstance(design, Clusters):
+            totals = design.weights.reshape(-1, len(self.rows)) @ matrix.T
+            design = clusters(design.keys, totals)
+        rows = self.rows.mapped(matrix)
+        return replace(self, rows=rows, design=design, summands=columns)
 
     def __add__(self, other: Sample) -> MomentSample:
         vocabulary = self.check_addable(other)
         assert isinstance(other, MomentSample)
-        first, second = (each.design.total_weight for each in (self, other))
+        first, second = (each.rows.total_weight for each in (self, other))
         columns = self.summands.united(other.summands, second / (first + second))
-        designs = [each._moved(columns).design for each in (self, other)]
+        both = [each._moved(columns) for each in (self, other)]
+        scale = max(self.rows.scale, other.rows.scale)
+        rows, more = (each.rows.times(each.rows.scale / scale) for each in both)
         return replace(
-            self,
-            design=designs[0] + designs[1],
+            both[0],
+            rows=rows.plus(more),
+            design=_united_design(both, scale),
             vocabulary=vocabulary,
-            summands=columns,
         )
 
-    def check_addable(self, other: Sample) -> Any:
-        self._check_same_kind(other)
+    def check_addable(self, other: Sample) -> Vocabulary:
+        vocabulary = super().check_addable(other)
         assert isinstance(other, MomentSample)
-        must = "batches must be"
         if set(self._known) != set(other._known):
-            raise ValueError(f"{must} of moments of the same metrics")
-        mine, others = self.vocabulary, other.vocabulary
-        same = mine.targets == others.targets and len(mine.labels) == len(others.labels)
-        known = (mine.labels[1:], others.labels[1:])
-        if mine.binary:
-            negatives = {mine.labels[0], others.labels[0]} - {None}
-            same &= len(negatives) <= 1
-        else:
-            known = (mine.labels, others.labels)
-        if not same or known[0] != known[1]:
-            raise ValueError(
-                f"{must} of the same labels or targets, got "
-                f"{mine.classes} and {others.classes}; name all labels by labels="
-            )
-        return mine if mine.labels[0] is not None else others
+            raise ValueError("batches must be of moments of the same metrics")
+        # Scores are of the labels that come after the first.
+        for each in (self.vocabulary, other.vocabulary):
+            if each.labels[1:] != vocabulary.labels[1:]:
+                raise ValueError(
+                    "batches must be of the same labels or targets, got "
+                    f"{self.vocabulary.classes} and {other.vocabulary.classes}; name "
+                    "all labels by labels="
+                )
+        return vocabulary
 
     def function_of_means(
         self,
@@ -244,10 +241,22 @@ class MomentSample(Sample):
             units.append(self.summands.unit(monomial))
             sizes.append(max(units[-1], _size(origins[-1])))
         positions = [1 + self.summands.position(m) for m in monomials]
-        features = np.eye(len(self.design.weights))[:, positions]
+        features = np.eye(len(self.rows))[:, positions]
         features *= np.array(units) / sizes
         at_means = partial(_at_means, function, origins, sizes)
         return FunctionOfMeans(at_means, features)
+
+
+def _united_design(samples: Sequence[MomentSample], scale: float) -> Any:
+    """Design of two samples of one population together, on a scale of weights."""
+    first, *others = (sample.design for sample in samples)
+    if not isinstance(first, Clusters):
+        return first.merged(others)
+    scaled = [s.design.times(s.rows.scale / scale) for s in samples]
+    joined = join_clusters(scaled, [0, 0], by_name=True)  # of the same cells
+    size = len(samples[0].rows)
+    totals = np.bincount(joined.number * size + joined.unit, joined.weights)
+    return clusters(joined.keys, totals.reshape(-1, size))
 
 
 def _at_means(
@@ -264,13 +273,3 @@ def _at_means(
 def _size(values: Any) -> float:
     """Power of two of the size of the largest value; 0 if all are 0."""
     return binade(np.asarray(values)) if np.any(values) else 0.0
-
-
-def _check_size(values: Array, variable: Variable, most: float) -> None:
-    largest = np.abs(values).max()
-    if not largest < most:
-        raise ValueError(
-            "y_true and y_pred must hold numbers of which moments are in the range of "
-            f"floats, got values of {variable.name.replace('_', ' ')} up to "
-            f"{largest:.3g}"
-        )

@@ -1,14 +1,24 @@
 """From what a user has to a sample: the one reader of all entry points."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import KW_ONLY, InitVar, dataclass, replace
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property, distinct_rows
-from skci._validation import check_distinct, column_names, join_names, named_columns
+from skci._arrays import EPS, Array, cached_property
+from skci._validation import (
+    as_array,
+    check_distinct,
+    column_names,
+    join_names,
+    named_columns,
+)
 from skci.data.counting import count_two_labels, encode_two_labels
+from skci.data.design_options import Prevalence
+from skci.data.drawing import CheckedRows, RowOptions
 from skci.data.labels import (
     check_indicators,
     check_pos_label,
@@ -24,30 +34,33 @@ from skci.data.labels import (
 from skci.data.rows import (
     SEVERAL_MODELS_HINT,
     Alignment,
-    Prevalence,
     as_column,
     check_columns,
     check_length,
     check_present,
-    check_rows,
     check_same_shape,
     check_scores,
     parameter_name,
 )
-from skci.data.sample import Sample, Vocabulary, distinct_units
-from skci.inference.design import Design
-from skci.inference.parameter import DEFAULT_RULE
+from skci.data.sample import Sample, Vocabulary
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.parameter import DEFAULT_MODEL
+from skci.inference.rows import Rows
 from skci.measures.areas import Scores
 
 
 def named_predictions(y_pred: Any, parameter: str = "y_pred") -> dict[str, Any]:
-    """Columns of labels, scores or numbers by the name of their rule."""
-    return named_columns(y_pred, parameter, DEFAULT_RULE)
+    """Columns of labels, scores or numbers by the name of their model."""
+    return named_columns(y_pred, parameter, DEFAULT_MODEL)
 
 
-def read_scores(y_true: Any, y_score: Any, **options: Any) -> Sample:
+def read_scores(
+    y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, groups: Any
+) -> Sample:
     """Read scores of two labels, of one model without a name or of several."""
-    reader = Reader(y_true, kinds=["scores"], several=False, **options)
+    wanted = Wanted(frozenset({"scores"}), several=False, pos_label=pos_label)
+    options = RowOptions(sample_weight=sample_weight, groups=groups)
+    reader = Reader.open(wanted, y_true, options)
     return reader.sample(y_score=named_predictions(y_score, "y_score"))
 
 
@@ -58,120 +71,100 @@ def check_both_labels(sample: Sample) -> None:
         raise ValueError(f"y_true must hold two labels, got {positive!r} only")
 
 
-def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
-    """Code of the true label of each stratum, if rows were drawn by label."""
-    if truth is None or len(np.unique(truth)) < 2:
-        return None
-    labels = distinct_rows(np.column_stack([strata, truth]))[0]
-    return labels[:, 1] if len(labels) == len(np.unique(strata)) else None
+@dataclass(frozen=True)
+class Wanted:
+    """What metrics read: kinds of predictions, and the labels there are."""
+
+    kinds: frozenset[str] = frozenset({"labels"})
+    """Of "labels", "scores" and "numbers"."""
+    several: bool = True
+    """Whether there may be several targets or more than two labels."""
+    pos_label: Any = None
+    """The positive one of two labels; 1 if None."""
+    infer_pos_label: bool = False
+    """Whether either label may be positive if none is given."""
+    require_pos_label: bool = False
+    """Whether one column of scores of strings needs the positive label all the same."""
+    labels: tuple[Any, ...] = ()
+    """Labels that need not occur."""
+    abstain: Any = None
+    """What stands for no answer among predicted labels."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads a truth, and then what rules predict, as one sample.
+    """A truth that was read; reads what models predict of it, as a sample.
 
     The truth is of shape (n,) or (n, targets). Units of the sample are distinct
     outcomes if only labels are read, and else the rows of positive weight.
     """
 
-    y_true: InitVar[Any]
-    _: KW_ONLY
-    kinds: Collection[str] = ("labels",)  # of "labels", "scores" and "numbers"
-    several: bool = True  # whether there may be several targets or over two labels
-    pos_label: Any = None  # the positive one of two labels; 1 if None
-    any_pos_label: bool = False  # whether either label may be positive if it is None
-    # Whether one column of scores of strings needs the positive label all the same.
-    column_needs_pos_label: bool = False
-    labels: Iterable[Any] = ()  # labels that need not occur
-    by_rows: bool = False  # whether units are rows, whatever is read
-    abstain: Any = None  # stands for no answer among predicted labels
-    prevalence: Any = None  # to weight two labels to, perhaps with a standard error
-    sample_weight: InitVar[Any] = None
-    groups: InitVar[Any] = None
-    by: InitVar[Any] = None
-    counts: InitVar[Any] = None
-    strata: InitVar[Any] = None
-    truth: str = "y_true"  # name of the truth in messages
-    by_name: str = "by"  # name of the subgroups in messages
-    missing: str = "error"  # "group" for rows without a subgroup to be one
+    wanted: Wanted
+    y: Array
+    targets: tuple[Any, ...]
+    """Names of several targets."""
+    rows: CheckedRows
+    alignment: Alignment
+    truth: str
+    """Name of the truth in messages."""
 
-    def __post_init__(
-        self,
+    @classmethod
+    def open(
+        cls,
+        wanted: Wanted,
         y_true: Any,
-        sample_weight: Any,
-        groups: Any,
-        by: Any,
-        counts: Any,
-        strata: Any,
-    ) -> None:
-        self.check_aligned = Alignment().check
-        self.check_aligned(self.truth, y_true)
-        self._targets: tuple[Any, ...] = ()
-        no_abstention = ""
-        if "numbers" in self.kinds:
-            no_abstention = "metrics of numbers"
-            self._y = check_columns(y_true, self.truth)
-        elif self.several and is_multilabel(y_true):
-            no_abstention = f"{self.truth} of several targets"
-            self._y = check_indicators(y_true, self.truth)
+        options: RowOptions | None = None,
+        truth: str = "y_true",
+    ) -> Reader:
+        """Read the truth, and how its rows were drawn."""
+        options = RowOptions() if options is None else options
+        alignment = Alignment()
+        alignment.check(truth, y_true)
+        targets: tuple[Any, ...] = ()
+        of_labels = "numbers" not in wanted.kinds
+        several = of_labels and wanted.several and is_multilabel(y_true)
+        if not of_labels:
+            y = check_columns(y_true, truth)
+        elif several:
+            y = check_indicators(y_true, truth)
         else:
-            self._y = as_column(y_true, self.truth)
-            if not len(self._y):
-                raise ValueError(f"{self.truth} must hold at least one row, got none")
-        if no_abstention:
-            self._targets = tuple(column_names(y_true) or range(self._y.shape[1]))
-            check_distinct(self._targets, self.truth, "columns")
-        if self.abstain is not None:
-            check_present([self.abstain], "abstain must be a label")
-            if no_abstention:
-                raise ValueError(
-                    f"abstain must not be set for {no_abstention}, got {self.abstain!r}"
+            y = as_column(y_true, truth)
+            if not len(y):
+                raise ValueError(f"{truth} must hold at least one row, got none")
+        if several or not of_labels:
+            targets = tuple(column_names(y_true) or range(y.shape[1]))
+            check_distinct(targets, truth, "columns")
+        if wanted.abstain is not None:
+            check_present([wanted.abstain], "abstain must be a label")
+            if targets:
+                where = (
+                    f"{truth} of several targets" if several else "metrics of numbers"
                 )
-        given = sample_weight, counts, groups, by, strata
-        self._prevalence = self._check_prevalence(given)
-        self._is_plain = all(each is None for each in (*given, self._prevalence))
-        self._rows = check_rows(
-            *given,
-            len(self._y),
-            self.truth,
-            self.check_aligned,
-            self.by_name,
-            self.missing,
-        )
-        self._kept = self._rows.kept
+                raise ValueError(
+                    f"abstain must not be set for {where}, got {wanted.abstain!r}"
+                )
+        if isinstance(options.design, Prevalence):
+            if targets:
+                raise ValueError(
+                    "design=Prevalence is of a positive label, which neither numbers "
+                    "nor several targets have"
+                )
+            wanted = replace(wanted, infer_pos_label=False)
+        rows = options.read(len(y), truth, alignment.check)
+        return cls(wanted, y, targets, rows, alignment, truth)
 
-    def _check_prevalence(self, given: tuple[Any, ...]) -> Prevalence | None:
-        """Check a prevalence, which sets weights and strata by label."""
-        if self.prevalence is None:
-            return None
-        if "numbers" in self.kinds or self._targets:
-            raise ValueError(
-                "prevalence is of a positive label, which neither numbers nor several "
-                "targets have"
-            )
-        if any(each is not None for each in (given[0], *given[2:])):
-            raise ValueError(
-                "prevalence sets weights by label, and must not be given with "
-                "sample_weight, groups, by or strata"
-            )
-        self.any_pos_label = False
-        return Prevalence.of(self.prevalence)
-
-    @property
-    def _keeps_rows(self) -> bool:
-        return self.by_rows or set(self.kinds) != {"labels"}
-
-    @property
-    def cluster_numbers(self) -> Array | None:
-        """Number of the cluster of each row of positive weight."""
-        clusters = self._rows.clusters
-        return None if clusters is None else clusters[1]
+    def with_labels(self, labels: Iterable[Any], pos_label: Any = None) -> Reader:
+        """The same with labels that there are, whether they occur or not."""
+        wanted = replace(self.wanted, labels=(*self.wanted.labels, *labels))
+        if pos_label is not None:
+            wanted = replace(wanted, pos_label=pos_label)
+        return replace(self, wanted=wanted)
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Labels of the truth, before those that rules predict are known."""
-        if self._targets:
-            return Vocabulary(targets=self._targets)
+        """Labels of the truth, before those that models predict are known."""
+        if self.targets:
+            return Vocabulary(targets=self.targets)
         return self._vocabulary([self.truth], [self._true_labels[0]])
 
     @property
@@ -181,28 +174,30 @@ class Reader:
 
     @cached_property
     def _true_labels(self) -> tuple[Any, Array]:
-        return distinct_labels(self._y[self._kept], self.truth, is_truth=True)
-
-    def know(self, labels: Iterable[Any]) -> None:
-        """Add labels that there are, whether they occur or not."""
-        self.labels = [*self.labels, *labels]
+        return distinct_labels(self.y[self.rows.kept], self.truth, is_truth=True)
 
     def sample(
         self,
         y_pred: Mapping[str, Any] | None = None,
         y_score: Mapping[str, Any] | None = None,
+        by_rows: bool = False,
     ) -> Sample:
-        """Read the predicted labels or numbers, and the scores, of each rule."""
+        """Read the predicted labels or numbers, and the scores, of each model.
+
+        Units of the sample are rows if `by_rows`, whatever is read.
+        """
         y_pred = y_pred or {}
         for parameter, columns in (("y_pred", y_pred), ("y_score", y_score or {})):
-            for rule, values in columns.items():
-                self.check_aligned(parameter_name(rule, parameter), values)
-                if parameter_name(rule, parameter) == parameter:
+            for model, values in columns.items():
+                name = parameter_name(model, parameter)
+                self.alignment.check(name, values)
+                if name == parameter:
                     self._check_one_model(parameter, values)
-        if "numbers" in self.kinds:
+        if "numbers" in self.wanted.kinds:
             return self._read_numbers(y_pred)
-        read = self._read_indicators if self._targets else self._read_labels
-        sample = read(y_pred)
+        by_rows = by_rows or "scores" in self.wanted.kinds
+        read = self._read_indicators if self.targets else self._read_labels
+        sample = read(y_pred, by_rows)
         return self._with_scores(sample, y_score) if y_score else sample
 
     def _check_one_model(self, parameter: str, values: Any) -> None:
@@ -211,8 +206,8 @@ class Reader:
             raise TypeError(
                 f"{parameter} must be an array, got a mapping{SEVERAL_MODELS_HINT}"
             )
-        shape, n = shape_of(values), len(self._y)
-        may_have_columns = parameter == "y_score" or len(self._targets) > 1
+        shape, n = shape_of(values), len(self.y)
+        may_have_columns = parameter == "y_score" or len(self.targets) > 1
         if len(shape) == 2 and (
             (shape[1] == n != shape[0])
             or (shape[0] == n and shape[1] > 1 and not may_have_columns)
@@ -222,45 +217,50 @@ class Reader:
                 f"{self.truth}, got shape {shape}{SEVERAL_MODELS_HINT}"
             )
 
-    def _read_labels(self, y_pred: Mapping[str, Any]) -> Sample:
+    def _read_labels(self, y_pred: Mapping[str, Any], by_rows: bool) -> Sample:
         """Read labels of one target."""
         names = [self.truth, *map(parameter_name, y_pred)]
-        columns = [self._y]
+        columns = [self.y]
         for name, values in zip(names[1:], y_pred.values(), strict=True):
             columns.append(as_column(values, name))
-            check_length(columns[-1], len(self._y), name, self.truth)
-        columns = [column[self._kept] for column in columns]
-        if sample := self._two_plain_labels(columns, y_pred):
+            check_length(columns[-1], len(self.y), name, self.truth)
+        if self.rows.kept is not ...:
+            columns = [column[self.rows.kept] for column in columns]
+        if sample := self._two_plain_labels(columns, y_pred, by_rows):
             return sample
         predicted = zip(columns[1:], names[1:], strict=True)
         found = [self._true_labels, *(distinct_labels(*pair) for pair in predicted)]
         vocabulary = self._vocabulary(names, [labels for labels, _ in found])
-        codes = [encode(*column, vocabulary, self.abstain) for column in found]
-        return self._sample(np.stack(codes, axis=1), vocabulary, y_pred)
+        abstain = self.wanted.abstain
+        codes = [encode(*column, vocabulary, abstain) for column in found]
+        return self.rows.sample(np.stack(codes, axis=1), vocabulary, [*y_pred], by_rows)
 
     def _two_plain_labels(
-        self, columns: list[Array], rules: Iterable[str]
+        self, columns: list[Array], models: Iterable[str], by_rows: bool
     ) -> Sample | None:
         """Read columns that hold two labels of one plain type; None if they do not.
 
         Counting is checking: where each entry is one of the two, nothing is left to be
         checked, and most data never need more.
         """
-        if self.abstain is not None:
+        wanted = self.wanted
+        if wanted.abstain is not None:
             return None
-        guess = guess_two_labels(columns, self.pos_label)
+        guess = guess_two_labels(columns, wanted.pos_label)
         if guess is None:
             return None
         negative, positive = guess
-        others = set(self.labels) - {*guess}
-        same_type = {isinstance(x, str) for x in (*others, positive)} != {True, False}
-        if others and not (negative is None and len(others) == 1 and same_type):
-            return None
-        negative = others.pop() if others else negative
-        either = self.any_pos_label and self.pos_label is None
+        if wanted.labels:
+            others = set(wanted.labels) - {*guess}
+            types = {isinstance(x, str) for x in (*others, positive)}
+            single = negative is None and len(others) == 1 and len(types) == 1
+            if others and not single:
+                return None
+            negative = others.pop() if others else negative
+        either = wanted.infer_pos_label and wanted.pos_label is None
         if either and negative is not None:
             negative, positive = sorted([negative, positive])
-        count = self._is_plain and not self._keeps_rows
+        count = self.rows.are_plain and not by_rows
         read: Callable[..., Any] = count_two_labels if count else encode_two_labels
         result = read(columns, positive, negative)
         if result is None:
@@ -270,99 +270,83 @@ class Reader:
             return None  # the other label was but a guess
         vocabulary = Vocabulary((negative, columns[0].dtype.type(positive).item()))
         if not count:
-            return self._sample(result, vocabulary, rules)
+            return self.rows.sample(result, vocabulary, [*models], by_rows)
         codes, counts = result
-        return Sample(Design(counts), vocabulary, codes, tuple(rules))
+        held = Rows(counts)
+        design = IndependentRows(held.n_samples)
+        return Sample(held, design, vocabulary, codes, tuple(models))
 
     def _vocabulary(self, names: list[str], found: list[list[Any]]) -> Vocabulary:
         """Order the labels found in some columns, and those that there are besides."""
-        if self.abstain is not None and self.abstain in found[0]:
+        wanted = self.wanted
+        if wanted.abstain is not None and wanted.abstain in found[0]:
             raise ValueError(
-                f"abstain must be no label of {self.truth}, got {self.abstain!r}"
+                f"abstain must be no label of {self.truth}, got {wanted.abstain!r}"
             )
-        labels = [set(column) - {self.abstain} for column in found]
-        known = merge_labels(names, [*labels, set(self.labels)])
+        labels = [set(column) - {wanted.abstain} for column in found]
+        known = merge_labels(names, [*labels, set(wanted.labels)])
         if len(known) <= 2:
             # Scores are of one label, which may be the one that does not occur.
-            either = self.any_pos_label and not (
-                "scores" in self.kinds and len(known) < 2
+            either = wanted.infer_pos_label and not (
+                "scores" in wanted.kinds and len(known) < 2
             )
-            known = order_labels(known, self.pos_label, either)
-        elif not self.several:
+            known = order_labels(known, wanted.pos_label, either)
+        elif not wanted.several:
             check_two_labels(known, f"{join_names(names)} must")
-        return Vocabulary(tuple(known), abstains=self.abstain is not None)
+        return Vocabulary(tuple(known), abstains=wanted.abstain is not None)
 
-    def _read_indicators(self, y_pred: Mapping[str, Any]) -> Sample:
+    def _read_indicators(self, y_pred: Mapping[str, Any], by_rows: bool) -> Sample:
         """Read labels of several targets."""
-        matrices = [self._y]
-        for rule, values in y_pred.items():
-            name = parameter_name(rule)
+        matrices = [self.y]
+        for model, values in y_pred.items():
+            name = parameter_name(model)
             matrix = check_indicators(values, name)
-            matrices.append(check_same_shape(matrix, name, self._y, self.truth))
-        codes = np.concatenate(matrices, axis=1)[self._kept]
-        return self._sample(codes, Vocabulary(targets=self._targets), y_pred)
-
-    def _sample(
-        self, codes: Array, vocabulary: Vocabulary, rules: Iterable[str]
-    ) -> Sample:
-        """Make a sample of codes of the rows; of distinct outcomes unless by rows."""
-        rows = self._rows
-        if self._prevalence is not None:
-            if not vocabulary.binary:
-                raise ValueError(
-                    "prevalence is of one of two labels, got "
-                    f"{len(vocabulary.labels)} labels"
-                )
-            rows = self._prevalence.applied(rows, codes[:, 0].astype(int))
-        columns = codes
-        if rows.strata is not None:
-            columns = np.column_stack([codes, rows.strata])
-        columns, subgroups, unit = distinct_units(
-            columns, rows.subgroups, self._keeps_rows
-        )
-        drawn = rows.weights, rows.clusters, rows.counts
-        design = Design.of_units(unit, len(columns), *drawn)
-        if rows.strata is not None:
-            truth = None if self._targets or not codes.size else columns[:, 0]
-            strata = np.unique(columns[:, -1], return_inverse=True)[1].ravel()
-            labels = _labels_of_strata(strata, truth)
-            design = replace(design, strata=strata, stratum_labels=labels)
-        if self._prevalence is not None and self._prevalence.standard_error:
-            covariance = self._prevalence.share_covariance
-            design = replace(design, share_covariance=covariance)
-        codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
-        return Sample(design, vocabulary, codes, tuple(rules), subgroups=subgroups)
+            matrices.append(check_same_shape(matrix, name, self.y, self.truth))
+        codes = np.concatenate(matrices, axis=1)[self.rows.kept]
+        vocabulary = Vocabulary(targets=self.targets)
+        return self.rows.sample(codes, vocabulary, [*y_pred], by_rows)
 
     def _with_scores(self, sample: Sample, y_score: Mapping[str, Any]) -> Sample:
         """Read scores beside labels."""
         vocabulary = sample.vocabulary
         scores = {
-            rule: Scores(self._check_scores(values, rule, vocabulary)[self._kept])
-            for rule, values in y_score.items()
+            model: self._scores(values, model, vocabulary)
+            for model, values in y_score.items()
         }
         return replace(sample, scores=scores)
 
-    def _check_scores(self, values: Any, rule: str, vocabulary: Vocabulary) -> Array:
-        """Check scores of a rule: of two labels those of the positive one."""
-        scores = check_scores(values, rule, len(self._y), vocabulary)
+    def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
+        """Check scores of a model, and note how precise their type is."""
+        name = parameter_name(model, "y_score")
+        array = as_array(values, name, "an array of numbers")
+        numbers = self._check_scores(array, model, vocabulary)
+        precise = array.dtype.kind != "f" or array.dtype.itemsize >= 8
+        eps = EPS if precise else float(np.finfo(array.dtype).eps)
+        return Scores(numbers[self.rows.kept], eps=eps)
+
+    def _check_scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Array:
+        """Check scores of a model: of two labels those of the positive one."""
+        scores = check_scores(values, model, len(self.y), vocabulary)
         if not vocabulary.binary:
             return scores
         labels = vocabulary.labels
         if scores.ndim == 2:
             return scores[:, sorted(labels).index(labels[1])]
-        if self.column_needs_pos_label and isinstance(labels[1], str):
-            check_pos_label(self.pos_label, labels)
+        if self.wanted.require_pos_label and isinstance(labels[1], str):
+            check_pos_label(self.wanted.pos_label, labels)
         return scores
 
     def _read_numbers(self, y_pred: Mapping[str, Any]) -> Sample:
         """Read true and predicted numbers."""
-        truth, numbers = self._y[self._kept], {}
-        for rule, values in y_pred.items():
-            name = parameter_name(rule)
+        truth, numbers = self.y[self.rows.kept], {}
+        for model, values in y_pred.items():
+            name = parameter_name(model)
             columns = check_columns(values, name)
-            check_length(columns[:, 0], len(self._y), name, self.truth)
-            check_same_shape(columns, name, self._y, self.truth)
-            numbers[rule] = columns[self._kept]
+            check_length(columns[:, 0], len(self.y), name, self.truth)
+            check_same_shape(columns, name, self.y, self.truth)
+            numbers[model] = columns[self.rows.kept]
         codes = np.zeros((len(truth), 0), dtype=bool)
-        sample = self._sample(codes, Vocabulary(targets=self._targets), ())
-        return replace(sample, truth=truth, numbers=numbers)
+        vocabulary = Vocabulary(targets=self.targets)
+        return self.rows.sample(
+            codes, vocabulary, by_rows=True, truth=truth, numbers=numbers
+        )

@@ -86,17 +86,19 @@ def scores_of(
     """Score rows for a label, or for each of several, a column each.
 
     Scores are probabilities, or a decision function where there are none. A label that
-    the estimator does not know has the probability 0. Several targets are as labels,
-    their positions; estimators may have probabilities of 0 and 1 for each.
+    the estimator does not know has the probability 0, and no value of a decision
+    function. Several targets are as labels, their positions; estimators may have
+    probabilities of 0 and 1 for each.
     """
-    if hasattr(estimator, "predict_proba"):
-        response, unknown = estimator.predict_proba(X), 0.0
+    has_probabilities = hasattr(estimator, "predict_proba")
+    if has_probabilities:
+        response = estimator.predict_proba(X)
         if isinstance(response, list):
             pairs = zip(response, estimator.classes_, strict=True)
             return np.stack([each @ (known == 1) for each, known in pairs], axis=1)
         response = np.asarray(response)
     elif hasattr(estimator, "decision_function") and not probabilities:
-        response, unknown = np.asarray(estimator.decision_function(X)), -np.inf
+        response = np.asarray(estimator.decision_function(X))
     else:
         wanted = "" if probabilities else " or decision_function"
         raise TypeError(f"the metrics need an estimator with predict_proba{wanted}")
@@ -116,7 +118,14 @@ def scores_of(
             f"scores of {len(labels)} labels need an estimator with a column for each, "
             f"got the shape {response.shape} and classes_ {known}"
         )
-    scores = np.full((len(response), len(labels)), unknown)
+    unknown = [label for label in labels if label not in known]
+    if unknown and not has_probabilities:
+        raise ValueError(
+            "a decision_function must have a column for each label, which has none for "
+            f"{unknown}, got classes_ {known}; fit to all labels, or use an estimator "
+            "with predict_proba"
+        )
+    scores = np.zeros((len(response), len(labels)))
     for k, label in enumerate(labels):
         if label in known:
             scores[:, k] = response[:, known.index(label)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, cached_property, distinct_rows
-from skci.inference.design import Design
-from skci.inference.parameter import DEFAULT_RULE, CellMap
+from skci.inference.designs.clusters import join_clusters
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.parameter import DEFAULT_MODEL, CellMap
+from skci.inference.rows import Rows
 from skci.measures.areas import Scores
 from skci.measures.binned_scores import BinnedScores
 
@@ -20,7 +22,7 @@ class Vocabulary:
     """The labels that codes stand for.
 
     Of two labels the negative one is first, and None is one that is not known. The
-    labels of several targets are 0 and 1. If rules may abstain, they have one code
+    labels of several targets are 0 and 1. If models may abstain, they have one code
     more, which stands for no answer.
     """
 
@@ -91,106 +93,117 @@ class Sample:
     """What was read of each of m units, by kind, and how their rows were drawn.
 
     Units are distinct outcomes where only labels are read, or scores are in bins, and
-    rows otherwise. Samples of the same rules add: the sum is the sample of all their
+    rows otherwise. Samples of the same models add: the sum is the sample of all their
     rows.
     """
 
-    design: Design
+    rows: Rows
+    design: Any
     vocabulary: Vocabulary
-    # Of the true label and of those of the labelled rules, (m, columns); of several
+    # Of the true label and of those of the labelled models, (m, columns); of several
     # targets with a column for each in place of the one.
     codes: Array
     labelled: tuple[str, ...] = ()
-    scores: Mapping[str, Scores] = field(default_factory=dict)  # by rule
-    # True numbers, (m, targets), and those that are predicted, by rule.
+    scores: Mapping[str, Scores] = field(default_factory=dict)  # by model
+    # True numbers, (m, targets), and those that are predicted, by model.
     truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
 
     @classmethod
-    def from_matrix(cls, matrix: Array, rule: str = DEFAULT_RULE) -> Sample:
-        """Sample of one rule with a confusion matrix."""
+    def from_matrix(cls, matrix: Array, model: str = DEFAULT_MODEL) -> Sample:
+        """Sample of one model with a confusion matrix."""
         codes = np.indices(matrix.shape).reshape(2, -1).T
         vocabulary = Vocabulary(tuple(range(len(matrix))))
-        return cls(Design(matrix.ravel()), vocabulary, codes, (rule,))
+        rows = Rows(matrix.ravel())
+        design = IndependentRows(rows.n_samples)
+        return cls(rows, design, vocabulary, codes, (model,))
 
     @property
-    def rules(self) -> list[str]:
-        """Names of all rules."""
+    def models(self) -> list[str]:
+        """Names of all models."""
         return list(dict.fromkeys([*self.labelled, *self.scores, *self.numbers]))
 
     @property
     def size(self) -> int:
         """Number of units that are held."""
-        return len(self.design.weights)
+        return len(self.rows.weights)
 
-    @property
-    def _n_codes(self) -> tuple[int, int]:
-        """Number of codes of the truth and of a rule."""
-        n = len(self.vocabulary.labels)
-        return n, n + self.vocabulary.abstains
-
-    def columns(self, rule: str, target: int = 0) -> tuple[int, int]:
-        """Columns of the truth and of a rule."""
+    def columns(self, model: str, target: int = 0) -> tuple[int, int]:
+        """Columns of the truth and of a model."""
         n_targets = len(self.vocabulary.targets)
-        return target, (1 + self.labelled.index(rule)) * n_targets + target
+        return target, (1 + self.labelled.index(model)) * n_targets + target
 
-    def one_vs_rest(self, rule: str, code: int = 1, target: int = 0) -> CellMap:
+    def one_vs_rest(self, model: str, code: int = 1, target: int = 0) -> CellMap:
         """Map to the cells tp, fp, fn, tn of a label against the rest."""
-        truth = np.arange(len(self.vocabulary.labels)) == code
-        symbols = self._symbols(truth[self.occurring], 2)
-        return CellMap(self.columns(rule, target), symbols, _ONE_VS_REST, 4)
+        key = model, code, target
+        if key not in self._maps:
+            is_label = self.occurring == code
+            self._maps[key] = self._map(model, is_label, 2, _ONE_VS_REST, 4, target)
+        return self._maps[key]
 
-    def correctness(self, rule: str) -> CellMap:
+    def correctness(self, model: str) -> CellMap:
         """Map to the cells tp (correct) and fp (wrong)."""
-        return self._pairs(rule, 1 - np.eye(len(self.occurring), dtype=int), 4)
+        return self._pairs(model, 1 - np.eye(len(self.occurring), dtype=int), 4)
 
-    def label_pairs(self, rule: str) -> CellMap:
+    def label_pairs(self, model: str) -> CellMap:
         """Map to the pairs of true and predicted label, of those that occur."""
         n = len(self.occurring)
-        return self._pairs(rule, np.arange(n * n).reshape(n, n), n * n)
+        return self._pairs(model, np.arange(n * n).reshape(n, n), n * n)
 
-    def _pairs(self, rule: str, cells: Array, size: int) -> CellMap:
+    def _pairs(self, model: str, cells: Array, size: int) -> CellMap:
         """Map each pair of labels to a cell, and to none where there is no answer."""
-        cells = np.column_stack([cells, np.full(len(cells), size)])
-        symbols = self._symbols(np.arange(len(cells)), len(cells))
-        return CellMap(self.columns(rule), symbols, cells, size)
+        key = model, "pairs", size
+        if key not in self._maps:
+            n = len(cells)
+            cells = np.column_stack([cells, np.full(n, size)])
+            self._maps[key] = self._map(model, np.arange(n), n, cells, size)
+        return self._maps[key]
 
-    def rejection(self, rule: str) -> CellMap:
+    def rejection(self, model: str) -> CellMap:
         """Map to the cells fp (answered) and tp (no answer)."""
-        symbols = self._symbols(np.zeros(len(self.occurring)), 1)
-        return CellMap(self.columns(rule), symbols, np.array([[1, 0]]), 4)
+        no_symbol = np.zeros(len(self.occurring))
+        return self._map(model, no_symbol, 1, np.array([[1, 0]]), 4)
 
-    def _symbols(self, of_labels: Array, of_no_answer: int) -> tuple[Array, Array]:
-        """Symbols of the codes of the truth and of a rule."""
-        n, n_answers = self._n_codes
-        symbols = np.full(n_answers, -1, dtype=np.min_scalar_type(-n_answers))
+    def _map(
+        self,
+        model: str,
+        of_labels: Array,
+        of_no_answer: int,
+        cells: Array,
+        size: int,
+        target: int = 0,
+    ) -> CellMap:
+        """Map of the truth and of a model, by symbols of the labels that occur."""
+        n = len(self.vocabulary.labels)
+        n_codes = n + self.vocabulary.abstains
+        symbols = np.full(n_codes, -1, dtype=np.min_scalar_type(-n_codes))
         symbols[self.occurring] = of_labels
         symbols[n:] = of_no_answer
-        return symbols[:n], symbols
-
-    def cells(self, cell_map: CellMap) -> Array:
-        """Cell of each unit, once for all measures of the same cells."""
-        key = cell_map.columns, cell_map.content
-        if key not in self._known_cells:
-            self._known_cells[key] = self._find_cells(cell_map)
-        return self._known_cells[key]
+        columns = self.columns(model, target)
+        return CellMap(columns, (symbols[:n], symbols), cells, size)
 
     @cached_property
-    def _known_cells(self) -> dict[tuple[Any, ...], Array]:
+    def _maps(self) -> dict[tuple[Any, ...], CellMap]:
         return {}
 
-    def _find_cells(self, cell_map: CellMap) -> Array:
-        cells = cell_map({c: _as_index(self.codes[:, c]) for c in cell_map.columns})
-        cells = cells.astype(np.min_scalar_type(cell_map.size))
-        if cell_map.subgroups is not None:
-            cells[~self.within(cell_map.subgroups)] = cell_map.size
-        return cells
+    def cells(self, cell_map: CellMap) -> Array:
+        """Cell of each unit, once for all measures of the same map."""
+        if cell_map not in self._known_cells:
+            cells = cell_map(*self.codes.T[list(cell_map.columns)])
+            if cell_map.subgroups is not None:
+                cells[~self.within(cell_map.subgroups)] = cell_map.size
+            self._known_cells[cell_map] = cells
+        return self._known_cells[cell_map]
 
-    def indicators(self, rule: str) -> tuple[Array, Array]:
+    @cached_property
+    def _known_cells(self) -> dict[CellMap, Array]:
+        return {}
+
+    def indicators(self, model: str) -> tuple[Array, Array]:
         """Targets that are present and that are predicted, (m, targets)."""
         n_targets = len(self.vocabulary.targets)
-        answer = self.columns(rule)[1]
+        answer = self.columns(model)[1]
         codes = self.codes.astype(bool)
         return codes[:, :n_targets], codes[:, answer : answer + n_targets]
 
@@ -212,18 +225,22 @@ class Sample:
     def within(self, subgroups: frozenset[int] | None) -> Array:
         """Which units are in one of some subgroups; all if they are None."""
         if subgroups is None or self.subgroups is None:
-            return np.ones(len(self.design.weights), dtype=bool)
+            return np.ones(len(self.rows.weights), dtype=bool)
         return np.isin(self.subgroups.codes, list(subgroups))
 
-    def occurs(self, *rules: str) -> Array:
-        """Which labels occur, in the truth or among those that some rules predict.
+    def occurs(self, *models: str) -> Array:
+        """Which labels occur, in the truth or among those that some models predict.
 
         In all subgroups, so that averages are over the same classes in each.
         """
-        occurs = np.zeros(sum(self._n_codes), dtype=bool)
-        for column in {0, *(column for rule in rules for column in self.columns(rule))}:
-            occurs[_as_index(self.codes[self.design.counts > 0, column])] = True
-        return occurs[: len(self.vocabulary.labels)]
+        n_labels = len(self.vocabulary.labels)
+        occurs = np.zeros(n_labels + self.vocabulary.abstains, dtype=bool)
+        for column in {
+            0,
+            *(column for model in models for column in self.columns(model)),
+        }:
+            occurs[_as_index(self.codes[self.rows.counts > 0, column])] = True
+        return occurs[:n_labels]
 
     @cached_property
     def occurring(self) -> Array:
@@ -244,7 +261,8 @@ class Sample:
         vocabulary = self.check_addable(other)
         both = (self, other)
         scores = {
-            rule: each.joined(other.scores[rule]) for rule, each in self.scores.items()
+            model: each.joined(other.scores[model])
+            for model, each in self.scores.items()
         }
         codes, scores, subgroups, unit = _distinct_units(
             np.concatenate([s.vocabulary.recode(s.codes, vocabulary) for s in both]),
@@ -252,23 +270,25 @@ class Sample:
             _stacked(self.subgroups, other.subgroups),
             by_rows=self.score_edges is None and bool(self.scores or self.numbers),
         )
+        rows = Rows.concatenate([sample.rows for sample in both])
         return replace(
             self,
-            design=self.design.merged(other.design, unit),
+            rows=rows.regrouped(unit, len(codes)),
+            design=_united_design(both, unit, rows.scale),
             vocabulary=vocabulary,
             codes=codes,
             scores=scores,
             truth=np.concatenate([s.truth for s in both]),
             numbers={
-                rule: np.concatenate([s.numbers[rule] for s in both])
-                for rule in self.numbers
+                model: np.concatenate([s.numbers[model] for s in both])
+                for model in self.numbers
             },
             subgroups=subgroups,
         )
 
     def binned(self, edges: Array) -> Sample:
         """Sample of distinct outcomes, in which scores are in bins with some edges."""
-        if not self.scores or self._has_edges(edges):
+        if not self.scores or np.array_equal(self.score_edges, edges):
             return self
         if self.score_edges is not None:
             raise ValueError("score_bins must be those that scores are in already")
@@ -276,34 +296,45 @@ class Sample:
             known = list(self.vocabulary.classes)
             raise ValueError(f"score_bins needs scores of two labels, got {known}")
         scores: dict[str, Scores] = {
-            rule: BinnedScores.of(edges, each.values, each.values)
-            for rule, each in self.scores.items()
+            model: BinnedScores.of(edges, each.values, each.values, each.eps)
+            for model, each in self.scores.items()
         }
         codes, scores, subgroups, unit = _distinct_units(
             self.codes, scores, self.subgroups
         )
-        design = self.design.regrouped(unit, len(codes))
         return replace(
-            self, design=design, codes=codes, scores=scores, subgroups=subgroups
+            self,
+            rows=self.rows.regrouped(unit, len(codes)),
+            design=self.design.regrouped(unit),
+            codes=codes,
+            scores=scores,
+            subgroups=subgroups,
         )
 
     @property
-    def score_edges(self) -> Array | None:
+    def score_edges(self) -> Any:
         """Edges of the bins of scores; None where there are none."""
         edges = (x.edges for x in self.scores.values() if isinstance(x, BinnedScores))
         return next(edges, None)
 
-    def _has_edges(self, edges: Array | None) -> bool:
-        """Whether these are the edges of the bins of scores."""
-        known = self.score_edges
-        if edges is None or known is None:
-            return edges is known
-        return np.array_equal(edges, known)
-
     def check_addable(self, other: Sample) -> Vocabulary:
         """Check that another sample can be added, and return the vocabulary of both."""
-        self._check_same_kind(other)
-        must = "batches must be"
+        must, both = "batches must be", (self, other)
+        if type(self) is not type(other):
+            raise ValueError(f"{must} all of moments or none, got some of either")
+        if self.kinds != other.kinds:
+            raise ValueError(
+                f"{must} of the same models, got {self.kinds} and {other.kinds}"
+            )
+        if not np.array_equal(self.score_edges, other.score_edges):
+            raise ValueError(f"{must} of scores in the same bins, or in none")
+        has = {
+            "groups": {sample.design.rows_are_units for sample in both},
+            "by": {sample.subgroups is None for sample in both},
+        }
+        for name, each in has.items():
+            if len(each) > 1:
+                raise ValueError(f"{must} all with {name} or none, got some of either")
         vocabulary = self.vocabulary.union(other.vocabulary)
         several = len(vocabulary.labels) > 2
         if self.scores and several and self.vocabulary != other.vocabulary:
@@ -318,33 +349,25 @@ class Sample:
             )
         return vocabulary
 
-    def _check_same_kind(self, other: Sample) -> None:
-        """Check that the same was read, and kept, of the rows of another sample."""
-        must = "batches must be"
-        if type(self) is not type(other):
-            raise ValueError(f"{must} all of moments or none, got some of either")
-        if self.kinds != other.kinds:
-            raise ValueError(
-                f"{must} of the same rules, got {self.kinds} and {other.kinds}"
-            )
-        if not self._has_edges(other.score_edges):
-            raise ValueError(f"{must} of scores in the same bins, or in none")
-        names = ("groups", "by")
-        for name, *has in zip(names, self._has, other._has, strict=True):
-            if len(set(has)) > 1:
-                raise ValueError(f"{must} all with {name} or none, got some of either")
-
-    @property
-    def _has(self) -> tuple[bool, bool]:
-        """Whether there are groups, and subgroups."""
-        return self.design.n_groups is not None, self.subgroups is not None
-
     @property
     def kinds(self) -> dict[str, list[str]]:
-        """The rules that each kind of data was read of."""
-        rules = (self.labelled, self.scores, self.numbers)
-        pairs = zip(("labels", "scores", "numbers"), map(list, rules), strict=True)
+        """The models that each kind of data was read of."""
+        models = (self.labelled, self.scores, self.numbers)
+        pairs = zip(("labels", "scores", "numbers"), map(list, models), strict=True)
         return {kind: names for kind, names in pairs if names}
+
+
+def _united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
+    """Design of two samples of one population together, on a scale of weights.
+
+    `unit` is the new number of each unit, of the first and then of the other.
+    """
+    first, *others = (sample.design for sample in samples)
+    if isinstance(first, IndependentRows):
+        return first.merged(others)
+    scaled = [s.design.times(s.rows.scale / scale) for s in samples]
+    sizes = [len(sample.rows) for sample in samples]
+    return join_clusters(scaled, sizes, by_name=True).regrouped(unit)
 
 
 def distinct_units(
@@ -375,17 +398,15 @@ def _distinct_units(
     columns = codes if len(keys) == 1 else np.column_stack(keys)
     columns, subgroups, unit = distinct_units(columns, subgroups, by_rows)
     n_units = len(columns)
-    scores = {rule: each.united(unit, n_units) for rule, each in scores.items()}
+    scores = {model: each.united(unit, n_units) for model, each in scores.items()}
     codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
     return codes, scores, subgroups, unit
 
 
 def _stacked(first: Subgroups | None, second: Subgroups | None) -> Subgroups | None:
     """Subgroups of the units of two samples, matched by their names."""
-    if first is None and second is None:
-        return None
     if first is None or second is None:
-        raise ValueError("samples that are added must all have subgroups, or none")
+        return None
     names = tuple(sorted({*first.names, *second.names}))
     codes = [
         np.array([names.index(name) for name in subgroups.names])[subgroups.codes]

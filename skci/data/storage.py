@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,38 +14,51 @@ from skci._arrays import Array
 from skci.data.moments import Columns, MomentSample, Variable
 from skci.data.sample import Sample, Subgroups, Vocabulary
 from skci.data.writing import replacing
-from skci.inference.clusters import Clusters
-from skci.inference.design import Design
-from skci.inference.moment_design import GroupTotals, MomentDesign, RowMoments
+from skci.inference.designs.clusters import Clusters
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.sums import IndependentSums, SumsOfRows, clusters
+from skci.inference.rows import Rows
 from skci.measures.areas import Scores
 from skci.measures.binned_scores import BinnedScores
 
 _FORMAT = "skci sample"
 _OF_MOMENTS = "skci moments"
-_VERSION = 1
+_VERSION = 2
 _HEADER = "header"
+_Column = partial[Array]  # takes an array by name
 
 
-def write_sample(sample: Sample, path: Any) -> None:
-    """Write a sample to a file, ``.npz`` or ``.json``, whole or not at all."""
+OPTIONS = (
+    *("labels", "pos_label", "abstain"),
+    *("confidence_level", "method", "random_state"),
+)
+"""Options of an accumulator that are saved with what it accumulated."""
+
+
+def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
+    """Write a sample to a file, ``.npz`` or ``.json``, whole or not at all.
+
+    All of `OPTIONS` are written with it.
+    """
     path = Path(path)
-    if isinstance(sample, MomentSample):
-        header, arrays = _plain_moments(sample)
-    else:
-        header, arrays = _plain(sample)
+    header, arrays = _plain(sample)
+    header["options"] = {name: options[name] for name in OPTIONS}
     if _is_json(path):
         columns = {name: array.tolist() for name, array in arrays.items()}
-        text = json.dumps({**header, "arrays": columns})
+        text = json.dumps({**header, "arrays": columns}, default=np.generic.item)
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
         return
-    arrays[_HEADER] = np.array(json.dumps(header))
+    arrays[_HEADER] = np.array(json.dumps(header, default=np.generic.item))
     with replacing(path) as part, part.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def read_sample(path: Any) -> Sample:
-    """Read a sample from a file that `write_sample` wrote, and check it."""
+def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
+    """Read a sample and options from a file that `write_sample` wrote.
+
+    The sample is checked.
+    """
     path = Path(path)
     must = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
     try:
@@ -66,7 +80,8 @@ def read_sample(path: Any) -> Sample:
     if header.get("version") != _VERSION:
         raise ValueError(f"{must} of version {header.get('version')}, not {_VERSION}")
     try:
-        return formats[header["format"]](header, arrays)
+        options = {name: header["options"][name] for name in OPTIONS}
+        return formats[header["format"]](header, arrays), options
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise ValueError(f"{must}, whose content does not fit: {error}") from error
 
@@ -79,64 +94,71 @@ def _is_json(path: Path) -> bool:
 
 def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
     """What is named in a sample, as JSON has it, and its arrays."""
-    design, vocabulary, subgroups = sample.design, sample.vocabulary, sample.subgroups
-    clusters = design.clusters
+    vocabulary, design = sample.vocabulary, sample.design
+    clusters = design.keys if isinstance(design, Clusters) else None
     header = {
-        "format": _FORMAT,
         "version": _VERSION,
         "labels": list(vocabulary.labels),
         "targets": [*map(_plain_name, vocabulary.targets)],
         "abstains": vocabulary.abstains,
         "labelled": list(sample.labelled),
-        "scored": list(sample.scores),
+        "scored": {model: each.eps for model, each in sample.scores.items()},
         "predicted": list(sample.numbers),
-        "scale": design.scale,
-        "clusters": None if clusters is None else [*map(_plain_name, clusters.keys)],
+        "scale": sample.rows.scale,
+        "clusters": None if clusters is None else [*map(_plain_name, clusters)],
+    }
+    if isinstance(sample, MomentSample):
+        more, arrays = _plain_moments(sample)
+    else:
+        more, arrays = _plain_units(sample)
+    return header | more, {k: each for k, each in arrays.items() if each is not None}
+
+
+def _plain_units(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
+    """What the units of a sample have besides."""
+    rows, subgroups, design = sample.rows, sample.subgroups, sample.design
+    header = {
+        "format": _FORMAT,
         "subgroups": None if subgroups is None else subgroups.names,
     }
-    arrays = {"weights": design.weights, "codes": sample.codes}
-    optional = {"powers": design.powers, "rows": design.rows}
-    if sample.numbers:
-        optional["truth"] = sample.truth
-    if clusters is not None:
-        optional |= {f"cluster_{k}": getattr(clusters, k) for k in _CLUSTER_COLUMNS}
-    if subgroups is not None:
-        optional["subgroup"] = subgroups.codes
-    arrays |= {name: column for name, column in optional.items() if column is not None}
-    arrays |= _score_arrays(sample)
-    arrays |= {f"number_{k}": each for k, each in enumerate(sample.numbers.values())}
+    arrays = {
+        "weights": rows.weights,
+        "codes": sample.codes,
+        "powers": rows.powers,
+        "rows": rows.numbers,
+        "truth": sample.truth if sample.numbers else None,
+        "subgroup": None if subgroups is None else subgroups.codes,
+        **{f"number_{k}": each for k, each in enumerate(sample.numbers.values())},
+        **_score_arrays(sample),
+    }
+    if isinstance(design, Clusters):
+        arrays |= {f"cluster_{k}": getattr(design, k) for k in _CLUSTER_COLUMNS}
     return header, arrays
 
 
-def _plain_moments(sample: MomentSample) -> tuple[dict[str, Any], dict[str, Array]]:
-    """What is named in moments, as JSON has it, and their arrays."""
-    design, vocabulary, columns = sample.design, sample.vocabulary, sample.summands
-    totals, groups = design.totals, None
-    if isinstance(totals, GroupTotals):
-        groups = [*map(_plain_name, totals.keys)]
+def _plain_moments(
+    sample: MomentSample,
+) -> tuple[dict[str, Any], dict[str, Array | None]]:
+    """What moments have besides."""
+    rows, columns, design = sample.rows, sample.summands, sample.design
     header = {
         "format": _OF_MOMENTS,
-        "version": _VERSION,
-        "labels": list(vocabulary.labels),
-        "targets": [*map(_plain_name, vocabulary.targets)],
-        "rules": sample.kinds,
         "columns": columns.monomials,
-        "scale": design.scale,
-        "n": design.n,
-        "weight_range": design.weight_range,
-        "groups": groups,
+        "n": rows.n,
+        "weight_range": rows.weight_range,
     }
-    arrays = {
+    arrays: dict[str, Array | None] = {
         "origins": np.array([*columns.origins.values()]),
         "units": np.array([columns.units[v] for v in columns.origins]),
-        "weighted": design.weighted,
-        **totals.arrays,
+        "products": rows.products,
     }
+    if isinstance(design, Clusters):
+        arrays["totals"] = design.weights.reshape(-1, len(rows))
     return header, arrays
 
 
 def _score_arrays(sample: Sample) -> dict[str, Array]:
-    """Scores of each rule; of those in bins the ranges, and the edges."""
+    """Scores of each model; of those in bins the ranges, and the edges."""
     edges, scores = sample.score_edges, [*sample.scores.values()]
     if edges is None:
         return {f"score_{k}": each.values for k, each in enumerate(scores)}
@@ -165,28 +187,34 @@ def _plain_name(name: Any) -> Any:
 
 def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
     """Sample of names and arrays, checked."""
-    column = _Columns(arrays)
-    design = _design(header, column)
-    vocabulary, n_units = _vocabulary(header), len(design.weights)
+    column = partial(_taken, arrays)
+    rows, design = _design(header, column)
+    vocabulary, n_units = _vocabulary(header), len(rows)
     n_codes = len(vocabulary.labels) + vocabulary.abstains
     truth = np.zeros((0, 1))
     if header["predicted"]:
         truth = column("truth", "f", (n_units, None))
+    subgroups = None
+    if header["subgroups"] is not None:
+        pairs = [[(str(k), str(v)) for k, v in each] for each in header["subgroups"]]
+        subgroup = column("subgroup", "iu", (n_units,), _below(len(pairs)))
+        subgroups = Subgroups(subgroup, tuple(map(tuple, pairs)))
     return Sample(
+        rows,
         design,
         vocabulary,
         codes=column("codes", "biu", (n_units, None), _below(n_codes)),
         labelled=tuple(map(str, header["labelled"])),
         scores={
-            str(rule): _scores(column, f"score_{k}", n_units)
-            for k, rule in enumerate(header["scored"])
+            str(model): _scores(column, f"score_{k}", n_units, float(eps))
+            for k, (model, eps) in enumerate(header["scored"].items())
         },
         truth=truth,
         numbers={
-            str(rule): column(f"number_{k}", "f", (n_units, truth.shape[1]))
-            for k, rule in enumerate(header["predicted"])
+            str(model): column(f"number_{k}", "f", (n_units, truth.shape[1]))
+            for k, model in enumerate(header["predicted"])
         },
-        subgroups=_subgroups(header["subgroups"], column, n_units),
+        subgroups=subgroups,
     )
 
 
@@ -196,50 +224,36 @@ def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
     return Vocabulary(labels, targets, bool(header["abstains"]))
 
 
-def _design(header: Mapping[str, Any], column: _Columns) -> Design:
+def _design(
+    header: Mapping[str, Any], column: _Column
+) -> tuple[Rows, IndependentRows | Clusters]:
     """Weights of the units, and their clusters."""
     weights = column("weights", "iuf", (None,), lambda x: x >= 0)
     n_units = len(weights)
     if not n_units:
         raise ValueError("there are no rows")
-    powers = rows = None
-    if "powers" in column.arrays:
+    powers = numbers = None
+    if "powers" in column.args[0]:
         powers = column("powers", "f", (3, n_units), lambda x: x >= 0)
-        rows = column("rows", "iuf", (n_units,), lambda x: x >= 0)
-    clusters = _clusters(header["clusters"], column, n_units)
-    return Design(weights, powers, rows, clusters, scale=float(header["scale"]))
-
-
-def _clusters(
-    names: list[Any] | None, column: _Columns, n_units: int
-) -> Clusters | None:
-    """Clusters of the units, if they have any."""
-    if names is None:
-        return None
-    number = column("cluster_number", "iu", (None,), _below(len(names)))
+        numbers = column("rows", "iuf", (n_units,), lambda x: x >= 0)
+    rows = Rows(weights, powers, numbers, float(header["scale"]))
+    if header["clusters"] is None:
+        return rows, IndependentRows(rows.n_samples)
+    keys = _distinct(header["clusters"])
+    number = column("cluster_number", "iu", (None,), _below(len(keys)))
     size = (len(number),)
     unit = column("cluster_unit", "iu", size, _below(n_units))
     weights = column("cluster_weights", "iuf", size, lambda x: x >= 0)
-    if (np.diff(number) < 0).any() or len(set(names)) < len(names):
+    if (np.diff(number) < 0).any():
         raise ValueError("clusters are not in order")
-    return Clusters(number, unit, weights, _as_objects(names))
-
-
-def _subgroups(
-    names: list[Any] | None, column: _Columns, n_units: int
-) -> Subgroups | None:
-    """Subgroups of the units, if they have any."""
-    if names is None:
-        return None
-    found = tuple(tuple((str(k), str(v)) for k, v in each) for each in names)
-    return Subgroups(column("subgroup", "iu", (n_units,), _below(len(found))), found)
+    return rows, Clusters(number, unit, weights, keys)
 
 
 def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSample:
     """Moments of names and arrays, checked."""
-    column = _Columns(arrays)
+    column = partial(_taken, arrays)
     monomials = [
-        tuple(Variable(str(name), str(rule), int(k)) for name, rule, k in each)
+        tuple(Variable(str(name), str(model), int(k)) for name, model, k in each)
         for each in header["columns"]
     ]
     columns = Columns.of(monomials)
@@ -253,46 +267,40 @@ def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSa
         dict(zip(columns.origins, origins.tolist(), strict=True)),
         dict(zip(columns.origins, units.tolist(), strict=True)),
     )
-    weighted = column("weighted", "f", (size, size))
-    totals: RowMoments | GroupTotals
-    if header["groups"] is None:
-        pairs = size * (size + 1) // 2
-        shapes = {"second": (size,) * 2, "third": (pairs, size), "fourth": (pairs,) * 2}
-        sums = [column(name, "f", shape) for name, shape in shapes.items()]
-        totals = RowMoments(*sums)
-    else:
-        names = header["groups"]
-        keys = _as_objects(names)
-        if not names or len(set(names)) < len(names):
-            raise ValueError("groups are not distinct")
-        sums = []
-        totals = GroupTotals(keys, column("totals", "f", (len(keys), size)))
-    for square in (weighted, *sums[::2]):
+    products = column("products", "f", (2, size, size))
+    n, scale = float(header["n"]), float(header["scale"])
+    design: IndependentSums | Clusters = IndependentSums(round(n))
+    if header["clusters"] is not None:
+        keys = _distinct(header["clusters"])
+        design = clusters(keys, column("totals", "f", (len(keys), size)))
+    for square in products:
         if not np.array_equal(square, square.T) or (square.diagonal() < 0).any():
             raise ValueError("moments are not those of any rows")
     low, high = map(float, header["weight_range"])
-    n, scale = float(header["n"]), float(header["scale"])
-    if not (0 < low <= high < np.inf and n > 0 and scale > 0 and weighted[0, 0] > 0):
+    if not (0 < low <= high < np.inf and n > 0 and scale > 0 and products[0].sum() > 0):
         raise ValueError("weights are not above 0")
-    design = MomentDesign.of_sums(totals, weighted, n, (low, high), scale)
+    vocabulary = _vocabulary(header)
+    none = np.zeros((0, len(vocabulary.targets)))
     return MomentSample(
+        rows=SumsOfRows.of_sums(products, n, (low, high), scale),
         design=design,
-        vocabulary=Vocabulary(tuple(header["labels"]), tuple(header["targets"])),
-        codes=np.zeros((size, 0), dtype=bool),
+        vocabulary=vocabulary,
+        codes=none,
+        labelled=tuple(map(str, header["labelled"])),
+        scores=dict.fromkeys(map(str, header["scored"]), Scores(none)),
+        numbers=dict.fromkeys(map(str, header["predicted"]), none),
         summands=columns,
-        predicted={
-            str(kind): list(map(str, rules)) for kind, rules in header["rules"].items()
-        },
     )
 
 
-def _scores(column: _Columns, name: str, n_units: int) -> Scores:
-    """Scores of a rule, or their ranges in bins."""
-    if "score_edges" not in column.arrays:
-        return Scores(column(name, "f", (n_units, ...)))
+def _scores(column: _Column, name: str, n_units: int, eps: float) -> Scores:
+    """Scores of a model, or their ranges in bins."""
+    if "score_edges" not in column.args[0]:
+        shape = n_units, *column.args[0][name].shape[1:]
+        return Scores(column(name, "f", shape), eps=eps)
     edges = column("score_edges", "f", (None,))
     lowest, highest = (column(f"{name}_{end}", "f", (n_units,)) for end in _RANGE)
-    scores = BinnedScores.of(edges, lowest, highest)
+    scores = BinnedScores.of(edges, lowest, highest, eps)
     above = np.searchsorted(edges, highest, side="right")
     if (np.diff(edges) <= 0).any() or (lowest > highest).any():
         raise ValueError("edges and ranges of scores are not in order")
@@ -306,38 +314,29 @@ def _below(end: int) -> Callable[[Array], Array]:
     return lambda x: (x >= 0) & (x < end)
 
 
-def _as_objects(names: list[Any]) -> Array:
+def _distinct(names: list[Any]) -> Array:
+    """Names of clusters."""
+    if not names or len(set(names)) < len(names):
+        raise ValueError("clusters are not distinct")
     return np.fromiter(names, dtype=object, count=len(names))
 
 
-class _Columns:
-    """Arrays by name, checked when they are taken."""
+def _taken(
+    arrays: Mapping[str, Array],
+    name: str,
+    kinds: str,
+    shape: tuple[int | None, ...],
+    holds: Callable[[Array], Any] = np.isfinite,
+) -> Array:
+    """Take an array of some kinds and shape, all of whose values `holds` accepts.
 
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self.arrays = arrays
-
-    def __call__(
-        self,
-        name: str,
-        kinds: str,
-        shape: tuple[Any, ...],
-        holds: Callable[[Array], Any] = np.isfinite,
-    ) -> Array:
-        """Take an array of some kinds and shape, all of whose values `holds` accepts.
-
-        Any length is accepted for None, and any further dimensions for an ellipsis.
-        """
-        array = self.arrays[name]
-        ellipsis = shape[-1:] == (...,)
-        wanted = shape[:-1] if ellipsis else shape
-        fits = array.ndim == len(wanted) or (ellipsis and array.ndim > 0)
-        pairs = zip(array.shape, wanted, strict=False)
-        if not fits or any(want not in (None, size) for size, want in pairs):
-            raise ValueError(f"{name} has the shape {array.shape}")
-        if array.size and not (
-            array.dtype.kind in kinds
-            and np.all(holds(array))
-            and np.isfinite(array).all()
-        ):
-            raise ValueError(f"{name} holds other values than it may")
-        return array
+    Any length is accepted for None.
+    """
+    array = arrays[name]
+    pairs = zip(shape, array.shape, strict=False)
+    if array.ndim != len(shape) or any(want not in (None, n) for want, n in pairs):
+        raise ValueError(f"{name} has the shape {array.shape}")
+    are_known = array.dtype.kind in kinds or not array.size
+    if not (are_known and np.isfinite(array).all() and np.all(holds(array))):
+        raise ValueError(f"{name} holds other values than it may")
+    return array

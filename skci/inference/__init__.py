@@ -1,1 +1,12 @@
-"""Inference from estimates and their covariance."""
+"""Inference from estimates and their covariance.
+
+Public are the names in ``__all__``.
+"""
+
+from skci.inference.critical.law import critical_value
+from skci.inference.critical.quantile import CriticalValue
+
+__all__ = [
+    "CriticalValue",
+    "critical_value",
+]

@@ -1,8 +1,11 @@
 """Correlation of estimates, from their covariance and its degrees of freedom."""
 
+from typing import Any
+
 import numpy as np
 
 from skci._arrays import Array
+from skci.inference.critical.loadings import Loadings
 
 _LITTLE_SHRINKAGE = 0.01  # share below which shrinkage changes no critical value
 
@@ -47,13 +50,28 @@ def shrink_correlation(correlation: Array, df: Array) -> Array:
     """
     if np.isinf(df).all():
         return correlation
-    squares = correlation**2
-    root = 1 / np.sqrt(df)
-    errors = root @ (1 - squares) ** 2 @ root  # of the diagonal are zero
-    total = squares.sum() - len(correlation)
-    share = errors / total if errors < total else 1.0
-    if share < _LITTLE_SHRINKAGE:
+    share = _shrinkage(correlation**2, slice(None), df)
+    if not share:
         return correlation
     shrunk: Array = (1 - share) * correlation
     np.fill_diagonal(shrunk, 1.0)
     return shrunk
+
+
+def shrinkage_of_loadings(loadings: Loadings, df: Array) -> float:
+    """Share by which the correlation with some loadings is to be shrunk.
+
+    Of many coordinates it is estimated from evenly spaced ones and all others.
+    """
+    if np.isinf(df).all():
+        return 0.0
+    return _shrinkage(*loadings.squared_correlations(), df)
+
+
+def _shrinkage(squares: Array, rows: Any, df: Array) -> float:
+    """Share by which to shrink, from the squares of rows of the correlation."""
+    root = 1 / np.sqrt(df)
+    errors = root[rows] @ (1 - squares) ** 2 @ root  # of the diagonal are zero
+    total = squares.sum() - len(squares)
+    share = float(errors / total) if errors < total else 1.0
+    return share if share >= _LITTLE_SHRINKAGE else 0.0

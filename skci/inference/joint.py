@@ -5,6 +5,8 @@ Everything is computed when first accessed, and nothing needs the data again.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -18,12 +20,16 @@ from skci.inference.correlation import correlation_from, shrink_correlation
 from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
-from skci.inference.design import Design
-from skci.inference.given_covariance import GivenCovariance, excess_shares
+from skci.inference.designs.design import Design
 from skci.inference.intervals.methods import METHODS, IntervalMethod, Task
 from skci.inference.parameter import Parameter, TableParameter
-from skci.inference.sampling import RowSampling, Sampling
-from skci.measures.functional import Negative
+from skci.inference.rows import Rows
+from skci.inference.sampling import (
+    GivenCovariance,
+    RowSampling,
+    Sampling,
+    excess_shares,
+)
 
 
 class Target(NamedTuple):
@@ -31,7 +37,7 @@ class Target(NamedTuple):
 
     target: str
     """Such as "the procedures, trained on 320 rows"."""
-    variance: str
+    resampling: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +52,23 @@ class JointEstimate:
     random_state: int | None = None
     """Seed of the quasi-random points of the critical value."""
     target: Target | None = None
-    """What the estimates are of, if not of given rules in the population."""
+    """What the estimates are of, if not of given models in the population."""
     horizon: Horizon | None = None
     """Looks at growing data at which the intervals shall cover, all at once."""
 
     @classmethod
     def from_rows(
-        cls, parameters: Iterable[TableParameter], design: Design, **options: Any
+        cls,
+        parameters: Iterable[TableParameter],
+        rows: Rows,
+        design: Design,
+        **options: Any,
     ) -> JointEstimate:
-        """Estimate parameters of the tables of a sample, drawn by a design."""
-        sampling = RowSampling(tuple(parameters), design)
-        for k, parameter in enumerate(sampling.parameters):
-            simple = not parameter.interval_method.needs_simple_sample or (
-                design.is_simple and not sampling.span_strata[k]
-            )
-            if not simple:
+        """Estimate parameters of the tables of rows, drawn by a design."""
+        sampling = RowSampling(tuple(parameters), rows, design)
+        for parameter in sampling.parameters:
+            simple = not parameter.interval_method.needs_simple_sample
+            if not (simple or sampling.is_simple):
                 others = [k for k, m in METHODS.items() if not m.needs_simple_sample]
                 raise ValueError(
                     f"method={parameter.method!r} needs independent rows of equal "
@@ -82,7 +90,7 @@ class JointEstimate:
     ) -> JointEstimate:
         """Take given estimates with a given covariance; see `GivenCovariance`.
 
-        Differences of two rules are free of an `excess` in it, of shape (K, K).
+        Differences of two models are free of an `excess` in it, of shape (K, K).
         """
         parameters = tuple(parameters)
         shares = {} if excess is None else excess_shares(parameters, covariance, excess)
@@ -97,7 +105,7 @@ class JointEstimate:
     def individual(self) -> JointEstimate:
         """The same estimates, each interval covering for itself alone."""
         view = replace(self, simultaneous=False)
-        shared = ["_covariance", "_deviations", "_tasks", "usable", "estimates"]
+        shared = ["_covariance", "_variances", "_tasks", "usable", "estimates"]
         if self.is_individual:
             shared.append("intervals")
         vars(view).update({k: v for k, v in vars(self).items() if k in shared})
@@ -111,7 +119,12 @@ class JointEstimate:
         """Return the estimates, and after them those of more parameters of the rows."""
         assert isinstance(self.sampling, RowSampling)
         extended = (*self.sampling.parameters, *parameters)
-        return replace(self, sampling=replace(self.sampling, parameters=extended))
+        return replace(self, sampling=self.sampling.with_parameters(extended))
+
+    @property
+    def with_tables(self) -> JointEstimate:
+        """The same estimates with the tables of all, however many."""
+        return self
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -119,62 +132,48 @@ class JointEstimate:
         return self.sampling.parameters
 
     @property
-    def design(self) -> Design:
-        """How the rows were drawn."""
-        if self.sampling.design is None:
+    def rows(self) -> Rows:
+        """The rows of the sample."""
+        if self.sampling.rows is None:
             raise ValueError("planning needs the rows of a test set, not a covariance")
-        return self.sampling.design
+        return self.sampling.rows
+
+    @property
+    def drawn(self) -> tuple[Rows, Any]:
+        """The rows of the sample, and the design they were drawn by."""
+        return self.rows, self.sampling.design
 
     @property
     def is_of_rows(self) -> bool:
         """Whether the estimates are of rows, and not given."""
-        return self.sampling.design is not None
-
-    @property
-    def spans_strata(self) -> bool:
-        """Whether some parameters are of several strata, of fixed sizes."""
-        return bool(self.sampling.span_strata.any())
-
-    @property
-    def is_simple(self) -> bool:
-        """Whether the estimates are given, or of a simple random sample each."""
-        return not self.is_of_rows or (self.design.is_simple and not self.spans_strata)
-
-    @property
-    def design_effects(self) -> Array:
-        """Variances over those of simple random samples of the same size, (K,)."""
-        return self.sampling.design_effects
+        return self.sampling.rows is not None
 
     @cached_property
     def estimates(self) -> Array:
         """Estimates, shape (K,)."""
         return np.array([parameter.estimate for parameter in self.parameters])
 
-    @cached_property
+    @property
     def is_undefined(self) -> Array:
         """Which measures are undefined on the data, shape (K,)."""
         return np.array([not p.defined for p in self.parameters], dtype=bool)
 
-    @cached_property
-    def is_degenerate(self) -> Array:
-        """Which defined estimates have no usable estimate of their variance, (K,).
+    def is_degenerate(self, k: int) -> bool:
+        """Whether a defined estimate has no usable estimate of its variance.
 
         It is zero, the measure has no derivative, or there is a single row or group.
         """
-        return ~self.is_undefined & ~(self.usable & self._has_variance)
-
-    @cached_property
-    def _has_variance(self) -> Array:
-        """Which variances are not zero, or are so at the boundary of a range."""
-        on_boundary = [parameter.is_on_boundary for parameter in self.parameters]
-        return self.sampling.has_variance | np.array(on_boundary, dtype=bool)
+        if not self.parameters[k].defined:
+            return False
+        return not self.usable[k] or self.sampling.is_degenerate(k)
 
     @cached_property
     def standard_errors(self) -> Array:
         """Standard errors, whatever the confidence level, shape (K,)."""
         errors = self.sampling.standard_errors.copy()
-        shows = not self.is_of_rows or self.design.shows_variance
-        errors[~self.sampling.has_variance] = 0 if shows else np.nan
+        for k in range(len(errors)):
+            if not self.sampling.has_variance(k):
+                errors[k] = 0 if self.sampling.shows_variance else np.nan
         return self._known(errors)
 
     @cached_property
@@ -188,6 +187,10 @@ class JointEstimate:
 
         Shrunk where variances have few degrees of freedom and none in common.
         """
+        return self._shrunk.copy()
+
+    @cached_property
+    def _shrunk(self) -> Array:
         correlation = correlation_from(self._covariance)
         known = np.flatnonzero(self.usable)
         if self.common_df is None and len(known) > 1:
@@ -202,6 +205,13 @@ class JointEstimate:
         """Sampling covariance, and what is added for what the data cannot show."""
         return self.sampling.covariance + self.sampling.noise(self.z)
 
+    @cached_property
+    def _variances(self) -> Array:
+        """Variances behind the intervals, (K,)."""
+        if len(self.parameters) > 1:
+            return self._covariance.diagonal()
+        return self.sampling.variances + self.sampling.noise_variances(self.z)
+
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""
         values = values.copy()
@@ -213,9 +223,12 @@ class JointEstimate:
     @cached_property
     def usable(self) -> Array:
         """Which parameters have a variance to make an interval of, shape (K,)."""
-        blurs = [p.interval_method.blurs for p in self.parameters]
-        positive = np.array(blurs, dtype=bool) & (self._covariance.diagonal() > 0)
-        return self.sampling.is_estimable & (self._has_variance | positive)
+        if len(self.parameters) == 1:
+            method = self.parameters[0].interval_method
+            total = self._variances[0] if method.blurs else 0.0
+            return np.array([self.sampling.is_usable(0, total)])
+        pairs = enumerate(self._variances)
+        return np.array([self.sampling.is_usable(k, v) for k, v in pairs], dtype=bool)
 
     @property
     def z(self) -> float:
@@ -229,16 +242,16 @@ class JointEstimate:
         What is added to an estimated variance is known.
         """
         df = self.sampling.degrees_of_freedom
-        if np.isinf(df).all():
+        if np.all(df == np.inf):
             return df
-        estimated = self.sampling.covariance.diagonal()
-        total = np.where(estimated > 0, self._covariance.diagonal(), 1)
+        estimated = self.sampling.variances
+        total = np.where(estimated > 0, self._variances, 1)
         return df * (total / np.where(estimated > 0, estimated, 1)) ** 2
 
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""
         df = self.degrees_of_freedom[positions]
-        return q if np.isinf(df).all() else stats.t.isf(stats.norm.sf(q), df)
+        return q if np.all(df == np.inf) else stats.t.isf(stats.norm.sf(q), df)
 
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
         """From quantiles of t with the df of some parameters to normal ones."""
@@ -290,12 +303,18 @@ class JointEstimate:
         """
         if alternative not in self._laws:
             single = self.is_individual
-            correlation = np.ones((1, 1)) if single else self.correlation
+            correlation = np.ones((1, 1)) if single else self._shrunk
             if not (single or self.usable.all()):
                 correlation = correlation[np.ix_(self.usable, self.usable)]
             df = None if single else self.common_df
             self._laws[alternative] = self.law_of(correlation, df, alternative)
         return self._laws[alternative]
+
+    def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
+        """One-sided distribution of the maximum of some of them, with signs."""
+        correlation = self._shrunk[np.ix_(positions, positions)]
+        signed = correlation * np.outer(signs, signs)
+        return self.law_of(signed, self.common_df, "less")
 
     def law_of(
         self, correlation: Array, df: float | None, alternative: Alternative
@@ -322,12 +341,14 @@ class JointEstimate:
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
-        bounds = [parameter.trait.bounds for parameter in self.parameters]
-        limits = np.array(bounds, dtype=float)
+        limits = np.empty((len(self.parameters), 2))
+        for k, parameter in enumerate(self.parameters):
+            limits[k] = parameter.trait.bounds
         usable = np.flatnonzero(self.usable)
         if len(usable):
-            q = float(self.normal_quantile)
-            limits[usable] = self.limits_at_normal_quantile(usable, q, self.z)
+            q = np.full(len(usable), float(self.normal_quantile))
+            crit = self.to_t_quantile(q, usable)
+            limits[usable] = self.limits_at(usable, crit, self.z)
         return limits
 
     def limits_at_normal_quantile(self, positions: Array, q: float, z: float) -> Array:
@@ -340,18 +361,17 @@ class JointEstimate:
 
         z is the normal quantile of the level.
         """
-        parameters = [self.parameters[k] for k in positions]
         limits = np.empty((len(positions), 2))
-        for method, rows in self._rows_by_method(positions):
-            tasks = [self._task(k) for k in positions[rows]]
+        for method, rows, tasks in self._batches(positions):
             limits[rows] = method.limits(tasks, crit[rows], z)
-        negated = self._is_negated(positions)
-        limits[negated] = -limits[negated, ::-1]
-        if any(any(parameter.extension) for parameter in parameters):
-            extension = np.array([parameter.extension for parameter in parameters])
-            bounds = np.array([parameter.trait.bounds for parameter in parameters])
-            limits = limits + extension * [-1, 1]
-            limits = np.clip(limits, bounds[:, :1], bounds[:, 1:])
+        for limit, k in zip(limits, positions, strict=True):
+            parameter = self.parameters[k]
+            if parameter.trait.negative_of is not None:
+                limit[:] = -limit[::-1]
+            low, high = parameter.extension
+            if low or high:
+                limit += -low, high
+                np.clip(limit, *parameter.trait.bounds, out=limit)
         return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
@@ -369,25 +389,23 @@ class JointEstimate:
         nulls, above = np.where(negated, -nulls, nulls), above ^ negated
         roots = np.full(len(positions), -np.inf)
         reachable = (extension == 0) | beyond
-        for method, rows in self._rows_by_method(positions):
+        for method, rows, tasks in self._batches(positions):
+            tasks = list(itertools.compress(tasks, reachable[rows]))
             rows = rows[reachable[rows]]
-            tasks = [self._task(k) for k in positions[rows]]
             if tasks:
                 roots[rows] = method.roots(tasks, nulls[rows], above[rows], self.z)
         return roots
 
-    def _rows_by_method(
+    def _batches(
         self, positions: Array
-    ) -> Iterator[tuple[IntervalMethod, Array]]:
-        """Each interval method of some parameters, and which of them have it."""
-        methods = [self.parameters[k].method for k in positions]
-        for name in dict.fromkeys(methods):
-            rows = [row for row, other in enumerate(methods) if other == name]
-            yield METHODS[name], np.array(rows)
-
-    @cached_property
-    def _deviations(self) -> list[float]:
-        return np.sqrt(self._covariance.diagonal()).tolist()
+    ) -> Iterator[tuple[IntervalMethod, Array, list[Task]]]:
+        """Each interval method of some parameters, which of them have it, and tasks."""
+        rows: dict[str, list[int]] = {}
+        for row, k in enumerate(positions):
+            rows.setdefault(self.parameters[k].method, []).append(row)
+        for method, each in rows.items():
+            chosen = np.array(each)
+            yield METHODS[method], chosen, [*map(self._task, positions[chosen])]
 
     def _is_negated(self, positions: Array) -> Array:
         """Which parameters are minus what their task is of."""
@@ -396,38 +414,11 @@ class JointEstimate:
 
     def _task(self, k: int) -> Task:
         if k not in self._tasks:
-            self._tasks[k] = self._make_task(k)
+            needs_error = self.parameters[k].interval_method.needs_error
+            error = math.sqrt(self._variances[k]) if needs_error else math.nan
+            self._tasks[k] = self.sampling.task(k, error)
         return self._tasks[k]
 
     @cached_property
     def _tasks(self) -> dict[int, Task]:
         return {}
-
-    def _make_task(self, k: int) -> Task:
-        """Interval to compute for a parameter, or for what it is minus."""
-        parameter = self.parameters[k]
-        trait, estimate = parameter.trait, parameter.estimate
-        functional, counts, effect = self.sampling.interval_table(k)
-        corrects = parameter.interval_method.corrects_skewness
-        hall = self._hall_coefficients(k) if corrects else (0.0, 0.0)
-        if isinstance(functional, Negative):
-            functional = functional.functional
-        if trait.negative_of is not None:
-            estimate, hall = -estimate, (-hall[0], -hall[1])
-        return Task(
-            trait.negative_of or trait,
-            estimate,
-            self._deviations[k],
-            parameter.support.rarer_class,
-            functional,
-            counts,
-            effect,
-            hall,
-        )
-
-    def _hall_coefficients(self, k: int) -> tuple[float, float]:
-        """Coefficients for the error and what is added to it, which is symmetric."""
-        a, b = self.sampling.hall_coefficients(k)
-        estimated = self.sampling.covariance[k, k]
-        share = (estimated / self._covariance[k, k]) ** 1.5 if estimated else 0.0
-        return a * share, b * share

@@ -28,8 +28,8 @@ _ROUNDING = 1e-9  # how far rounding may take an estimate out of its range
 MAX_ENUMERATED_CELLS = 256
 """Largest table all of whose cells are enumerated, unobserved ones included."""
 
-DEFAULT_RULE = "y_pred"
-"""Default rule name."""
+DEFAULT_MODEL = "y_pred"
+"""Default model name."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Key:
     """What a parameter is of; the columns of a report are read from it."""
 
     metric: str = ""
-    rule: str = ""
+    model: str = ""
     subgroup: tuple[tuple[str, str], ...] = ()
     """Names of a column and of the subgroup in it, for each column of `by`."""
     sample: str = ""
@@ -52,11 +52,11 @@ class Key:
         """Names of the parameter by column of a report."""
         if self.contrast:
             return {"contrast": self.contrast}
-        rule = " ".join(filter(None, [self.sample, self.rule]))
+        model = " ".join(filter(None, [self.sample, self.model]))
         labels = {"metric": self.metric, **dict(self.subgroup)}
         if self.compared is not None:
             labels["first"], _, labels["second"] = self.compared
-        return {"rule": rule, **labels} if rule or self.compared is None else labels
+        return {"model": model, **labels} if model or self.compared is None else labels
 
     @property
     def is_contrast(self) -> bool:
@@ -65,10 +65,10 @@ class Key:
 
     @property
     def name(self) -> str:
-        """Name of the rule, of the contrast, or of what is compared."""
-        rule = self.contrast or self.labels.get("rule", "")
+        """Name of the model, of the contrast, or of what is compared."""
+        model = self.contrast or self.labels.get("model", "")
         compared = " ".join(self.compared or ())
-        return ", ".join(filter(None, [rule, compared]))
+        return ", ".join(filter(None, [model, compared]))
 
     @property
     def title(self) -> str:
@@ -77,19 +77,19 @@ class Key:
 
     @property
     def panel(self) -> str:
-        """Name of what rules are compared on: the metric, in a subgroup."""
+        """Name of what models are compared on: the metric, in a subgroup."""
         return ", ".join([self.title, *self.subgroup_names])
 
     def level(self, factor: str) -> str:
-        """Name of the rule, or of the subgroup."""
-        if factor == "rule":
+        """Name of the model, or of the subgroup."""
+        if factor == "model":
             return self.name
         return ", ".join(name for _, name in self.subgroup)
 
     def without(self, factor: str) -> Key:
-        """Key of what is compared: without the rule, or without the subgroup."""
-        if factor == "rule":
-            return replace(self, rule="", sample="")
+        """Key of what is compared: without the model, or without the subgroup."""
+        if factor == "model":
+            return replace(self, model="", sample="")
         return replace(self, subgroup=())
 
     @property
@@ -126,10 +126,23 @@ class CellMap:
     sample: int = 0
     """Which of several independent samples a unit must be of."""
 
-    def __call__(self, codes: dict[int, Array]) -> Array:
-        """Cell for label codes, by column."""
-        pairs = zip(self.columns, self.symbols, strict=True)
-        return self.cells[tuple(symbols[codes[column]] for column, symbols in pairs)]
+    def __call__(self, *codes: Array) -> Array:
+        """Cell for label codes, an array for each of the columns."""
+        index = []
+        for code, symbols in zip(codes, self.symbols, strict=True):
+            index.append(symbols[code.view(np.uint8) if code.dtype == bool else code])
+        cells: Array = self.cells[tuple(index)]
+        return cells.astype(np.min_scalar_type(self.size))
+
+    def among(self, subgroups: frozenset[int]) -> CellMap:
+        """Return the same map for units in one of some subgroups."""
+        if subgroups not in self._parts:
+            self._parts[subgroups] = replace(self, subgroups=subgroups)
+        return self._parts[subgroups]
+
+    @cached_property
+    def _parts(self) -> dict[frozenset[int], CellMap]:
+        return {}
 
     @cached_property
     def content(self) -> tuple[Any, ...]:
@@ -179,6 +192,8 @@ class Parameter:
     """Extension of the interval below and above for undefined classes."""
     undefined_classes: Mapping[str, float] = field(default_factory=dict)
     """Their weights in the average, by name."""
+    size_limit: str = ""
+    """What the default method of smaller tables would need, where it is another."""
     binning_error: float = 0.0
     """Largest difference to the estimate from scores that are not in bins, which the
     extension covers."""
@@ -219,7 +234,7 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableParameter(Parameter):
-    """A parameter that is a functional of a table: a measure of a rule, a contrast."""
+    """A parameter that is a functional of a table: a measure of a model, a contrast."""
 
     functional: Functional
     counts: Array
@@ -234,6 +249,18 @@ class TableParameter(Parameter):
     extremes: tuple[int, int] | None = None
     """Cells of the least and greatest possible value, of a mean of bounded values."""
     components: tuple[TableParameter, ...] = ()
+
+    def with_method(self, method: str) -> TableParameter:
+        """Return the parameter with another interval method."""
+        if method == self.method:
+            return self
+        if method not in self._others:
+            self._others[method] = replace(self, method=method)
+        return self._others[method]
+
+    @cached_property
+    def _others(self) -> dict[str, TableParameter]:
+        return {}
 
     def negated(self) -> TableParameter:
         """Return the parameter times -1."""
@@ -334,5 +361,5 @@ class TableParameter(Parameter):
         if self.components:
             return all(component.is_on_boundary for component in self.components)
         low, high = self.trait.bounds
-        at_end = min(self.value - low, high - self.value) <= EDGE
-        return bool(self.boundary) and self.support.rarer_class > 0 and at_end
+        is_close = min(self.value - low, high - self.value) <= EDGE
+        return bool(self.boundary) and self.support.rarer_class > 0 and is_close

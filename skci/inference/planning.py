@@ -17,8 +17,13 @@ from scipy.special import ndtr, ndtri
 
 from skci._arrays import Array
 from skci._validation import check_positive_number, check_probability, join_names
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.strata import Strata, n_blocks
+from skci.inference.designs.sums import SumsOfRows
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
+from skci.inference.parameter_sampling import is_simple
+from skci.inference.rows import Rows
 
 _MOST_ROWS = 1e15  # that floats count exactly
 _ASYMPTOTIC = 1e9  # rows at which blurring and pseudo-counts are negligible
@@ -34,6 +39,7 @@ def rows_for_width(
     That is of all intervals of a pilot, or by metric. Of new rows the variances may be
     others, relative to those of the pilot, (K,).
     """
+    joint = joint.with_tables
     wanted = by_metric(joint, half_width, "half_width")
     parameters = [joint.parameters[k] for k in wanted]
     for parameter, value in zip(parameters, wanted.values(), strict=True):
@@ -58,7 +64,7 @@ def rows_for_width(
     # Intervals cut off at the end of a range are not planned for.
     smoothed = [parameter.interval_method.smooths for parameter in parameters]
     least = np.where(smoothed, 0, formula).max()
-    fewest = max(math.ceil(least), 2 * joint.design.n_strata)
+    fewest = max(math.ceil(least), 2 * n_blocks(joint.sampling.design))
     for parameter in parameters:  # one trial is expected
         if parameter.trait.proportion and isinstance(parameter, TableParameter):
             _, trials = parameter.trait.successes_and_trials(parameter.counts)
@@ -97,6 +103,7 @@ def rows_for_power(
     by metric; that of the pilot if not given.
     """
     check_probability(power, "power")
+    joint = joint.with_tables
     distances = _distances(joint, shown, difference)
     tested = ~np.isnan(distances[0])
     crit, deviations = _per_row(joint)
@@ -104,7 +111,7 @@ def rows_for_power(
     with np.errstate(over="ignore"):
         formula = (reach * deviations[tested] / distances[:, tested].min(axis=0)) ** 2
     _check_rows(formula.max(), "difference", difference)
-    start = max(math.ceil(formula.max()), 2 * joint.design.n_strata)
+    start = max(math.ceil(formula.max()), 2 * n_blocks(joint.sampling.design))
 
     def fits(n: int) -> bool:
         return bool((_power(joint, n, distances)[tested] >= power).all())
@@ -122,7 +129,8 @@ def power_at(
 
     See :func:`rows_for_power`. It is NaN for contrasts without a difference.
     """
-    numbers, fewest = np.asarray(n_samples), 2 * joint.design.n_strata
+    joint = joint.with_tables
+    numbers, fewest = np.asarray(n_samples), 2 * n_blocks(joint.sampling.design)
     if numbers.dtype.kind not in "iuf" or not (numbers >= fewest).all():
         raise ValueError(
             f"n_samples must hold numbers of rows, at least {fewest}, got {n_samples!r}"
@@ -217,7 +225,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
 
     If linear, "delta" replaces methods that smooth, which it equals to first order.
     """
-    factor = n / joint.design.n_samples
+    factor = n / joint.rows.n_samples
 
     @cache  # contrasts of the same parameters stay so
     def scaled(parameter: TableParameter) -> TableParameter:
@@ -237,11 +245,27 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
         ]
     return JointEstimate.from_rows(
         parameters,
-        joint.design.times(factor),
+        *population(*joint.drawn, factor),
         confidence_level=joint.confidence_level,
         simultaneous=joint.simultaneous,
         random_state=joint.random_state,
     )
+
+
+def population(rows: Rows, design: Any, factor: float) -> tuple[Rows, Any]:
+    """So many times the rows of a simple random sample, which are taken for all."""
+    if not is_simple(rows, design):
+        raise ValueError(
+            "cannot plan from a pilot with sample_weight or groups, or a prevalence"
+        )
+    if isinstance(rows, SumsOfRows):
+        n_units = round(rows.n * factor)
+        return rows.times_rows(factor), replace(design, n_units=n_units, ddof=0)
+    many = Rows(rows.counts * factor)
+    everything = IndependentRows(many.n_samples, ddof=0)
+    if isinstance(design, Strata):
+        return many, replace(design, within=everything)
+    return many, everything
 
 
 def _per_row(joint: JointEstimate) -> tuple[float, Array]:

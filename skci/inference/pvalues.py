@@ -52,6 +52,20 @@ def pvalues(joint: JointEstimate, null: float | Array) -> Array:
     return found
 
 
+def excludes(joint: JointEstimate, null: float) -> Array:
+    """Which intervals exclude a null value, without their limits, (K,).
+
+    Where the p-value is below alpha, without its computation.
+    """
+    excluded = np.zeros(len(joint.parameters), dtype=bool)
+    usable = np.flatnonzero(joint.usable)
+    if len(usable):
+        nulls = np.full(len(usable), null)
+        statistics = _two_sided_statistics(joint, usable, nulls)
+        excluded[usable] = statistics > joint.law().quantile(joint.confidence_level)
+    return excluded
+
+
 def step_down(joint: JointEstimate, null: float) -> Array:
     """Adjust two-sided p-values by the free step-down procedure of max |z|.
 

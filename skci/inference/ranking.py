@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,9 @@ from scipy import stats
 from skci._arrays import Array
 from skci.inference.contrasts import contrast_estimate, pairwise_contrasts
 from skci.inference.critical.law import step_down_directions
+from skci.inference.critical.loadings import differences_of
 from skci.inference.joint import JointEstimate
+from skci.inference.many_contrasts import MOST_TABLES
 from skci.inference.pvalues import signed_statistics
 
 _NO_VARIANCE = 1e-12  # share of the variances of two estimates that is rounding
@@ -28,26 +31,67 @@ def best_first(joint: JointEstimate, positions: Sequence[int]) -> list[int]:
 def intervals_to_best(
     joint: JointEstimate, positions: Sequence[int]
 ) -> tuple[Array, JointEstimate]:
-    """Intervals of how much better each rule is than the best of the others, (R, 2).
+    """Intervals of how much better each model is than the best of the others, (R, 2).
 
     See `compare_with_best`; cut off at the range of a difference. Also the differences
-    of all pairs that they follow from.
+    that they follow from: of many models, not those between two that the one with the
+    best estimate shows to be worse, however many comparisons are made.
     """
     trait = joint.parameters[positions[0]].trait
-    differences = contrast_estimate(
-        joint,
-        [
-            (key, {k: trait.sign * weight for k, weight in weights.items()})
-            for key, weights in pairwise_contrasts(joint, positions)
-        ],
-    )
+    size = len(positions)
+    pairs = list(itertools.combinations(range(size), 2))
+    if len(pairs) > MOST_TABLES:
+        settled = _settled(joint, positions)
+        pairs = [(i, j) for i, j in pairs if not (settled[i] and settled[j])]
+    differences = _better_by(joint, positions, pairs)
     lowest, highest = trait.bounds
-    limits = np.stack(compare_with_best(len(positions), differences), axis=1)
+    limits = np.stack(compare_with_best(size, pairs, differences), axis=1)
     return np.clip(limits, lowest - highest, highest - lowest), differences
 
 
-def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]:
-    r"""Compare each of R rules, greater being better, with the best of the others.
+def _better_by(
+    joint: JointEstimate, positions: Sequence[int], pairs: Sequence[tuple[int, int]]
+) -> JointEstimate:
+    """Estimate how much better the first of each pair is than the second."""
+    sign = joint.parameters[positions[0]].trait.sign
+    contrasts = []
+    for i, j in pairs:
+        first, second = (joint.parameters[positions[k]].key for k in (i, j))
+        compared = (first.level("model"), "-", second.level("model"))
+        key = replace(first.without("model"), compared=compared)
+        contrasts.append((key, {positions[i]: sign, positions[j]: -sign}))
+    return contrast_estimate(joint, contrasts)
+
+
+def _settled(joint: JointEstimate, positions: Sequence[int]) -> Array:
+    """Which of R models are worse than the one with the best estimate, (R,).
+
+    By Bonferroni's inequality, and so by any joint critical value of R - 1 comparisons.
+    """
+    size = len(positions)
+    best = list(positions).index(best_first(joint, positions)[0])
+    others = [k for k in range(size) if k != best]
+    compared = _better_by(joint, positions, [(best, k) for k in others])
+    settled = np.zeros(size, dtype=bool)
+    settled[others] = _tails(compared) < (1 - joint.confidence_level) / (size - 1)
+    return settled
+
+
+def _tails(compared: JointEstimate) -> Array:
+    """One-sided p-value of each difference by itself, of the first being better, (K,).
+
+    They settle nothing with a horizon, of which there are several looks.
+    """
+    if compared.horizon is not None:
+        return np.full(len(compared.parameters), 0.5)
+    df = compared.common_df or compared.degrees_of_freedom
+    return np.asarray(stats.t.sf(signed_statistics(compared), df))
+
+
+def compare_with_best(
+    size: int, pairs: Sequence[tuple[int, int]], compared: JointEstimate
+) -> tuple[Array, Array]:
+    r"""Compare each of R models, greater being better, with the best of the others.
 
     Multiple comparisons with the best for any covariance [1]_, [2]_:
 
@@ -55,33 +99,38 @@ def compare_with_best(size: int, compared: JointEstimate) -> tuple[Array, Array]
         D_j^- = \min_{i \ne j:\, D_i^+ > 0} -U_{ij}
 
     with :math:`U_{ji}` the upper limit of :math:`\theta_j - \theta_i` at the one-sided
-    joint critical value of the differences of rule j, by their own interval method, and
-    :math:`D_j^- = 0` for the only rule with :math:`D_j^+ > 0`.
+    joint critical value of the differences of model j, by their own interval method,
+    and :math:`D_j^- = 0` for the only model with :math:`D_j^+ > 0`.
 
-    The differences are of all pairs. Limits, of shape (R,), are infinite for a rule
-    without a usable difference.
+    The differences are of the first and the second of each pair. Where a difference
+    excludes 0 even by Bonferroni's inequality, :math:`D_j^+ = 0` without a critical
+    value. Limits, of shape (R,), are infinite for a model without a usable difference.
 
     References
     ----------
     .. [1] Edwards and Hsu (1983), J. Am. Stat. Assoc. 78, 965-971.
     .. [2] Hsu (1996), Multiple Comparisons, section 4.2.
     """
-    correlation = compared.correlation
     upper = np.full((size, size), np.inf)
-    indices = list(itertools.combinations(range(size), 2))
+    first, second = np.reshape(pairs, (-1, 2)).T
+    usable = np.flatnonzero(compared.usable) if len(pairs) else np.arange(0)
+    tails: Array = _tails(compared) if len(pairs) else np.ones(0)
+    alpha = 1 - compared.confidence_level
     for j in range(size):
-        chosen = [k for k, pair in enumerate(indices) if j in pair]
-        chosen = [k for k in chosen if compared.usable[k]]
-        if not chosen:
+        chosen = usable[(first[usable] == j) | (second[usable] == j)]
+        if not len(chosen):
             continue
-        signs = np.array([1 if indices[k][0] == j else -1 for k in chosen])
-        signed = correlation[np.ix_(chosen, chosen)] * np.outer(signs, signs)
-        law = compared.law_of(signed, compared.common_df, "less")
+        signs = np.where(first[chosen] == j, 1, -1)
+        others = np.where(signs > 0, second[chosen], first[chosen])
+        worse: Array = np.where(signs > 0, 1 - tails[chosen], tails[chosen])
+        if worse.min() < alpha / len(chosen):
+            upper[j] = -np.inf
+            continue
+        law = compared.law_among(chosen, signs)
         q: float = law.quantile(compared.confidence_level)
         if compared.common_df is not None:
             q = float(compared.to_normal_quantile(q, chosen[0]))
-        limits = compared.limits_at_normal_quantile(np.array(chosen), q, q)
-        others = [sum(indices[k]) - j for k in chosen]
+        limits = compared.limits_at_normal_quantile(chosen, q, q)
         upper[j, others] = np.where(signs > 0, limits[:, 1], -limits[:, 0])
     high = np.maximum(upper.min(axis=1), 0.0)
     rivals = (high > 0) & ~np.eye(size, dtype=bool)
@@ -104,16 +153,16 @@ def estimated_ranks(joint: JointEstimate, positions: Sequence[int]) -> Array:
 def rank_intervals(
     joint: JointEstimate, panels: Sequence[Sequence[int]]
 ) -> list[Array]:
-    r"""Confidence intervals of the ranks of R rules on each of some panels, (R, 2).
+    r"""Confidence intervals of the ranks of R models on each of some panels, (R, 2).
 
-    The rank is 1 plus the number of better rules. By step-down tests of all ordered
+    The rank is 1 plus the number of better models. By step-down tests of all ordered
     pairs of all panels [1]_,
 
     .. math:: 1 + \#\{i: i \text{ is shown to be better}\} \le r_j \le
         R - \#\{i: i \text{ is shown to be worse}\}
 
-    with the confidence level for all rules at once; individual intervals, with it for
-    each, rest on the pairs of one rule. Panels hold positions of parameters.
+    with the confidence level for all models at once; individual intervals, with it for
+    each, rest on the pairs of one model. Panels hold positions of parameters.
 
     References
     ----------
@@ -122,14 +171,15 @@ def rank_intervals(
     """
     if joint.horizon is not None:
         raise ValueError("ranks need a report without a horizon")
-    pairs = _ordered_pairs(joint, panels)
-    size = len(joint.parameters)
+    values, vectors = np.linalg.eigh(np.nan_to_num(joint.covariance))
+    factor = vectors * np.sqrt(np.maximum(values, 0.0))
+    pairs = _ordered_pairs(joint, panels, factor)
     if joint.simultaneous:
-        n_better, n_worse = pairs.counts(joint, size)
+        n_better, n_worse = pairs.counts(joint, factor)
     else:
-        n_better, n_worse = np.zeros((2, size), dtype=int)
+        n_better, n_worse = np.zeros((2, len(joint.parameters)), dtype=int)
         for k in itertools.chain(*panels):
-            counts = pairs.of(k).counts(joint, size)
+            counts = pairs.of(k).counts(joint, factor)
             n_better[k], n_worse[k] = counts[:, k]
     return [
         np.stack([1 + n_better[rows], len(rows) - n_worse[rows]], axis=1)
@@ -145,55 +195,52 @@ class _OrderedPairs(NamedTuple):
     statistics: Array
     """Critical values at which intervals of the differences reach 0."""
     df: Array
-    loadings: Array
-    """Factor of the covariance of the differences, better less worse."""
 
     def of(self, k: int) -> _OrderedPairs:
         """Pairs with one of the parameters."""
         rows = (self.better == k) | (self.worse == k)
         return _OrderedPairs(*(each[rows] for each in self))
 
-    def counts(self, joint: JointEstimate, size: int) -> Array:
+    def counts(self, joint: JointEstimate, factor: Array) -> Array:
         """How many are shown to be better, and worse, than each parameter, (2, P)."""
+        size = len(joint.parameters)
         if not len(self.df):
             return np.zeros((2, size), dtype=int)
         df = joint.common_df
         statistics = self.statistics
         if df is None:  # each is taken to a normal quantile
             statistics = np.asarray(stats.norm.isf(stats.t.sf(statistics, self.df)))
+        loadings = differences_of(factor, self.better, self.worse)
         pvalues = step_down_directions(
-            statistics, self.loadings, df or np.inf, joint.random_state
+            statistics, loadings, df or np.inf, joint.random_state
         )
         shown = pvalues < 1 - joint.confidence_level
         return np.array([np.bincount(k[shown], minlength=size) for k in self[1::-1]])
 
 
 def _ordered_pairs(
-    joint: JointEstimate, panels: Sequence[Sequence[int]]
+    joint: JointEstimate, panels: Sequence[Sequence[int]], factor: Array
 ) -> _OrderedPairs:
     """Compare all parameters of each panel, those of one with the others at a time."""
-    values, vectors = np.linalg.eigh(np.nan_to_num(joint.covariance))
-    factor = vectors * np.sqrt(np.maximum(values, 0.0))
     variances = (factor**2).sum(axis=1)
     blocks = []
     for positions in map(list, panels):
         sign = joint.parameters[positions[0]].trait.sign
         for row in range(1, len(positions)):
             second, first = positions[row], np.array(positions[:row])
-            name = joint.parameters[second].key.level("rule")
+            name = joint.parameters[second].key.level("model")
             contrasts = pairwise_contrasts(joint, [*positions[: row + 1]], control=name)
             compared = contrast_estimate(joint, contrasts)
             statistics = sign * signed_statistics(compared)
-            loadings = factor[first] - factor[second]
+            varying = ((factor[first] - factor[second]) ** 2).sum(axis=1)
             noise = _NO_VARIANCE * (variances[first] + variances[second])
-            known = compared.usable & ((loadings**2).sum(axis=1) > noise)
+            known = compared.usable & (varying > noise)
             is_better = statistics > 0
             columns = _OrderedPairs(
                 np.where(is_better, first, second),
                 np.where(is_better, second, first),
                 np.abs(statistics),
                 compared.degrees_of_freedom,
-                np.where(is_better, 1, -1)[:, np.newaxis] * loadings,
             )
             blocks.append([column[known] for column in columns])
     return _OrderedPairs(*map(np.concatenate, zip(*blocks, strict=True)))

@@ -1,6 +1,6 @@
 r"""Moments of estimates from resampling: estimates, covariance, degrees of freedom.
 
-An estimate is a vector of K measures: of several metrics of several learners, computed
+An estimate is a vector of K measures: of several metrics of several models, computed
 on the same splits of the data, so that their covariance is estimated as well.
 """
 
@@ -22,16 +22,7 @@ class ResampledMoments(NamedTuple):
     covariance: Array
     df: float = np.inf
     excess: Array | None = None
-    """Part of the covariance that comparisons of learners are free of, (K, K)."""
-
-
-def fold_t(values: Array) -> ResampledMoments:
-    r"""Moments of the mean over J splits, taken to be independent.
-
-    The covariance S / J, S the sample covariance of the splits, ignores that training
-    sets overlap, and is too small.
-    """
-    return corrected_t(values, 0.0)
+    """Part of the covariance that comparisons of models are free of, (K, K)."""
 
 
 def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
@@ -47,7 +38,8 @@ def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
     values : ndarray of shape (J, K)
         Estimates on each of J splits.
     test_over_train : float
-        Ratio :math:`n_2 / n_1`.
+        Ratio :math:`n_2 / n_1`; 0 if training sets are taken not to overlap, with a
+        variance that is too small.
 
     Returns
     -------
@@ -58,8 +50,7 @@ def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
     Nadeau and Bengio (2003). Machine Learning 52, 239-281.
     """
     n_splits = len(values)
-    spread = _sample_covariance(values)
-    covariance = (1 / n_splits + test_over_train) * spread
+    covariance = (1 / n_splits + test_over_train) * _sample_covariance(values)
     return ResampledMoments(values.mean(axis=0), covariance, n_splits - 1)
 
 
@@ -102,7 +93,7 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
 
     so that groups that train and test together vary together. Without the factor
     :math:`(G - 1) / G` the sum is not below the variance in expectation, whatever the
-    learner and the measure [1]_. The mean over partitions varies less than the estimate
+    model and the measure [1]_. The mean over partitions varies less than the estimate
     of one does, by the part :math:`1 - 1/P` of their sample covariance, which is
     subtracted; at least a quarter of the variance stays in every direction. The degrees
     of freedom are :math:`P (G - 1)`.
@@ -111,8 +102,8 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     linear in the rows: the estimate without a group is of models fitted to other rows,
     and has a noise of about its own. So V holds :math:`G - 1` times that of a partition
     where one is due: the other :math:`G - 2` are the excess, which differences of
-    learners are freed of if there are five groups; fewer leave too few degrees of
-    freedom. What two learners have in common cancels and leaves little else. It stays
+    models are freed of if there are five groups; fewer leave too few degrees of
+    freedom. What two models have in common cancels and leaves little else. It stays
     in the variances of single estimates, as a margin for what the jackknife does not
     see.
 
@@ -139,7 +130,9 @@ def group_jackknife(values: Array, left_out: Array) -> ResampledMoments:
     excess = None
     if n_partitions > 1:
         noise = np.nan_to_num(_sample_covariance(values))
-        covariance = _subtract(covariance, (1 - 1 / n_partitions) * noise)
+        covariance = np.nan_to_num(covariance)  # undefined measures have none
+        less = covariance - (1 - 1 / n_partitions) * noise
+        covariance = _at_least(less, _LEAST_SHARE * covariance)
         excess = (n_groups - 2) * noise if n_groups >= _FEWEST_GROUPS else None
     df = n_partitions * (n_groups - 1)
     return ResampledMoments(values.mean(axis=0), covariance, df, excess)
@@ -188,12 +181,9 @@ def nested(
     error = products - test_covariance.mean(axis=(0, 1))
     # At least that of independent rows also of every difference of the means.
     covariance = _at_least((n_folds - 1) / n_folds * error, row_covariance)
-    least = np.sqrt(row_covariance.diagonal())
+    most = np.sqrt(n_folds * row_covariance.diagonal())
     deviations = np.sqrt(covariance.diagonal())
-    bounded = np.clip(deviations, least, np.sqrt(n_folds) * least)
-    scale = np.divide(
-        bounded, deviations, out=np.zeros_like(bounded), where=deviations > 0
-    )
+    scale = np.minimum(most / np.where(deviations > 0, deviations, 1), 1)
     covariance = covariance * np.outer(scale, scale)
     cross_validated, of_inner = values.mean(axis=0), inner.mean(axis=(0, 1))
     bias = (1 + (n_folds - 2) / n_folds) * (of_inner - cross_validated)
@@ -237,7 +227,7 @@ def five_by_two_f(differences: Array) -> float:
     Parameters
     ----------
     differences : ndarray of shape (5, 2)
-        Differences of two learners on each half of each repetition.
+        Differences of two models on each half of each repetition.
     """
     deviations = differences - differences.mean(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -363,40 +353,16 @@ def _sample_covariance(values: Array) -> Array:
     return covariance
 
 
-def _subtract(covariance: Array, noise: Array) -> Array:
-    """Subtract noise, and leave a share of the variance in every direction.
-
-    Variances of undefined measures, NaN, are zero in the result.
-    """
-    covariance = np.nan_to_num(covariance)
-    root, whitener = _root(covariance)
-    shares, axes = np.linalg.eigh(whitener.T @ noise @ whitener)
-    return _square(root @ axes * np.sqrt(np.maximum(1 - shares, _LEAST_SHARE)))
-
-
 def _at_least(covariance: Array, least: Array) -> Array:
     """Raise a covariance matrix to another one in the directions where it is less."""
-    root, whitener = _root(least)
-    ratios, axes = np.linalg.eigh(whitener.T @ covariance @ whitener)
-    return _square(root @ axes * np.sqrt(np.maximum(ratios, 1)))
-
-
-def _root(covariance: Array) -> tuple[Array, Array]:
-    """Square root of a covariance matrix, (K, rank), and its transposed inverse."""
-    scale, eigenvalues, directions = _principal_axes(covariance)
+    scale = np.sqrt(np.abs(least.diagonal()))
+    scale[scale == 0] = 1.0
+    eigenvalues, directions = np.linalg.eigh(least / np.outer(scale, scale))
     positive = eigenvalues > _RANK * eigenvalues.max(initial=0)
     deviations, directions = np.sqrt(eigenvalues[positive]), directions[:, positive]
-    scale = scale[:, np.newaxis]
-    return directions * deviations * scale, directions / deviations / scale
-
-
-def _principal_axes(covariance: Array) -> tuple[Array, Array, Array]:
-    """Scales of the variables, and eigenvalues and eigenvectors on these."""
-    scale = np.sqrt(np.abs(covariance.diagonal()))
-    scale[scale == 0] = 1.0
-    return scale, *np.linalg.eigh(covariance / np.outer(scale, scale))
-
-
-def _square(root: Array) -> Array:
-    square: Array = root @ root.T
-    return square
+    root = directions * deviations * scale[:, np.newaxis]
+    whitener = directions / deviations / scale[:, np.newaxis]
+    ratios, axes = np.linalg.eigh(whitener.T @ covariance @ whitener)
+    root = root @ axes * np.sqrt(np.maximum(ratios, 1))
+    raised: Array = root @ root.T
+    return raised

@@ -1,125 +1,364 @@
-"""Sampling covariance, design effects and effective sample sizes."""
+"""Sampling covariance of estimates: given, or from the influence values of rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property
-from skci.inference.design import Design
-from skci.inference.given_covariance import GivenCovariance, SmallSampleReason
-from skci.inference.parameter import TableParameter
-from skci.inference.stratified import StratifiedTable
+from skci.inference.designs.design import Design
+from skci.inference.designs.strata import Strata
+from skci.inference.designs.totals import covariance
+from skci.inference.influences import Influences
+from skci.inference.intervals.methods import Task
+from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.parameter_sampling import (
+    ParameterSampling,
+    SmallSampleReason,
+    is_simple,
+)
+from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
-from skci.inference.totals import Moments
-from skci.inference.units import InformativeUnits
-from skci.measures.functional import Functional
+from skci.measures.functional import Negative
 
-_NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _MANY = 16  # contrasts whose covariance may follow from that of their components
 _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
 _SMALL_SHARE = 1e-7  # share to which rounding adds something
-_OBSERVED = 0.02  # least share of the smoothed variance for a design effect
-_STEP = 1e-2  # in the least favourable direction, for second differences
-_STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
-_ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
-# The same of a normal quantile; a proportion has about 2 x with few successes x.
-_ENOUGH_FOR_NORMAL = 19
-_HEAVY = 0.5  # shape of a tail from which on there is no variance
-_SPARSE = (
-    "few rows of a stratum with a large weight, and too many cells of all strata for "
-    "an interval that allows for what they do not show, so that it may be too narrow; "
-    "unite strata"
+_NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
+_MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
+_AT_END = (
+    "the estimate is within a standard error of an end of its range, where intervals "
+    "on the logit scale are wide, and others may not cover"
 )
-_HEAVY_TAIL = (
-    "heavy tails: a few rows have so much influence that the variance may not exist "
-    "and the interval may be too narrow, however many rows there are"
-)
+
+
+class Sampling:
+    """Estimates of K parameters, their covariance, and how well it is known.
+
+    What is here holds for given estimates; `RowSampling` knows more of its own.
+    """
+
+    parameters: tuple[Any, ...]
+    covariance: Array
+    """Covariance of the estimates, (K, K); zero where there is none."""
+    degrees_of_freedom: Array
+    """Degrees of freedom of the variances; infinite for a normal quantile, (K,)."""
+    common_df: float | None = None
+    """Degrees of freedom of a variance that all have in common, if there is one."""
+    rows: Rows | None = None
+    design: Design | None = None
+
+    def select(self, positions: Sequence[int]) -> Sampling:
+        """Keep some of the parameters."""
+        raise NotImplementedError
+
+    @property
+    def is_linear(self) -> Array:
+        """Which parameters are defined and have a linear approximation, (K,)."""
+        return np.array([parameter.defined for parameter in self.parameters], bool)
+
+    @property
+    def variances(self) -> Array:
+        """Variances of the estimates, (K,)."""
+        return self.covariance.diagonal()
+
+    def has_variance(self, k: int) -> bool:
+        """Whether the variance of an estimate is not zero."""
+        return bool(self.variances[k] > 0)
+
+    def is_usable(self, k: int, total: float) -> bool:
+        """Whether there is a variance to make an interval of, with noise `total`."""
+        return self.parameters[k].defined and self.has_variance(k)
+
+    def is_degenerate(self, k: int) -> bool:
+        """Whether the variance of a defined estimate is zero, or not known."""
+        return not self.has_variance(k)
+
+    @property
+    def standard_errors(self) -> Array:
+        """Standard errors at the observed table, where it shows a variance, (K,)."""
+        return np.sqrt(self.variances)
+
+    @property
+    def shows_variance(self) -> bool:
+        """Whether a variance of zero is estimated, and not unknown."""
+        return True
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the estimates are given, or of a simple random sample each."""
+        return True
+
+    @property
+    def n_groups(self) -> int | None:
+        """Number of independent units where these are not the rows."""
+        return None
+
+    @property
+    def design_in_words(self) -> str:
+        """What the header of a report says of the design."""
+        return ""
+
+    @property
+    def spans_strata(self) -> Array:
+        """Which parameters, or their components, vary in several strata, (K,)."""
+        return np.zeros(len(self.parameters), dtype=bool)
+
+    @property
+    def design_effects(self) -> Array:
+        """Variances over those of simple random samples of the same size, (K,)."""
+        return np.ones(len(self.parameters))
+
+    def noise(self, z: float) -> Array | float:
+        """Covariance that is added to that of the estimates."""
+        return 0.0
+
+    def n_rows(self, k: int) -> int | None:
+        """Number of rows in the table of a parameter; None without one."""
+        return None
+
+    @property
+    def table_sizes(self) -> Array:
+        """Rows in the table of each parameter, by their weights, (K,)."""
+        return np.full(len(self.parameters), np.nan)
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Reasons why an interval may be too narrow."""
+        parameter = self.parameters[k]
+        low, high = parameter.trait.bounds
+        to_end = min(parameter.estimate - low, high - parameter.estimate)
+        error = math.sqrt(self.variances[k])
+        return [SmallSampleReason(_AT_END)] if error > to_end else []
+
+    def noise_variances(self, z: float) -> Array | float:
+        """Diagonal of the noise, (K,)."""
+        return 0.0
+
+    def task(self, k: int, standard_error: float) -> Task:
+        """Interval to compute for a parameter, or for what it is minus."""
+        trait, estimate = self.parameters[k].trait, self.parameters[k].estimate
+        if trait.negative_of is not None:
+            trait, estimate = trait.negative_of, -estimate
+        return Task(trait, estimate, standard_error)
 
 
 @dataclass(frozen=True, eq=False)
-class RowSampling:
-    """Parameters of a sample of rows: covariance from their influence values."""
+class GivenCovariance(Sampling):
+    """Given estimates with a given covariance, zero where it is unknown.
+
+    They are those of resampling, or of another program.
+    """
+
+    parameters: tuple[Parameter, ...]
+    covariance: Array
+    df: float
+    """Degrees of freedom of each variance; infinite for a normal quantile."""
+    common_variance: bool = False
+    """Whether they are those of one variance, as of the residuals of a linear model."""
+    excess: Mapping[frozenset[str], float] = field(default_factory=dict)
+    """Share of the variance that comparisons of two models, by name, are free of."""
+
+    @property
+    def degrees_of_freedom(self) -> Array:  # type: ignore[override]
+        return np.full(len(self.parameters), self.df)
+
+    @property
+    def common_df(self) -> float | None:  # type: ignore[override]
+        return self.df if self.common_variance and self.df < np.inf else None
+
+    def select(self, positions: Sequence[int]) -> GivenCovariance:
+        """Keep some of the parameters."""
+        chosen = tuple(self.parameters[k] for k in positions)
+        block = np.ix_(positions, positions)
+        return replace(self, parameters=chosen, covariance=self.covariance[block])
+
+    def contrasts(
+        self,
+        parameters: Sequence[Parameter],
+        slopes: Array,
+        pairs: Sequence[frozenset[str]],
+    ) -> GivenCovariance:
+        r"""Linear combinations of the estimates, with covariance :math:`L V L^T`.
+
+        Of the variances of comparisons of two models, which are named, the excess is
+        removed; correlations stay.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # then it is unknown
+            covariance = slopes @ self.covariance @ slopes.T
+            covariance[~np.isfinite(covariance)] = 0
+            # Of what does not vary there is rounding left, of either sign.
+            most = np.abs(slopes) @ np.sqrt(self.covariance.diagonal())
+            constant = covariance.diagonal() <= _NO_VARIANCE_OF_CONTRAST * most**2
+        # A zero variance is unknown, and so is that of what depends on it.
+        unknown = slopes[:, ~(self.variances > 0)].any(axis=1)
+        covariance[constant | unknown] = covariance[:, constant | unknown] = 0
+        if self.excess:
+            kept = np.sqrt([1 - self.excess.get(pair, 0.0) for pair in pairs])
+            covariance *= np.outer(kept, kept)
+        return replace(
+            self, parameters=tuple(parameters), covariance=covariance, excess={}
+        )
+
+
+def excess_shares(
+    parameters: Sequence[Parameter], covariance: Array, excess: Array
+) -> dict[frozenset[str], float]:
+    """Share of an excess in the variance of the differences of each two models.
+
+    The mean over all measures that compare them, and at most `_MOST_EXCESS`.
+    """
+    places: dict[Key, list[int]] = {}
+    for k in np.flatnonzero(covariance.diagonal() > 0).tolist():
+        places.setdefault(parameters[k].key.without("model"), []).append(k)
+    shares: dict[frozenset[str], list[float]] = {}
+    for i, j in chain(*(combinations(each, 2) for each in places.values())):
+        variance, removed = (
+            float(V[i, i] + V[j, j] - 2 * V[i, j]) for V in (covariance, excess)
+        )
+        most = math.sqrt(covariance[i, i]) + math.sqrt(covariance[j, j])
+        if variance > _NO_VARIANCE_OF_CONTRAST * most**2:
+            pair = frozenset((parameters[i].key.name, parameters[j].key.name))
+            shares.setdefault(pair, []).append(removed / variance)
+    return {
+        pair: min(sum(each) / len(each), _MOST_EXCESS) for pair, each in shares.items()
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class RowSampling(Sampling):
+    """Parameters of rows that were drawn by a design."""
 
     parameters: tuple[TableParameter, ...]
+    rows: Rows
     design: Design
-    common_df: ClassVar[None] = None
-    """Degrees of freedom of a variance that all have in common; there is none."""
 
     def select(self, positions: Sequence[int]) -> RowSampling:
         """Keep some of the parameters."""
-        return RowSampling(tuple(self.parameters[k] for k in positions), self.design)
+        chosen = tuple(self.parameters[k] for k in positions)
+        return replace(self, parameters=chosen)
+
+    def with_parameters(self, parameters: Sequence[TableParameter]) -> RowSampling:
+        """Other parameters of the same rows."""
+        return replace(self, parameters=tuple(parameters))
+
+    def _of(self, parameter: TableParameter) -> ParameterSampling:
+        if parameter not in self._known:
+            self._known[parameter] = ParameterSampling(
+                parameter, self.rows, self.design, self._of
+            )
+        return self._known[parameter]
 
     @cached_property
-    def _units(self) -> InformativeUnits:
-        return InformativeUnits(self.design)
+    def _known(self) -> dict[TableParameter, ParameterSampling]:
+        return {}
 
     @cached_property
-    def span_strata(self) -> Array:
-        """Which parameters, or their components, vary in several strata, (K,)."""
-        return np.array([*map(self._units.span_strata, self.parameters)], dtype=bool)
+    def each(self) -> list[ParameterSampling]:
+        """Sampling variance of each parameter, for itself."""
+        return [*map(self._of, self.parameters)]
+
+    @cached_property
+    def is_simple(self) -> bool:
+        return is_simple(self.rows, self.design) and not self.spans_strata.any()
+
+    @property
+    def n_groups(self) -> int | None:
+        units = getattr(self.design, "rows_are_units", False)
+        return None if units else self.design.n_units
+
+    @property
+    def design_in_words(self) -> str:
+        if isinstance(self.design, Strata) and not self.spans_strata.any():
+            return str(self.design.within)
+        return str(self.design)
+
+    @cached_property
+    def spans_strata(self) -> Array:
+        return np.array([each.spans_strata for each in self.each], dtype=bool)
 
     @cached_property
     def is_linear(self) -> Array:
-        """Which parameters are defined and have a linear approximation, (K,)."""
         return np.array([p.is_linear for p in self.parameters], dtype=bool)
 
     @cached_property
-    def has_variance(self) -> Array:
-        """Which parameters have a variance that is not zero, (K,)."""
-        return self._exceed_rounding(self.covariance.diagonal())
+    def variances(self) -> Array:
+        if len(self.parameters) == 1:
+            return np.array([self.each[0].estimated_variance])
+        return self.covariance.diagonal()
 
-    def _exceed_rounding(self, variances: Array) -> Array:
-        """Which variances of linear parameters are not zero up to rounding, (K,)."""
-        least = [
-            _NO_VARIANCE * p.steepness if p.is_linear else np.inf
-            for p in self.parameters
-        ]
-        return np.sqrt(variances * self.design.n_samples) > np.array(least)
+    def has_variance(self, k: int) -> bool:
+        return self.each[k].has_variance(self.variances[k])
+
+    def is_usable(self, k: int, total: float) -> bool:
+        each = self.each[k]
+        if not each.is_estimable or not self.degrees_of_freedom[k] > 0:
+            return False
+        method = each.parameter.interval_method
+        if not method.needs_error:
+            return each.parameter.is_linear and each.design_effect > 0
+        blurs = method.blurs and total > 0
+        return blurs or each.parameter.is_on_boundary or self.has_variance(k)
+
+    def is_degenerate(self, k: int) -> bool:
+        parameter = self.parameters[k]
+        if not parameter.interval_method.needs_error or parameter.is_on_boundary:
+            return False
+        return not self.has_variance(k)
+
+    @property
+    def shows_variance(self) -> bool:
+        return self.design.n_units > getattr(self.design, "n_strata", 1)
 
     @cached_property
-    def covariance(self) -> Array:
-        """Covariance of the estimates, (K, K); zero where there is none."""
-        linear = np.flatnonzero(self.is_linear)
-        if not len(linear):
-            return np.zeros((len(self.parameters),) * 2)
-        chosen = [self.parameters[k] for k in linear]
-        block = self._covariance_of(chosen)
-        for j, (k, parameter) in enumerate(zip(linear, chosen, strict=True)):
-            if parameter.interval_method.smooths:
-                squares = parameter.weights @ parameter.linearised.influence**2
-                multinomial = squares / parameter.counts.sum()
-                least = multinomial * self.design_effects[k]
-                if parameter.components and 0 < block[j, j] < least:
-                    # Contrasts keep the rank that their coefficients leave them.
-                    scale = np.sqrt(least / block[j, j])
-                    block[j] *= scale
-                    block[:, j] *= scale
-                block[j, j] = max(block[j, j], least)
+    def covariance(self) -> Array:  # type: ignore[override]
+        if len(self.parameters) == 1:
+            return self.variances[:, np.newaxis]
+        total = self.unsmoothed
+        for k in np.flatnonzero(self.is_linear).tolist():
+            parameter, least = self.parameters[k], self.each[k].least_variance
+            if parameter.components and 0 < total[k, k] < least:
+                # Contrasts keep the rank that their coefficients leave them.
+                scale = np.sqrt(least / total[k, k])
+                total[k] *= scale
+                total[:, k] *= scale
+            total[k, k] = max(total[k, k], least)
             if parameter.is_on_boundary:
-                block[j] = block[:, j] = 0  # what is left is rounding
-        if len(linear) == len(self.parameters):
-            return block
-        covariance = np.zeros((len(self.parameters),) * 2)
-        covariance[np.ix_(linear, linear)] = block
-        return covariance
+                total[k] = total[:, k] = 0  # what is left is rounding
+        return total
 
-    def _covariance_of(self, parameters: Sequence[TableParameter]) -> Array:
+    @property
+    def unsmoothed(self) -> Array:
+        """Covariance before variances are raised to those with pseudo-counts, (K, K).
+
+        So that estimates which differ by little keep their correlation.
+        """
+        linear = np.flatnonzero(self.is_linear)
+        chosen = [self.each[k] for k in linear]
+        if len(linear) == len(self.parameters):
+            return self._covariance_of(chosen)
+        total = np.zeros((len(self.parameters),) * 2)
+        if chosen:
+            total[np.ix_(linear, linear)] = self._covariance_of(chosen)
+        return total
+
+    def _covariance_of(self, chosen: Sequence[ParameterSampling]) -> Array:
         """Covariance of the estimates of linear parameters.
 
-        That of many contrasts of few parameters follows from that of the parameters,
-        unless it would be the rounding of it.
+        L V L' for many contrasts of few parameters, except where cancellation would
+        dominate.
         """
-        if len(parameters) > _MANY:
-            terms = Terms(parameters, self._observed)
-            if len(terms) < len(parameters) / 2:
-                of_terms = self.design.covariance(terms.influences, terms.indices)
-                variances = self._variances_of(parameters)
+        if len(chosen) > _MANY:
+            parameters = [each.parameter for each in chosen]
+            terms = Terms(parameters, lambda p: (self._of(p).influence, p.index))
+            if len(terms) < len(chosen) / 2:
+                of_terms = self._products(terms.influences, terms.indices)
+                variances = np.array([each.variance for each in chosen])
                 share = variances / terms.largest(of_terms.diagonal())
                 if not ((share > _NO_SHARE) & (share < _SMALL_SHARE)).any():
                     block = terms.combine(of_terms)
@@ -127,114 +366,22 @@ class RowSampling:
                     block[constant] = block[:, constant] = 0
                     np.fill_diagonal(block, variances)
                     return block
-        values, indices = zip(*map(self._observed, parameters), strict=True)
-        return self.design.covariance(values, indices)
+        indices = [each.parameter.index for each in chosen]
+        return self._products([each.influence for each in chosen], indices)
 
-    @cached_property
-    def _observed_variances(self) -> Array:
-        """Variances of the estimates by methods that do not smooth, (K,)."""
-        variances = np.zeros(len(self.parameters))
-        varying = [
-            k
-            for k in np.flatnonzero(self.is_linear)
-            if not self.parameters[k].is_on_boundary
-        ]
-        if varying:
-            chosen = [self.parameters[k] for k in varying]
-            variances[varying] = self._variances_of(chosen)
-        return variances
-
-    def _variances_of(self, parameters: Sequence[TableParameter]) -> Array:
-        """Variances of the estimates of linear parameters, each by itself."""
-        variances = []
-        for parameter in parameters:
-            influence = self._influence(parameter)
-            design, index = self._cells_as_units(parameter, len(influence))
-            variances.append(design.variance(influence, index))
-        return np.array(variances)
+    def _products(self, influences: Sequence[Array], indices: Sequence[Array]) -> Array:
+        values = Influences(influences, indices, self.rows)
+        return covariance(self.design.components(values))
 
     @cached_property
     def standard_errors(self) -> Array:
-        """Standard errors at the observed table, where it shows a variance, (K,)."""
-        errors = np.sqrt(self.covariance.diagonal())
-        smoothed = [
-            k for k, p in enumerate(self.parameters) if p.interval_method.smooths
-        ]
-        if smoothed:
-            observed = [replace(self.parameters[k], method="delta") for k in smoothed]
-            sampling = RowSampling(tuple(observed), self.design)
-            variances = sampling._observed_variances
-            varies = sampling._exceed_rounding(variances)
-            errors[smoothed] = np.where(varies, np.sqrt(variances), errors[smoothed])
+        errors = np.sqrt(self.variances)
+        for k, each in enumerate(self.each):
+            if each.parameter.interval_method.smooths:
+                variance = each.observed_variance
+                if self._of(each.parameter.with_method("delta")).has_variance(variance):
+                    errors[k] = math.sqrt(variance)
         return errors
-
-    def _influence(self, parameter: TableParameter, smoothed: bool = False) -> Array:
-        """Influence values on the cells and, zero, for units outside of the table.
-
-        They are at the weights of the method or, `smoothed`, with pseudo-counts.
-
-        The variance is that of the m of n rows in the table, around their mean; of a
-        contrast that of each component, unless the rows of one include all others.
-        """
-        influence = (
-            parameter.smoothed_influence if smoothed else parameter.linearised.influence
-        )
-        if parameter.sees_all:
-            return influence
-        if parameter.components:
-            factors = [self._small_sample_factor(c) for c in parameter.components]
-            units = np.array([c.units for c in parameter.components])
-            if (units == units.any(axis=0)).all(axis=1).any():
-                factors = [max(factors)] * len(factors)
-            weights = parameter.smoothed_weights if smoothed else parameter.weights
-            influence = parameter.functional.influence(weights, factors)  # type: ignore[attr-defined]
-            influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
-        else:
-            influence = influence * self._small_sample_factor(parameter)
-        counts = parameter.counts
-        influence = influence - counts @ influence / max(counts.sum(), 1.0)
-        return np.append(influence * self._inverse_sampling_fraction(parameter), 0.0)
-
-    def _small_sample_factor(self, parameter: TableParameter) -> float:
-        """Small-sample factor for a parameter estimated from m of n units."""
-        m, n = self._units.count(parameter), self.design.n_units
-        if parameter.sees_all or self.design.strata is not None or m < 2:
-            return 1.0
-        return math.sqrt(m / (m - 1) * (n - 1) / n)
-
-    def _inverse_sampling_fraction(self, parameter: TableParameter) -> float:
-        """All rows over those in the table of a parameter."""
-        n = float(parameter.counts.sum())
-        return float(self.design.counts.sum()) / n if n else 1.0
-
-    @cached_property
-    def is_estimable(self) -> Array:
-        """Which variances can be estimated from as many units as there are, (K,)."""
-        estimable = [self._is_estimable(p) for p in self.parameters]
-        return np.array(estimable, dtype=bool) & (self.degrees_of_freedom > 0)
-
-    def _is_estimable(self, parameter: TableParameter) -> bool:
-        """Whether there are several units, for each component of a contrast."""
-        if self.design.clusters is None and parameter.interval_method.smooths:
-            return True
-        if parameter.sees_all:
-            return self.design.shows_variance
-        return self._units.count(parameter) > 1 and self._components_vary(parameter)
-
-    def _components_vary(self, parameter: TableParameter) -> bool:
-        """Whether each component on some of the rows has a variance.
-
-        It need not where the method smooths or blurs.
-        """
-        if parameter.interval_method.variance != "observed":
-            return True
-        components = tuple(
-            replace(component, method=parameter.method)
-            for component in parameter.components
-            if not component.sees_all
-        )
-        vary = RowSampling(components, self.design).has_variance
-        return all(v or c.is_on_boundary for v, c in zip(vary, components, strict=True))
 
     def noise(self, z: float) -> Array:
         r"""Covariance that is added to that of the estimates.
@@ -250,268 +397,91 @@ class RowSampling:
         standard errors reach as far as Wilson's interval for as many successes as rows;
         they are combined as squares (Newcombe, 1998).
         """
-        of_strata = np.diag(self._stratum_noise(z))
-        if not any(parameter.components for parameter in self.parameters):
-            return np.diag(self._noise_variances(z)) + of_strata
+        size = len(self.parameters)
+        of_strata = np.diag([each.stratum_noise(z) for each in self.each])
         column: dict[tuple[TableParameter, str], int] = {}
         rows, columns, slopes = [], [], []
         for k in np.flatnonzero(self.is_linear).tolist():
-            for base, slope in base_slopes(self.parameters[k]):
-                named = base, self.parameters[k].method
+            parameter = self.parameters[k]
+            if not parameter.components:
+                continue
+            for base, slope in base_slopes(parameter):
                 rows.append(k)
+                named = base, parameter.method
                 columns.append(column.setdefault(named, len(column)))
                 slopes.append(slope)
-        bases = tuple(replace(base, method=method) for base, method in column)
-        variances = RowSampling(bases, self.design)._noise_variances(z)
+        if not rows:
+            return of_strata + np.diag([each.noise(z) for each in self.each])
+        for k in np.flatnonzero(self.is_linear).tolist():
+            if not self.parameters[k].components:
+                rows.append(k)
+                named = self.parameters[k], self.parameters[k].method
+                columns.append(column.setdefault(named, len(column)))
+                slopes.append(1.0)
+        bases = [self._of(base.with_method(method)) for base, method in column]
+        variances = np.array([each.noise(z) for each in bases])
         deviations = np.nan_to_num(slopes) * np.sqrt(variances)[columns]
-        shape = len(self.parameters), len(bases)
-        jacobian = sparse.csr_array((deviations, (rows, columns)), shape=shape)
+        jacobian = sparse.csr_array((deviations, (rows, columns)), (size, len(bases)))
         return (jacobian @ jacobian.T).toarray() + of_strata
 
-    def _stratum_noise(self, z: float) -> Array:
-        """Variances for strata with few rows in a cell, (K,); see `StratifiedTable`.
-
-        Those of contrasts are of their own tables, where rules agree on most rows.
-        """
-        return np.array(
-            [
-                table.noise(z)
-                if table and p.is_linear and not p.interval_method.smooths
-                else 0.0
-                for p, table in zip(self.parameters, self._stratified, strict=True)
-            ]
-        )
-
-    def _noise_variances(self, z: float) -> Array:
-        """Variances of the noise of parameters that are no contrasts, (K,)."""
-        variances = np.zeros(len(self.parameters))
-        for k, (parameter, effect) in enumerate(
-            zip(self.parameters, self.design_effects, strict=True)
-        ):
-            if not parameter.is_linear:
-                continue
-            if parameter.interval_method.blurs:
-                gradient = parameter.linearised.gradient
-                gradient = gradient * self._inverse_sampling_fraction(parameter)
-                per_row = effect / self.design.n_samples
-                variances[k] = np.sum(gradient**2) * (z * per_row) ** 2 / 2
-            else:
-                for slope, n in parameter.boundary:
-                    variances[k] += (slope * z * effect / (n + effect * z**2)) ** 2
-        return variances
+    def noise_variances(self, z: float) -> Array | float:
+        if any(parameter.components for parameter in self.parameters):
+            return self.noise(z).diagonal()
+        return np.array([each.noise(z) + each.stratum_noise(z) for each in self.each])
 
     @cached_property
     def design_effects(self) -> Array:
-        """Variances over those of simple random samples of the same size, (K,).
+        return np.array([each.design_effect for each in self.each])
 
-        From the influence values at the tables with pseudo-counts. Where next to no
-        variance is observed, as if the rows of a cluster were all alike.
-        """
-        effects = np.ones(len(self.parameters))
-        stratified = self.design.strata is not None
-        if self.design.is_simple and not stratified:
-            return effects
-        for k, parameter in enumerate(self.parameters):
-            units = self._units.drawn(parameter)
-            rows = self.design.n_rows(units)
-            if stratified and self._units.are_simple(parameter):
-                effects[k] = self.design.counts[units].sum() / rows if rows else 1.0
-                continue
-            if table := self._stratified[k]:
-                influence = parameter.smoothed_influence
-                multinomial = parameter.smoothed_weights @ influence**2
-                n = parameter.counts.sum()
-                effects[k] = table.variance * n / multinomial if multinomial else 1.0
-                continue
-            influence = parameter.smoothed_influence
-            variance = self.design.mean_square(influence, parameter.counts)
-            with_pseudo_counts = self.design.mean_square(
-                influence, parameter.counts + parameter.smoothing
-            )
-            least = max(_OBSERVED * with_pseudo_counts, _NO_VARIANCE**2)
-            if variance > least:
-                on_sample = self._influence(parameter, smoothed=True)
-                estimated = self.design.covariance([on_sample], [parameter.index])
-                n = parameter.counts.sum() * max(1 - 1 / rows, 1 / rows)
-                effects[k] = estimated[0, 0] * n / variance
-            if variance <= least or self._units.count(parameter) < 2:
-                classes = self._units.classes(parameter)
-                effective = min(map(self.design.effective_sample_size, classes))
-                n = parameter.support.rarer_class
-                n = n or self.design.count_of(classes[0])
-                effects[k] = n / effective if effective else 1.0
-        return effects
+    def n_rows(self, k: int) -> int:
+        return self.rows.n_rows(self.parameters[k].units)
+
+    @property
+    def table_sizes(self) -> Array:
+        return np.array([parameter.counts.sum() for parameter in self.parameters])
 
     @cached_property
-    def degrees_of_freedom(self) -> Array:
-        """Degrees of freedom of the variances; infinite for a normal quantile, (K,)."""
-        every = range(len(self.parameters))
-        return np.array([np.inf if self._is_normal(k) else self._df(k) for k in every])
+    def degrees_of_freedom(self) -> Array:  # type: ignore[override]
+        df = np.full(len(self.parameters), np.inf)
+        for k, each in enumerate(self.each):
+            if not each.is_normal:
+                df[k] = each.degrees_of_freedom(self.variances[k])
+        return df
 
-    def _is_normal(self, k: int) -> bool:
-        """Whether the quantile is that of a normal distribution, and not of t."""
-        method = self.parameters[k].interval_method
-        if method.smooths and self._stratified[k]:
-            return True
-        return not method.studentises and self._units.are_simple(self.parameters[k])
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        each = self.each[k]
+        if each.needs_no_variance:
+            return each.sparse_reasons
+        return each.small_sample_reasons(self.variances[k])
 
-    @cached_property
-    def _stratified(self) -> list[StratifiedTable | None]:
-        """Tables by stratum of parameters of rows that are not alike, (K,)."""
-        if self.design.strata is None:
-            return [None] * len(self.parameters)
-        return [
-            None if self._units.are_simple(p) else self._units.table(p)
-            for p in self.parameters
-        ]
+    def task(self, k: int, standard_error: float) -> Task:
+        each, method = self.each[k], self.parameters[k].interval_method
+        parameter = each.parameter
+        hall = self._hall(k, standard_error) if method.corrects_skewness else (0.0, 0.0)
+        if parameter.trait.negative_of is not None:
+            hall = -hall[0], -hall[1]
+        functional, counts = parameter.functional, parameter.counts
+        effect: float | None = None
+        if method.smooths and each.stratified:
+            table = each.stratified
+            functional, counts = table.functional, table.counts
+            effect = table.design_effect
+        elif method.needs_table or parameter.support.rarer_class:
+            effect = each.design_effect
+        if isinstance(functional, Negative):
+            functional = functional.functional
+        return replace(
+            super().task(k, standard_error),
+            rarer_class=parameter.support.rarer_class,
+            functional=functional,
+            counts=counts,
+            design_effect=1.0 if effect is None else effect,
+            hall=hall,
+        )
 
-    def interval_table(self, k: int) -> tuple[Functional, Array, float]:
-        """Functional, counts and design effect that the interval of a table is of."""
-        parameter = self.parameters[k]
-        table = self._stratified[k] if parameter.interval_method.smooths else None
-        if table:
-            return table.functional, table.counts, table.design_effect
-        return parameter.functional, parameter.counts, float(self.design_effects[k])
-
-    def _df(self, k: int) -> float:
-        """Degrees of freedom of an estimated variance."""
-        if k not in self._known_df:
-            self._known_df[k] = self._satterthwaite_df(k)
-        return self._known_df[k]
-
-    @cached_property
-    def _known_df(self) -> dict[int, float]:
-        return {}
-
-    def _satterthwaite_df(self, k: int) -> float:
-        """Satterthwaite's degrees of freedom of an estimated variance.
-
-        Where the method smooths, or no variance is observed, those of totals of weights
-        in place of influence values, of a contrast the least of its components; none
-        are needed in a simple random sample.
-        """
-        parameter = self.parameters[k]
-        if self.has_variance[k] and not parameter.interval_method.smooths:
-            return min(self._moments(k).degrees_of_freedom, self._df_of_area(parameter))
-        if self._units.are_simple(parameter):
-            return np.inf
-        units = [
-            each
-            for component in parameter.components or [parameter]
-            for each in self._units.classes(component)
-        ]
-        return min(self.design.weight_moments(u).degrees_of_freedom for u in units)
-
-    def _df_of_area(self, parameter: TableParameter) -> float:
-        """Degrees of freedom of the totals of weights in the rarer class of areas.
-
-        The variance within a class of few rows may be tiny by chance.
-        """
-        areas = [
-            self._units.classes_of_area(c) for c in parameter.components or [parameter]
-        ]
-        moments = [
-            self.design.weight_moments(each)
-            for classes in areas
-            for each in (classes if len(classes) == 2 else [])
-        ]
-        return min((each.degrees_of_freedom for each in moments), default=np.inf)
-
-    def _moments(self, k: int) -> Moments:
-        """Moments of the totals of influence values of independent units."""
-        if k not in self._known_moments:
-            parameter = self.parameters[k]
-            influence = self._influence(parameter)
-            size = len(influence)
-            inside = np.arange(size) < parameter.size
-            classes = [each[:size] for each in self._units.cells_of_area(parameter)]
-            design, index = self._cells_as_units(parameter, size)
-            self._known_moments[k] = design.moments(influence, index, inside, classes)
-        return self._known_moments[k]
-
-    def _cells_as_units(
-        self, parameter: TableParameter, size: int
-    ) -> tuple[Design, Array]:
-        """Design of the cells, and what is outside, as units, and the cell of each.
-
-        The design of the sample where that has fewer units or dependent rows.
-        """
-        design, index = self.design, parameter.index
-        if not design.has_independent_rows or size >= len(index):
-            return design, index
-        if design.powers is not None:
-            return design.regrouped(index, size), np.arange(size)
-        outside = design.n_samples - parameter.counts.sum()
-        counts = np.append(parameter.counts, outside)[:size]
-        return Design(counts, ddof=design.ddof), np.arange(size)
-
-    @cached_property
-    def _known_moments(self) -> dict[int, Moments]:
-        return {}
-
-    def _observed(self, parameter: TableParameter) -> tuple[Array, Array]:
-        """Influence values on the cells at the weights of the method, and the cells."""
-        return self._influence(parameter), parameter.index
-
-    def hall_coefficients(self, k: int) -> tuple[float, float]:
-        r"""Coefficients a and b of Hall's transformation.
-
-        :math:`T + a T^2 + a^2 T^3/3 + b` makes the studentised error T of an estimate
-        symmetric to second order (Hall, 1992). For a mean they are g/3 and g/6, g the
-        skewness of the estimate; for other functionals half the second derivative in
-        the least favourable direction, in standard errors, is added to both (DiCiccio
-        and Efron, 1992). A coefficient a above that of the greatest skewness is cut.
-        """
-        parameter = self.parameters[k]
-        if not (parameter.is_linear and self.has_variance[k]):
-            return 0.0, 0.0
-        g = self._moments(k).skewness
-        change = _STEP * self.design.least_favourable(*self._observed(parameter))
-        weights = self.design.weights + np.array([[-1], [0], [1]]) * change
-        tables = [
-            np.bincount(parameter.index, each, parameter.size + 1)[: parameter.size]
-            for each in weights
-        ]
-        values = [parameter.functional.estimate(each / each.sum()) for each in tables]
-        with np.errstate(all="ignore"):
-            left, middle, right = parameter.trait.scale.forward(np.array(values))
-            bend = (left + right - 2 * middle) / (_STEP * (right - left))
-        bend = float(bend) if np.isfinite(bend) else 0.0
-        return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
-
-    @cached_property
-    def small_sample_reasons(self) -> list[list[SmallSampleReason]]:
-        """Reasons why the interval of each parameter may be too narrow."""
-        return [*map(self._small_sample_reasons, range(len(self.parameters)))]
-
-    def _small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        parameter = self.parameters[k]
-        normal, smooths = self._is_normal(k), parameter.interval_method.smooths
-        if not parameter.defined:
-            return []
-        if smooths and self._units.has_sparse_stratum(parameter):
-            return [SmallSampleReason(_SPARSE)]
-        if normal and smooths:
-            return []
-        reasons = []
-        least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T
-        if self._df(k) < least:
-            text = (
-                f"fewer than {least} degrees of freedom: few rows or groups tell most "
-                "of the variance, and the interval may be too narrow"
-            )
-            reasons.append(SmallSampleReason(text, other_method_helps=normal))
-        if self.has_variance[k] and self._has_heavy_tail(parameter):
-            reasons.append(SmallSampleReason(_HEAVY_TAIL))
-        return reasons
-
-    def _has_heavy_tail(self, parameter: TableParameter) -> bool:
-        """Whether influence values seem to be of a distribution without a variance."""
-        if not (parameter.trait.heavy_tails and parameter.is_linear):
-            return False
-        values = self._observed(parameter)
-        return self.design.tail_shape(*values, parameter.units) > _HEAVY
-
-
-Sampling = GivenCovariance | RowSampling
-"""Estimates of K parameters, their covariance, and how well it is known."""
+    def _hall(self, k: int, standard_error: float) -> tuple[float, float]:
+        """Coefficients for the error and what is added to it, which is symmetric."""
+        estimated = self.variances[k]
+        a, b = self.each[k].hall_coefficients(estimated)
+        share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
+        return a * share, b * share

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property
-from skci.inference.design import Design
+from skci.inference.designs.design import Design
+from skci.inference.designs.strata import Strata
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
+from skci.inference.rows import Rows
 from skci.measures.functional import Component, Negative
 from skci.measures.poststratified import Poststratified
 
+_FEW = 5  # rows in a cell that do not show how common it is
+_HEAVY = 2.0  # weight of the rows of a stratum over that of all that is large
 NO_INFLUENCE = 1e-10  # influence value that is zero up to rounding
 _NO_VARIANCE = 1e-12  # share of a possible variance that is zero up to rounding
 _MOST_DERIVATIVES = MAX_ENUMERATED_CELLS**2  # of cells of a table, by cells of strata
@@ -144,13 +148,13 @@ class StratifiedTable:
 
 
 def stratified_table(
-    parameter: TableParameter, design: Design
+    parameter: TableParameter, rows: Rows, design: Design
 ) -> StratifiedTable | None:
     """Table by stratum of a parameter whose possible cells are known, and not too many.
 
-    None for others.
+    None for others, and without strata of independent rows.
     """
-    if design.strata is None or design.clusters is not None:
+    if not (isinstance(design, Strata) and design.rows_are_units):
         return None
     size, bases = parameter.size, parameter.components or (parameter,)
     enumerated = np.any(parameter.smoothing) and size <= MAX_ENUMERATED_CELLS
@@ -160,17 +164,18 @@ def stratified_table(
     n_cells = 0
     numbers, counts, sizes, weights = [], [], [], []
     labels = design.labels_of_strata.tolist()
-    pairs = zip(labels, design.strata_units(), strict=True)
-    for number, (label, units) in enumerate(pairs):
-        rows = np.bincount(parameter.index[units], design.frequencies[units], size + 1)
-        possible = _possible_cells(parameter, label, units) | (rows > 0)
+    for number, (label, units) in enumerate(zip(labels, design.units, strict=True)):
+        observed = np.bincount(
+            parameter.index[units], rows.frequencies[units], size + 1
+        )
+        possible = _possible_cells(parameter, label, units) | (observed > 0)
         if not possible[:size].any():
             continue
         numbers.append(number)
         cells.append(np.flatnonzero(possible))
-        counts.append(rows[possible])
-        sizes.append(rows.sum())
-        weights.append(design.weights[units].sum())
+        counts.append(observed[possible])
+        sizes.append(observed.sum())
+        weights.append(rows.weights[units].sum())
         n_cells += len(cells[-1])
         if n_cells * size > _MOST_DERIVATIVES:
             return None
@@ -193,13 +198,29 @@ def stratified_table(
     component = Component(functional, cell, size)
     mixed = Poststratified(component, stratum, known)
     return StratifiedTable(
-        mixed, count, inside, np.array(numbers), row_weights, design.ddof
+        mixed, count, inside, np.array(numbers), row_weights, design.within.ddof
     )
 
 
-def smoothed_by_stratum(parameter: TableParameter, design: Design) -> TableParameter:
+def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bool:
+    """Whether few rows with a large weight tell how common a cell is in a stratum."""
+    occurs, size = parameter.counts > 0, parameter.size
+    for units in design.units:
+        frequencies = rows.frequencies[units]
+        counts = np.bincount(parameter.index[units], frequencies, size + 1)[:size]
+        weight = rows.weights[units].sum() / rows.weights.sum()
+        share = frequencies.sum() / rows.n_samples
+        if weight > _HEAVY * share and counts[occurs].min(initial=np.inf) < _FEW:
+            return True
+    return False
+
+
+def smoothed_by_stratum(
+    parameter: TableParameter, rows: Rows, design: Design
+) -> TableParameter:
     """Weight the pseudo-counts of a parameter as the rows of the strata are."""
-    table = None if design.is_simple else stratified_table(parameter, design)
+    simple = rows.are_equal and getattr(design, "share_covariance", None) is None
+    table = None if simple else stratified_table(parameter, rows, design)
     if table is None:
         return parameter
     return replace(parameter, smoothing=table.smoothing(parameter.size))

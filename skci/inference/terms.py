@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array
 from skci.inference.parameter import TableParameter
+from skci.measures.functional import Mean
 
 _DIGITS = 12  # of the weights of a table; what differs beyond is rounding
 
@@ -55,21 +57,21 @@ class Terms:
 
     def _components(self, parameter: TableParameter) -> list[tuple[int, float]]:
         """Positions of the components of a contrast, and the slope in each."""
-        p = parameter.weights
-        functional = parameter.functional
+        functional: Any = parameter.functional
         found = []
-        for base, component, slope in zip(
-            parameter.components,
-            functional.components,  # type: ignore[attr-defined]
-            functional.slopes(p),  # type: ignore[attr-defined]
-            strict=True,
-        ):
-            table = component.table(p)
-            key = base, np.round(table, _DIGITS).tobytes()
+        for k, (base, slope) in enumerate(_slopes(parameter)):
+            if isinstance(functional, Mean):  # its components are linear
+                table = base.weights
+                key = base, b""
+            else:
+                table = functional.components[k].table(parameter.weights)
+                key = base, np.round(table, _DIGITS).tobytes()
             if key not in self._positions:
-                influence = component.functional(table).influence
+                influence = base.functional(table).influence
+                counts = base.counts
+                influence = influence - counts @ influence / counts.sum()
                 self._positions[key] = self._append(influence, base.index)
-            found.append((self._positions[key], float(slope)))
+            found.append((self._positions[key], slope))
         return found
 
     def _append(self, influence: Array, index: Array) -> int:
@@ -89,18 +91,26 @@ class Terms:
         return product
 
     def largest(self, variances: Array) -> Array:
-        """Largest variance of each parameter for those of the terms, (K,)."""
+        """Largest variance of each parameter for those of the terms, positive, (K,)."""
         reach: Array = abs(self._slopes) @ np.sqrt(variances)
-        return reach**2
+        return np.maximum(reach**2, np.finfo(float).tiny)
 
 
 def base_slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
     """Parameters that a contrast is made of, and the slope in each."""
     if not parameter.components:
         return [(parameter, 1.0)]
-    slopes = parameter.functional.slopes(parameter.weights)  # type: ignore[attr-defined]
     return [
-        (base, float(slope) * inner)
-        for component, slope in zip(parameter.components, slopes, strict=True)
+        (base, slope * inner)
+        for component, slope in _slopes(parameter)
         for base, inner in base_slopes(component)
     ]
+
+
+def _slopes(parameter: TableParameter) -> list[tuple[TableParameter, float]]:
+    """Components of a contrast, and the derivative in the value of each."""
+    functional: Any = parameter.functional
+    slopes = parameter.coefficients
+    if not isinstance(functional, Mean):
+        slopes = tuple(map(float, functional.slopes(parameter.weights)))
+    return list(zip(parameter.components, slopes, strict=True))

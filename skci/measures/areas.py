@@ -10,34 +10,37 @@ approach. Biometrics 44, 837-845.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property
+from skci._arrays import EPS, Array, cached_property, dot
 from skci.measures.functional import Boundary, Evaluation, Functional, Support
 from skci.measures.functions import EDGE
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of a rule, sorted once for all that is computed from their order.
+    """Scores of a model, sorted once for all that is computed from their order.
 
     They increase with the evidence for the positive class, or for each label: an array
     of shape (n,) or (n, labels).
     """
 
     values: Array
+    eps: float = field(default=EPS, kw_only=True)
+    """Rounding error of the type that the scores were given in."""
 
     @cached_property
     def columns(self) -> list[Scores]:
         """Scores for each of several labels."""
-        return [Scores(column) for column in self.values.T]
+        return [replace(self, values=column) for column in self.values.T]
 
     @cached_property
     def pooled(self) -> Scores:
         """Scores for several labels in one column, those of a row side by side."""
-        return Scores(self.values.ravel())
+        return replace(self, values=self.values.ravel())
 
     @property
     def extremes(self) -> list[Array]:
@@ -49,13 +52,14 @@ class Scores:
         """Numbers that rows of one unit have in common; none where units are rows."""
         return []
 
-    def among(self, rows: Array) -> Scores:
+    def among(self, rows: Any) -> Scores:
         """Scores of some of the rows."""
-        return self if rows.all() else Scores(self.values[rows])
+        return self if rows is ... else replace(self, values=self.values[rows])
 
     def joined(self, other: Scores) -> Scores:
         """Scores of these rows, and then of others."""
-        return Scores(np.concatenate([self.values, other.values]))
+        values = np.concatenate([self.values, other.values])
+        return Scores(values, eps=max(self.eps, other.eps))
 
     def united(self, unit: Array, n_units: int) -> Scores:
         """Scores of united units; `unit` is the new number of each."""
@@ -72,12 +76,14 @@ class Scores:
 class _Area(Functional):
     """A functional of the order of scores within two classes.
 
-    Its cells are the distinct scores, ascending, of the negative rows, then those of
-    the positive ones.
+    Its cells are the scores that occur in each class, ascending; of one that occurs in
+    both, that of the negative rows is first.
     """
 
-    levels: int
-    """Number of distinct scores."""
+    positive: Array
+    """Whether each cell is of positive rows."""
+    level: Array
+    """Number of its score among the distinct ones."""
     sizes: tuple[int, int]
     """Number of negative rows and of positive ones."""
     n_rows: int
@@ -101,12 +107,28 @@ class _Area(Functional):
         return np.array([1.0 if self.rarer_class > 1 else np.inf])
 
     def support(self, counts: Array) -> Support:
-        positive = np.repeat([False, True], self.levels)
-        return Support((positive, ~positive), self.rarer_class)
+        return Support((self.positive, ~self.positive), self.rarer_class)
 
     def boundary(self, counts: Array) -> list[Boundary]:
         inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
         return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
+
+    @cached_property
+    def _tied(self) -> tuple[Array, Array]:
+        """Cells of the negative rows and of the positive ones of scores of both."""
+        first = np.flatnonzero(self.level[1:] == self.level[:-1])
+        return first, first + 1
+
+    def _masses(self, p: Array) -> tuple[Array, Array]:
+        """Weights of the cells of negative rows, and of those of positive ones."""
+        positive = np.where(self.positive, p, 0)
+        return p - positive, positive
+
+    def _by_level(self, p: Array) -> Array:
+        """Weights of negative and of positive rows of each score, (2, levels)."""
+        size = self.level[-1] + 1
+        classes = (np.bincount(self.level, mass, size) for mass in self._masses(p))
+        return np.stack([*classes])
 
 
 class RocAuc(_Area):
@@ -121,26 +143,37 @@ class RocAuc(_Area):
         return min(self.sizes)
 
     def estimate(self, p: Array) -> Array:
-        negative, positive = p.reshape(2, -1)
+        negative, positive = self._masses(p)
         with np.errstate(all="ignore"):
             pairs = positive.sum() * negative.sum()
-            return np.asarray(positive @ _below(negative) / pairs)
+            return np.asarray(dot(positive, self._below(negative)) / pairs)
 
     def __call__(self, p: Array) -> Evaluation:
-        negative, positive = p.reshape(2, -1)
+        negative, positive = self._masses(p)
         negatives, positives = negative.sum(), positive.sum()
-        below = _below(negative)
+        below = self._below(negative)
         with np.errstate(all="ignore"):
-            value = positive @ below / (positives * negatives)
+            value = np.asarray(dot(positive, below) / (positives * negatives))
             rows, sizes = self.n_rows, np.array(self.sizes)
             # From a variance over all rows to one within each class.
             factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
-            of_negative = 1 - value - _below(positive) / positives
+            of_negative = 1 - value - self._below(positive) / positives
             of_negative *= factors[0] / negatives
             of_positive = below / negatives - value
             of_positive *= factors[1] / positives
-        influence = np.concatenate([of_negative, of_positive])
+        influence = np.where(self.positive, of_positive, of_negative)
         return Evaluation(value, influence, self._gradient)
+
+    def _below(self, mass: Array) -> Array:
+        """Mass of a class with lower scores than a cell of the other one.
+
+        And half of that of the same score.
+        """
+        total = np.cumsum(mass, dtype=float)
+        first, second = self._tied
+        total[second] -= mass[first] / 2
+        total[first] += mass[second] / 2
+        return total
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Least and greatest value if rows of some levels are ordered in any way.
@@ -152,7 +185,7 @@ class RocAuc(_Area):
 
         of that with ties, p and n the masses of positive and negative rows.
         """
-        negative, positive = p.reshape(2, -1)
+        negative, positive = self._by_level(p)
         value = float(self.estimate(p))
         with np.errstate(all="ignore"):
             pairs = positive.sum() * negative.sum()
@@ -168,24 +201,39 @@ class AveragePrecision(_Area):
         return self.sizes[1]
 
     def estimate(self, p: Array) -> Array:
-        negative, positive = p.reshape(2, -1)
-        hits, flagged = _from(positive), _from(positive + negative)
+        _, positive = self._masses(p)
+        hits, flagged = self._from(positive), self._from(p)
         with np.errstate(all="ignore"):
             precision = np.where(positive > 0, hits / flagged, 0)
-            return np.asarray(positive @ precision / positive.sum())
+            return np.asarray(dot(positive, precision) / positive.sum())
 
     def __call__(self, p: Array) -> Evaluation:
-        negative, positive = p.reshape(2, -1)
-        hits, flagged = _from(positive), _from(positive + negative)
+        _, positive = self._masses(p)
+        hits, flagged = self._from(positive), self._from(p)
         with np.errstate(all="ignore"):
             precision = np.where(flagged > 0, hits / flagged, 0)
             share = np.where(flagged > 0, positive / flagged, 0)
-            value = positive @ precision / positive.sum()
+            value = np.asarray(dot(positive, precision) / positive.sum())
             # A row counts at its own score and at all below it.
-            lowers = np.cumsum(share * precision)
-            raises = precision - value + np.cumsum(share)
-            influence = np.concatenate([-lowers, raises - lowers]) / positive.sum()
+            lowers = self._to(share * precision)
+            raises = precision - value + self._to(share)
+            influence = np.where(self.positive, raises - lowers, -lowers)
+            influence /= positive.sum()
         return Evaluation(value, influence, self._gradient)
+
+    def _from(self, mass: Array) -> Array:
+        """Total mass of the same score or a greater one."""
+        total = np.cumsum(mass[::-1])[::-1]
+        first, second = self._tied
+        total[second] = total[first]
+        return total
+
+    def _to(self, mass: Array) -> Array:
+        """Total mass of the same score or a lower one."""
+        total = np.cumsum(mass)
+        first, second = self._tied
+        total[first] = total[second]
+        return total
 
     def range_of_orders(self, p: Array, mixed: Array) -> tuple[float, float]:
         r"""Least and greatest value if rows of some levels are ordered in any way.
@@ -202,7 +250,7 @@ class AveragePrecision(_Area):
 
         Precisions at other levels are not affected.
         """
-        negative, positive = p.reshape(2, -1)
+        negative, positive = self._by_level(p)
         hits, flagged = _from(positive), _from(positive + negative)
         above = flagged - positive  # with the negative rows of the level
         with np.errstate(all="ignore"):
@@ -214,13 +262,6 @@ class AveragePrecision(_Area):
             ends = self.estimate(p) + reach.sum(axis=1) / positive.sum()
         low, high = ends.tolist()
         return low, high
-
-
-def _below(mass: Array) -> Array:
-    """Total mass of lower scores, and half of that of the same score."""
-    total: Array = np.cumsum(mass, dtype=float)
-    total -= mass / 2
-    return total
 
 
 def _from(mass: Array) -> Array:

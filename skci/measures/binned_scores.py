@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,11 @@ class BinnedScores(Scores):
     """Greatest score of the rows of each unit."""
 
     @classmethod
-    def of(cls, edges: Array, lowest: Array, highest: Array) -> BinnedScores:
+    def of(
+        cls, edges: Array, lowest: Array, highest: Array, eps: float
+    ) -> BinnedScores:
         """Scores of units from the range of the scores of their rows."""
-        return cls(lowest + (highest - lowest) / 2, edges, lowest, highest)
+        return cls(lowest + (highest - lowest) / 2, edges, lowest, highest, eps=eps)
 
     @cached_property
     def bins(self) -> Array:
@@ -44,17 +47,19 @@ class BinnedScores(Scores):
     def keys(self) -> list[Array]:
         return [self.bins]
 
-    def among(self, rows: Array) -> BinnedScores:
-        if rows.all():
+    def among(self, rows: Any) -> BinnedScores:
+        if rows is ...:
             return self
-        return self.of(self.edges, self.lowest[rows], self.highest[rows])
+        ends = self.lowest[rows], self.highest[rows]
+        return self.of(self.edges, *ends, self.eps)
 
     def joined(self, other: Scores) -> BinnedScores:
         pairs = zip(self.extremes, other.extremes, strict=True)
-        return self.of(self.edges, *map(np.concatenate, pairs))
+        lowest, highest = map(np.concatenate, pairs)
+        return self.of(self.edges, lowest, highest, max(self.eps, other.eps))
 
     def united(self, unit: Array, n_units: int) -> BinnedScores:
-        return self.of(self.edges, *self._ranges(unit, n_units))
+        return self.of(self.edges, *self._ranges(unit, n_units), self.eps)
 
     @cached_property
     def ranked(self) -> tuple[int, Array]:

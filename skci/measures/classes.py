@@ -192,14 +192,26 @@ class Averaged(Functional):
         tables = self.bits.tables(p)
         return tables.mean(-2, keepdims=True) if self.average == "micro" else tables
 
-    def _mean(self, tables: Array, values: Array) -> ClassMean:
-        """Mean of the values of classes, with those of undefined ones filled in."""
+    def _mean(self, tables: Array, values: Array) -> _ClassMean:
+        """Mean over classes of values of shape (..., C), leaving out those undefined.
+
+        Where they are weighted, it is by their true rows, which are estimated as well.
+        """
         tp, _, fn, _ = np.moveaxis(tables, -1, 0)
-        filled = np.where(np.isnan(values), self.undefined_as, values)
-        return mean_of_classes(filled, tp + fn if self.average == "weighted" else None)
+        weighted = self.average == "weighted"
+        values = np.where(np.isnan(values), self.undefined_as, values)
+        known = ~np.isnan(values)
+        weights = np.where(known, tp + fn if weighted else 1.0, 0.0)
+        total = weights.sum(axis=-1, keepdims=True)
+        with np.errstate(all="ignore"):
+            shares = weights / total
+            terms = np.where(shares > 0, values * shares, 0).sum(axis=-1)
+            value = np.where(total[..., 0] > 0, terms, np.nan)
+            slopes = (values - value[..., np.newaxis]) / total
+        return _ClassMean(value, shares, np.where(known & weighted, slopes, 0))
 
 
-class ClassMean(NamedTuple):
+class _ClassMean(NamedTuple):
     """A mean over classes of shape (...), and its derivatives of shape (..., C).
 
     They are in the values of the classes and in their true rows.
@@ -208,24 +220,6 @@ class ClassMean(NamedTuple):
     value: Array
     shares: Array
     row_slopes: Array
-
-
-def mean_of_classes(values: Array, rows: Array | None) -> ClassMean:
-    """Average values of shape (..., C) over classes, leaving out those that are NaN.
-
-    Classes are weighted by their rows, which are estimated as well, or equally.
-    """
-    known = ~np.isnan(values)
-    weights = np.where(known, 1.0 if rows is None else rows, 0.0)
-    total = weights.sum(axis=-1, keepdims=True)
-    with np.errstate(all="ignore"):
-        shares = weights / total
-        terms = np.where(shares > 0, values * shares, 0).sum(axis=-1)
-        value = np.where(total[..., 0] > 0, terms, np.nan)
-        row_slopes = np.zeros(shares.shape)
-        if rows is not None:
-            row_slopes = np.where(known, (values - value[..., np.newaxis]) / total, 0)
-    return ClassMean(value, shares, row_slopes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from skci._arrays import Array, binade, cached_property
+from skci._arrays import Array, cached_property
 
 
 class Evaluation(NamedTuple):
@@ -194,23 +194,20 @@ class FunctionOfMeans(Functional):
 
 @dataclass(frozen=True, eq=False)
 class Mean(Functional):
-    """Mean of values of the cells, of shape (m,)."""
+    """Mean of values of the cells, of shape (m,), perturbed in some unit."""
 
     values: Array
+    unit: float = 1.0
 
     def estimate(self, p: Array) -> Array:
         p = np.asarray(p, dtype=float)
         with np.errstate(invalid="ignore"):
-            return np.asarray(p @ self.values / p.sum(axis=-1))
+            return np.einsum("...i,i", p, self.values) / p.sum(axis=-1)
 
     def __call__(self, p: Array) -> Evaluation:
         mean = self.estimate(p)
         influence = self.values - mean[..., np.newaxis]
-        return Evaluation(mean, influence, np.full((*mean.shape, 1), self._unit))
-
-    @cached_property
-    def _unit(self) -> float:
-        return binade(self.values)
+        return Evaluation(mean, influence, np.full((*mean.shape, 1), self.unit))
 
 
 @dataclass(frozen=True, eq=False)

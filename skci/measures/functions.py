@@ -1,6 +1,6 @@
-"""The formulas of the measures: plain functions of the four cells of a binary rule.
+"""The formulas of the measures: plain functions of the four cells of a binary model.
 
-The cells are those of the table of the rule against the truth, as counts or as
+The cells are those of the table of the model against the truth, as counts or as
 proportions of the rows: numbers or arrays, real or complex. Derivatives are taken by
 the complex step, so that a function may use only what extends to complex numbers
 (arithmetic, powers, ``np.sqrt``, ``np.log``; not ``abs``, ``min`` or ``math.sqrt``).

@@ -1,7 +1,7 @@
-"""The registry of measures: name, range, direction and other properties of each.
+"""Properties of measures, and the registry of those of labels.
 
 To add a measure of labels, write its formula in ``skci.measures.functions`` and declare
-it in ``MEASURES``.
+it in ``MEASURES``. Metrics of scores and of numbers declare theirs with their class.
 """
 
 from __future__ import annotations
@@ -249,54 +249,11 @@ _LABELS = (
     _measure(g.diagnostic_odds_ratio, **_RATIO, symmetric=True),
 )
 
+LOSS: dict[str, Any] = {"bounds": (0.0, np.inf), "greater_is_better": False}
+SKILL: dict[str, Any] = {"bounds": (-np.inf, 1.0), "greater_is_better": True}
+
 MEASURES: dict[str, Measure] = {measure.name: measure for measure in _LABELS}
 """Measures of a confusion matrix by their names."""
-
-
-_MEAN: dict[str, Any] = {"smooth": False, "blurs": False, "automatic": ("hall",)}
-_AREA: dict[str, Any] = _MEAN | {"automatic": ("logit", "hall")}
-_LOSS: dict[str, Any] = _MEAN | _LOWER | {"bounds": (0.0, np.inf)}
-_SKILL: dict[str, Any] = _MEAN | {"bounds": (-np.inf, 1.0)}
-_HEAVY: dict[str, Any] = {"heavy_tails": True}
-# A row may change a bounded loss by the whole range. That matters in the mean of few
-# losses; differences of losses are mostly so small that it would outweigh them.
-_BOUNDED_LOSS: dict[str, Any] = _LOSS | {
-    "bounds": (0.0, 1.0),
-    "smooth": True,
-    "automatic": ("score", "hall"),
-    "automatic_of_contrasts": ("hall",),
-}
-
-_OTHERS = (
-    Trait("roc_auc", **_AREA),
-    Trait("average_precision", **_AREA),
-    _measure(g.accuracy, "tp tn", name="top_k_accuracy", symmetric=True),
-    Trait("brier_score", **_BOUNDED_LOSS),
-    Trait("log_loss", **_LOSS),
-    Trait("d2_brier_score", **_SKILL),
-    Trait("d2_log_loss", **_SKILL),
-    Trait("mean_squared_error", **_HEAVY | _LOSS),
-    Trait("root_mean_squared_error", **_HEAVY | _LOSS | {"scale": SQUARE}),
-    Trait("mean_absolute_error", **_HEAVY | _LOSS),
-    Trait("median_absolute_error", **_LOSS, has_curvature=False),
-    Trait("mean_absolute_percentage_error", **_HEAVY | _LOSS),
-    Trait("mean_squared_log_error", **_HEAVY | _LOSS),
-    Trait("root_mean_squared_log_error", **_HEAVY | _LOSS | {"scale": SQUARE}),
-    Trait("mean_pinball_loss", **_HEAVY | _LOSS),
-    Trait("mean_tweedie_deviance", **_HEAVY | _LOSS),
-    Trait("mean_poisson_deviance", **_HEAVY | _LOSS),
-    Trait("mean_gamma_deviance", **_HEAVY | _LOSS),
-    Trait("r2", **_HEAVY | _SKILL),
-    Trait("explained_variance", **_HEAVY | _SKILL),
-    Trait("d2_absolute_error", **_HEAVY | _SKILL),
-    Trait("d2_pinball", **_HEAVY | _SKILL),
-    Trait("d2_tweedie", **_HEAVY | _SKILL),
-    Trait("pearson_correlation", bounds=(-1.0, 1.0), **_HEAVY | _MEAN),
-    _measure(g.accuracy, "tp tn", name="rejection_rate", **_ERROR),
-)
-
-TRAITS: dict[str, Trait] = {trait.name: trait for trait in (*_LABELS, *_OTHERS)}
-"""All measures by their names."""
 
 _ALIASES = {
     "accuracy": "acc",

@@ -1,5 +1,6 @@
 """Metrics of agreement, symmetric in any number of labels."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,7 @@ class AccuracyCI(_AgreementCI, measure="accuracy"):
     r"""Accuracy: :math:`P(A = Y)`, of two labels :math:`TP + TN`.
 
     Of several targets it is the share of rows with all targets right. The estimate
-    equals :func:`sklearn.metrics.accuracy_score`. See :class:`MetricCI` for the
-    options.
+    equals :func:`sklearn.metrics.accuracy_score`.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class ErrorRateCI(_AgreementCI, measure="error_rate"):
     r"""Error rate: :math:`P(A \ne Y)`, of two labels :math:`FP + FN`. Lower is better.
 
     Of several targets it is the share of rows with any target wrong. The estimate
-    equals :func:`sklearn.metrics.zero_one_loss`. See :class:`MetricCI` for the options.
+    equals :func:`sklearn.metrics.zero_one_loss`.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class HammingLossCI(_AgreementCI, measure="hamming_loss"):
     r"""Hamming loss, the mean over rows of the share of wrong targets. Lower is better.
 
     Of one target it is the error rate, :math:`P(A \ne Y)`. The estimate equals
-    :func:`sklearn.metrics.hamming_loss`. See :class:`MetricCI` for the options.
+    :func:`sklearn.metrics.hamming_loss`.
 
     Examples
     --------
@@ -78,8 +78,7 @@ class BalancedAccuracyCI(_AgreementCI, measure="balanced_accuracy"):
     r"""Balanced accuracy, the mean of the recalls of all labels.
 
     Of two labels it is :math:`(TP / (TP + FN) + TN / (TN + FP)) / 2`. The estimate
-    equals :func:`sklearn.metrics.balanced_accuracy_score`. See :class:`MetricCI` for
-    the options.
+    equals :func:`sklearn.metrics.balanced_accuracy_score`.
 
     Examples
     --------
@@ -98,7 +97,7 @@ class MatthewsCorrCoefCI(_AgreementCI, measure="matthews_corrcoef"):
     .. math:: \frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}
 
     The estimate equals :func:`sklearn.metrics.matthews_corrcoef`, but is NaN, not 0,
-    where that is 0/0. See :class:`MetricCI` for the options.
+    where that is 0/0.
 
     Examples
     --------
@@ -124,8 +123,6 @@ class CohenKappaCI(_AgreementCI, measure="cohen_kappa"):
     weights : {"linear", "quadratic"}, optional
         Disagreement: the distance of two labels in the order of the labels that occur,
         or its square; the same for all that differ if not given.
-    confidence_level, method, negate
-        See :class:`MetricCI`.
 
     Examples
     --------
@@ -152,8 +149,8 @@ class CohenKappaCI(_AgreementCI, measure="cohen_kappa"):
 
 
 @declare_options
-class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
-    r"""Rejection rate, the share of rows on which a rule abstains. Lower is better.
+class RejectionRateCI(_AgreementCI):
+    r"""Rejection rate, the share of rows on which a model abstains. Lower is better.
 
     That is :math:`P(\text{no answer})`. Other metrics of labels are then of the rows
     with an answer.
@@ -162,8 +159,6 @@ class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
     ----------
     abstain : label
         Prediction that stands for no answer; inside a report, that of the report.
-    confidence_level, method, negate
-        See :class:`MetricCI`.
 
     Examples
     --------
@@ -173,10 +168,14 @@ class RejectionRateCI(_AgreementCI, measure="rejection_rate"):
 
     abstain: Any = None
 
+    _measure = replace(
+        MEASURES["accuracy"], name="rejection_rate", greater_is_better=False
+    )
+
     def _bind_one(self, binding: Binding) -> TableParameter:
         if not binding.sample.vocabulary.abstains:
             raise ValueError(
                 "abstain must be the label that stands for no answer, got none"
             )
-        cell_map = binding.sample.rejection(binding.rule)
+        cell_map = binding.sample.rejection(binding.model)
         return binding.of_labels(self._measure, Hits(self._measure.function), cell_map)

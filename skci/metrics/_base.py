@@ -1,7 +1,6 @@
 """Bases of all metrics."""
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import wraps
 from html import escape
@@ -10,22 +9,25 @@ from numbers import Real
 from typing import Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.metrics import make_scorer
 
 from skci._arrays import Array
+from skci._docstrings import complete_parameters
 from skci._validation import check_choice, check_confidence_level, join_names
-from skci.data.devices import on_host
+from skci.data.drawing import RowOptions
 from skci.data.labels import (
     A_MATRIX,
     check_confusion_matrix,
-    check_label,
     check_labels,
     check_no_pos_label,
     check_pos_label,
+    shape_of,
 )
 from skci.data.moments import Monomial, Variable
-from skci.data.reading import Reader
+from skci.data.reading import Reader, Wanted
+from skci.data.remote import on_host
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.intervals.methods import (
     AUTO,
@@ -34,9 +36,9 @@ from skci.inference.intervals.methods import (
     check_serves,
 )
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import DEFAULT_RULE, TableParameter
+from skci.inference.parameter import DEFAULT_MODEL, TableParameter
 from skci.measures.classes import AVERAGES
-from skci.measures.registry import NEGATED, TRAITS, Measure, Trait
+from skci.measures.registry import MEASURES, NEGATED, Measure, Trait
 from skci.metrics._binding import Binding
 from skci.reports.estimate import MetricEstimate, warn_of_undefined
 from skci.reports.joint import JointReport
@@ -66,13 +68,29 @@ def declare_options(cls: type[_Metric]) -> type[_Metric]:
     return cls
 
 
+class _WithOptions:
+    """Docstring of a metric, and of the options that its bases describe.
+
+    Completed when it is read, since a class inherits options before it declares its
+    own.
+    """
+
+    def __init__(self, docstring: str) -> None:
+        self.docstring = docstring
+
+    def __get__(self, instance: Any, owner: type) -> str:
+        found = [vars(base).get("__doc__") for base in owner.__mro__]
+        docstrings = [getattr(each, "docstring", each) for each in found if each]
+        return complete_parameters(signature(owner).parameters, docstrings)
+
+
 @declare_options
 class MetricCI(BaseEstimator):
     """Base of all metrics.
 
     A metric is called like a function of :mod:`sklearn.metrics` and returns the same
-    number, as a float with a confidence interval. Options are checked when it is
-    called.
+    number, as a float with a confidence interval. All metrics have the options below,
+    and each describes the others that it has. Options are checked when it is called.
 
     Parameters
     ----------
@@ -80,36 +98,8 @@ class MetricCI(BaseEstimator):
         Level of the interval, between 0 and 1. Ignored inside a report, which sets its
         own level.
     method : str, optional
-        Interval method: "auto", "score", "delta" (Choice I of Yuan and Jiang, with a
-        normal quantile), "blurred" (their Choice II, which adds the variance of noise
-        of the size of the sampling error), "plus-four" or "hall" (corrected for
-        skewness); for proportions also "wilson", "agresti-coull", "clopper-pearson" or
-        "jeffreys"; for measures between 0 and 1 "logit". If not given, that of the
-        report, or "auto": "score" for metrics of labels where it can serve and else
-        "blurred", "score" for Brier scores, "logit" for areas under curves, "hall" for
-        other losses and numbers.
-    pos_label : int, float, bool or str, optional
-        The positive label, for measures that are not symmetric. If not given, 1, or
-        that of the report. Labels that are strings need it.
-    average : {"binary", "micro", "macro", "weighted", "samples"} or None
-        Average over classes, for measures of one label against the rest: "binary" (the
-        default) for the positive label alone; "macro" for the mean over classes;
-        "weighted" for their mean weighted by the number of true rows, which is
-        estimated as well; "micro" for the measure of the sum of all tables; None for a
-        report on each class; "samples", of several targets, for the mean over rows.
-        Areas under curves have all but "binary", by default "macro".
-    labels : array-like, optional
-        Classes to average over, in the order of a report on each; those that occur if
-        not given. For metrics of scores all labels, in the order of their columns.
-    zero_division : {0, 1, nan}, default=nan
-        Estimate where the measure is undefined, for measures whose scikit-learn
-        function has this option, and the value of an undefined class in an average;
-        NaN leaves it out. The interval is the whole range in any case, and that of an
-        average is extended for undefined classes.
-    multioutput : {"uniform_average", "variance_weighted", "raw_values"} or array-like
-        Average over several targets, for metrics of numbers: the mean; for R2 and
-        explained variance also the mean weighted by the variances of the targets, which
-        are estimated as well; "raw_values" for a report on each target; or weights.
+        Interval method, of those that the metric describes. If not given, that of the
+        report, or "auto".
     negate : bool, default=False
         Whether the measure is taken times -1, as by scikit-learn's scorers of a loss:
         its name then begins with ``neg_``.
@@ -139,18 +129,32 @@ class MetricCI(BaseEstimator):
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores" or "numbers"."""
     _needs_probabilities: ClassVar[bool] = False
+    _serves_moments: ClassVar[bool] = False
+    """Whether moments of losses suffice for it."""
+    _serves_bins: ClassVar[bool] = False
+    """Whether scores may be in bins."""
 
     _measure = cast(Trait, None)
+    _properties: ClassVar[dict[str, Any]] = {
+        "smooth": False,
+        "blurs": False,
+        "automatic": ("hall",),
+    }
+    """Properties of measures that are not in the registry, as of a mean."""
     _several = True  # Whether there may be more than two labels.
     _symmetric = True  # Whether there need be no positive label.
     # Whether there must be one all the same for one column of scores.
-    _column_needs_pos_label = False
+    _require_pos_label = False
 
-    def __init_subclass__(cls, measure: str = "", **options: Any) -> None:
-        """Look the measure of a metric up in the registry."""
-        super().__init_subclass__(**options)
+    def __init_subclass__(cls, measure: str = "", **properties: Any) -> None:
+        """Declare a measure, by what its properties change if not in the registry."""
+        super().__init_subclass__()
+        if cls.__doc__:
+            cls.__doc__ = _WithOptions(cls.__doc__)  # type: ignore[assignment]
+        cls._properties = cls._properties | properties
         if measure:
-            cls._measure = TRAITS[measure]
+            known = MEASURES.get(measure)
+            cls._measure = known or Trait(measure, **cls._properties)
 
     @property
     def name(self) -> str:
@@ -192,8 +196,7 @@ class MetricCI(BaseEstimator):
         *more: Any,
         sample_weight: Any = None,
         groups: Any = None,
-        strata: Any = None,
-        prevalence: Any = None,
+        design: Any = None,
         **options: Any,
     ) -> Any:
         """Estimate the measure and its interval.
@@ -216,12 +219,9 @@ class MetricCI(BaseEstimator):
         groups : array-like of shape (n_samples,), optional
             Clusters of rows, such as patients, that need not be independent within.
             The variance is then estimated between clusters.
-        strata : array-like of shape (n_samples,), optional
-            Stratum of each row, where a fixed number was drawn from each, such as
-            `y_true`. The variance is then that within strata.
-        prevalence : float or (float, float), optional
-            Prevalence of the positive label that the value is to be at, exact or with
-            its standard error; see :func:`skci.joint_report`.
+        design : design, optional
+            How the rows were drawn otherwise, such as ``Strata(site)`` or
+            ``Prevalence(0.05)`` of :mod:`skci.designs`.
         **options
             Options of the metric to replace in this call, such as `average`.
 
@@ -248,23 +248,85 @@ class MetricCI(BaseEstimator):
                 f"{type(self).__name__} takes y_true and y_pred, got {2 + len(more)} "
                 "arguments; for a scorer, use its method scorer()"
             )
-        rows = {
-            "sample_weight": sample_weight,
-            "groups": groups,
-            "strata": strata,
-            "prevalence": prevalence,
-        }
+        rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
         if options:
-            metric = self._replace(options)
-            return metric(y_true, y_pred, **rows)
+            return self._replace(options)(y_true, y_pred, **rows)
+        return self._result(self._read(y_true, y_pred, RowOptions(**rows)))
+
+    def _read(
+        self, y_true: Any, y_pred: Any, rows: RowOptions, by_rows: bool = False
+    ) -> Sample:
+        """Read the truth, and what one model predicts."""
         self._check()
         parameter = "y_score" if self.reads == "scores" else "y_pred"
-        columns = {"y_true": y_true, parameter: {self._rule: y_pred}}
-        columns |= rows
-        columns = on_host(columns, counted=self.reads == "labels")
-        predictions = {parameter: columns.pop(parameter)}
-        sample = open_reader([self], **columns).sample(**predictions)
-        return self._result(sample)
+        predictions = {self._model: y_pred}
+        if get_config()["array_api_dispatch"]:
+            columns = {"y_true": y_true, parameter: predictions, **rows.columns}
+            columns = on_host(columns, self.reads == "labels" and not by_rows)
+            y_true, predictions = columns.pop("y_true"), columns.pop(parameter)
+            rows = rows.with_columns(columns)
+        reader = Reader.open(self.wanted(), y_true, rows)
+        return reader.sample(**{parameter: predictions}, by_rows=by_rows)
+
+    def influence(
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> tuple[float, Array]:
+        r"""Estimate the measure, and the influence of each row on the estimate.
+
+        The influence value of a row is the derivative of the estimate towards it,
+
+        .. math:: L_i = \frac{\mathrm{d}}{\mathrm{d} t} T\big((1 - t) \hat P +
+            t \delta_i\big) \Big|_{t = 0} ,
+
+        so that the error of the estimate is about :math:`\sum_i w_i L_i / \sum_i w_i`
+        [1]_. All intervals follow from these values and a design.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like
+            As in a call of the metric.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        estimate : float
+            NaN where the measure is undefined.
+        influence : ndarray of shape (n_samples,)
+            Influence values, whose weighted sum is zero; 0 for rows of weight zero.
+
+        Raises
+        ------
+        ValueError
+            If the metric is of each class or target.
+
+        References
+        ----------
+        .. [1] Hampel (1974). The Influence Curve and its Role in Robust Estimation.
+           Journal of the American Statistical Association 69, 383-393.
+
+        Examples
+        --------
+        >>> from skci import PrecisionCI
+        >>> precision, influence = PrecisionCI().influence([0, 1, 1, 1], [1, 1, 1, 0])
+        >>> precision
+        0.6666666666666666
+        >>> influence.round(2).tolist()
+        [-0.89, 0.44, 0.44, 0.0]
+        """
+        if option := self._each:
+            raise ValueError(
+                f"{option} must give one number for influence values, got "
+                f"{getattr(self, option)!r}, which gives one for each class or target"
+            )
+        rows = RowOptions(sample_weight=sample_weight)
+        sample = self._read(y_true, y_pred, rows, by_rows=True)
+        (parameter,) = self.bind(sample, self._model)
+        values = parameter.functional(parameter.counts / parameter.counts.sum())
+        influence = np.zeros(shape_of(y_true)[0])
+        kept = ... if sample_weight is None else np.asarray(sample_weight) > 0
+        influence[kept] = np.append(values.influence, 0.0)[parameter.index]
+        return parameter.estimate, influence
 
     def _replace(self, options: dict[str, Any]) -> Self:
         """Copy of the metric with other options."""
@@ -273,31 +335,47 @@ class MetricCI(BaseEstimator):
         if unknown:
             raise TypeError(
                 f"{type(self).__name__} has no option {join_names(unknown)}; in a call "
-                f"it takes sample_weight, groups, strata, prevalence and its options "
-                f"{list(given)}"
+                f"it takes sample_weight, groups, design and its options {list(given)}"
             )
         return type(self)(**given | options)
 
     def _result(self, sample: Sample) -> Any:
         """Return an estimate; of a metric of each class a report."""
         joint = JointEstimate.from_rows(
-            self.bind(sample, self._rule),
+            self.bind(sample, self._model),
+            sample.rows,
             sample.design,
             confidence_level=float(self.confidence_level),
         )
         warn_of_undefined(joint)
         return JointReport(joint) if self._each else MetricEstimate(joint)
 
+    def wanted(self, pos_label: Any = None) -> Wanted:
+        """What it reads; the positive label is for a metric that sets none.
+
+        :meta private:
+        """
+        positive = self._positive(pos_label)
+        return Wanted(
+            frozenset([self.reads]),
+            self._several,
+            positive,
+            infer_pos_label=self._symmetric and positive is None,
+            require_pos_label=self._require_pos_label,
+            labels=() if self.labels is None else tuple(self.labels),
+            abstain=self.abstain,
+        )
+
     def bind(
         self,
         sample: Sample,
-        rule: str,
+        model: str,
         name: str | None = None,
         method: str | None = None,
         pos_label: Any = None,
         subgroups: frozenset[int] | None = None,
     ) -> list[TableParameter]:
-        """Bind the measure to a rule: one parameter, or one for each class.
+        """Bind the measure to a model: one parameter, or one for each class.
 
         The others are settings of a report, for a metric that does not set them.
 
@@ -305,11 +383,11 @@ class MetricCI(BaseEstimator):
         """
         binding = Binding(
             sample,
-            rule,
+            model,
             name or self.name,
-            self._resolve_method(method),
+            self.method or method or AUTO,
             self._positive(pos_label),
-            check_zero_division(self.zero_division),
+            float(self.zero_division),
             subgroups,
         )
         parameters = self._bind(binding)
@@ -322,15 +400,7 @@ class MetricCI(BaseEstimator):
     def _bind(self, binding: Binding) -> list[TableParameter]:
         raise NotImplementedError
 
-    @property
-    def serves_moments(self) -> bool:
-        """Whether moments of losses suffice for it.
-
-        :meta private:
-        """
-        return False
-
-    def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
+    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
         """Products of losses, or of numbers, that it takes the means of.
 
         :meta private:
@@ -389,7 +459,8 @@ class MetricCI(BaseEstimator):
         """Check the options; `method` is for a metric that sets none."""
         check_confidence_level(self.confidence_level)
         self._resolve_method(method)
-        check_zero_division(self.zero_division)
+        if self.zero_division is not np.nan:
+            check_zero_division(self.zero_division)
         if self.labels is not None:
             check_labels(self.labels)
         if not isinstance(self.negate, bool):
@@ -398,9 +469,10 @@ class MetricCI(BaseEstimator):
     def _resolve_method(self, method: str | None = None) -> str:
         """Return the method of the metric, else the one given, else "auto"."""
         given = method if self.method is None else self.method
-        method = check_method(AUTO if given is None else given)
-        check_serves(method, self._trait)
-        return method
+        if given is None:
+            return AUTO
+        check_serves(check_method(given), self._trait)
+        return str(given)
 
     def without_table(self, method: str | None) -> Self:
         """Copy of the metric with a method that needs no table of counts.
@@ -421,61 +493,34 @@ class MetricCI(BaseEstimator):
         return self._measure
 
     @property
-    def _rule(self) -> str:
-        """Name of the rule in the result of a call."""
-        return DEFAULT_RULE if self._each else ""
-
-
-def open_reader(
-    metrics: Collection[MetricCI],
-    y_true: Any,
-    *,
-    pos_label: Any = None,
-    abstain: Any = None,
-    **rows: Any,
-) -> Reader:
-    """Open a reader; `pos_label` and `abstain` are for metrics that set none."""
-    stated = [abstain, *(metric.abstain for metric in metrics)]
-    abstains = {check_label(each, "abstain") for each in stated if each is not None}
-    if len(abstains) > 1:
-        raise ValueError(
-            f"abstain must be one label, got {sorted(map(repr, abstains))} of the "
-            "report and its metrics"
-        )
-    # Of two labels the positive one is that of the scores, if there are any.
-    positive = [
-        metric._positive(pos_label)
-        for metric in sorted(metrics, key=lambda metric: metric.reads != "scores")
-        if not metric._symmetric or metric._positive(pos_label) is not None
-    ]
-    given = [label for m in metrics if m.labels is not None for label in m.labels]
-    return Reader(
-        y_true,
-        kinds={metric.reads for metric in metrics},
-        several=all(metric._several for metric in metrics),
-        pos_label=positive[0] if positive else pos_label,
-        any_pos_label=not positive,
-        column_needs_pos_label=any(m._column_needs_pos_label for m in metrics),
-        labels=dict.fromkeys(given),
-        abstain=abstains.pop() if abstains else None,
-        **rows,
-    )
+    def _model(self) -> str:
+        """Name of the model in the result of a call."""
+        return DEFAULT_MODEL if self._each else ""
 
 
 @declare_options
 class LabelMetricCI(MetricCI):
-    """A metric of two labels, or of more if it averages or is symmetric in them."""
+    """A metric of two labels, or of more if it averages or is symmetric in them.
+
+    Parameters
+    ----------
+    method : str, optional
+        Interval method: "score", "delta" (Choice I of Yuan and Jiang, with a normal
+        quantile), "blurred" (their Choice II, which adds the variance of noise of the
+        size of the sampling error), "plus-four" or "hall" (corrected for skewness); for
+        proportions also "wilson", "agresti-coull", "clopper-pearson" or "jeffreys"; for
+        measures between 0 and 1 "logit". If not given, that of the report, or "auto":
+        "score" where it can serve and else "blurred".
+    """
 
     reads = "labels"
+    _serves_bins = True
     _measure = cast(Measure, None)
 
     @property
     def _name(self) -> str:
-        return self._measure.name + (f"_{self.average}" if self._averages else "")
-
-    @property
-    def _averages(self) -> bool:
-        return self.average not in ("binary", None)
+        averages = self.average not in ("binary", None)
+        return self._measure.name + (f"_{self.average}" if averages else "")
 
     @property
     def _several(self) -> bool:  # type: ignore[override]
@@ -488,7 +533,9 @@ class LabelMetricCI(MetricCI):
     @property
     def _trait(self) -> Trait:
         measure = self._measure
-        return measure.of_classes(self._name) if self._averages else measure
+        if self.average in ("binary", None):
+            return measure
+        return measure.of_classes(self._name)
 
     def from_confusion_matrix(self, matrix: Any) -> Any:
         """Estimate the measure from a confusion matrix.
@@ -503,7 +550,7 @@ class LabelMetricCI(MetricCI):
         Returns
         -------
         MetricEstimate or JointReport
-            See :meth:`__call__`.
+            A float with its interval; of ``average=None`` a report on all classes.
 
         Raises
         ------
@@ -514,11 +561,12 @@ class LabelMetricCI(MetricCI):
         self._check()
         check_no_pos_label(self.pos_label, A_MATRIX)
         counts = check_confusion_matrix(matrix)
-        return self._result(Sample.from_matrix(counts, self._rule))
+        return self._result(Sample.from_matrix(counts, self._model))
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
-        check_average(self.average, self.labels, self.pos_label)
+        if self.average != "binary" or self.labels is not None:
+            check_average(self.average, self.labels, self.pos_label)
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         average, labels = self.average, self.labels

@@ -16,7 +16,23 @@ from skci.metrics._base import LabelMetricCI, declare_options
 
 @declare_options
 class _AveragedCI(LabelMetricCI):
-    """A metric of one positive label, or averaged over classes."""
+    """A metric of one positive label, or averaged over classes.
+
+    Parameters
+    ----------
+    pos_label : int, float, bool or str, optional
+        The positive label. If not given, 1, or that of the report. Labels that are
+        strings need it.
+    average : {"binary", "micro", "macro", "weighted", "samples"} or None
+        Average over classes: "binary" (the default) for the positive label alone;
+        "macro" for the mean over classes; "weighted" for their mean weighted by the
+        number of true rows, which is estimated as well; "micro" for the measure of the
+        sum of all tables; None for a report on each class; "samples", of several
+        targets, for the mean over rows.
+    labels : array-like, optional
+        Classes to average over, in the order of a report on each; those that occur if
+        not given.
+    """
 
     pos_label: Any = None
     average: str | None = "binary"
@@ -25,7 +41,15 @@ class _AveragedCI(LabelMetricCI):
 
 @declare_options
 class _ZeroDivisionCI(_AveragedCI):
-    """Such a metric whose function in scikit-learn has ``zero_division``."""
+    """Such a metric whose function in scikit-learn has ``zero_division``.
+
+    Parameters
+    ----------
+    zero_division : {0, 1, nan}, default=nan
+        Estimate where the measure is undefined, and the value of an undefined class in
+        an average; NaN leaves it out. The interval is the whole range in any case, and
+        that of an average is extended for undefined classes.
+    """
 
     zero_division: float = np.nan
 
@@ -34,7 +58,7 @@ class PrecisionCI(_ZeroDivisionCI, measure="precision"):
     r"""Precision: :math:`TP / (TP + FP)`.
 
     The share of positives among the rows predicted positive; the estimate equals
-    :func:`sklearn.metrics.precision_score`. See :class:`MetricCI` for the options.
+    :func:`sklearn.metrics.precision_score`.
 
     Examples
     --------
@@ -47,7 +71,7 @@ class RecallCI(_ZeroDivisionCI, measure="recall"):
     r"""Recall or sensitivity: :math:`TP / (TP + FN)`.
 
     The share of positives that are predicted positive; the estimate equals
-    :func:`sklearn.metrics.recall_score`. See :class:`MetricCI` for the options.
+    :func:`sklearn.metrics.recall_score`.
 
     Examples
     --------
@@ -59,7 +83,7 @@ class RecallCI(_ZeroDivisionCI, measure="recall"):
 class SpecificityCI(_AveragedCI, measure="specificity"):
     r"""Specificity, the recall of the negative label: :math:`TN / (TN + FP)`.
 
-    See :class:`MetricCI` for the options.
+    It is the share of negatives that are predicted negative.
 
     Examples
     --------
@@ -71,7 +95,7 @@ class SpecificityCI(_AveragedCI, measure="specificity"):
 class NegativePredictiveValueCI(_AveragedCI, measure="negative_predictive_value"):
     r"""Precision of the negative label: :math:`TN / (TN + FN)`.
 
-    See :class:`MetricCI` for the options.
+    It is the share of negatives among the rows predicted negative.
 
     Examples
     --------
@@ -83,7 +107,7 @@ class NegativePredictiveValueCI(_AveragedCI, measure="negative_predictive_value"
 class FalsePositiveRateCI(_AveragedCI, measure="false_positive_rate"):
     r"""False positive rate: :math:`FP / (FP + TN)`. Lower is better.
 
-    See :class:`MetricCI` for the options.
+    It is the share of negatives that are predicted positive.
 
     Examples
     --------
@@ -95,7 +119,7 @@ class FalsePositiveRateCI(_AveragedCI, measure="false_positive_rate"):
 class FalseNegativeRateCI(_AveragedCI, measure="false_negative_rate"):
     r"""False negative rate: :math:`FN / (FN + TP)`. Lower is better.
 
-    See :class:`MetricCI` for the options.
+    It is the share of positives that are predicted negative.
 
     Examples
     --------
@@ -109,7 +133,7 @@ class SelectionRateCI(_AveragedCI, measure="selection_rate"):
 
     The share of rows predicted positive, whatever their true label; the estimate equals
     that of fairlearn's ``selection_rate``. A greater value counts as the better one, as
-    where being selected is a benefit. See :class:`MetricCI` for the options.
+    where being selected is a benefit.
 
     Examples
     --------
@@ -130,8 +154,6 @@ class FBetaCI(_ZeroDivisionCI):
     ----------
     beta : float
         Weight of recall relative to precision; above 0.
-    confidence_level, method, negate, pos_label, average, labels, zero_division
-        See :class:`MetricCI`.
 
     Examples
     --------
@@ -150,7 +172,7 @@ class F1CI(_ZeroDivisionCI, measure="f1"):
     r"""F1 or Dice's index: :math:`2 TP / (2 TP + FN + FP)`.
 
     The harmonic mean of precision and recall; the estimate equals
-    :func:`sklearn.metrics.f1_score`. See :class:`MetricCI` for the options.
+    :func:`sklearn.metrics.f1_score`.
 
     Examples
     --------
@@ -165,8 +187,7 @@ class F1CI(_ZeroDivisionCI, measure="f1"):
 class F05CI(_ZeroDivisionCI, measure="f0.5"):
     r"""F-beta at beta = 0.5, where recall counts half as much as precision.
 
-    That is :math:`1.25 TP / (1.25 TP + 0.25 FN + FP)`. See :class:`MetricCI` for the
-    options.
+    That is :math:`1.25 TP / (1.25 TP + 0.25 FN + FP)`.
 
     Examples
     --------
@@ -178,7 +199,7 @@ class F05CI(_ZeroDivisionCI, measure="f0.5"):
 class F2CI(_ZeroDivisionCI, measure="f2"):
     r"""F-beta at beta = 2, where recall counts twice as much as precision.
 
-    That is :math:`5 TP / (5 TP + 4 FN + FP)`. See :class:`MetricCI` for the options.
+    That is :math:`5 TP / (5 TP + 4 FN + FP)`.
 
     Examples
     --------
@@ -190,8 +211,7 @@ class F2CI(_ZeroDivisionCI, measure="f2"):
 class JaccardCI(_ZeroDivisionCI, measure="jaccard"):
     r"""Jaccard's index: :math:`TP / (TP + FP + FN)`.
 
-    The estimate equals :func:`sklearn.metrics.jaccard_score`. See :class:`MetricCI` for
-    the options.
+    The estimate equals :func:`sklearn.metrics.jaccard_score`.
 
     Examples
     --------
@@ -212,8 +232,6 @@ class TverskyCI(_AveragedCI):
         Weight of a false positive; above 0.
     beta : float, default=0.5
         Weight of a false negative; above 0.
-    confidence_level, method, negate, pos_label, average, labels
-        See :class:`MetricCI`.
 
     Examples
     --------
@@ -236,7 +254,7 @@ class CosineCI(_AveragedCI, measure="cosine"):
     r"""Cosine or Ochiai index: :math:`TP / \sqrt{(TP + FP)(TP + FN)}`.
 
     The geometric mean of precision and recall, also known as the Fowlkes-Mallows index
-    of the two sets of positives. See :class:`MetricCI` for the options.
+    of the two sets of positives.
 
     Examples
     --------
@@ -248,7 +266,7 @@ class CosineCI(_AveragedCI, measure="cosine"):
 class LiftCI(_AveragedCI, measure="lift"):
     r"""Lift, precision over prevalence: :math:`TP / ((TP + FP)(TP + FN))`.
 
-    See :class:`MetricCI` for the options.
+    A prediction that is independent of the truth has a lift of 1.
 
     Examples
     --------
@@ -261,7 +279,7 @@ class OverlapCI(_AveragedCI, measure="overlap"):
     r"""Overlap coefficient: :math:`TP / \min(TP + FP, TP + FN)`.
 
     Its derivative has a jump at :math:`FP = FN`, so that ``method="score"`` does not
-    serve it. See :class:`MetricCI` for the options.
+    serve it.
 
     Examples
     --------
@@ -275,8 +293,6 @@ class GMeanCI(LabelMetricCI, measure="g_mean"):
 
     .. math:: \sqrt{TP / (TP + FN) \cdot TN / (TN + FP)}
 
-    See :class:`MetricCI` for the options.
-
     Examples
     --------
     >>> GMeanCI(method="score").from_confusion_matrix([[50, 10], [15, 25]])
@@ -288,8 +304,7 @@ class InformednessCI(LabelMetricCI, measure="informedness"):
     r"""Informedness or Youden's index: recall + specificity - 1.
 
     That is :math:`TP / (TP + FN) + TN / (TN + FP) - 1`. The estimate equals
-    :func:`sklearn.metrics.balanced_accuracy_score` with ``adjusted=True``. See
-    :class:`MetricCI` for the options.
+    :func:`sklearn.metrics.balanced_accuracy_score` with ``adjusted=True``.
 
     Examples
     --------
@@ -301,8 +316,7 @@ class InformednessCI(LabelMetricCI, measure="informedness"):
 class MarkednessCI(LabelMetricCI, measure="markedness"):
     r"""Markedness: precision + negative predictive value - 1.
 
-    That is :math:`TP / (TP + FP) + TN / (TN + FN) - 1`. See :class:`MetricCI` for the
-    options.
+    That is :math:`TP / (TP + FP) + TN / (TN + FN) - 1`.
 
     Examples
     --------
@@ -317,7 +331,7 @@ class PositiveLikelihoodRatioCI(_AveragedCI, measure="positive_likelihood_ratio"
     That is :math:`TP / (TP + FN) \cdot (FP + TN) / FP`, infinite without false
     positives. The estimate equals the first of
     :func:`sklearn.metrics.class_likelihood_ratios`. Intervals are formed on the log
-    scale. See :class:`MetricCI` for the options.
+    scale.
 
     Examples
     --------
@@ -331,7 +345,7 @@ class NegativeLikelihoodRatioCI(_AveragedCI, measure="negative_likelihood_ratio"
 
     That is :math:`FN / (TP + FN) \cdot (FP + TN) / TN`. The estimate equals the second
     of :func:`sklearn.metrics.class_likelihood_ratios`. Intervals are formed on the log
-    scale. See :class:`MetricCI` for the options.
+    scale.
 
     Examples
     --------
@@ -344,7 +358,6 @@ class DiagnosticOddsRatioCI(LabelMetricCI, measure="diagnostic_odds_ratio"):
     r"""Diagnostic odds ratio: :math:`TP \cdot TN / (FP \cdot FN)`.
 
     It is infinite without errors of one kind. Intervals are formed on the log scale.
-    See :class:`MetricCI` for the options.
 
     Examples
     --------

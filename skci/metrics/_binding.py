@@ -1,4 +1,4 @@
-"""Binding of a measure to a rule of a sample: a parameter."""
+"""Binding of a measure to a model of a sample: a parameter."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property
+from skci._arrays import Array, binade, cached_property
 from skci.data.labels import label_or_1
 from skci.data.sample import Sample
+from skci.inference.designs.strata import Strata
 from skci.inference.intervals.methods import AUTO, automatic, check_serves
 from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
@@ -28,21 +29,22 @@ from skci.measures.functional import (
 )
 from skci.measures.registry import Measure, Trait
 
-_MOST_VALUES = (
-    1 << 12
-)  # distinct ones of which the score interval of a mean is computed
+# Distinct values of which the score interval of a mean is computed, and how many times
+# as many are looked at first.
+_MOST_VALUES = 1 << 12
+_SOME = 4
 
 
 @dataclass(frozen=True)
 class Binding:
-    """A rule of a sample, and the names and settings of its parameters.
+    """A model of a sample, and the names and settings of its parameters.
 
     An undefined measure is reported as `undefined_as`; `subgroups` are the codes of the
     subgroups whose rows are reported on, or None for all rows.
     """
 
     sample: Sample
-    rule: str
+    model: str
     metric: str
     method: str
     pos_label: Any = None
@@ -57,7 +59,7 @@ class Binding:
         return self.of_labels(
             measure,
             CellFunctional(measure.function),
-            self.sample.one_vs_rest(self.rule, code, target),
+            self.sample.one_vs_rest(self.model, code, target),
             metric,
             pos_label=None if measure.symmetric else labels[code],
             undefined_as=self.undefined_as,
@@ -101,7 +103,7 @@ class Binding:
         """Bind a function of right and wrong, of all targets at once."""
         functional = Hits(measure.function)
         if not self.sample.vocabulary.multilabel:
-            cell_map = self.sample.correctness(self.rule)
+            cell_map = self.sample.correctness(self.model)
             return self.of_labels(measure, functional, cell_map)
         truth, answer = self._indicators
         cells = np.where((truth == answer).all(axis=1), 0, 1)
@@ -109,13 +111,13 @@ class Binding:
 
     def of_pairs(self, trait: Trait, functional: Functional) -> TableParameter:
         """Bind a function of the shares of all pairs of labels."""
-        return self.of_labels(trait, functional, self.sample.label_pairs(self.rule))
+        return self.of_labels(trait, functional, self.sample.label_pairs(self.model))
 
     def of_units(
         self, trait: Trait, functional: Functional, metric: str = ""
     ) -> TableParameter:
         """Bind a functional whose cells are the units."""
-        n = int(np.count_nonzero(self.within))
+        n = len(self.frequencies)
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
     def of_mean(self, trait: Trait, values: Array) -> TableParameter:
@@ -126,15 +128,20 @@ class Binding:
         bounded = bool(np.isfinite(trait.bounds).all())
         values = np.clip(values, *trait.bounds)  # of rounding
         ends = np.array(trait.bounds if bounded else [])
-        levels, cells = np.unique(np.append(ends, values), return_inverse=True)
+        levels = np.append(ends, values)
+        some = values[:: len(values) // (_SOME * _MOST_VALUES) + 1]
+        if len(np.unique(some)) > _MOST_VALUES:
+            cells = np.arange(len(levels))  # there is no use in sorting them all
+        else:
+            levels, cells = np.unique(levels, return_inverse=True)
         return self.of_cells(
             trait,
-            Mean(levels),
+            Mean(levels, binade(levels)),
             cells[len(ends) :],
             len(levels),
             smooth=bounded,
             most=_MOST_VALUES,
-            extremes=(0, len(levels) - 1) if bounded else None,
+            extremes=(int(cells[0]), int(cells[1])) if bounded else None,
         )
 
     def of_samples(
@@ -160,14 +167,14 @@ class Binding:
         return self.of_units(trait, FunctionOfMeans(truediv, features))
 
     @cached_property
-    def within(self) -> Array:
-        """Which units are in the subgroup."""
-        return self.sample.within(self.subgroups)
+    def within(self) -> Any:
+        """Index of the units in the subgroup."""
+        return ... if self.subgroups is None else self.sample.within(self.subgroups)
 
     @cached_property
     def frequencies(self) -> Array:
         """Number of rows of each unit in the subgroup."""
-        return self.sample.design.frequencies[self.within]
+        return self.sample.rows.frequencies[self.within]
 
     @cached_property
     def truth(self) -> Array:
@@ -199,7 +206,7 @@ class Binding:
     @cached_property
     def _indicators(self) -> tuple[Array, Array]:
         """Targets present and predicted, of each unit in the subgroup."""
-        truth, answer = self.sample.indicators(self.rule)
+        truth, answer = self.sample.indicators(self.model)
         return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
@@ -219,12 +226,12 @@ class Binding:
     def present(self) -> list[int]:
         """Codes of the labels that occur, in the order of the labels."""
         known = self.sample.vocabulary.classes
-        codes = np.flatnonzero(self.sample.occurs(self.rule)).tolist()
+        codes = np.flatnonzero(self.sample.occurs(self.model)).tolist()
         return sorted(codes, key=lambda code: known[code])
 
     def n_true(self, codes: Sequence[int]) -> list[float]:
         """Number, or weight, of the rows of some classes in the truth."""
-        counts = self.sample.design.counts[self.within]
+        counts = self.sample.rows.counts[self.within]
         if self.sample.vocabulary.multilabel:
             rows = counts @ self._indicators[0]
         else:
@@ -242,7 +249,7 @@ class Binding:
     ) -> TableParameter:
         """Bind a functional whose cells follow from labels."""
         if self.subgroups is not None:
-            cell_map = replace(cell_map, subgroups=self.subgroups)
+            cell_map = cell_map.among(self.subgroups)
         cells, size = self.sample.cells(cell_map), cell_map.size
         return self.of_cells(trait, functional, cells, size, metric, cell_map, **fields)
 
@@ -262,23 +269,32 @@ class Binding:
 
         The score interval is of tables with at most so many cells.
         """
-        index, n_units = cells, len(self.sample.design.weights)
+        index, n_units = cells, len(self.sample.rows.weights)
         if len(cells) < n_units:
             index = np.full(n_units, size)
             index[self.within] = cells
-        counts = np.bincount(index, self.sample.design.counts, size + 1)[:size]
+        counts = np.bincount(index, self.sample.rows.counts, size + 1)[:size]
+        subgroup_names: tuple[tuple[str, str], ...] = ()
+        subgroup_size = None
+        if self.subgroups is not None:
+            subgroup_names = self._subgroup_names
+            subgroup_size = self._size_of(index < size)
         too_many = size > most
-        if trait.smooth and (too_many or not smooth):
+        if trait.smooth and not smooth:
             trait = replace(trait, smooth=False)
-        where = ""
-        if too_many and cell_map:
-            where = f" with more than {MAX_ENUMERATED_CELLS**0.5:.0f} classes"
-        elif too_many:
-            where = f" where it has more than {most:,} values"
-        check_serves(self.method, trait, where)
-        method = automatic(trait) if self.method == AUTO else self.method
+        of_few, at_most = trait, ""
+        if too_many:
+            at_most = f"{most**0.5:.0f} classes" if cell_map else f"{most:,} values"
+            trait = replace(trait, smooth=False)
+        method, limit = self.method, ""
+        if method != AUTO:
+            check_serves(method, trait, at_most and f" with more than {at_most}")
+        else:
+            method = automatic(trait)
+            if too_many and (default := automatic(of_few)) != method:
+                limit = f"{default} needs at most {at_most}"
         parameter = TableParameter(
-            key=Key(metric or self.metric, self.rule, self._subgroup_names),
+            key=Key(metric or self.metric, self.model, subgroup_names),
             trait=trait,
             functional=functional,
             method=method,
@@ -286,29 +302,30 @@ class Binding:
             index=index,
             smoothing=2 / size if smooth else 0.0,
             cell_map=None if too_many else cell_map,
-            subgroup_size=self._size_of(index < size),
+            subgroup_size=subgroup_size,
+            size_limit=limit,
             **fields,
         )
-        return smoothed_by_stratum(parameter, self.sample.design)
+        if isinstance(self.sample.design, Strata):
+            return smoothed_by_stratum(parameter, self.sample.rows, self.sample.design)
+        return parameter
 
     @property
     def _subgroup_names(self) -> tuple[tuple[str, str], ...]:
-        """Names of the subgroup by column; none of several together, or of all rows."""
+        """Names of the subgroup by column; none of several together."""
         if self.sample.subgroups is None or self.subgroups is None:
             return ()
         names = [self.sample.subgroups.names[code] for code in self.subgroups]
         return names[0] if len(names) == 1 else ()
 
-    def _size_of(self, units: Array) -> SubgroupSize | None:
+    def _size_of(self, units: Array) -> SubgroupSize:
         """Count the rows of units in the subgroup, and the positive ones."""
-        if self.subgroups is None:
-            return None
         sample, positives = self.sample, None
         labels, positive = sample.vocabulary.labels, label_or_1(self.pos_label)
         if sample.vocabulary.binary and sample.codes.size and positive in labels:
             is_positive = sample.codes[:, 0] == labels.index(positive)
-            positives = sample.design.n_rows(units & is_positive)
-        return SubgroupSize(sample.design.n_rows(units), positives)
+            positives = sample.rows.n_rows(units & is_positive)
+        return SubgroupSize(sample.rows.n_rows(units), positives)
 
 
 def bind_references(

@@ -28,7 +28,21 @@ class _Declared:
 
 @declare_options
 class _CustomMetric(_Declared):
-    """The options of a metric of a user's function."""
+    """The options of a metric of a user's function.
+
+    Parameters
+    ----------
+    g : callable
+        Function of the four cells, or of means; see :func:`make_metric_ci`.
+    name : str
+        Name of the metric in reports.
+    bounds : (float, float)
+        Range of the measure, lower end first.
+    greater_is_better : bool, default=True
+        Whether a greater value is a better one.
+    negate : bool, default=False
+        Must not be set: negate the function instead.
+    """
 
     g: Callable[..., Any] = field(kw_only=False)
     name: str = field()
@@ -44,7 +58,7 @@ class _CustomMetric(_Declared):
             )
 
     @property
-    def _properties(self) -> dict[str, Any]:
+    def _declared(self) -> dict[str, Any]:
         low, high = self.bounds
         return {
             "name": self.name,
@@ -58,7 +72,11 @@ class _CustomMetric(_Declared):
 class CustomCI(_CustomMetric, LabelMetricCI):
     """Metric of a user's function of cells; made by :func:`make_metric_ci`.
 
-    See there, and :class:`MetricCI`, for the parameters.
+    Parameters
+    ----------
+    pos_label : int, float, bool or str, optional
+        The positive label. If not given, 1, or that of the report. Labels that are
+        strings need it.
 
     Examples
     --------
@@ -74,14 +92,17 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 
     @property
     def _measure(self) -> Measure:  # type: ignore[override]
-        return Measure(function=self.g, **self._properties)
+        return Measure(function=self.g, **self._declared)
 
 
 @declare_options
 class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
     """Metric of a user's function of means; made by :func:`make_metric_ci`.
 
-    See there, and :class:`MetricCI`, for the parameters.
+    Parameters
+    ----------
+    features : callable
+        ``features(y_true, y_pred)``, of shape (n, k), whose means the function takes.
 
     Examples
     --------
@@ -99,15 +120,11 @@ class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)
 
+    _serves_moments = False
+
     @property
     def _measure(self) -> Trait:  # type: ignore[override]
-        return Trait(
-            smooth=False,
-            blurs=False,
-            automatic=("hall",),
-            heavy_tails=True,
-            **self._properties,
-        )
+        return Trait(**RegressionMetricCI._properties | self._declared)
 
     @property
     def _function(self) -> Callable[..., Any]:  # type: ignore[override]

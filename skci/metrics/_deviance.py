@@ -12,13 +12,34 @@ from skci._arrays import Array
 from skci.data.moments import Variable
 from skci.measures.functions import skill
 from skci.measures.quantiles import quantile
+from skci.measures.registry import SKILL
 from skci.metrics._base import declare_options
-from skci.metrics._regression import RegressionMetricCI, _PinballCI
+from skci.metrics._regression import (
+    RegressionMetricCI,
+    _PinballCI,
+    absolute_error,
+)
 
 _ROUNDING = 1e-13  # of a deviance from its mean, relative to its terms
 
 
-class _D2CI(RegressionMetricCI):
+def tweedie_deviance(y: Array, values: Array, power: float) -> Array:
+    """Tweedie deviance of a variance proportional to a power of the mean."""
+    if power == 0:
+        return (y - values) ** 2
+    if power == 1:
+        return 2 * (xlogy(y, y / values) - y + values)
+    if power == 2:
+        return 2 * (np.log(values / y) + y / values - 1)
+    rest = 2 - power
+    # Of a negative power, truths below 0 have no deviance of their own.
+    saturated = np.maximum(y, 0) ** rest / ((1 - power) * rest)
+    across = y * values ** (1 - power) / (1 - power)
+    deviance = 2 * (saturated - across + values**rest / rest)
+    return np.where(values == y, 0.0, deviance)
+
+
+class _D2CI(RegressionMetricCI, **SKILL):
     """Share of the loss of the best constant prediction that predictions save."""
 
     _function = staticmethod(skill)
@@ -27,7 +48,7 @@ class _D2CI(RegressionMetricCI):
         self._check_range(y, values)
         y, values = self._scaled(y, values)
         constant = np.full(len(y), self._constant(y, weights))
-        return [self._loss(y, values), self._loss(y, constant)]
+        return [self._losses(y, values), self._losses(y, constant)]
 
     def _constant(self, y: Array, weights: Array) -> float:
         """Find the constant with the least loss."""
@@ -41,7 +62,6 @@ class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
 
     The estimate equals :func:`sklearn.metrics.d2_absolute_error_score`. The uncertainty
     of the median, at which the error is least, does not matter to first order.
-    See :class:`MetricCI` for the options.
 
     Examples
     --------
@@ -49,14 +69,14 @@ class D2AbsoluteErrorCI(_D2CI, measure="d2_absolute_error"):
     d2_absolute_error = 0.75 [0.62, 0.87], 95% interval (hall, n = 40)
     """
 
-    def _loss(self, y: Array, values: Array) -> Array:
-        return np.abs(y - values)
+    _loss = staticmethod(absolute_error)
+    _serves_moments = False  # a quantile is no function of them
 
     def _constant(self, y: Array, weights: Array) -> float:
         return quantile(y, weights, 0.5)
 
 
-class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
+class D2PinballCI(_D2CI, _PinballCI, measure="d2_pinball"):
     r"""Share of the pinball loss of a constant quantile that predictions save.
 
     .. math:: 1 - E\,\ell_\alpha(y, \hat y) / E\,\ell_\alpha(y, q), \quad
@@ -66,20 +86,13 @@ class D2PinballCI(_PinballCI, _D2CI, measure="d2_pinball"):
     interpolation of the quantile in older releases. The uncertainty of the quantile, at
     which the loss is least, does not matter to first order.
 
-    Parameters
-    ----------
-    alpha : float, default=0.5
-        Level of the quantile, between 0 and 1.
-    confidence_level, method, multioutput, negate
-        See :class:`MetricCI`.
-
     Examples
     --------
     >>> D2PinballCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 3, 5] * 10)
     d2_pinball = 0.83 [0.33, 0.93], 95% interval (hall, n = 40)
     """
 
-    _loss_name = ""  # a quantile is no function of moments
+    _serves_moments = False
 
     def _constant(self, y: Array, weights: Array) -> float:
         return quantile(y, weights, self.alpha)
@@ -90,9 +103,20 @@ class _DevianceCI(RegressionMetricCI):
     """A metric of Tweedie deviances, of a variance proportional to a power of the mean.
 
     The power is an option, or fixed by a subclass.
+
+    Parameters
+    ----------
+    power : float, default=0
+        Power of the mean to which the variance is proportional: 0 for squared errors,
+        as of R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for the
+        inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it is
+        0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
     """
 
     power = cast(float, 0)
+
+    _loss = staticmethod(tweedie_deviance)
+    _loss_options = ("power",)
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
@@ -102,11 +126,6 @@ class _DevianceCI(RegressionMetricCI):
                 "power must be a finite number, not between 0 and 1, both excluded, "
                 f"got {power!r}"
             )
-
-    @property
-    def _loss_name(self) -> str:  # type: ignore[override]
-        power = float(self.power)
-        return f"tweedie_deviance({power!r})" if power else "squared_error"
 
     def _check_range(self, y: Array, values: Array) -> None:
         power = self.power
@@ -118,21 +137,6 @@ class _DevianceCI(RegressionMetricCI):
             least = "above 0" if positive else "from 0 on"
             raise ValueError(f"y_true must hold numbers {least} {got} {y.min():g}")
 
-    def _loss(self, y: Array, values: Array) -> Array:
-        power = self.power
-        if power == 0:
-            return (y - values) ** 2
-        if power == 1:
-            return 2 * (xlogy(y, y / values) - y + values)
-        if power == 2:
-            return 2 * (np.log(values / y) + y / values - 1)
-        rest = 2 - power
-        # Of a negative power, truths below 0 have no deviance of their own.
-        saturated = np.maximum(y, 0) ** rest / ((1 - power) * rest)
-        across = y * values ** (1 - power) / (1 - power)
-        deviance = 2 * (saturated - across + values**rest / rest)
-        return np.where(values == y, 0.0, deviance)
-
 
 @declare_options
 class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
@@ -141,13 +145,6 @@ class MeanTweedieDevianceCI(_DevianceCI, measure="mean_tweedie_deviance"):
     .. math:: 2 E \int_{\hat y}^y (y - m) \, m^{-p} \, dm
 
     p is the power. The estimate equals :func:`sklearn.metrics.mean_tweedie_deviance`.
-
-    Parameters
-    ----------
-    power : float, default=0
-        See :class:`D2TweedieCI`.
-    confidence_level, method, multioutput, negate
-        See :class:`MetricCI`.
 
     Examples
     --------
@@ -162,8 +159,7 @@ class MeanPoissonDevianceCI(_DevianceCI, measure="mean_poisson_deviance"):
     r"""Mean Poisson deviance: :math:`2 E(y \log(y / \hat y) - y + \hat y)`.
 
     Lower is better. Truths must be from 0 on, predictions above 0. The estimate equals
-    :func:`sklearn.metrics.mean_poisson_deviance`. See :class:`MetricCI` for the
-    options.
+    :func:`sklearn.metrics.mean_poisson_deviance`.
 
     Examples
     --------
@@ -178,7 +174,7 @@ class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
     r"""Mean gamma deviance: :math:`2 E(\log(\hat y / y) + y / \hat y - 1)`.
 
     Lower is better. Truths and predictions must be above 0. The estimate equals
-    :func:`sklearn.metrics.mean_gamma_deviance`. See :class:`MetricCI` for the options.
+    :func:`sklearn.metrics.mean_gamma_deviance`.
 
     Examples
     --------
@@ -190,22 +186,12 @@ class MeanGammaDevianceCI(_DevianceCI, measure="mean_gamma_deviance"):
 
 
 @declare_options
-class D2TweedieCI(_DevianceCI, _D2CI, measure="d2_tweedie"):
+class D2TweedieCI(_D2CI, _DevianceCI, measure="d2_tweedie"):
     r"""Share of the Tweedie deviance of the mean that predictions save.
 
     The deviance is :math:`2 \int_{\hat y}^y (y - m) \, m^{-p} \, dm`, p the power. The
     estimate equals :func:`sklearn.metrics.d2_tweedie_score`. The uncertainty of the
     mean, at which the deviance is least, does not matter to first order.
-
-    Parameters
-    ----------
-    power : float, default=0
-        Power of the mean to which the variance is proportional: 0 for squared errors,
-        which gives R2, 1 for counts (Poisson), 2 for positive numbers (gamma), 3 for
-        the inverse Gaussian; not between 0 and 1. Predictions must be above 0 unless it
-        is 0, truths from 0 on if it is from 1 to below 2, and above 0 from 2 on.
-    confidence_level, method, multioutput, negate
-        See :class:`MetricCI`.
 
     Examples
     --------
@@ -221,10 +207,10 @@ class D2TweedieCI(_DevianceCI, _D2CI, measure="d2_tweedie"):
         square = ("potential",) if self.power else ("truth", "truth")
         return (("loss",), ("truth",), square)
 
-    def _variable(self, name: str, rule: str, target: int) -> Variable:
+    def _variable(self, name: str, model: str, target: int) -> Variable:
         if name == "potential":
             return Variable(f"potential({float(self.power)!r})", target=target)
-        return super()._variable(name, rule, target)
+        return super()._variable(name, model, target)
 
     def _column(self, name: str, y: Array, values: Array) -> Array:
         if name == "potential":

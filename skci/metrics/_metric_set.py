@@ -15,26 +15,24 @@ from skci._validation import (
     join_names,
     named_pairs,
 )
-from skci.data.blocks import are_in_blocks, check_separable, read_blocks
-from skci.data.devices import on_host
+from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
+from skci.data.labels import check_label
 from skci.data.moments import MomentSample, Monomial, Variable
-from skci.data.reading import Reader, named_predictions
-from skci.data.rows import groups_missing
+from skci.data.reading import Reader, Wanted, named_predictions
+from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
-from skci.metrics._base import MetricCI, open_reader
+from skci.metrics._base import MetricCI
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._names import resolve_metric
 from skci.metrics._scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
-
-_NOT_ROWS = ("y_true", "y_pred", "y_score")
 
 
 class MetricSet:
@@ -105,12 +103,7 @@ class MetricSet:
 
     def must_serve_bins(self) -> None:
         """Check that all metrics are of labels or of scores that may be in bins."""
-        others = [
-            name
-            for name, metric in self.metrics.items()
-            if metric.reads != "labels"
-            and not (isinstance(metric, ScoreMetricCI) and metric._serves_bins)
-        ]
+        others = [name for name, m in self.metrics.items() if not m._serves_bins]
         if others:
             raise ValueError(
                 "score_bins needs metrics of labels, areas under curves or losses of "
@@ -119,21 +112,24 @@ class MetricSet:
 
     def must_serve_moments(self) -> None:
         """Check that moments suffice for all metrics."""
-        others = [name for name, m in self.metrics.items() if not m.serves_moments]
+        others = [name for name, m in self.metrics.items() if not m._serves_moments]
         if others:
             raise ValueError(
                 "moments=True needs metrics that are functions of means of losses or "
                 "numbers, such as log_loss, brier_score, mean_squared_error or r2, got "
                 f"{join_names(others)}"
             )
+        self.without_tables()
 
-    def monomials(self, rules: Iterable[str], vocabulary: Vocabulary) -> list[Monomial]:
-        """Columns whose moments suffice for the metrics of some rules."""
+    def monomials(
+        self, models: Iterable[str], vocabulary: Vocabulary
+    ) -> list[Monomial]:
+        """Columns whose moments suffice for the metrics of some models."""
         return [
             monomial
-            for rule in rules
+            for model in models
             for metric in self.metrics.values()
-            for monomial in metric.monomials(rule, vocabulary)
+            for monomial in metric.monomials(model, vocabulary)
         ]
 
     def moments(self, sample: Sample) -> MomentSample:
@@ -141,7 +137,7 @@ class MetricSet:
 
         Of a sample that holds moments, those that they need.
         """
-        monomials = self.monomials(sample.rules, sample.vocabulary)
+        monomials = self.monomials(sample.models, sample.vocabulary)
         if isinstance(sample, MomentSample):
             return sample.restricted(monomials)
         if sample.subgroups is not None:
@@ -152,11 +148,11 @@ class MetricSet:
         if "scores" in sample.kinds:
             self.scored_labels(sample.vocabulary)
         variables: dict[Variable, Array] = {}
-        for rule in sample.rules:
+        for model in sample.models:
             for name, metric in self.metrics.items():
                 positive = metric._positive(self.pos_label)
                 variables |= metric.variables(
-                    Binding(sample, rule, name, AUTO, positive)
+                    Binding(sample, model, name, AUTO, positive)
                 )
         return MomentSample.of(sample, monomials, variables)
 
@@ -173,34 +169,60 @@ class MetricSet:
                 )
         if {"labels", "scores"} <= self.reads and set(y_pred) != set(y_score):
             raise ValueError(
-                f"y_score must name the rules of y_pred, {list(y_pred)}, got "
+                f"y_score must name the models of y_pred, {list(y_pred)}, got "
                 f"{list(y_score)}"
             )
 
-    def reader(self, y_true: Any, **rows: Any) -> Reader:
-        """Open a reader of the data of the metrics; see `Reader`."""
-        metrics = self.metrics.values()
-        return open_reader(metrics, y_true, pos_label=self.pos_label, **rows)
+    def reader(
+        self,
+        y_true: Any,
+        rows: RowOptions | None = None,
+        truth: str = "y_true",
+        **labels: Any,
+    ) -> Reader:
+        """Open a reader of the data of the metrics; see `_wanted`."""
+        return Reader.open(self._wanted(**labels), y_true, rows, truth)
+
+    def _wanted(self, abstain: Any = None, labels: Iterable[Any] = ()) -> Wanted:
+        """What the metrics read, with an abstention and labels for all of them."""
+        each = [metric.wanted(self.pos_label) for metric in self.metrics.values()]
+        stated = [abstain, *(wanted.abstain for wanted in each)]
+        abstains = {check_label(x, "abstain") for x in stated if x is not None}
+        if len(abstains) > 1:
+            raise ValueError(
+                f"abstain must be one label, got {sorted(map(repr, abstains))} of the "
+                "report and its metrics"
+            )
+        # Of two labels the positive one is that of the scores, if there are any.
+        each.sort(key=lambda wanted: "scores" not in wanted.kinds)
+        positive = [wanted.pos_label for wanted in each if not wanted.infer_pos_label]
+        known = [label for wanted in each for label in wanted.labels]
+        return Wanted(
+            frozenset(self.reads),
+            self.several,
+            positive[0] if positive else self.pos_label,
+            infer_pos_label=not positive,
+            require_pos_label=any(wanted.require_pos_label for wanted in each),
+            labels=tuple(dict.fromkeys([*known, *labels])),
+            abstain=abstains.pop() if abstains else None,
+        )
 
     def read(
         self,
         y_true: Any,
         y_pred: Any = None,
         y_score: Any = None,
-        *,
+        rows: RowOptions | None = None,
         data: Any = None,
-        abstain: Any = None,
-        prevalence: Any = None,
-        labels: Iterable[Any] = (),
-        by_name: str = "by",
-        missing: str = "error",
-        **rows: Any,
+        **labels: Any,
     ) -> Sample:
         """Read what is given row by row, or the columns of `data` that it names.
 
         Dask arrays are read block by block, and arrays on a device counted there.
         """
-        columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score, **rows}
+        rows = RowOptions() if rows is None else rows
+        columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
+        columns |= rows.columns
         for parameter, values in columns.items() if data is None else ():
             if isinstance(values, str):
                 raise TypeError(
@@ -210,19 +232,27 @@ class MetricSet:
         frame = None if data is None else Frame(data, columns)
         self.must_be_given(*_predictions(columns if frame is None else frame.names))
         if frame is not None:
-            may_miss = ["by"] if groups_missing(missing) else []
-            columns = frame.read(self.reads, may_miss, by_name)
-        options = {"abstain": abstain, "prevalence": prevalence, "by_name": by_name}
-        options["missing"] = missing
+            kinds = self.reads | ({"numbers"} if rows.needs_rows else set())
+            columns = frame.read(kinds, rows)
         if are_in_blocks(columns):
-            check_separable({"prevalence": prevalence, **columns})
-            read = partial(self.read, labels=[*labels], **options)
-            return read_blocks(read, columns, self.several)
-        columns = on_host(columns, counted=self.reads == {"labels"})
-        rows = {k: columns[k] for k in columns if k not in _NOT_ROWS}
-        reader = self.reader(columns["y_true"], **options, **rows)
-        reader.know(labels)
-        return reader.sample(*_predictions(columns))
+            check_separable(rows)
+            return read_blocks(partial(self._read, rows, labels), columns, self.several)
+        counted = self.reads == {"labels"} and not rows.needs_rows
+        return self._read(rows, labels, **on_host(columns, counted))
+
+    def _read(
+        self,
+        rows: RowOptions,
+        labels: dict[str, Any],
+        y_true: Any,
+        y_pred: Any = None,
+        y_score: Any = None,
+        **columns: Any,
+    ) -> Sample:
+        """Read columns in memory."""
+        reader = self.reader(y_true, rows.with_columns(columns), **labels)
+        predicted, scores = _predictions({"y_pred": y_pred, "y_score": y_score})
+        return reader.sample(predicted, scores)
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
         """Labels that scores are of: all, or the positive one of two; or targets."""
@@ -246,17 +276,18 @@ class MetricSet:
     def estimate(
         self, sample: Sample, keys: Mapping[str, Mapping[str, Any]] | None = None
     ) -> JointEstimate:
-        """Estimate the metrics of all rules of a sample.
+        """Estimate the metrics of all models of a sample.
 
-        `keys` are what replaces the rule in the keys of its parameters, by rule.
+        `keys` are what replaces the model in the keys of its parameters, by model.
         """
         parameters = self.bind(sample)
         if keys is not None:
             parameters = (
-                replace(p, key=replace(p.key, **keys[p.key.rule])) for p in parameters
+                replace(p, key=replace(p.key, **keys[p.key.model])) for p in parameters
             )
         joint = JointEstimate.from_rows(
             parameters,
+            sample.rows,
             sample.design,
             confidence_level=self.confidence_level,
             random_state=self.seed,
@@ -265,7 +296,7 @@ class MetricSet:
         return joint
 
     def report(self, sample: Sample, horizon: Horizon | None = None) -> JointReport:
-        """Report the metrics of all rules of a sample, perhaps at all looks at once."""
+        """Report the metrics of all models of a sample, perhaps at all looks."""
         joint = replace(self.estimate(sample), horizon=horizon)
         if sample.subgroups is None:
             return JointReport(joint)
@@ -281,7 +312,7 @@ class MetricSet:
         only: Container[str] | None = None,
         parts: Iterable[frozenset[int] | None] | None = None,
     ) -> Iterator[TableParameter]:
-        """Bind each metric, or `only` some, to each rule with predictions it reads.
+        """Bind each metric, or `only` some, to each model with predictions it reads.
 
         In each subgroup, or in each of some `parts` of the sample.
         """
@@ -289,16 +320,19 @@ class MetricSet:
             self.scored_labels(sample.vocabulary)
         parts = sample.parts if parts is None else list(parts)
         kinds = sample.kinds
-        metrics = {k: m for k, m in self.metrics.items() if only is None or k in only}
-        for rule in sample.rules:
+        known = self.metrics
+        if isinstance(sample, MomentSample):
+            known = self.without_tables().metrics
+        metrics = {k: m for k, m in known.items() if only is None or k in only}
+        for model in sample.models:
             for name, metric in metrics.items():
-                for part in parts if rule in kinds.get(metric.reads, []) else []:
+                for part in parts if model in kinds.get(metric.reads, []) else []:
                     settings = self.methods[name], self.pos_label, part
-                    yield from metric.bind(sample, rule, name, *settings)
+                    yield from metric.bind(sample, model, name, *settings)
 
 
 def _predictions(columns: Mapping[str, Any]) -> list[dict[str, Any] | None]:
-    """Predicted labels or numbers, and scores, by rule; None where not given."""
+    """Predicted labels or numbers, and scores, by model; None where not given."""
     given = ((columns[parameter], parameter) for parameter in ("y_pred", "y_score"))
     return [None if each[0] is None else named_predictions(*each) for each in given]
 

@@ -1,14 +1,12 @@
 """Metrics by their string names, and by scikit-learn's functions and scorers."""
 
 import difflib
-import pickle
 import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-import sklearn.metrics
-from sklearn.metrics import get_scorer, get_scorer_names
+import numpy as np
 
 from skci.measures.registry import ALIASES, NEGATED
 from skci.metrics import (
@@ -21,16 +19,10 @@ from skci.metrics import (
 )
 from skci.metrics._base import MetricCI
 
+_MODULES = (_agreement, _binary, _regression, _deviance, _scores, _probabilities)
 _CLASSES = [
     cls
-    for module in (
-        _agreement,
-        _binary,
-        _regression,
-        _deviance,
-        _scores,
-        _probabilities,
-    )
+    for module in _MODULES
     for cls in vars(module).values()
     if getattr(cls, "_measure", None) is not None  # not a base
 ]
@@ -93,15 +85,17 @@ def resolve_metric(metric: Any) -> MetricCI:
         return metric
     if isinstance(metric, str):
         return _of_name(metric)
-    is_own_scorer = isinstance(metric, _scores.MetricScorer)
-    if is_own_scorer or repr(metric).startswith("make_scorer("):
+    if isinstance(metric, _scores.MetricScorer) and metric.bound is None:
+        return _signed(metric.metric, 1 if metric.metric.greater_is_better else -1)
+    if repr(metric).startswith("make_scorer("):
         return _of_scorer(metric)
-    options: Mapping[str, Any] = {}
+    options: dict[str, Any] = {}
     function = metric
     if isinstance(metric, partial) and not metric.args:
         function, options = metric.func, metric.keywords
-    name = getattr(function, "__name__", "")
-    if isinstance(function, type) or not _is_scikit_learn_s(function, name):
+    if isinstance(function, MetricCI):
+        return function._replace(options)
+    if isinstance(function, type) or not _is_scikit_learn_s(function):
         remedy = "make_metric_ci makes a metric object of a function"
         if hasattr(metric, "predict"):
             remedy = "are estimators and metrics swapped?"
@@ -109,7 +103,7 @@ def resolve_metric(metric: Any) -> MetricCI:
             "metrics must be names or metric objects such as F1CI(), or functions or "
             f"scorers of sklearn.metrics, got {metric!r}; {remedy}"
         )
-    return _of_function(name, options)
+    return _of_function(function.__name__, options)
 
 
 def _of_name(name: str) -> MetricCI:
@@ -144,8 +138,9 @@ def _named(name: str) -> MetricCI | None:
     return None
 
 
-def _is_scikit_learn_s(function: Any, name: str) -> bool:
-    return callable(function) and getattr(sklearn.metrics, name, None) is function
+def _is_scikit_learn_s(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or ""
+    return hasattr(function, "__name__") and module.startswith("sklearn.metrics.")
 
 
 def _of_function(name: str, options: Mapping[str, Any]) -> MetricCI:
@@ -162,27 +157,22 @@ def _of_function(name: str, options: Mapping[str, Any]) -> MetricCI:
 
 
 def _of_scorer(scorer: Any) -> MetricCI:
-    """Make the metric that a scorer of scikit-learn scores by.
-
-    It is pickled like the scorer of a name.
-    """
-    pickled = _pickled(scorer)
-    for name in get_scorer_names():
-        if _pickled(get_scorer(name)) == pickled:
-            return _of_name(name)
-    raise TypeError(
-        "metrics must be names, metric objects such as F1CI(), or functions or named "
-        f"scorers of scikit-learn, got the scorer {scorer!r}; pass the name or the "
-        "metric object itself, or make one by make_metric_ci"
-    )
+    """Make the metric that a scorer of make_scorer scores by."""
+    # Scorers have no public names for their parts; one without them is refused.
+    function = getattr(scorer, "_score_func", scorer)
+    metric = resolve_metric(partial(function, **getattr(scorer, "_kwargs", {})))
+    responses = np.ravel(getattr(scorer, "_response_method", "predict")).tolist()
+    if ("predict" in responses) == (metric.reads == "scores"):
+        raise ValueError(
+            f"metrics must read what their scorers do, got {scorer!r} of "
+            f"{metric.name!r}, which reads {metric.reads}; set response_method"
+        )
+    return _signed(metric, getattr(scorer, "_sign", 1))
 
 
-def _pickled(scorer: Any) -> bytes | None:
-    """Pickle a scorer, which tells its function and options; None if that fails."""
-    try:
-        return pickle.dumps(scorer)
-    except Exception:  # of a function that cannot be pickled
-        return None
+def _signed(metric: MetricCI, sign: int) -> MetricCI:
+    """Return the metric, or the metric times -1."""
+    return metric if sign > 0 else metric._replace({"negate": not metric.negate})
 
 
 def _unknown(metric: str) -> str:

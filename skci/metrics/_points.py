@@ -11,12 +11,12 @@ from skci._arrays import Array, distinct_rows
 from skci.data.reading import check_both_labels
 from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import DEFAULT_RULE
+from skci.inference.parameter import DEFAULT_MODEL
 from skci.metrics._metric_set import MetricSet
 
 
 class Points(NamedTuple):
-    """P points of the scores of a model, each of which makes it a rule of labels."""
+    """P points of the scores of a model, each of which makes it a classifier."""
 
     names: Sequence[str]
     levels: Array
@@ -30,11 +30,11 @@ def estimate_at_points(
 ) -> JointEstimate:
     """Estimate metrics of labels jointly at points of each model, by name.
 
-    Keys are those of rules named by their points if there is one model, which has no
-    name, and else of models with the point in a column beside them.
+    Keys are those of models named by their points if there is one model, which has no
+    name, and else of the models, with the point in a column beside them.
     """
     check_both_labels(scored)
-    alone = list(points) == [DEFAULT_RULE]
+    alone = list(points) == [DEFAULT_MODEL]
     outcomes, unit = distinct_rows(
         np.stack([scored.codes[:, 0], *(each.levels for each in points.values())], 1)
     )
@@ -44,9 +44,10 @@ def estimate_at_points(
     for (model, each), level in zip(points.items(), levels, strict=True):
         columns.append(each.is_positive[level])
         for name in each.names:
-            key = {"rule": model, "subgroup": ((column, name),)}
-            keys[str(len(keys))] = {"rule": name} if alone else key
-    design = scored.design.regrouped(unit, len(outcomes))
+            key = {"model": model, "subgroup": ((column, name),)}
+            keys[str(len(keys))] = {"model": name} if alone else key
+    rows = scored.rows.regrouped(unit, len(outcomes))
+    design = scored.design.regrouped(unit)
     codes = np.concatenate(columns, axis=1)
-    sample = Sample(design, scored.vocabulary, codes, tuple(keys))
+    sample = Sample(rows, design, scored.vocabulary, codes, tuple(keys))
     return metric_set.estimate(sample, keys)

@@ -7,22 +7,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import EPS, Array
 from skci.data.labels import check_no_pos_label
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Vocabulary
 from skci.inference.parameter import TableParameter
 from skci.measures.areas import Scores
 from skci.measures.binned_scores import BinnedScores
-from skci.measures.functional import FunctionOfMeans
+from skci.measures.functional import FunctionOfMeans, Mean
 from skci.measures.functions import EDGE, identity, skill
-from skci.measures.registry import Trait
+from skci.measures.registry import LOSS, SKILL, Trait
 from skci.metrics._binding import Binding
-from skci.metrics._scores import ScoreMetricCI
+from skci.metrics._scores import ScoreMetricCI, with_binning_error
 
 
-class _ProbabilityMetricCI(ScoreMetricCI):
-    """A function of means of predicted probabilities."""
+class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
+    """A function of means of predicted probabilities.
+
+    Parameters
+    ----------
+    method : {"auto", "hall", "delta"}, optional
+        Interval method: corrected for skewness, or symmetric. If not given, that of the
+        report, or "auto", which is "hall".
+    pos_label : int, float, bool or str, optional
+        The positive one of two labels, that a single column of probabilities is of. If
+        not given, that of the report, or the last label in sorted order.
+    """
 
     _needs_probabilities = True
     _symmetric = True
@@ -30,19 +40,17 @@ class _ProbabilityMetricCI(ScoreMetricCI):
     _loss_name: ClassVar[str]
     """Name of the loss among those of other metrics, whose moments are kept once."""
 
-    @property
-    def serves_moments(self) -> bool:
-        return True
+    _serves_moments = True
 
-    def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
-        return [(Variable(self._loss_name, rule),)]
+    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
+        return [(Variable(self._loss_name, model),)]
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
         scores, truth = self._scores_of(binding), binding.positives
         if binding.sample.vocabulary.binary:
             truth = truth[:, self._positive_code(binding)]
-        losses = self._losses(truth, scores.values)
-        return {Variable(self._loss_name, binding.rule): losses}
+        losses = self._losses(truth, scores.values, scores.eps)
+        return {Variable(self._loss_name, binding.model): losses}
 
     def _positive_code(self, binding: Binding) -> int:
         """Code of the label that scores are of, which is the last one for moments."""
@@ -65,7 +73,7 @@ class _ProbabilityMetricCI(ScoreMetricCI):
         else:
             check_no_pos_label(self.pos_label, "several targets or over two labels")
             trait = self._trait_of(vocabulary)
-        monomials = self.monomials(binding.rule, vocabulary)
+        monomials = self.monomials(binding.model, vocabulary)
         function = self._function_at(sample)
         functional = sample.function_of_means(function, monomials)
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
@@ -76,43 +84,38 @@ class _ProbabilityMetricCI(ScoreMetricCI):
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         truth = binding.truth == code
-        return self._bind_truth(self._measure, binding, truth, scores)
-
-    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
-        trait = self._trait_of(binding.sample.vocabulary)
-        return [self._bind_truth(trait, binding, binding.positives, scores)]
-
-    def _bind_truth(
-        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
-    ) -> TableParameter:
-        """Bind it to indicators of the positive label, (n,), or of all, (n, labels)."""
-        within = binding.within
-        weights = binding.sample.design.counts[within]
-        features = self._features(truth, scores.values[within], weights)
-        if self._function is identity and np.isfinite(trait.bounds).all():
-            return binding.of_mean(trait, features[0])
-        functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
-        return binding.of_units(trait, functional)
-
-    def _range_in_bins(
-        self,
-        binding: Binding,
-        parameter: TableParameter,
-        scores: BinnedScores,
-        code: int,
-    ) -> tuple[float, float]:
-        """Of a loss that is monotone in the probability of either label."""
-        truth = binding.truth == code
-        weights = binding.sample.design.counts[binding.within]
+        parameter = self._bind_truth(self._measure, binding, truth, scores)
+        if not isinstance(scores, BinnedScores) or not scores.mixed.any():
+            return parameter
+        # The loss is monotone in the probability of either label.
+        weights = binding.sample.rows.counts[binding.within]
         low, high = (
-            np.stack(self._features(truth, end, weights), axis=1)
+            np.stack(self._features(truth, end, weights, scores.eps), axis=1)
             for end in scores.extremes
         )
         values = [
             float(FunctionOfMeans(self._function, features).estimate(weights))
             for features in (np.minimum(low, high), np.maximum(low, high))
         ]
-        return min(values), max(values)
+        return with_binning_error(parameter, (min(values), max(values)))
+
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        trait, within = self._trait_of(binding.sample.vocabulary), binding.within
+        truth = binding.positives
+        return [self._bind_truth(trait, binding, truth, scores.among(within))]
+
+    def _bind_truth(
+        self, trait: Trait, binding: Binding, truth: Array, scores: Scores
+    ) -> TableParameter:
+        """Bind it to indicators of the positive label, (n,), or of all, (n, labels)."""
+        weights = binding.sample.rows.counts[binding.within]
+        features = self._features(truth, scores.values, weights, scores.eps)
+        if self._function is identity:
+            if np.isfinite(trait.bounds).all():
+                return binding.of_mean(trait, features[0])
+            return binding.of_units(trait, Mean(features[0]))
+        functional = FunctionOfMeans(self._function, np.stack(features, axis=1))
+        return binding.of_units(trait, functional)
 
     def _trait_of(self, vocabulary: Vocabulary) -> Trait:
         """Properties where there are several targets or more than two labels."""
@@ -122,59 +125,86 @@ class _ProbabilityMetricCI(ScoreMetricCI):
     """Function of the means of the features."""
 
     def _features(
-        self, truth: Array, probabilities: Array, weights: Array
+        self, truth: Array, probabilities: Array, weights: Array, eps: float
     ) -> list[Array]:
         """Return the columns that the metric takes the means of, by default a loss."""
-        return [self._losses(truth, probabilities)]
+        return [self._losses(truth, probabilities, eps)]
 
-    def _losses(self, truth: Array, probabilities: Array) -> Array:
+    def _losses(self, truth: Array, probabilities: Array, eps: float = EPS) -> Array:
         """Losses from indicators and probabilities, (n,) of two labels or (n, labels).
 
-        Of two labels they are those of the positive one.
+        Of two labels they are those of the positive one. `eps` is the rounding error of
+        the probabilities.
         """
         raise NotImplementedError
 
 
-class _D2CI(_ProbabilityMetricCI):
+class _D2CI(_ProbabilityMetricCI, **SKILL):
     """Share of the loss of the best constant probabilities that predictions save."""
 
     _function = staticmethod(partial(skill, least=EDGE))
 
     def _features(
-        self, truth: Array, probabilities: Array, weights: Array
+        self, truth: Array, probabilities: Array, weights: Array, eps: float
     ) -> list[Array]:
         shares = np.average(truth, axis=0, weights=weights)
         constant = np.broadcast_to(shares, truth.shape)
-        return [self._losses(truth, each) for each in (probabilities, constant)]
+        pairs = (probabilities, eps), (constant, EPS)
+        return [self._losses(truth, *each) for each in pairs]
 
-    def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
+    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
         if vocabulary.multilabel:
             raise ValueError(
                 f"moments=True needs one target for {self.name!r}, got "
                 f"{len(vocabulary.targets)}"
             )
-        labels = range(1, len(vocabulary.labels))
-        shares: list[Monomial] = [(_indicator(k),) for k in labels]
-        return [*super().monomials(rule, vocabulary), *shares]
+        shares: list[Monomial] = [(label,) for label in _indicators(vocabulary)]
+        return [*super().monomials(model, vocabulary), *shares]
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
-        labels = range(1, len(binding.sample.vocabulary.labels))
-        indicators = {_indicator(k): binding.truth == k for k in labels}
+        labels = _indicators(binding.sample.vocabulary)
+        indicators = {label: binding.truth == label.target for label in labels}
         return super().variables(binding) | indicators
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
-        labels = range(1, len(sample.vocabulary.labels))
-        shares = np.array([sample.summands.origins[_indicator(k)] for k in labels])
-        if len(shares) == 1:
-            truth, constant = np.array([False, True]), np.repeat(shares, 2)
-        else:
-            truth = np.eye(len(shares) + 1, dtype=bool)
-            every = np.append(1 - shares.sum(), shares)
-            constant = np.broadcast_to(every, truth.shape)
+        labels = _indicators(sample.vocabulary)
+        shares = np.array([sample.summands.origins[label] for label in labels])
+        truth = np.eye(len(shares) + 1, dtype=bool)
+        constant = np.broadcast_to([1 - shares.sum(), *shares], truth.shape)
         return partial(_skill_over_shares, self._losses(truth, constant))
 
 
-class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
+class _BrierCI(_ProbabilityMetricCI):
+    """A function of the squared errors of probabilities.
+
+    Parameters
+    ----------
+    pos_label : int, float, bool or str, optional
+        The positive one of two labels, that a single column of probabilities is of. If
+        not given, 1, or that of the report. A single column needs it where labels are
+        strings.
+    """
+
+    _loss_name = "squared_error_of_probability"
+    _require_pos_label = True
+
+    def _losses(self, truth: Array, probabilities: Array, eps: float = EPS) -> Array:
+        squares = np.square(probabilities - truth)
+        if squares.ndim == 1:
+            return squares
+        return squares.sum(axis=1) * _brier_scale(squares.shape[1])
+
+
+# A row may change a bounded loss by the whole range. That matters in the mean of few
+# losses; differences of losses are mostly so small that it would outweigh them.
+class BrierScoreCI(
+    _BrierCI,
+    measure="brier_score",
+    bounds=(0.0, 1.0),
+    smooth=True,
+    automatic=("score", "hall"),
+    automatic_of_contrasts=("hall",),
+):
     r"""Brier score, the mean squared error of a probability. Lower is better.
 
     .. math:: E(p - y)^2, \quad \text{of many labels} \quad \sum_c E(p_c - 1\{Y = c\})^2
@@ -182,14 +212,18 @@ class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
     Of more than two labels it is the sum over them, between 0 and 2. Of several targets
     it is the sum over the targets, half of it if they are two, and the probabilities
     are shares of all targets, which add up to 1. The estimate equals
-    :func:`sklearn.metrics.brier_score_loss`. Only a single column of
-    probabilities of labels that are strings needs `pos_label`. See :class:`MetricCI`
-    for the options.
+    :func:`sklearn.metrics.brier_score_loss`.
 
     A loss is between 0 and 1, so that the score interval serves, of which both ends
-    are possible losses: see :func:`skci.score_report`. It is the default up to 4,096
+    are possible losses: see :func:`skci.grades_report`. It is the default up to 4,096
     distinct losses. Differences have by default "hall", since models mostly differ by
     far less than a row can.
+
+    Parameters
+    ----------
+    method : {"auto", "score", "hall", "logit", "delta"}, optional
+        Interval method. If not given, that of the report, or "auto": "score" as above,
+        and else "hall".
 
     Examples
     --------
@@ -197,19 +231,10 @@ class BrierScoreCI(_ProbabilityMetricCI, measure="brier_score"):
     brier_score = 0.084 [0.063, 0.126], 95% interval (score, n = 80)
     """
 
-    _loss_name = "squared_error_of_probability"
-    _column_needs_pos_label = True
-
     def _trait_of(self, vocabulary: Vocabulary) -> Trait:
         columns = len(vocabulary.classes)
         most = columns if vocabulary.multilabel else 2
         return replace(self._measure, bounds=(0.0, most * _brier_scale(columns)))
-
-    def _losses(self, truth: Array, probabilities: Array) -> Array:
-        squares = np.square(probabilities - truth)
-        if squares.ndim == 1:
-            return squares
-        return squares.sum(axis=1) * _brier_scale(squares.shape[1])
 
 
 def _brier_scale(columns: int) -> float:
@@ -222,10 +247,8 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
 
     Of several targets it is the sum over those that are present, and p are shares of
     all targets, which add up to 1. The estimate equals
-    :func:`sklearn.metrics.log_loss`; as there, probabilities are
-    clipped to the rounding error of their type away from 0 and 1, and a single column
-    of them is of the last of two labels if `pos_label` is not given. See
-    :class:`MetricCI` for the options.
+    :func:`sklearn.metrics.log_loss`; as there, probabilities are clipped to the
+    rounding error of their type away from 0 and 1.
 
     Examples
     --------
@@ -235,35 +258,33 @@ class LogLossCI(_ProbabilityMetricCI, measure="log_loss"):
 
     _loss_name = "log_loss"
 
-    def _losses(self, truth: Array, probabilities: Array) -> Array:
-        rows = np.arange(len(truth))
+    def _losses(self, truth: Array, probabilities: Array, eps: float = EPS) -> Array:
         if truth.ndim == 1:
-            likelihood = np.where(truth, probabilities, 1 - probabilities)
-        else:
-            rows, columns = np.nonzero(truth)
-            likelihood = probabilities[rows, columns]
-        least = np.finfo(float).eps
-        losses = -np.log(np.clip(likelihood, least, 1 - least))
+            return _surprise(np.where(truth, probabilities, 1 - probabilities), eps)
+        rows, columns = np.nonzero(truth)
+        losses = _surprise(probabilities[rows, columns], eps)
         return np.bincount(rows, losses, minlength=len(truth))
 
 
-class D2BrierScoreCI(_D2CI, BrierScoreCI, measure="d2_brier_score"):
+def _surprise(likelihood: Array, eps: float) -> Array:
+    """Return -log of probabilities, clipped as in scikit-learn."""
+    losses: Array = np.clip(likelihood, eps, 1 - eps)
+    return -np.log(losses, out=losses)
+
+
+class D2BrierScoreCI(_D2CI, _BrierCI, measure="d2_brier_score"):
     r"""Share of the Brier score of the class proportions that probabilities save.
 
     .. math:: 1 - B(p) / B(E[y]), \quad B \text{ the Brier score}
 
     The estimate equals :func:`sklearn.metrics.d2_brier_score`. The uncertainty of the
-    proportions, at which the score is least, does not matter to first order. See
-    :class:`BrierScoreCI`.
+    proportions, at which the score is least, does not matter to first order.
 
     Examples
     --------
     >>> D2BrierScoreCI()([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
     d2_brier_score = 0.67 [0.54, 0.76], 95% interval (hall, n = 80)
     """
-
-    def _trait_of(self, vocabulary: Vocabulary) -> Trait:
-        return self._measure
 
 
 class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
@@ -273,8 +294,7 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
 
     The estimate equals :func:`sklearn.metrics.d2_log_loss_score`. The uncertainty of
     the proportions, at which the loss is least, does not matter to first order; of
-    several targets, whose proportions do not add up to 1, it is taken into account. See
-    :class:`LogLossCI`.
+    several targets, whose proportions do not add up to 1, it is taken into account.
 
     Examples
     --------
@@ -283,20 +303,19 @@ class D2LogLossCI(_D2CI, LogLossCI, measure="d2_log_loss"):
     """
 
     def _features(
-        self, truth: Array, probabilities: Array, weights: Array
+        self, truth: Array, probabilities: Array, weights: Array, eps: float
     ) -> list[Array]:
-        loss, constant_loss = super()._features(truth, probabilities, weights)
+        loss, constant_loss = super()._features(truth, probabilities, weights, eps)
         if truth.ndim == 2:
             present = truth.sum(axis=1)
-            constant_loss = (
-                constant_loss - present + np.average(present, weights=weights)
-            )
+            excess = np.average(present, weights=weights) - present
+            constant_loss = constant_loss + excess
         return [loss, constant_loss]
 
 
-def _indicator(code: int) -> Variable:
-    """Whether a row truly is of a class."""
-    return Variable("class", target=code)
+def _indicators(vocabulary: Vocabulary) -> list[Variable]:
+    """Whether a row truly is of each class but the first."""
+    return [Variable("class", target=k) for k in range(1, len(vocabulary.labels))]
 
 
 def _skill_over_shares(losses: Array, loss: Any, *shares: Any) -> Any:

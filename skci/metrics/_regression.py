@@ -1,13 +1,13 @@
 """Metrics of regression: functions of means over rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from skci._arrays import ROUNDING, Array, binade
+from skci._arrays import EPS, ROUNDING, Array, binade
 from skci._validation import (
     LARGEST,
     as_numbers,
@@ -22,18 +22,53 @@ from skci.measures.classes import WeightedMean
 from skci.measures.functional import Functional, FunctionOfMeans
 from skci.measures.functions import divisor, identity
 from skci.measures.quantiles import Median
-from skci.measures.registry import Trait
+from skci.measures.registry import LOSS, SKILL, SQUARE, Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
 _CENTRED = {"truth", "prediction", "error"}  # columns whose mean is subtracted
 
 
+def squared_error(y: Array, values: Array) -> Array:
+    """Square of the errors."""
+    return (y - values) ** 2
+
+
+def absolute_error(y: Array, values: Array) -> Array:
+    """Size of the errors."""
+    return np.abs(y - values)
+
+
+def absolute_percentage_error(y: Array, values: Array) -> Array:
+    """Size of the errors relative to the truth."""
+    return np.abs(y - values) / np.maximum(np.abs(y), EPS)
+
+
+def squared_log_error(y: Array, values: Array) -> Array:
+    """Square of the errors of the logarithms of one more."""
+    return (np.log1p(y) - np.log1p(values)) ** 2
+
+
+def pinball_loss(y: Array, values: Array, alpha: float) -> Array:
+    """Loss that is least in the mean at the quantile of level alpha."""
+    return np.maximum(alpha * (y - values), (alpha - 1) * (y - values))
+
+
 @declare_options
-class RegressionMetricCI(MetricCI):
+class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     """A metric of predicted numbers: a function of means over rows.
 
-    Of several targets it is averaged, or there is a report on each.
+    Its measure is by default that of a loss: from 0 on, and lower is better. Of several
+    targets it is averaged, or there is a report on each.
+
+    Parameters
+    ----------
+    method : {"auto", "hall", "delta"}, optional
+        Interval method: corrected for skewness, or symmetric. If not given, that of the
+        report, or "auto", which is "hall".
+    multioutput : {"uniform_average", "raw_values"} or array-like
+        Average over several targets: the mean, by default; "raw_values" for a report on
+        each target; or weights.
     """
 
     multioutput: Any = "uniform_average"
@@ -41,8 +76,10 @@ class RegressionMetricCI(MetricCI):
     reads = "numbers"
     _terms = cast("tuple[tuple[str, ...], ...]", (("loss",),))
     """Columns that it takes the means of: the loss, or products of what is centred."""
-    _loss_name = ""
-    """Name of the loss among those of other metrics, whose moments are kept once."""
+    _loss = cast("Callable[..., Array]", None)
+    """Loss of each row: a function of truth, prediction and some options."""
+    _loss_options: ClassVar[tuple[str, ...]] = ()
+    _serves_moments = True
     _multioutputs: ClassVar[tuple[str, ...]] = ("uniform_average", "raw_values")
 
     @property
@@ -64,40 +101,29 @@ class RegressionMetricCI(MetricCI):
     def _bind(self, binding: Binding) -> list[TableParameter]:
         sample, within = binding.sample, binding.within
         if isinstance(sample, MomentSample):
-            functionals = self._functionals_of_moments(sample, binding.rule)
-            sizes = partial(self._sizes_of, sample)
-            return self._bind_targets(binding, functionals, sizes)
-        design = sample.design
-        truth, values = sample.truth[within], sample.numbers[binding.rule][within]
-        weights, frequencies = design.counts[within], design.frequencies[within]
-        targets = zip(truth.T, values.T, strict=True)
-        functionals = [
-            self._functional(*pair, weights, frequencies) for pair in targets
-        ]
-        sizes = partial(self._sizes, truth, weights)
-        return self._bind_targets(binding, functionals, sizes)
-
-    def _bind_targets(
-        self,
-        binding: Binding,
-        functionals: Sequence[Functional],
-        sizes: Callable[[], Array],
-    ) -> list[TableParameter]:
-        """Bind it to the functionals of targets, whose weights are means of sizes."""
+            of_target = partial(self._functional_of_moments, sample, binding.model)
+            functionals = [of_target(k) for k in range(len(sample.vocabulary.targets))]
+            squares = partial(_squares_of_moments, sample)
+        else:
+            truth, values = sample.truth[within], sample.numbers[binding.model][within]
+            weights = sample.rows.counts[within]
+            functionals = [
+                self._functional(*pair, weights, binding.frequencies)
+                for pair in zip(truth.T, values.T, strict=True)
+            ]
+            squares = partial(_squares, truth, weights)
         traits = list(map(self._trait_of, functionals))
         if self._each:
-            names = map(binding.name_of, binding.sample.vocabulary.targets)
+            names = map(binding.name_of, sample.vocabulary.targets)
             columns = zip(traits, functionals, names, strict=True)
             return [binding.of_units(*column) for column in columns]
-        functional = WeightedMean(functionals, sizes())
-        trait = traits[0] if len(traits) == 1 else self._measure
-        return [binding.of_units(trait, functional)]
-
-    def _sizes(self, truth: Array, weights: Array) -> Array:
-        """Return what the weights of the targets are means of, (n, targets)."""
         if self._is("variance_weighted"):
-            return _centred(truth / binade(truth), weights) ** 2
-        return np.broadcast_to(self._shares(truth.shape[1]), truth.shape)
+            sizes = squares()
+        else:
+            shape = len(binding.frequencies), len(functionals)
+            sizes = np.broadcast_to(self._shares(len(functionals)), shape)
+        trait = traits[0] if len(traits) == 1 else self._measure
+        return [binding.of_units(trait, WeightedMean(functionals, sizes))]
 
     def _shares(self, n_targets: int) -> Array:
         """Check the fixed weights of targets."""
@@ -109,19 +135,6 @@ class RegressionMetricCI(MetricCI):
                 f"got shape {shares.shape}"
             )
         return shares
-
-    def _sizes_of(self, sample: MomentSample) -> Array:
-        """Weights of the targets as `_sizes`, for the cells of moments."""
-        n_targets = len(sample.vocabulary.targets)
-        shape = len(sample.design.weights), n_targets
-        if not self._is("variance_weighted"):
-            return np.broadcast_to(self._shares(n_targets), shape)
-        sizes = np.zeros(shape)
-        squares = [(Variable("truth", target=k),) * 2 for k in range(n_targets)]
-        units = np.array([sample.summands.unit(square) for square in squares])
-        positions = [1 + sample.summands.position(square) for square in squares]
-        sizes[positions, range(n_targets)] = units / units.max()
-        return sizes
 
     def _trait_of(self, functional: Functional) -> Trait:
         """Properties of the metric of a target."""
@@ -159,24 +172,29 @@ class RegressionMetricCI(MetricCI):
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
         """Return the columns that the metric takes the means of."""
-        self._check_range(y, values)
         if len(self._terms) > 1:  # it does not depend on the unit
             y, values = self._scaled(y, values)
-        columns = {
-            name: self._column(name, y, values)
-            for name in dict.fromkeys(name for term in self._terms for name in term)
-        }
+        columns = self._columns(y, values)
         for name in _CENTRED & {*columns}:
             columns[name] = _centred(columns[name], weights)
         return [
             np.prod([columns[name] for name in term], axis=0) for term in self._terms
         ]
 
+    def _columns(self, y: Array, values: Array) -> dict[str, Array]:
+        """Compute the columns of a target whose products it takes the means of."""
+        self._check_range(y, values)
+        names = dict.fromkeys(name for term in self._terms for name in term)
+        return {name: self._column(name, y, values) for name in names}
+
     def _column(self, name: str, y: Array, values: Array) -> Array:
-        """Compute a column of a target."""
         if name == "loss":
-            return self._loss(y, values)
+            return self._losses(y, values)
         return {"truth": y, "prediction": values, "error": y - values}[name]
+
+    def _losses(self, y: Array, values: Array) -> Array:
+        options = {name: getattr(self, name) for name in self._loss_options}
+        return self._loss(y, values, **options)
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
         """Divide by a power of two."""
@@ -186,63 +204,49 @@ class RegressionMetricCI(MetricCI):
     def _check_range(self, y: Array, values: Array) -> None:
         """Check that the loss is defined."""
 
-    @property
-    def serves_moments(self) -> bool:
-        return bool(self._loss_name)
+    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
+        targets = range(len(vocabulary.targets))
+        return [each for target in targets for each in self._monomials(model, target)]
 
-    def monomials(self, rule: str, vocabulary: Vocabulary) -> list[Monomial]:
+    def _monomials(self, model: str, target: int) -> list[Monomial]:
         return [
-            self._monomial(term, rule, target)
-            for target in range(len(vocabulary.targets))
+            tuple(self._variable(name, model, target) for name in term)
             for term in self._terms
         ]
 
-    def _monomial(self, term: tuple[str, ...], rule: str, target: int) -> Monomial:
-        return tuple(self._variable(name, rule, target) for name in term)
-
-    def _variable(self, name: str, rule: str, target: int) -> Variable:
-        """Variable of moments: of the loss of a rule, or of the truth."""
-        if name == "loss":
-            return Variable(self._loss_name, rule, target)
-        return Variable(name, "" if name == "truth" else rule, target)
+    def _variable(self, name: str, model: str, target: int) -> Variable:
+        """Variable of moments: of the loss of a model, or of the truth."""
+        if name == "loss":  # the same for all metrics of a loss
+            options = [float(getattr(self, option)) for option in self._loss_options]
+            name = self._loss.__name__ + "".join(f"({option})" for option in options)
+        return Variable(name, "" if name == "truth" else model, target)
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
         sample, found = binding.sample, {}
-        columns = zip(sample.truth.T, sample.numbers[binding.rule].T, strict=True)
-        for target, (y, values) in enumerate(columns):
-            self._check_range(y, values)
-            for name in {name for term in self._terms for name in term}:
-                variable = self._variable(name, binding.rule, target)
-                with np.errstate(all="ignore"):
-                    found[variable] = self._column(name, y, values)
+        columns = zip(sample.truth.T, sample.numbers[binding.model].T, strict=True)
+        for target, pair in enumerate(columns):
+            with np.errstate(all="ignore"):
+                for name, column in self._columns(*pair).items():
+                    found[self._variable(name, binding.model, target)] = column
         return found
 
-    def _functionals_of_moments(
-        self, sample: MomentSample, rule: str
-    ) -> list[Functional]:
-        """Functionals of the means of each target."""
-        functionals: list[Functional] = []
-        for target in range(len(sample.vocabulary.targets)):
-            mean = sample.summands.origins.get(Variable("truth", target=target), 0.0)
-            monomials = [self._monomial(term, rule, target) for term in self._terms]
-            functionals.append(
-                sample.function_of_means(self._function_at(mean), monomials, _CENTRED)
-            )
-        return functionals
+    def _functional_of_moments(
+        self, sample: MomentSample, model: str, target: int
+    ) -> Functional:
+        """Functional of the means of a target."""
+        mean = sample.summands.origins.get(Variable("truth", target=target), 0.0)
+        monomials = self._monomials(model, target)
+        return sample.function_of_means(self._function_at(mean), monomials, _CENTRED)
 
     def _function_at(self, mean: float) -> Callable[..., Any]:
         """Return the function of means, where the mean of the truth is known."""
         return self._function
 
-    def _loss(self, y: Array, values: Array) -> Array:
-        raise NotImplementedError
-
 
 class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
     r"""Mean squared error: :math:`E(y - \hat y)^2`. Lower is better.
 
-    The estimate equals :func:`sklearn.metrics.mean_squared_error`. See
-    :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.mean_squared_error`.
 
     Examples
     --------
@@ -250,17 +254,15 @@ class MeanSquaredErrorCI(RegressionMetricCI, measure="mean_squared_error"):
     mean_squared_error = 1.25 [0.77, 1.86], 95% interval (hall, n = 40)
     """
 
-    _loss_name = "squared_error"
-
-    def _loss(self, y: Array, values: Array) -> Array:
-        return (y - values) ** 2
+    _loss = staticmethod(squared_error)
 
 
-class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_error"):
+class RootMeanSquaredErrorCI(
+    MeanSquaredErrorCI, measure="root_mean_squared_error", scale=SQUARE
+):
     r"""Root of the mean squared error: :math:`\sqrt{E(y - \hat y)^2}`. Lower is better.
 
-    The estimate equals :func:`sklearn.metrics.root_mean_squared_error`. See
-    :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.root_mean_squared_error`.
 
     Examples
     --------
@@ -274,8 +276,7 @@ class RootMeanSquaredErrorCI(MeanSquaredErrorCI, measure="root_mean_squared_erro
 class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
     r"""Mean absolute error: :math:`E|y - \hat y|`. Lower is better.
 
-    The estimate equals :func:`sklearn.metrics.mean_absolute_error`. See
-    :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.mean_absolute_error`.
 
     Examples
     --------
@@ -283,20 +284,26 @@ class MeanAbsoluteErrorCI(RegressionMetricCI, measure="mean_absolute_error"):
     mean_absolute_error = 0.75 [0.50, 1.04], 95% interval (hall, n = 40)
     """
 
-    _loss_name = "absolute_error"
-
-    def _loss(self, y: Array, values: Array) -> Array:
-        return np.abs(y - values)
+    _loss = staticmethod(absolute_error)
 
 
-class MedianAbsoluteErrorCI(MeanAbsoluteErrorCI, measure="median_absolute_error"):
+class MedianAbsoluteErrorCI(
+    MeanAbsoluteErrorCI,
+    measure="median_absolute_error",
+    has_curvature=False,
+    heavy_tails=False,
+):
     r"""Median absolute error, the median of :math:`|y - \hat y|`. Lower is better.
 
     The estimate equals :func:`sklearn.metrics.median_absolute_error`. The interval is
     that of Woodruff (1952): quantiles of the absolute errors, at the limits of an
     interval for the proportion of errors below their median. Differences use the
-    standard error, and need errors of a continuous distribution. See
-    :class:`MetricCI` for the options.
+    standard error, and need errors of a continuous distribution.
+
+    Parameters
+    ----------
+    method : {"auto", "delta"}, optional
+        Interval method; both are the one above.
 
     Examples
     --------
@@ -304,7 +311,7 @@ class MedianAbsoluteErrorCI(MeanAbsoluteErrorCI, measure="median_absolute_error"
     median_absolute_error = 0.75 [0.50, 1.00], 95% interval (delta, n = 40)
     """
 
-    _loss_name = ""  # a quantile is no function of moments
+    _serves_moments = False  # a quantile is no function of them
 
     def _trait_of(self, functional: Functional) -> Trait:
         return replace(self._measure, scale=cast(Median, functional).link)
@@ -321,8 +328,7 @@ class MeanAbsolutePercentageErrorCI(
     r"""Mean absolute error relative to the truth: :math:`E(|y - \hat y| / |y|)`.
 
     Lower is better. The estimate equals
-    :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent. See
-    :class:`MetricCI` for the options.
+    :func:`sklearn.metrics.mean_absolute_percentage_error`, which is not in percent.
 
     Examples
     --------
@@ -330,18 +336,14 @@ class MeanAbsolutePercentageErrorCI(
     mean_absolute_percentage_error = 0.208 [0.140, 0.280], 95% interval (hall, n = 40)
     """
 
-    _loss_name = "absolute_percentage_error"
-
-    def _loss(self, y: Array, values: Array) -> Array:
-        return np.abs(y - values) / np.maximum(np.abs(y), np.finfo(float).eps)
+    _loss = staticmethod(absolute_percentage_error)
 
 
 class MeanSquaredLogErrorCI(RegressionMetricCI, measure="mean_squared_log_error"):
     r"""Mean squared log error: :math:`E(\log(1 + y) - \log(1 + \hat y))^2`.
 
     Lower is better. Truths and predictions must be above -1. The estimate equals
-    :func:`sklearn.metrics.mean_squared_log_error`. See :class:`MetricCI` for the
-    options.
+    :func:`sklearn.metrics.mean_squared_log_error`.
 
     Examples
     --------
@@ -349,27 +351,25 @@ class MeanSquaredLogErrorCI(RegressionMetricCI, measure="mean_squared_log_error"
     mean_squared_log_error = 0.041 [0.027, 0.057], 95% interval (hall, n = 40)
     """
 
-    _loss_name = "squared_log_error"
+    _loss = staticmethod(squared_log_error)
 
-    def _loss(self, y: Array, values: Array) -> Array:
+    def _check_range(self, y: Array, values: Array) -> None:
         for name, numbers in (("y_true", y), ("y_pred", values)):
             if numbers.min() <= -1:
                 raise ValueError(
                     f"{name} must hold numbers above -1 for {self.name!r}, got "
                     f"{numbers.min():g}"
                 )
-        return (np.log1p(y) - np.log1p(values)) ** 2
 
 
 class RootMeanSquaredLogErrorCI(
-    MeanSquaredLogErrorCI, measure="root_mean_squared_log_error"
+    MeanSquaredLogErrorCI, measure="root_mean_squared_log_error", scale=SQUARE
 ):
     r"""Root of the mean squared log error. Lower is better.
 
     .. math:: \sqrt{E(\log(1 + y) - \log(1 + \hat y))^2}
 
-    The estimate equals :func:`sklearn.metrics.root_mean_squared_log_error`. See
-    :class:`MetricCI` for the options.
+    The estimate equals :func:`sklearn.metrics.root_mean_squared_log_error`.
 
     Examples
     --------
@@ -382,21 +382,22 @@ class RootMeanSquaredLogErrorCI(
 
 @declare_options
 class _PinballCI(RegressionMetricCI):
-    """A metric of predicted quantiles."""
+    """A metric of predicted quantiles.
+
+    Parameters
+    ----------
+    alpha : float, default=0.5
+        Level of the quantile, between 0 and 1.
+    """
 
     alpha: float = 0.5
+
+    _loss = staticmethod(pinball_loss)
+    _loss_options = ("alpha",)
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         check_share(self.alpha, "alpha")
-
-    @property
-    def _loss_name(self) -> str:  # type: ignore[override]
-        return f"pinball_loss({float(self.alpha)!r})"
-
-    def _loss(self, y: Array, values: Array) -> Array:
-        over = y - values
-        return np.maximum(self.alpha * over, (self.alpha - 1) * over)
 
 
 class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
@@ -406,13 +407,6 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
 
     The estimate equals :func:`sklearn.metrics.mean_pinball_loss`.
 
-    Parameters
-    ----------
-    alpha : float, default=0.5
-        Level of the quantile, between 0 and 1.
-    confidence_level, method, multioutput, negate
-        See :class:`MetricCI`.
-
     Examples
     --------
     >>> MeanPinballLossCI(alpha=0.9)([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
@@ -420,14 +414,25 @@ class MeanPinballLossCI(_PinballCI, measure="mean_pinball_loss"):
     """
 
 
-_BY_VARIANCE = ("uniform_average", "variance_weighted", "raw_values")
+class _VarianceShareCI(RegressionMetricCI, **SKILL):
+    """Share of the variance of the truth.
+
+    Parameters
+    ----------
+    multioutput : {"uniform_average", "variance_weighted", "raw_values"} or array-like
+        Average over several targets: the mean, by default; the mean weighted by the
+        variances of the targets, which are estimated as well; "raw_values" for a report
+        on each target; or weights.
+    """
+
+    _multioutputs = ("uniform_average", "variance_weighted", "raw_values")
 
 
-class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
+class ExplainedVarianceCI(_VarianceShareCI, measure="explained_variance"):
     r"""Explained variance: :math:`1 - \mathrm{Var}(y - \hat y) / \mathrm{Var}(y)`.
 
     The estimate equals :func:`sklearn.metrics.explained_variance_score`, but is
-    undefined where all truths are equal. See :class:`MetricCI` for the options.
+    undefined where all truths are equal.
 
     Examples
     --------
@@ -435,21 +440,18 @@ class ExplainedVarianceCI(RegressionMetricCI, measure="explained_variance"):
     explained_variance = 0.850 [0.795, 0.891], 95% interval (hall, n = 40)
     """
 
-    _multioutputs = _BY_VARIANCE
-
     _terms = (("error",), ("error", "error"), ("truth",), ("truth", "truth"))
-    _loss_name = "error"
 
     @staticmethod
     def _function(bias: Any, error: Any, mean: Any, square: Any) -> Any:
         return 1 - (error - bias * bias) / divisor(square - mean * mean)
 
 
-class R2CI(RegressionMetricCI, measure="r2"):
+class R2CI(_VarianceShareCI, measure="r2"):
     r"""R2, the coefficient of determination: :math:`1 - E(y - \hat y)^2 / \sigma_y^2`.
 
     The estimate equals :func:`sklearn.metrics.r2_score`, but is undefined where all
-    truths are equal. See :class:`MetricCI` for the options.
+    truths are equal.
 
     Examples
     --------
@@ -457,26 +459,25 @@ class R2CI(RegressionMetricCI, measure="r2"):
     r2 = 0.80 [0.67, 0.88], 95% interval (hall, n = 40)
     """
 
-    _multioutputs = _BY_VARIANCE
-
     _terms = (("loss",), ("truth",), ("truth", "truth"))
-    _loss_name = "squared_error"
-
-    def _loss(self, y: Array, values: Array) -> Array:
-        return (y - values) ** 2
+    _loss = staticmethod(squared_error)
 
     @staticmethod
     def _function(error: Any, mean: Any, square: Any) -> Any:
         return 1 - error / divisor(square - mean * mean)
 
 
-class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
+class PearsonCorrelationCI(
+    RegressionMetricCI,
+    measure="pearson_correlation",
+    bounds=(-1.0, 1.0),
+    greater_is_better=True,
+):
     r"""Pearson's correlation of truths and predictions.
 
     .. math:: \mathrm{Cov}(y, \hat y) / (\sigma_y \sigma_{\hat y})
 
-    The estimate equals :func:`scipy.stats.pearsonr`. See :class:`MetricCI` for the
-    options.
+    The estimate equals :func:`scipy.stats.pearsonr`.
 
     Examples
     --------
@@ -491,7 +492,6 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
         ("prediction", "prediction"),
         ("truth", "prediction"),
     )
-    _loss_name = "error"
 
     def _scaled(self, y: Array, values: Array) -> tuple[Array, Array]:
         return y / binade(y), values / binade(values)
@@ -504,6 +504,22 @@ class PearsonCorrelationCI(RegressionMetricCI, measure="pearson_correlation"):
 def _in_units(function: Callable[..., Any], units: Array, *means: Any) -> Any:
     """Evaluate a function of means that are given in some units."""
     return function(*(mean * unit for mean, unit in zip(means, units, strict=True)))
+
+
+def _squares(truth: Array, weights: Array) -> Array:
+    """Return what the variances of targets are means of, (n, targets)."""
+    return _centred(truth / binade(truth), weights) ** 2
+
+
+def _squares_of_moments(sample: MomentSample) -> Array:
+    """Return the same as `_squares` for the cells of moments."""
+    n_targets = len(sample.vocabulary.targets)
+    sizes = np.zeros((len(sample.rows.weights), n_targets))
+    squares = [(Variable("truth", target=k),) * 2 for k in range(n_targets)]
+    units = np.array([sample.summands.unit(square) for square in squares])
+    positions = [1 + sample.summands.position(square) for square in squares]
+    sizes[positions, range(n_targets)] = units / units.max()
+    return sizes
 
 
 def _centred(values: Array, weights: Array) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from skci._arrays import Array
+from skci._docstrings import parameters_from
 from skci._validation import check_choice, check_integer
 from skci.data.labels import (
     check_all_labels,
@@ -24,7 +25,7 @@ from skci.measures.areas import AveragePrecision, RocAuc, Scores
 from skci.measures.binned_scores import BinnedScores
 from skci.measures.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.measures.functional import Component
-from skci.measures.registry import Measure
+from skci.measures.registry import MEASURES
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -34,6 +35,14 @@ class ScoreMetricCI(MetricCI):
     """A metric of scores, which increase with the evidence for the positive class.
 
     Of more than two labels, or several targets, there is a score for each.
+
+    Parameters
+    ----------
+    pos_label : int, float, bool or str, optional
+        The positive one of two labels, that the scores are of. If not given, 1, or that
+        of the report.
+    labels : array-like, optional
+        All labels, in the order of their columns; in sorted order if not given.
     """
 
     pos_label: Any = None
@@ -41,8 +50,8 @@ class ScoreMetricCI(MetricCI):
 
     reads = "scores"
     _symmetric = False
-    _serves_bins = False
 
+    @parameters_from(MetricCI.__call__)
     def __call__(  # type: ignore[override]
         self,
         y_true: Any,
@@ -61,8 +70,23 @@ class ScoreMetricCI(MetricCI):
             `pos_label`, or 1. Or a column for each label, in sorted order, such as
             ``predict_proba(X)``; of two labels they must be probabilities. Or a column
             for each of several targets.
-        y_true, *more, sample_weight, groups, **options
-            See :meth:`MetricCI.__call__`, also for results, errors and warnings.
+
+        Returns
+        -------
+        MetricEstimate or JointReport
+            A float with ``low``, ``high``, ``standard_error`` and
+            ``confidence_interval()``; of ``average=None`` a report on all labels or
+            targets, as of :func:`skci.joint_report`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an option or the data are not what they must be.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If the measure is undefined on the data.
         """
         rows = {"sample_weight": sample_weight, "groups": groups}
         return super().__call__(y_true, y_score, *more, **rows, **options)
@@ -78,18 +102,14 @@ class ScoreMetricCI(MetricCI):
             return self._bind_classes(binding, scores)
         labels = vocabulary.labels
         code = self._code(binding.pos_label, labels)
-        parameter = self._bind_one(binding, scores, code)
-        within = scores.among(binding.within)
-        if isinstance(within, BinnedScores) and within.mixed.any():
-            ends = self._range_in_bins(binding, parameter, within, code)
-            parameter = _extended(parameter, ends)
+        parameter = self._bind_one(binding, scores.among(binding.within), code)
         return [replace(parameter, pos_label=labels[code])]
 
     def _scores_of(self, binding: Binding) -> Scores:
-        """Scores of the rule, checked."""
-        scores = binding.sample.scores[binding.rule]
+        """Scores of the model, checked."""
+        scores = binding.sample.scores[binding.model]
         for values in scores.extremes if self._needs_probabilities else []:
-            check_probabilities(values, binding.rule, repr(binding.metric))
+            check_probabilities(values, binding.model, repr(binding.metric))
         check_all_labels(self.labels, binding.sample.vocabulary)
         return scores
 
@@ -100,26 +120,18 @@ class ScoreMetricCI(MetricCI):
         return check_pos_label(pos_label, labels)
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        """Bind it to scores for one label."""
+        """Bind it to scores, of the rows in the subgroup, for one label."""
         raise NotImplementedError
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         """Bind it to scores for each of several labels or targets."""
         raise NotImplementedError
 
-    def _range_in_bins(
-        self,
-        binding: Binding,
-        parameter: TableParameter,
-        scores: BinnedScores,
-        code: int,
-    ) -> tuple[float, float]:
-        """Least and greatest estimate from scores that are anywhere in their bins."""
-        raise NotImplementedError
 
-
-def _extended(parameter: TableParameter, ends: tuple[float, float]) -> TableParameter:
-    """Extend the interval by the error of an estimate that is between two values."""
+def with_binning_error(
+    parameter: TableParameter, ends: tuple[float, float]
+) -> TableParameter:
+    """Extend the interval for scores that are anywhere in their bins."""
     if not parameter.defined:
         return parameter
     low, high = max(parameter.value - ends[0], 0.0), max(ends[1] - parameter.value, 0.0)
@@ -127,8 +139,23 @@ def _extended(parameter: TableParameter, ends: tuple[float, float]) -> TablePara
 
 
 @declare_options
-class _AreaCI(ScoreMetricCI):
-    """An area under a curve, which depends on the order of scores only."""
+class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
+    """An area under a curve, which depends on the order of scores only.
+
+    Parameters
+    ----------
+    method : {"auto", "logit", "hall", "delta"}, optional
+        Interval method: on the logit scale, corrected for skewness, or symmetric. If
+        not given, that of the report, or "auto", which is "logit".
+    pos_label : int, float, bool or str, optional
+        The positive one of two labels, that the scores are of. If not given, 1, or that
+        of the report. Labels that are strings need it.
+    average : {"macro", "weighted", "micro", "samples"} or None, default="macro"
+        Average over more than two labels, or several targets: the mean; the mean
+        weighted by the number of positive rows, which is estimated as well; the area of
+        the scores of all columns together; of several targets the mean over rows; None
+        for a report on each.
+    """
 
     average: str | None = "macro"
 
@@ -147,9 +174,13 @@ class _AreaCI(ScoreMetricCI):
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         positive = binding.truth == code
-        scores = scores.among(binding.within)
         area = self._area_of(positive, ~positive, scores, binding.frequencies)
-        return self._of_cells(binding, area)
+        parameter = self._of_cells(binding, area)
+        if isinstance(scores, BinnedScores) and scores.mixed.any():
+            kind = cast(RocAuc | AveragePrecision, area.functional)
+            ends = kind.range_of_orders(parameter.counts, scores.mixed)
+            return with_binning_error(parameter, ends)
+        return parameter
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
         truth, measure = binding.positives, self._measure
@@ -177,16 +208,6 @@ class _AreaCI(ScoreMetricCI):
             sizes *= np.stack([counted for *_, counted in classes], axis=1)
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
-    def _range_in_bins(
-        self,
-        binding: Binding,
-        parameter: TableParameter,
-        scores: BinnedScores,
-        code: int,
-    ) -> tuple[float, float]:
-        area = cast(RocAuc | AveragePrecision, parameter.functional)
-        return area.range_of_orders(parameter.counts, scores.mixed)
-
     def _of_cells(
         self, binding: Binding, area: Component, metric: str = ""
     ) -> TableParameter:
@@ -211,10 +232,15 @@ class _AreaCI(ScoreMetricCI):
             for each in (negative, positive)
         )
         levels, ranks = scores.ranked
-        cells = ranks.reshape(positive.shape) + levels * positive
+        cells = 2 * ranks.reshape(positive.shape) + positive
         cells = np.where(positive | negative, cells, 2 * levels)
+        occurring = np.flatnonzero(np.bincount(cells.ravel())[: 2 * levels])
+        number = np.full(2 * levels + 1, len(occurring))
+        number[occurring] = np.arange(len(occurring))
+        level, is_positive = occurring >> 1, (occurring & 1).astype(bool)
+        area = self._area(is_positive, level, (n_negative, n_positive), n)
         kind = Component if positive.ndim == 1 else Pooled
-        return kind(self._area(levels, (n_negative, n_positive), n), cells, 2 * levels)
+        return kind(area, number[cells], len(occurring))
 
     def _value(self, positive: Array, negative: Array, scores: Array) -> float:
         """Area of one row, over its classes."""
@@ -269,8 +295,6 @@ class RocAucCI(_AreaCI, measure="roc_auc"):
     multi_class : {"ovr", "ovo"}, default="ovr"
         Whether more than two labels are each compared with the rest, or in pairs. The
         latter has the averages "macro" and "weighted", by the rows of both labels.
-    confidence_level, method, negate, pos_label, average, labels
-        See :class:`MetricCI`.
 
     Examples
     --------
@@ -315,7 +339,7 @@ class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     Of more than two labels it is the mean over each against the rest, and of several
     targets that over the targets. The estimate equals
     :func:`sklearn.metrics.average_precision_score`. Intervals are by default on the
-    logit scale. See :class:`MetricCI` for the options.
+    logit scale.
 
     Examples
     --------
@@ -327,7 +351,7 @@ class AveragePrecisionCI(_AreaCI, measure="average_precision"):
 
 
 @declare_options
-class TopKAccuracyCI(ScoreMetricCI, measure="top_k_accuracy"):
+class TopKAccuracyCI(ScoreMetricCI):
     r"""Top-k accuracy: :math:`P(Y \text{ is among the } k \text{ greatest scores})`.
 
     Of tied scores, that of the last label is greatest. Of two labels, k is 1, and the
@@ -338,8 +362,10 @@ class TopKAccuracyCI(ScoreMetricCI, measure="top_k_accuracy"):
     ----------
     k : int, default=2
         Number of labels predicted for a row; less than there are.
-    confidence_level, method, negate, pos_label, labels
-        See :class:`MetricCI`.
+    method : str, optional
+        Interval method: "score", "delta", "blurred", "plus-four", "hall", "logit",
+        "wilson", "agresti-coull", "clopper-pearson" or "jeffreys". If not given, that
+        of the report, or "auto", which is "score".
 
     Examples
     --------
@@ -351,16 +377,15 @@ class TopKAccuracyCI(ScoreMetricCI, measure="top_k_accuracy"):
     k: int = 2
 
     _symmetric = True
-    _measure = cast(Measure, None)
+    _measure = replace(MEASURES["accuracy"], name="top_k_accuracy")
 
     def _check(self, method: str | None = None) -> None:
         super()._check(method)
         check_integer(self.k, "k")
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
-        values = scores.values[binding.within]
-        are_shares = values.min() >= 0 and values.max() <= 1
-        predicted = values > (0.5 if are_shares else 0)
+        are_shares = scores.values.min() >= 0 and scores.values.max() <= 1
+        predicted = scores.values > (0.5 if are_shares else 0)
         return self._of_hits(binding, predicted == (binding.truth == code))
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:

@@ -8,6 +8,8 @@ from skci._arrays import Array
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet
 
+_MOST_BINS = 10_000_000
+
 
 class Summary:
     """What is kept of batches for some metrics, checked; see `JointAccumulator`."""
@@ -37,14 +39,14 @@ class Summary:
 def _check_bins(score_bins: Any) -> Array:
     """Edges of bins of scores."""
     whole = isinstance(score_bins, int | np.integer) and score_bins is not True
-    if whole and score_bins >= 1:
+    if whole and 1 <= score_bins <= _MOST_BINS:
         return np.linspace(0, 1, int(score_bins) + 1)
     edges = np.asarray(score_bins, dtype=float) if np.ndim(score_bins) == 1 else None
     if edges is None or not (
         len(edges) and np.isfinite(edges).all() and (np.diff(edges) > 0).all()
     ):
         raise ValueError(
-            "score_bins must be a number of bins from 1 on, or ascending edges, got "
-            f"{score_bins!r}"
+            f"score_bins must be a number of bins from 1 to {_MOST_BINS:,}, or "
+            f"ascending edges, got {score_bins!r}"
         )
     return edges

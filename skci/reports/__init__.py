@@ -1,1 +1,49 @@
-"""Results, and how they are shown."""
+"""Results, and how they are shown.
+
+Public are the names in ``__all__``: what the functions and methods of skci return.
+"""
+
+from skci.reports.band_display import ConfidenceBandDisplay
+from skci.reports.calibration import CalibrationReport
+from skci.reports.classification import ClassificationReport
+from skci.reports.contrasts import ContrastReport
+from skci.reports.curves import (
+    ThresholdEstimate,
+    ThresholdReport,
+    ThresholdRequirementReport,
+)
+from skci.reports.estimate import ConfidenceInterval, MetricEstimate, Verdict
+from skci.reports.grades import GradesReport
+from skci.reports.interval_display import ConfidenceIntervalDisplay
+from skci.reports.joint import JointReport
+from skci.reports.ranks import BestReport, RankReport
+from skci.reports.requirements import RequirementReport
+from skci.reports.resampling import (
+    CrossValidationReport,
+    LearningCurveReport,
+    SearchReport,
+)
+from skci.reports.verdict_display import VerdictMatrixDisplay
+
+__all__ = [
+    "BestReport",
+    "CalibrationReport",
+    "ClassificationReport",
+    "ConfidenceBandDisplay",
+    "ConfidenceInterval",
+    "ConfidenceIntervalDisplay",
+    "ContrastReport",
+    "CrossValidationReport",
+    "GradesReport",
+    "JointReport",
+    "LearningCurveReport",
+    "MetricEstimate",
+    "RankReport",
+    "RequirementReport",
+    "SearchReport",
+    "ThresholdEstimate",
+    "ThresholdReport",
+    "ThresholdRequirementReport",
+    "Verdict",
+    "VerdictMatrixDisplay",
+]

@@ -1,41 +1,44 @@
 """Base of reports: labelled estimates with joint intervals."""
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property, read_only
 from skci._validation import (
     as_name,
     check_confidence_level,
     check_known,
     check_names,
-    join_names,
     printable,
 )
 from skci.inference.critical.quantile import CriticalValue
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import SubgroupSize
-from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.estimate import (
     MetricEstimate,
-    binning_in_words,
-    decimals,
-    format_interval,
-    sample_size_in_words,
-    target_in_words,
+    describe_binning,
+    describe_methods,
+    describe_sample_size,
+    describe_target,
     warn_of_intervals,
 )
-from skci.reports.rendering import TabularReport, format_level, format_number
+from skci.reports.interval_display import ConfidenceIntervalDisplay
+from skci.reports.rendering import (
+    Column,
+    TabularReport,
+    estimate_columns,
+    format_level,
+)
 from skci.reports.requirements import (
     RequirementReport,
     Requirements,
-    requirement_report,
+    check_requirements,
 )
-from skci.reports.wide import WideTable
+from skci.reports.wide import WideTable, wide_table
 
 
 class Report(TabularReport):
@@ -44,25 +47,33 @@ class Report(TabularReport):
     _null: float | None = None
     """Value that contrasts are tested against; None in reports of others."""
     _subject = "confidence intervals"
-    _rule_header = "rule"
+    _model_header = "model"
 
     def __init__(self, joint: JointEstimate) -> None:
         self._joint = joint
 
-    def _with(self, joint: JointEstimate) -> Self:
-        """Return the same report of another joint estimate."""
-        report = copy(self)
-        report._joint = joint
+    def _with(self, joint: JointEstimate, **changed: Any) -> Self:
+        """Return the same report of another joint estimate, without what was cached."""
+        report, kind = copy(self), type(self)
+        for name in vars(self):
+            if isinstance(getattr(kind, name, None), cached_property):
+                del vars(report)[name]
+        vars(report).update(changed, _joint=joint)
         return report
 
     @property
     def _labels(self) -> dict[str, list[str]]:
         labels = [parameter.key.labels for parameter in self._joint.parameters]
-        headers = {"rule": self._rule_header}
+        headers = {"model": self._model_header}
         return {
             headers.get(column, column): [each[column] for each in labels]
             for column in labels[0]
         }
+
+    def _labels_at(self, positions: Sequence[int]) -> dict[str, list[str]]:
+        """Labels of the estimates at some positions."""
+        labels = self._labels.items()
+        return {kind: [names[k] for k in positions] for kind, names in labels}
 
     def _select(self, wanted: Mapping[str, Any]) -> JointEstimate:
         """Select the estimates with the labels wanted in some columns; None is all."""
@@ -80,21 +91,21 @@ class Report(TabularReport):
 
     @property
     def estimates(self) -> Array:
-        """Estimates in the order of the report, shape (K,)."""
-        return self._joint.estimates.copy()
+        """Estimates in the order of the report, shape (K,); read-only."""
+        return read_only(self._joint.estimates)
 
     @property
     def covariance(self) -> Array:
-        """Covariance of the estimates behind the intervals, shape (K, K).
+        """Covariance of the estimates behind the intervals, shape (K, K); read-only.
 
         It includes the blurring of "blurred" intervals, and is NaN where unknown.
         """
-        return self._joint.covariance.copy()
+        return read_only(self._joint.covariance)
 
     @property
     def correlation(self) -> Array:
-        """Correlation behind the critical value, shape (K, K)."""
-        return self._joint.correlation.copy()
+        """Correlation behind the critical value, shape (K, K); read-only."""
+        return read_only(self._joint.correlation)
 
     @property
     def critical_value(self) -> CriticalValue:
@@ -112,16 +123,16 @@ class Report(TabularReport):
     @property
     def n_samples(self) -> int | None:
         """Number of rows; None where estimates were given."""
-        return self._joint.design.n_samples if self._joint.is_of_rows else None
+        return self._joint.rows.n_samples if self._joint.is_of_rows else None
 
     @property
     def n_groups(self) -> int | None:
         """Number of clusters of rows; None where rows are independent."""
-        return self._joint.design.n_groups if self._joint.is_of_rows else None
+        return self._joint.sampling.n_groups
 
     @property
     def target(self) -> str | None:
-        """What resampled estimates are of; None for rules that are given.
+        """What resampled estimates are of; None for models that are given.
 
         Such as "the procedures trained on 455 rows" or "these 5 fold models".
         """
@@ -134,7 +145,9 @@ class Report(TabularReport):
         The variance over that of a simple random sample of the same size, 1 without
         weights, groups and strata; the effective sample size is `n_samples` over it.
         """
-        return dict(zip(self, self._joint.design_effects.tolist(), strict=True))
+        return dict(
+            zip(self, self._joint.sampling.design_effects.tolist(), strict=True)
+        )
 
     @property
     def metrics(self) -> list[str]:
@@ -176,7 +189,7 @@ class Report(TabularReport):
         return self._with(self._joint.individual)
 
     def requirements(self, requirements: Requirements) -> RequirementReport:
-        """Say which rules are shown to meet requirements, as for a release.
+        """Say which models are shown to meet requirements, as for a release.
 
         Parameters
         ----------
@@ -188,7 +201,7 @@ class Report(TabularReport):
         -------
         RequirementReport
             Verdicts "shown", "refuted" or "open" by the intervals of this report, and
-            ``met_by``, the rules that are shown to meet all requirements.
+            ``met_by``, the models that are shown to meet all requirements.
 
         Raises
         ------
@@ -204,33 +217,47 @@ class Report(TabularReport):
         --------
         >>> from skci import joint_report
         >>> y = [0] * 500 + [1] * 500
-        >>> rules = {"A": [0] * 510 + [1] * 490, "B": [0] * 460 + [1] * 540}
-        >>> report = joint_report(y, rules, metrics=["recall", "specificity"])
+        >>> models = {"A": [0] * 510 + [1] * 490, "B": [0] * 460 + [1] * 540}
+        >>> report = joint_report(y, models, metrics=["recall", "specificity"])
         >>> needed = {"recall": (">=", 0.95), "specificity": (">=", 0.9)}
         >>> gate = report.requirements(needed)
         >>> print(gate)
         Requirements by joint 95% confidence intervals
         <BLANKLINE>
-        rule  metric       requirement  estimate  joint interval    p-value  verdict
-        ----------------------------------------------------------------------------
-        A     recall       >= 0.95      0.9800    [0.9575, 0.9908]  0.008    shown
-        A     specificity  >= 0.9       1.0000    [0.9877, 1.0000]  < 0.001  shown
-        B     recall       >= 0.95      1.0000    [0.9877, 1.0000]  < 0.001  shown
-        B     specificity  >= 0.9       0.9200    [0.8844, 0.9453]  0.443    open
+        model  metric       requirement  estimate  joint interval    p-value  verdict
+        -----------------------------------------------------------------------------
+        A      recall       >= 0.95      0.9800    [0.9575, 0.9908]  0.008    shown
+        A      specificity  >= 0.9       1.0000    [0.9877, 1.0000]  < 0.001  shown
+        B      recall       >= 0.95      1.0000    [0.9877, 1.0000]  < 0.001  shown
+        B      specificity  >= 0.9       0.9200    [0.8844, 0.9453]  0.443    open
         >>> gate.met_by
         ['A']
         """
-        return requirement_report(
-            self._joint, requirements, self._labels, self._estimate
+        wanted = check_requirements(requirements, self.metrics)
+        titles = [parameter.key.title for parameter in self._joint.parameters]
+        rows = [k for k, title in enumerate(titles) if title in wanted]
+        estimates = [*map(self._estimate, rows)]
+        chosen = [wanted[titles[k]] for k in rows]
+        verdicts = [  # which check the values
+            each.at_least(value) if sign == ">=" else each.at_most(value)
+            for each, (sign, value) in zip(estimates, chosen, strict=True)
+        ]
+        return RequirementReport(
+            names=self._labels_at(rows),
+            subjects=[estimate.model for estimate in estimates],
+            requirements=[(sign, float(value)) for sign, value in chosen],
+            estimates=estimates,
+            verdicts=verdicts,
+            simultaneous=self._joint.simultaneous,
         )
 
     def __getitem__(self, key: Any) -> MetricEstimate:
-        """Return one estimate by its labels, such as its rule and metric.
+        """Return one estimate by its labels, such as its model and metric.
 
         Parameters
         ----------
         key : str or tuple of str
-            In the order of the columns of labels, such as the rule and the metric.
+            In the order of the columns of labels, such as the model and the metric.
 
         Returns
         -------
@@ -243,9 +270,10 @@ class Report(TabularReport):
             If there is no such estimate; the message says how the report is indexed.
         """
         wanted = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
+        position = self._find(wanted)
+        if position is not None:
+            return self._estimate(position)
         known, labels = list(self), self._labels
-        if wanted in known:
-            return self._estimate(known.index(wanted))
         fits = len(wanted) == len(labels)
         others = itertools.permutations(wanted) if fits else ()
         in_order = next((other for other in others if other in known), None)
@@ -262,8 +290,49 @@ class Report(TabularReport):
     def _estimate(self, position: int) -> MetricEstimate:
         return MetricEstimate(self._joint, position)
 
+    @cached_property
+    def _position_of(self) -> dict[tuple[str, ...], int]:
+        """Position of each estimate by its labels."""
+        labels = zip(*self._labels.values(), strict=True)
+        return {names: k for k, names in enumerate(labels)}
+
+    def _find(self, names: tuple[Any, ...]) -> int | None:
+        """Position of the estimate of some names; None if there is none."""
+        known = all(isinstance(name, str) for name in names)
+        return self._position_of.get(names) if known else None
+
+    def keys(self) -> KeysView[tuple[str, ...]]:
+        """Labels of all estimates, as of a dict.
+
+        Returns
+        -------
+        KeysView of tuple of str
+            In order. ``dict(report)`` has the estimates by these labels.
+        """
+        return self._position_of.keys()
+
+    def values(self) -> list[MetricEstimate]:
+        """Estimates, as of a dict.
+
+        Returns
+        -------
+        list of MetricEstimate
+            In order, with their joint intervals.
+        """
+        return [*map(self._estimate, range(len(self)))]
+
+    def items(self) -> list[tuple[tuple[str, ...], MetricEstimate]]:
+        """Labels and estimates, as of a dict.
+
+        Returns
+        -------
+        list of (tuple of str, MetricEstimate)
+            In order.
+        """
+        return [*zip(self._position_of, self.values(), strict=True)]
+
     def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return iter(zip(*self._labels.values(), strict=True))
+        return iter(self._position_of)
 
     def __len__(self) -> int:
         return len(self._joint.parameters)
@@ -279,47 +348,56 @@ class Report(TabularReport):
         warn_of_intervals(self._joint, range(len(self)))
         return limits
 
-    def _data(self) -> dict[str, list[Any]]:
-        low, high = self._limits().T
-        columns = {
-            **self._labels,
-            "estimate": self._joint.estimates.tolist(),
-            "low": low.tolist(),
-            "high": high.tolist(),
-            "standard_error": self._joint.standard_errors.tolist(),
-            **self._more_columns(),
-        }
-        if self._has_design_effects:
-            columns["design_effect"] = self._joint.design_effects.tolist()
-        errors = [parameter.binning_error for parameter in self._joint.parameters]
-        if any(errors):
-            columns["binning_error"] = errors
+    def _columns(self) -> list[Column]:
+        joint = self._joint
+        kind = "joint" if joint.simultaneous else "individual"
+        estimates, intervals = self._interval_columns(f"{kind} interval")
+        columns = [
+            *self._leading_columns(),
+            *self._size_columns(),
+            estimates,
+            intervals,
+            Column({"standard_error": joint.standard_errors.tolist()}),
+        ]
         if self._null is None:
-            columns["method"] = [p.method for p in self._joint.parameters]
-        if target := self._joint.target:
-            columns |= {k: [text] * len(self) for k, text in target._asdict().items()}
-        return columns
+            low, high = joint.individual.intervals.T.tolist()
+            limits = {"individual_low": low, "individual_high": high}
+            header = "individual interval" if joint.simultaneous else ""
+            columns.append(Column(limits, header, intervals.write))
+        columns += self._more_columns()
+        hidden: dict[str, list[Any]] = {}
+        if not joint.sampling.is_simple:
+            hidden["design_effect"] = joint.sampling.design_effects.tolist()
+        errors = [parameter.binning_error for parameter in joint.parameters]
+        if any(errors):
+            hidden["binning_error"] = errors
+        if self._null is None:
+            hidden["method"] = [p.method for p in joint.parameters]
+        if target := joint.target:
+            hidden |= {k: [text] * len(self) for k, text in target._asdict().items()}
+        return [*columns, Column(hidden)]
 
-    @property
-    def _has_design_effects(self) -> bool:
-        return not self._joint.is_simple
+    def _interval_columns(self, header: str) -> list[Column]:
+        estimates, limits = self._joint.estimates, self._limits()
+        return estimate_columns(estimates, limits, "estimate", header, self._null)
 
-    def _more_columns(self) -> dict[str, list[Any]]:
-        """Columns of `to_frame` that not all reports have."""
-        low, high = self._joint.individual.intervals.T
-        limits = {"individual_low": low.tolist(), "individual_high": high.tolist()}
-        return limits | self._size_columns()
+    def _leading_columns(self) -> list[Column]:
+        """Columns before those of the estimates, the same for all metrics."""
+        return []
 
-    def _size_columns(self) -> dict[str, list[int]]:
+    def _more_columns(self) -> list[Column]:
+        """Columns after those of the estimates that not all reports have."""
+        return []
+
+    def _size_columns(self) -> list[Column]:
         """Number of rows and of positive ones in each subgroup."""
         sizes = [p.subgroup_size for p in self._joint.parameters if p.key.subgroup]
         if len(sizes) < len(self) or None in sizes:
-            return {}
-        columns = {
-            name: [getattr(size, name) for size in sizes]
-            for name in SubgroupSize._fields
-        }
-        return {name: column for name, column in columns.items() if None not in column}
+            return []
+        columns = zip(SubgroupSize._fields, zip(*sizes, strict=True), strict=True)
+        return [
+            Column({name: each}, name) for name, each in columns if None not in each
+        ]
 
     def to_frame(self, *, wide: bool = False) -> Any:
         """Return the report as a data frame.
@@ -359,7 +437,7 @@ class Report(TabularReport):
         """
         if not wide:
             return super().to_markdown()
-        return self._wide(self._best_positions()).to_markdown()
+        return self._wide(*self._best_of_all()).to_markdown()
 
     def to_latex(self, *, wide: bool = False) -> str:
         """Return the report as a LaTeX ``tabular``; it needs the package booktabs.
@@ -368,7 +446,7 @@ class Report(TabularReport):
         ----------
         wide : bool, default=False
             Whether to return a ``table`` for a paper: a column for each metric, with
-            estimates and intervals, and a caption. Rules that may be the best on a
+            estimates and intervals, and a caption. Models that may be the best on a
             metric by :meth:`JointReport.best`, on all metrics at once, are in bold; in
             reports of subgroups those of each subgroup, on all of them at once.
 
@@ -384,36 +462,31 @@ class Report(TabularReport):
         """
         if not wide:
             return super().to_latex()
-        return self._wide(self._best_positions()).to_latex()
+        return self._wide(*self._best_of_all()).to_latex()
 
-    def _wide(self, best: Collection[int] = ()) -> WideTable:
+    def _wide(self, best: Collection[int] = (), description: str = "") -> WideTable:
         """Return the table with a column for each metric."""
         labels = self._labels
         if "metric" not in labels:
             raise ValueError(
                 f"wide needs a report of metrics, got one labelled {list(labels)}"
             )
-        limits = self._limits()
-        places = decimals(limits, self._null)
-        cells = [
-            f"{format_number(estimate, places)} {format_interval(interval, places)}"
-            for estimate, interval in zip(self._joint.estimates, limits, strict=True)
-        ]
-        return WideTable(labels, cells, self._title(), best, self._best_in_words)
+        estimates, intervals = (c.cells for c in self._interval_columns("interval"))
+        columns = {column.header: column.cells for column in self._leading_columns()}
+        columns["metric"] = [*map(" ".join, zip(estimates, intervals, strict=True))]
+        bold = f"; bold: {description}" if best else ""
+        return wide_table(labels, columns, self._title() + bold, best)
 
-    @property
-    def _best_in_words(self) -> str:
-        """What is said of rules that may be the best."""
-        return "may be the best"
-
-    def _best_positions(self) -> list[int]:
-        """Positions of rules that may be the best, where rules are compared."""
-        return []
+    def _best_of_all(self) -> tuple[list[int], str]:
+        """Positions of models that may be the best, if compared, and a description."""
+        return [], ""
 
     def plot(self, **kwargs: Any) -> Any:
-        """Draw the intervals, a panel for each metric; or a curve and its band.
+        """Draw the intervals, a panel for each metric; or curves and their bands.
 
-        Subgroups are rows of the panel of their metric.
+        Subgroups are rows of the panel of their metric. Differences are coloured by
+        what their intervals show; if those between all pairs of models are more than 30
+        on a metric, a triangle has what the interval of each pair shows.
 
         Parameters
         ----------
@@ -422,7 +495,7 @@ class Report(TabularReport):
 
         Returns
         -------
-        ConfidenceIntervalDisplay, ConfidenceBandDisplay or LearningCurveBandDisplay
+        ConfidenceIntervalDisplay, ConfidenceBandDisplay or VerdictMatrixDisplay
             With the axes and the figure.
         """
         return self._display().plot(**kwargs)
@@ -430,8 +503,14 @@ class Report(TabularReport):
     def _display(self) -> Any:
         return ConfidenceIntervalDisplay(**self._drawing())
 
+    @property
+    def _models(self) -> list[str]:
+        """Model of each estimate; empty where a report is of one without a name."""
+        return self._labels.get("model", [""] * len(self))
+
     def _drawing(self) -> dict[str, Any]:
         """Arguments of a display of intervals."""
+        individual = None if self._joint.is_individual else self._joint.individual
         keys = [parameter.key for parameter in self._joint.parameters]
         several = len({key.name for key in keys}) > 1
         rows = [
@@ -439,30 +518,30 @@ class Report(TabularReport):
             for key in keys
         ]
         return {
-            "rules": list(map(", ".join, rows)),
+            "rows": list(map(", ".join, rows)),
             "metrics": ["contrasts" if key.contrast else key.title for key in keys],
             "estimates": self._joint.estimates,
             "intervals": self._limits(),
-            "individual_intervals": self._joint.individual.intervals,
+            "individual_intervals": individual and individual.intervals,
             "confidence_level": self.confidence_level,
+            "models": self._models,
             "reference": self._null,
         }
 
     def _title(self) -> str:
         parameters = self._joint.parameters
-        kind = "Joint" if self._joint.simultaneous else "Individual"
-        level = format_level(self.confidence_level)
-        methods = join_names(list(dict.fromkeys(p.method for p in parameters)))
+        level = format_level(self.confidence_level, self._joint.simultaneous)
+        methods = describe_methods(parameters)
         parts = [
-            f"{kind} {level} {self._subject} ({methods})",
-            target_in_words(self._joint),
-            sample_size_in_words(self._joint),
+            f"{level.capitalize()} {self._subject} ({methods})",
+            describe_target(self._joint),
+            describe_sample_size(self._joint),
             str(self._joint.horizon or ""),
-            binning_in_words(parameters),
+            describe_binning(parameters),
         ]
-        if self._has_design_effects:
-            sizes = [p.counts.sum() for p in parameters]  # type: ignore[attr-defined]
-            pairs = zip(sizes, self._joint.design_effects, strict=True)
+        if not self._joint.sampling.is_simple:
+            sizes = self._joint.sampling.table_sizes
+            pairs = zip(sizes, self._joint.sampling.design_effects, strict=True)
             # Where no variance is seen between groups, the effective n is not known.
             effective = sorted(n / effect for n, effect in pairs if effect > 0)
             ends = dict.fromkeys(f"{n:.0f}" for n in effective[:1] + effective[-1:])
@@ -476,17 +555,3 @@ class Report(TabularReport):
         if len(positive) == 1 and positive != {1}:
             parts.append(f"positive label {positive.pop()}")
         return ", ".join(filter(None, parts))
-
-    def _number_columns(self) -> list[list[str]]:
-        limits = self._limits()
-        places = decimals(limits, self._null)
-        estimates = [format_number(value, places) for value in self._joint.estimates]
-        sizes = self._size_columns().items()
-        columns = [[name, *map(str, column)] for name, column in sizes]
-        columns += [["estimate", *estimates]]
-        intervals = {"joint interval": limits} if self._joint.simultaneous else {}
-        if self._null is None or not intervals:
-            intervals["individual interval"] = self._joint.individual.intervals
-        for header, each in intervals.items():
-            columns += [[header, *(format_interval(pair, places) for pair in each)]]
-        return columns

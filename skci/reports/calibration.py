@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
-from skci._arrays import Array, cached_property
+import numpy as np
+
+from skci._arrays import Array, cached_property, read_only
 from skci.inference.joint import JointEstimate
 from skci.inference.pvalues import pvalues
-from skci.reports.band_display import CalibrationBandDisplay
+from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.base import Report
-from skci.reports.estimate import decimals
-from skci.reports.points import by_model, model_of
-from skci.reports.rendering import format_number, format_pvalue
-from skci.reports.wide import WideTable
+from skci.reports.rendering import Column, decimals, format_number, format_pvalue
 
 BIN = "bin"
 """Name of the column of a report that holds the bins."""
@@ -36,7 +34,7 @@ class CalibrationReport(Report):
     fraction_of_positives = 0.50 [0.39, 0.61], joint 95% interval (score, n = 200)
     """
 
-    _rule_header = BIN
+    _model_header = BIN
 
     def __init__(
         self, joint: JointEstimate, mean_predicted: Array, n_rows: Array
@@ -44,20 +42,17 @@ class CalibrationReport(Report):
         super().__init__(joint)
         self._mean_predicted, self._n_rows = mean_predicted, n_rows
         if joint.parameters[0].key.subgroup:
-            self._rule_header = "rule"
-
-    def _with(self, joint: JointEstimate) -> CalibrationReport:
-        return CalibrationReport(joint, self._mean_predicted, self._n_rows)
+            self._model_header = "model"
 
     @property
     def mean_predicted(self) -> Array:
-        """Mean prediction in the order of the report, shape (K,)."""
-        return self._mean_predicted.copy()
+        """Mean prediction in the order of the report, shape (K,); read-only."""
+        return read_only(self._mean_predicted)
 
     @property
     def n_rows(self) -> Array:
-        """Number of rows in each bin, in the order of the report, shape (K,)."""
-        return self._n_rows.copy()
+        """Number of rows in each bin, in the order of the report, (K,); read-only."""
+        return read_only(self._n_rows)
 
     @property
     def pvalue(self) -> float:
@@ -85,54 +80,49 @@ class CalibrationReport(Report):
         limits = self._limits()
         places = decimals(limits)
         findings = []
-        for (low, high), mean, parameter in zip(
-            limits, self._mean_predicted, self._joint.parameters, strict=True
+        models = [f"{model}, " if model else "" for model in self._models]
+        for model, number, mean, estimate, (low, high) in zip(
+            models,
+            self._labels[BIN],
+            self._mean_predicted,
+            self._joint.estimates,
+            limits,
+            strict=True,
         ):
-            if low <= mean <= high:
-                continue
-            key = parameter.key
-            model = f"{model_of(key)}, " if model_of(key) else ""
-            number = key.level("subgroup") or key.name
-            side = "high" if high < mean else "low"
-            findings.append(
-                f"{model}bin {number}: predictions are too {side}, "
-                f"{format_number(mean, places)} on average, where "
-                f"{format_number(parameter.estimate, places)} are positive."
-            )
+            if not low <= mean <= high:
+                side = "high" if high < mean else "low"
+                findings.append(
+                    f"{model}bin {number}: predictions are too {side}, "
+                    f"{format_number(mean, places)} on average, where "
+                    f"{format_number(estimate, places)} are positive."
+                )
         none = "No bin is shown to be miscalibrated."
         return self._qualified(findings or [none])
 
-    def _more_columns(self) -> dict[str, list[Any]]:
-        return {
-            **super()._more_columns(),
-            "mean_predicted": self._mean_predicted.tolist(),
-            "n_rows": self._n_rows.tolist(),
-            "pvalue": self._pvalues.tolist(),
-        }
-
-    def _columns_of_bins(self) -> dict[str, list[str]]:
-        """Number of rows and mean prediction, as text."""
+    def _leading_columns(self) -> list[Column]:
         places = decimals(self._limits())
-        means = [format_number(mean, places) for mean in self._mean_predicted]
-        return {"rows": [*map(str, self._n_rows.tolist())], "mean prediction": means}
-
-    def _number_columns(self) -> list[list[str]]:
+        mean = partial(format_number, places=places)
         return [
-            *([header, *cells] for header, cells in self._columns_of_bins().items()),
-            *super()._number_columns(),
-            ["p-value", *map(format_pvalue, self._pvalues)],
+            Column({"n_rows": self._n_rows.tolist()}, "rows"),
+            Column(
+                {"mean_predicted": self._mean_predicted.tolist()},
+                "mean prediction",
+                mean,
+            ),
         ]
 
-    def _wide(self, best: Collection[int] = ()) -> WideTable:
-        return replace(super()._wide(best), more=self._columns_of_bins())
+    def _more_columns(self) -> list[Column]:
+        return [Column({"pvalue": self._pvalues.tolist()}, "p-value", format_pvalue)]
 
-    def _display(self) -> CalibrationBandDisplay:
-        keys = [parameter.key for parameter in self._joint.parameters]
-        return CalibrationBandDisplay(
-            mean_predicted=by_model(keys, self._mean_predicted),
-            fractions=by_model(keys, self._joint.estimates),
-            n_rows=by_model(keys, self._n_rows),
-            intervals=by_model(keys, self._limits()),
+    def _display(self) -> ConfidenceBandDisplay:
+        return ConfidenceBandDisplay(
+            models=self._models,
+            metrics=[""] * len(self),
+            points=np.stack([self._mean_predicted, self._joint.estimates], axis=1),
+            intervals=self._limits(),
+            axis_labels=("mean prediction", "fraction of positives"),
             confidence_level=self.confidence_level,
             simultaneous=self._joint.simultaneous,
+            diagonal="calibrated",
+            n_rows=self._n_rows,
         )

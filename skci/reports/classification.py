@@ -8,8 +8,7 @@ import numpy as np
 
 from skci.inference.joint import JointEstimate
 from skci.reports.base import Report
-from skci.reports.estimate import decimals, format_interval
-from skci.reports.rendering import format_number
+from skci.reports.rendering import Column, format_number
 
 COLUMNS = ["precision", "recall", "f1-score"]
 
@@ -29,7 +28,7 @@ class ClassificationReport(Report):
     recall = 0.90 [0.72, 0.97], joint 95% interval (score, n = 80)
     """
 
-    _rule_header = "class"
+    _model_header = "class"
 
     def __init__(self, joint: JointEstimate, support: dict[str, float]) -> None:
         super().__init__(joint)
@@ -40,8 +39,9 @@ class ClassificationReport(Report):
         """Number, or total weight, of the true rows of each class."""
         return dict(self._support)
 
-    def _more_columns(self) -> dict[str, list[Any]]:
-        return {"support": [self._support[name] for name in self._labels["class"]]}
+    def _more_columns(self) -> list[Column]:
+        support = [self._support[name] for name in self._labels["class"]]
+        return [Column({"support": support})]
 
     def _drawing(self) -> dict[str, Any]:
         drawing = super()._drawing()
@@ -51,15 +51,11 @@ class ClassificationReport(Report):
         return [["", *self._support]]
 
     def _number_columns(self) -> list[list[str]]:
-        limits = self._limits()
-        places = decimals(limits)
         cells = {column: dict.fromkeys(self._support, "") for column in COLUMNS}
-        for (name, metric), estimate, interval in zip(
-            self, self._joint.estimates, limits, strict=True
-        ):
-            number = format_number(estimate, places)
-            cell = f"{number} {format_interval(interval, places)}"
-            cells[_column(metric)][name] = cell
+        estimates, intervals = (c.cells for c in self._interval_columns("interval"))
+        for label, *cell in zip(self, estimates, intervals, strict=True):
+            name, metric = label
+            cells[_column(metric)][name] = " ".join(cell)
         columns = [[column, *cells[column].values()] for column in COLUMNS]
         rows = np.array(list(self._support.values()))
         places = 0 if np.allclose(rows, rows.round(), rtol=0) else 1

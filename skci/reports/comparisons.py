@@ -1,4 +1,4 @@
-"""Reports whose rules, or subgroups, are compared with one another."""
+"""Reports whose models, or subgroups, are compared with one another."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from itertools import chain
 from typing import Any
 
 from skci._validation import as_name, check_choice, check_known, check_names, join_names
+from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import (
-    Contrast,
     contrast_estimate,
     contrasts_with,
     pairwise_contrasts,
 )
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
+from skci.inference.margins import check_margin
 from skci.inference.parameter import Key, TableParameter
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts
 from skci.reports.estimate import warn_of_undefined
@@ -23,11 +24,12 @@ References = Callable[[str], Mapping[Key, TableParameter]]
 """From "rest" or "overall" to the parameters that those of subgroups, by their keys,
 are compared with."""
 
-_MOST_CONTRASTS = 1 << 14  # whose covariance has 2 GiB
+_MOST_CONTRASTS = 1 << 16  # of estimates of rows, which have no covariance in memory
+_MOST_GIVEN = 1 << 14  # of given estimates, whose covariance has 2 GiB
 
 
 class ReportWithComparisons(ReportWithContrasts):
-    """A report of rules, and perhaps of subgroups, that can be compared.
+    """A report of models, and perhaps of subgroups, that can be compared.
 
     With subgroups of a sample, `references` binds what :meth:`gaps` compares them with.
     """
@@ -39,8 +41,8 @@ class ReportWithComparisons(ReportWithContrasts):
         self._references = references
 
     @property
-    def rules(self) -> list[str]:
-        """Names of the rules, in order."""
+    def models(self) -> list[str]:
+        """Names of the models, in order."""
         return list(dict.fromkeys(p.key.name for p in self._joint.parameters))
 
     def differences(
@@ -53,15 +55,15 @@ class ReportWithComparisons(ReportWithContrasts):
         adjust: str = "single-step",
         margin: float | Mapping[str, float] | None = None,
     ) -> ContrastReport:
-        r"""Simultaneous paired differences of the rules on each metric.
+        r"""Simultaneous paired differences of the models on each metric.
 
         Estimates on the same rows are correlated, so that a difference varies less than
-        for independent ones: differences can separate rules whose intervals overlap.
+        for independent ones: differences can separate models whose intervals overlap.
 
         Parameters
         ----------
         control : str, optional
-            Compare the other rules with this one only; by default, all pairs.
+            Compare the other models with this one only; by default, all pairs.
         metrics : str or list of str, optional
             Metrics to compare on; all if not given.
         scale : {"difference", "ratio"}, default="difference"
@@ -92,7 +94,7 @@ class ReportWithComparisons(ReportWithContrasts):
         Raises
         ------
         KeyError, ValueError
-            If there is no such rule or metric, there is nothing to compare, or an
+            If there is no such model or metric, there is nothing to compare, or an
             option is not one of its values.
 
         Notes
@@ -100,7 +102,7 @@ class ReportWithComparisons(ReportWithContrasts):
         A difference is one more parameter :math:`L \theta`, with the covariance
         :math:`L V L^T` [1]_; after cross-validation by "jackknife" it is less by the
         noise of partitions that the jackknife multiplies. "score" inverts a test in
-        the multinomial of the truth and both rules: for accuracies it is Tango's [2]_
+        the multinomial of the truth and both models: for accuracies it is Tango's [2]_
         up to the improvement of the statistic, and McNemar's at no difference.
 
         A claim with a margin has a p-value below alpha exactly where the joint interval
@@ -119,22 +121,22 @@ class ReportWithComparisons(ReportWithContrasts):
         --------
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
-        >>> rules = {"A": [0] * 50 + [1] * 45 + [0] * 5, "B": [0] * 70 + [1] * 30}
-        >>> report = joint_report(y, rules, metrics=["accuracy"])
+        >>> models = {"A": [0] * 50 + [1] * 45 + [0] * 5, "B": [0] * 70 + [1] * 30}
+        >>> report = joint_report(y, models, metrics=["accuracy"])
         >>> report.differences()["accuracy", "A", "B"].low > 0
         True
 
         A faster model need not be better, only as good up to a difference of .06:
 
-        >>> rules = {"fast": [0] * 95 + [1] * 5, "slow": [0] * 94 + [1] * 6}
-        >>> report = joint_report([0] * 94 + [1] * 6, rules, metrics="accuracy")
+        >>> models = {"fast": [0] * 95 + [1] * 5, "slow": [0] * 94 + [1] * 6}
+        >>> report = joint_report([0] * 94 + [1] * 6, models, metrics="accuracy")
         >>> report.differences(control="slow", margin=0.06).findings()
         ['On accuracy, fast is equivalent to slow within 0.06.']
         """
         if control is not None:
-            _check_control(control, self.rules)
-        report = self._compare("rule", control, metrics, scale, method, adjust)
-        return report if margin is None else report._with_margin(margin)
+            _check_control(control, self.models)
+        contrasts = self._contrasts("model", control, metrics, scale)
+        return self._report(self._joint, contrasts, scale, method, adjust, margin)
 
     def gaps(
         self,
@@ -147,7 +149,7 @@ class ReportWithComparisons(ReportWithContrasts):
         adjust: str = "single-step",
         margin: float | Mapping[str, float] | None = None,
     ) -> ContrastReport:
-        r"""Simultaneous differences of the subgroups on each metric of each rule.
+        r"""Simultaneous differences of the subgroups on each metric of each model.
 
         Gaps are signed: unlike the largest absolute gap, which is never below 0, each
         is evidence of a gap if its interval excludes 0.
@@ -167,7 +169,7 @@ class ReportWithComparisons(ReportWithContrasts):
         Returns
         -------
         ContrastReport
-            Labelled ``rule``, ``metric``, ``first``, ``second``: first minus second.
+            Labelled ``model``, ``metric``, ``first``, ``second``: first minus second.
 
         Raises
         ------
@@ -209,24 +211,20 @@ class ReportWithComparisons(ReportWithContrasts):
             names = [p.key.level("subgroup") for p in self._joint.parameters]
             control = _check_control(control, list(dict.fromkeys(names)))
         if to is None:
-            report = self._compare("subgroup", control, metrics, scale, method, adjust)
+            joint = self._joint
+            contrasts = self._contrasts("subgroup", control, metrics, scale)
+        elif control is None:
+            joint, contrasts = self._contrasts_with(to, metrics, scale)
         else:
-            if control is not None:
-                raise ValueError(
-                    f"to must not be given with control, got {to=} and {control=}"
-                )
-            report = self._compare_with(to, metrics, scale, method, adjust)
-        return report if margin is None else report._with_margin(margin)
+            raise ValueError(
+                f"to must not be given with control, got {to=} and {control=}"
+            )
+        return self._report(joint, contrasts, scale, method, adjust, margin, to)
 
-    def _compare_with(
-        self,
-        to: str,
-        metrics: str | Iterable[str] | None,
-        scale: str,
-        method: str | None,
-        adjust: str,
-    ) -> ContrastReport:
-        """Compare subgroups with the "rest" or with all rows, "overall"."""
+    def _contrasts_with(
+        self, to: str, metrics: str | Iterable[str] | None, scale: str
+    ) -> tuple[JointEstimate, list[Contrast]]:
+        """Contrasts of subgroups with the "rest" or with all rows, "overall"."""
         check_choice(to, ("rest", "overall"), "to")
         check_choice(scale, ("difference", "ratio"), "scale")
         if self._references is None:
@@ -236,21 +234,17 @@ class ReportWithComparisons(ReportWithContrasts):
             )
         kept = check_names(metrics, self.metrics, "metric")
         positions = list(chain(*self._blocks("subgroup", kept)))
-        joint, contrasts = contrasts_with(
-            self._joint, positions, self._references(to), to, scale == "ratio"
-        )
-        return self._report(joint, contrasts, scale, method, adjust, to)
+        references = self._references(to)
+        return contrasts_with(self._joint, positions, references, to, scale == "ratio")
 
-    def _compare(
+    def _contrasts(
         self,
         factor: str,
         control: str | None,
         metrics: str | Iterable[str] | None,
         scale: str,
-        method: str | None,
-        adjust: str,
-    ) -> ContrastReport:
-        """Compare estimates that differ in one factor, "rule" or "subgroup"."""
+    ) -> list[Contrast]:
+        """Contrasts of estimates that differ in one factor, "model" or "subgroup"."""
         check_choice(scale, ("difference", "ratio"), "scale")
         joint, ratio = self._joint, scale == "ratio"
         kept = check_names(metrics, self.metrics, "metric")
@@ -259,12 +253,12 @@ class ReportWithComparisons(ReportWithContrasts):
             contrasts += pairwise_contrasts(joint, positions, factor, control, ratio)
         if not contrasts:
             columns = [column for column, _ in joint.parameters[0].key.subgroup]
-            factors = [factor] if factor == "rule" else columns
+            factors = [factor] if factor == "model" else columns
             raise ValueError(
                 f"{scale}s need two {join_names(factors)}s with one metric, got "
                 f"{list(self)}"
             )
-        return self._report(joint, contrasts, scale, method, adjust)
+        return contrasts
 
     def _report(
         self,
@@ -273,6 +267,7 @@ class ReportWithComparisons(ReportWithContrasts):
         scale: str,
         method: str | None,
         adjust: str,
+        margin: float | Mapping[str, float] | None,
         reference: str | None = None,
     ) -> ContrastReport:
         """Report differences or ratios, perhaps all to a reference."""
@@ -280,18 +275,22 @@ class ReportWithComparisons(ReportWithContrasts):
         if method is not None:
             check_method(method)
         number, ratio = len(contrasts), scale == "ratio"
-        if number > _MOST_CONTRASTS:
+        most = _MOST_CONTRASTS if joint.is_of_rows else _MOST_GIVEN
+        if number > most:
             raise ValueError(
-                f"{scale}s must be at most {_MOST_CONTRASTS:,}, got {number:,}; "
-                "name a control or some of the metrics, or select rules first"
+                f"{scale}s must be at most {most:,}, got {number:,}; "
+                "name a control or some of the metrics, or select models first"
             )
         simultaneous = joint.simultaneous and adjust != "none"
         compared = contrast_estimate(joint, contrasts, ratio, method, simultaneous)
         warn_of_undefined(compared, joint.parameters[len(self) :])
+        if ratio and margin is not None:
+            raise ValueError("margin needs scale='difference', got 'ratio'")
         return ContrastReport(
             compared,
             null=1.0 if ratio else 0.0,
             stepwise=simultaneous and adjust == "step-down",
+            margin=None if margin is None else check_margin(margin, compared),
             reference=reference,
             subject=f"confidence intervals of {scale}s",
         )
@@ -306,8 +305,8 @@ class ReportWithComparisons(ReportWithContrasts):
         return [blocks[key] for key in order]
 
     def _panels(self, metrics: Sequence[str]) -> dict[str, list[int]]:
-        """Positions of estimates whose rules are compared, by name."""
-        blocks = self._blocks("rule", metrics)
+        """Positions of estimates whose models are compared, by name."""
+        blocks = self._blocks("model", metrics)
         return {self._joint.parameters[k[0]].key.panel: k for k in blocks}
 
     def _names(self, positions: Sequence[int]) -> list[str]:

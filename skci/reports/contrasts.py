@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from math import comb
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, cached_property
-from skci._validation import as_name, check_contrasts, check_known, join_names
+from skci._arrays import Array, cached_property, read_only
+from skci._validation import as_name, check_contrasts, check_known
 from skci.inference.contrasts import contrast_estimate, reverse
 from skci.inference.intervals.methods import check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.margins import (
-    CLAIMS,
-    MarginPvalues,
-    check_margin,
     margin_pvalues,
     region_of,
 )
@@ -27,22 +25,33 @@ from skci.inference.planning import (
     rows_for_power,
     rows_for_width,
 )
-from skci.inference.pvalues import pvalues, step_down
+from skci.inference.pvalues import excludes, pvalues, step_down
 from skci.reports.base import Report
-from skci.reports.difference_display import DifferenceDisplay, VerdictMatrixDisplay
 from skci.reports.estimate import (
     MetricEstimate,
+    warn_of_intervals,
     warn_of_undefined,
 )
-from skci.reports.margins import margin_sentences, margins_in_words, verdict_of
-from skci.reports.rendering import format_pvalue
+from skci.reports.interval_display import ConfidenceIntervalDisplay
+from skci.reports.margins import (
+    Finding,
+    describe_margins,
+    margin_sentences,
+    sentences,
+    strongest_findings,
+)
+from skci.reports.rendering import Column, format_pvalue
+from skci.reports.verdict_display import VerdictMatrixDisplay
 
 _MOST_INTERVALS = 30  # of the differences of a metric, in a plot of all pairs
 
-_REFERENCES = {"rest": "the rest", "overall": "overall"}  # in sentences
+_REFERENCES: dict[str | None, str] = {
+    "rest": "the rest",
+    "overall": "overall",
+}  # in sentences
 
-SeparatedPairs = dict[str, list[tuple[str, str]]]
-"""By panel, pairs of a worse rule and a better one, sorted by the worse rule."""
+Separated = dict[str, list[tuple[str, str, str]]]
+"""What is shown of pairs by panel, such as "A", "is worse than {}" and "B"."""
 
 
 class ReportWithContrasts(Report):
@@ -135,24 +144,6 @@ class ContrastReport(ReportWithContrasts):
         self._reference = reference
         self._subject = subject
 
-    def _with(
-        self, joint: JointEstimate, margin: Mapping[str, float] | None = None
-    ) -> ContrastReport:
-        return ContrastReport(
-            joint,
-            null=self._null,
-            stepwise=self._stepwise,
-            margin=margin or self._margin,
-            reference=self._reference,
-            subject=self._subject,
-        )
-
-    def _with_margin(self, margin: float | Mapping[str, float]) -> ContrastReport:
-        """Return the report of differences with margins."""
-        if self._null:
-            raise ValueError("margin needs scale='difference', got 'ratio'")
-        return self._with(self._joint, check_margin(margin, self._joint))
-
     @cached_property
     def _margins(self) -> Array:
         """Margin of each difference, NaN where there is none, shape (C,)."""
@@ -161,12 +152,12 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def pvalues(self) -> Array:
-        """Two-sided p-values of no difference (a ratio of 1), shape (C,).
+        """Two-sided p-values of no difference (a ratio of 1), shape (C,); read-only.
 
         Tail probabilities of the maximum statistic, below alpha exactly where the
         interval excludes the null, or step-down ones; 1 without a usable variance.
         """
-        return self._pvalues.copy()
+        return read_only(self._pvalues)
 
     @cached_property
     def _pvalues(self) -> Array:
@@ -178,7 +169,7 @@ class ContrastReport(ReportWithContrasts):
         Parameters
         ----------
         key : tuple of str
-            In the order of the columns of labels: the metric, then the two rules.
+            In the order of the columns of labels: the metric, then the two models.
 
         Returns
         -------
@@ -191,10 +182,11 @@ class ContrastReport(ReportWithContrasts):
             If there is no such contrast.
         """
         wanted = tuple(map(as_name, key)) if isinstance(key, tuple) else ()
-        keys = [parameter.key for parameter in self._joint.parameters]
-        reversed_labels = [tuple(key.reverse.labels.values()) for key in keys]
-        if wanted in reversed_labels and wanted not in list(self):
-            return MetricEstimate(self._reverse, reversed_labels.index(wanted))
+        if self._find(wanted) is None:
+            keys = [parameter.key.reverse for parameter in self._joint.parameters]
+            labels = [tuple(key.labels.values()) for key in keys]
+            if wanted in labels:
+                return MetricEstimate(self._reverse, labels.index(wanted))
         return super().__getitem__(key)
 
     @cached_property
@@ -277,14 +269,14 @@ class ContrastReport(ReportWithContrasts):
         --------
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
-        >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
-        >>> pilot = joint_report(y, rules, metrics=["accuracy", "f1"]).differences()
+        >>> models = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
+        >>> pilot = joint_report(y, models, metrics=["accuracy", "f1"]).differences()
         >>> pilot.sample_size(power=0.8, difference=0.05)
         328
 
         Rows that show two equally good models to be equivalent, up to .05:
 
-        >>> report = joint_report(y, rules, metrics="accuracy")
+        >>> report = joint_report(y, models, metrics="accuracy")
         >>> pilot = report.differences(margin=0.05)
         >>> pilot.sample_size(power=0.8, difference=0, claim="equivalent")
         421
@@ -335,8 +327,8 @@ class ContrastReport(ReportWithContrasts):
         --------
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
-        >>> rules = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
-        >>> pilot = joint_report(y, rules, metrics="accuracy").differences()
+        >>> models = {"A": [0] * 45 + [1] * 50 + [0] * 5, "B": [0] * 40 + [1] * 60}
+        >>> pilot = joint_report(y, models, metrics="accuracy").differences()
         >>> pilot.power([100, 200, 400, 800], difference=0.05)[:, 0].round(2)
         array([0.35, 0.61, 0.89, 0.99])
         """
@@ -348,10 +340,10 @@ class ContrastReport(ReportWithContrasts):
         Returns
         -------
         list of str
-            Of differences and ratios, a sentence for each metric and rule, or subgroup
-            of a rule, that is worse than some other; after step-down tests, which show
+            Of differences and ratios, a sentence for each metric and model, or subgroup
+            of a model, that is worse than some other; after step-down tests, which show
             no direction, that differs from it; of contrasts, for each not 0. With a
-            margin, the most that each difference shows: that a rule is better than
+            margin, the most that each difference shows: that a model is better than
             another by more than the margin, better, or not worse by more than it, or
             that they differ by less.
         """
@@ -363,38 +355,20 @@ class ContrastReport(ReportWithContrasts):
             return self._qualified(
                 findings or ["No contrast is shown to differ from 0."]
             )
-        kind = "subgroup" if "rule" in self._labels else "rule"
-        # Free step-down tests show that there is a difference, and no direction.
-        verb = "differs from" if self._stepwise else "is worse than"
-        for panel, separated in self._separated_pairs().items():
-            rows = [k for k, name in enumerate(self._panels) if name == panel]
+        kind = "subgroup" if "model" in self._labels else "model"
+        other = _REFERENCES.get(self._reference, "another")
+        pairs, panels = self._spoken_pairs, self._panels
+        strongest = self._strongest if self._margin else []
+        for panel, found in self._separated().items():
+            rows = [k for k, name in enumerate(panels) if name == panel]
             margin = float(self._margins[rows[0]])
-            if not np.isnan(margin):
-                pairs, limits = self._spoken_pairs, self._limits()[rows]
-                sign = self._joint.parameters[rows[0]].trait.sign
-                findings += margin_sentences(
-                    panel, margin, [pairs[k] for k in rows], limits, sign, kind
-                )
-            elif self._reference is not None:
-                findings += self._gap_sentences(panel, rows)
+            if np.isnan(margin):
+                none = f"no {kind} is shown to differ from {other}"
+                findings += sentences(panel, found, none)
             else:
-                findings += sentences(panel, separated, kind, verb)
+                compared, shown = [pairs[k] for k in rows], [strongest[k] for k in rows]
+                findings += margin_sentences(panel, margin, compared, shown, kind)
         return self._qualified(findings)
-
-    def _gap_sentences(self, panel: str, rows: Sequence[int]) -> list[str]:
-        """Say which subgroups differ on a metric from the rest, or from all."""
-        differ, better = self._differ(), self._first_is_better
-        verbs = {True: "is better than", False: "is worse than"}
-        if self._stepwise:
-            verbs = dict.fromkeys(verbs, "differs from")
-        found = [
-            f"On {panel}, {first} {verbs[better[k]]} {reference}."
-            for k, (first, reference) in enumerate(self._spoken_pairs)
-            if k in rows and differ[k]
-        ]
-        _, reference = self._spoken_pairs[rows[0]]
-        none = f"On {panel}, no subgroup is shown to differ from {reference}."
-        return found or [none]
 
     @property
     def _spoken_pairs(self) -> list[tuple[str, str]]:
@@ -410,9 +384,9 @@ class ContrastReport(ReportWithContrasts):
 
     @property
     def _panels(self) -> list[str]:
-        """What each pair is compared on; between subgroups with the rule."""
+        """What each pair is compared on; between subgroups with the model."""
         return [
-            " of ".join(filter(None, [p.key.panel, p.key.labels.get("rule")]))
+            " of ".join(filter(None, [p.key.panel, p.key.labels.get("model")]))
             for p in self._joint.parameters
         ]
 
@@ -420,23 +394,22 @@ class ContrastReport(ReportWithContrasts):
         """Which contrasts differ significantly from the null, shape (C,)."""
         if self._stepwise:
             return self._pvalues < 1 - self.confidence_level
-        low, high = self._limits().T  # equivalent to single-step p-values, and faster
-        return (low > self._null) | (high < self._null)
+        warn_of_intervals(self._joint, range(len(self)))
+        return excludes(self._joint, self._null)
+
+    @property
+    def _strongest(self) -> list[Finding]:
+        """The most that the interval of each difference or ratio shows."""
+        signs = np.array([p.trait.sign for p in self._joint.parameters])
+        return strongest_findings(self._limits() - self._null, signs, self._margins)
 
     @property
     def _verdicts(self) -> list[str]:
         """What the interval of each contrast shows."""
-        if "contrast" in self._labels:
-            names = {-1: "below 0", 0: "open", 1: "above 0"}
-            low, high = self._limits().T
-            sides = (low > self._null).astype(int) - (high < self._null)
-            return [names[side] for side in sides]
-        signs = np.array([p.trait.sign for p in self._joint.parameters])
-        limits = np.sort(signs[:, np.newaxis] * (self._limits() - self._null), axis=1)
-        return [
-            verdict_of(low, high, margin)
-            for (low, high), margin in zip(limits, self._margins, strict=True)
-        ]
+        if "contrast" not in self._labels:
+            return [finding.verdict for finding in self._strongest]
+        low, high = self._limits().T
+        return np.select([low > 0, high < 0], ["above 0", "below 0"], "open").tolist()
 
     def _best_first(self) -> dict[str, list[str]]:
         """By panel, what is compared, sorted by how many of the others are better."""
@@ -445,7 +418,7 @@ class ContrastReport(ReportWithContrasts):
             self._panels, self._pairs, self._joint.parameters, strict=True
         ):
             gain = parameter.trait.sign * (parameter.estimate - self._null)
-            # An undefined difference counts twice, so that undefined rules come last.
+            # An undefined difference counts twice, so that undefined models come last.
             better[panel][first] += 2 if np.isnan(gain) else int(gain < 0)
             better[panel][second] += 2 if np.isnan(gain) else int(gain > 0)
         return {
@@ -453,115 +426,65 @@ class ContrastReport(ReportWithContrasts):
             for panel, counts in better.items()
         }
 
-    @property
-    def _is_matrix(self) -> bool:
-        """Whether all pairs are compared on a metric, and are too many to plot."""
-        if "contrast" in self._labels:
-            return False
-        numbers = Counter(self._panels)
-        compared = {panel: len(names) for panel, names in self._best_first().items()}
-        return max(numbers.values()) > _MOST_INTERVALS and all(
-            numbers[panel] == n * (n - 1) // 2 for panel, n in compared.items()
-        )
-
-    def plot(self, **kwargs: Any) -> Any:
-        """Draw the differences, coloured by what their intervals show.
-
-        With more than 30 differences of a metric, between all pairs of rules: a
-        triangle with what the interval of each pair shows.
-
-        Parameters
-        ----------
-        **kwargs
-            Passed to the ``plot`` of the display.
-
-        Returns
-        -------
-        DifferenceDisplay or VerdictMatrixDisplay
-            With the axes and the figure.
-        """
-        if not self._is_matrix:
-            return super().plot(**kwargs)
+    def _display(self) -> ConfidenceIntervalDisplay | VerdictMatrixDisplay:
+        shown: dict[str, Any] = {"verdicts": self._verdicts, "margins": self._margins}
+        numbers, models = Counter(self._panels), {}
+        if "contrast" not in self._labels and max(numbers.values()) > _MOST_INTERVALS:
+            models = self._best_first()
+        # A triangle shows all pairs of each panel.
+        if not models or any(numbers[k] != comb(len(models[k]), 2) for k in models):
+            return ConfidenceIntervalDisplay(**self._drawing(), **shown)
         return VerdictMatrixDisplay(
             pairs=self._pairs,
             metrics=self._panels,
-            verdicts=self._verdicts,
-            rules=self._best_first(),
-            margins=self._margins,
+            models=models,
             confidence_level=self.confidence_level,
             simultaneous=self._joint.simultaneous,
-        ).plot(**kwargs)
-
-    def _display(self) -> DifferenceDisplay:
-        return DifferenceDisplay(
-            **self._drawing(), verdicts=self._verdicts, margins=self._margins
+            **shown,
         )
 
-    @property
-    def _first_is_better(self) -> list[bool]:
-        """Whether the first of each pair has the better estimate."""
-        return [
-            (parameter.estimate > self._null) == parameter.trait.greater_is_better
-            for parameter in self._joint.parameters
-        ]
+    def _separated(self) -> Separated:
+        """Models or subgroups whose difference or ratio excludes the null.
 
-    def _separated_pairs(self) -> SeparatedPairs:
-        """Pairs of rules, or subgroups, whose difference or ratio excludes the null."""
-        compared, panels, better = self._pairs, self._panels, self._first_is_better
-        order = list(dict.fromkeys(name for pair in compared for name in pair))
-        separated: SeparatedPairs = {panel: [] for panel in panels}
+        Of gaps to a reference each is of the subgroup, of others of the worse.
+        """
+        pairs, panels, parameters = (
+            self._spoken_pairs,
+            self._panels,
+            self._joint.parameters,
+        )
+        order = list(dict.fromkeys(name for pair in pairs for name in pair))
+        separated: Separated = {panel: [] for panel in panels}
         for k in np.flatnonzero(self._differ()):
-            first, second = compared[k]
-            pair = (second, first) if better[k] else (first, second)
-            separated[panels[k]].append(pair)
-        for pairs in separated.values():
-            pairs.sort(key=lambda pair: order.index(pair[0]))
+            greater = parameters[k].estimate > self._null
+            first, second = pairs[k]
+            relation = "is worse than {}"
+            if greater == parameters[k].trait.greater_is_better:
+                if self._reference is None:
+                    first, second = second, first
+                else:
+                    relation = "is better than {}"
+            # Free step-down tests show that there is a difference, and no direction.
+            relation = "differs from {}" if self._stepwise else relation
+            separated[panels[k]].append((first, relation, second))
+        for found in separated.values():
+            found.sort(key=lambda each: order.index(each[0]))
         return separated
 
     @cached_property
-    def _margin_pvalues(self) -> MarginPvalues:
+    def _margin_pvalues(self) -> dict[str, Array]:
         return margin_pvalues(self._joint, self._margins)
 
-    def _more_columns(self) -> dict[str, list[Any]]:
-        columns = {"pvalue": self._pvalues.tolist()}
+    def _more_columns(self) -> list[Column]:
+        header = "p-value (step-down)" if self._stepwise else "p-value"
+        columns = [Column({"pvalue": self._pvalues.tolist()}, header, format_pvalue)]
         if self._margin:
-            columns["margin"] = self._margins.tolist()
-            for name, values in self._margin_pvalues._asdict().items():
-                columns[f"pvalue_{name}"] = values.tolist()
+            columns += [Column({"margin": self._margins.tolist()})]
+            for claim, found in self._margin_pvalues.items():
+                values = {f"pvalue_{claim.replace(' ', '_')}": found.tolist()}
+                columns += [Column(values, f"p ({claim})", format_pvalue)]
         return columns
 
     def _title(self) -> str:
         title = super()._title()
-        return f"{title}, {margins_in_words(self._margin)}" if self._margin else title
-
-    def _number_columns(self) -> list[list[str]]:
-        columns = {
-            "p-value (step-down)" if self._stepwise else "p-value": self._pvalues
-        }
-        if self._margin:
-            each = zip(CLAIMS, self._margin_pvalues, strict=True)
-            columns |= {f"p ({claim})": values for claim, values in each}
-        return [
-            *super()._number_columns(),
-            *([name, *map(format_pvalue, values)] for name, values in columns.items()),
-        ]
-
-
-def sentences(
-    panel: str,
-    separated: Sequence[tuple[str, str]],
-    kind: str = "rule",
-    verb: str = "is worse than",
-    prefix: str = "",
-) -> list[str]:
-    """Say which rules, or subgroups, are worse than which others on a metric.
-
-    The prefix comes before the name of what is worse.
-    """
-    better: dict[str, list[str]] = {}
-    for worse, other in separated:
-        better.setdefault(worse, []).append(other)
-    return [
-        f"On {panel}, {prefix}{worse} {verb} {join_names(others)}."
-        for worse, others in better.items()
-    ] or [f"On {panel}, no {kind} is shown to differ from another."]
+        return f"{title}, {describe_margins(self._margin)}" if self._margin else title

@@ -1,8 +1,8 @@
-"""Reports of measures at thresholds of scores, and along curves."""
+"""Reports of measures at thresholds of scores, also along curves."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -14,16 +14,23 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.ranking import best_first
 from skci.reports.band_display import ConfidenceBandDisplay
-from skci.reports.display import ConfidenceIntervalDisplay
 from skci.reports.estimate import MetricEstimate
+from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
-from skci.reports.points import by_model, model_of, point_of
 from skci.reports.requirements import RequirementReport, Requirements
 
 ROC = ["false_positive_rate", "recall"]
 
 THRESHOLD = "threshold"
 """Name of the column of a report that holds the thresholds."""
+
+Point = tuple[str, str]
+"""Names of a model, empty if it has none, and of a threshold."""
+
+
+def _point_of(key: Key) -> Point:
+    """Names of the model and of the threshold of an estimate."""
+    return (key.model, key.level("subgroup")) if key.subgroup else ("", key.model)
 
 
 class ThresholdEstimate(MetricEstimate):
@@ -67,10 +74,10 @@ class ThresholdReport(JointReport):
     """Joint confidence intervals of measures at thresholds of scores.
 
     Returned by :func:`skci.threshold_report`. A :class:`JointReport` otherwise: of one
-    model the rules are the thresholds, in six digits. Of several the rules are the
-    models: :meth:`~skci.JointReport.differences` compares them at each threshold that
-    they share, :meth:`~skci.JointReport.gaps` the thresholds of each model.
-    :meth:`~skci.JointReport.best` takes the best of all thresholds of all models.
+    model the rows are named by the thresholds, in six digits. Of several,
+    :meth:`~JointReport.differences` compares models at each threshold
+    that they share, :meth:`~JointReport.gaps` the thresholds of each model, and
+    :meth:`~JointReport.best` takes the best of all thresholds of all models.
 
     Examples
     --------
@@ -83,13 +90,20 @@ class ThresholdReport(JointReport):
     recall at threshold 0.6 = 1.000 [0.889, 1.000], joint 95% interval (score, n = 80)
     """
 
-    _rule_header = THRESHOLD
+    _model_header = THRESHOLD
 
-    def __init__(self, joint: JointEstimate, thresholds: Mapping[Key, float]) -> None:
+    def __init__(
+        self,
+        joint: JointEstimate,
+        thresholds: Mapping[Point, float],
+        *,
+        is_curve: bool = False,
+    ) -> None:
         super().__init__(joint)
-        self._thresholds = thresholds  # by point
+        self._is_curve = is_curve
+        self._thresholds = thresholds  # by names of the model and of the threshold
         if joint.parameters[0].key.subgroup:
-            self._rule_header = "rule"
+            self._model_header = "model"
 
     @property
     def thresholds(self) -> Array | dict[str, Array]:
@@ -97,25 +111,47 @@ class ThresholdReport(JointReport):
 
         As they were given or chosen; the report names them in six digits.
         """
-        return self._thresholds_at(self._points)
+        return self._thresholds_at(dict.fromkeys(self._points))
 
     @property
-    def _points(self) -> list[Key]:
-        """Models and thresholds in the order of the report, shape (T,)."""
-        keys = [point_of(parameter.key) for parameter in self._joint.parameters]
-        return list(dict.fromkeys(keys))
+    def _points(self) -> list[Point]:
+        """Names of the model and of the threshold of each estimate."""
+        return [_point_of(parameter.key) for parameter in self._joint.parameters]
 
-    def _thresholds_at(self, points: Collection[Key]) -> Array | dict[str, Array]:
+    def _thresholds_at(self, points: Iterable[Point]) -> Array | dict[str, Array]:
         """Thresholds at some points, of each model or of the only one."""
-        found: dict[str, list[float]] = {model_of(point): [] for point in self._points}
+        found: dict[str, list[float]] = {model: [] for model in self._models}
         for point in points:
-            found[model_of(point)].append(self._thresholds[point])
+            found[point[0]].append(self._thresholds[point])
         thresholds = {model: np.array(values) for model, values in found.items()}
         return thresholds.get("", thresholds)
 
     def _estimate(self, position: int) -> ThresholdEstimate:
-        point = point_of(self._joint.parameters[position].key)
+        point = _point_of(self._joint.parameters[position].key)
         return ThresholdEstimate(self._joint, position, self._thresholds[point])
+
+    def _display(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+        if not self._is_curve or len(self.metrics) < 2:
+            return super()._display()
+        (across, up), points = self.metrics, self._points[::2]
+        models = list(dict.fromkeys(self._models))
+        order = sorted(
+            range(len(points)),
+            key=lambda k: (models.index(points[k][0]), self._thresholds[points[k]]),
+        )
+        limits = self._limits().reshape(-1, 2, 2)[order]
+        return ConfidenceBandDisplay(
+            models=[points[k][0] for k in order],
+            metrics=[""] * len(order),
+            points=self._joint.estimates.reshape(-1, 2)[order],
+            intervals=limits[:, 1],
+            horizontal_intervals=limits[:, 0],
+            axis_labels=(across.replace("_", " "), up.replace("_", " ")),
+            confidence_level=self.confidence_level,
+            simultaneous=self._joint.simultaneous,
+            diagonal="chance" if self.metrics == ROC else None,
+            joins_corners=self.metrics == ROC,
+        )
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:
         r"""Thresholds at which the measures are shown to meet requirements.
@@ -135,7 +171,7 @@ class ThresholdReport(JointReport):
         Raises
         ------
         KeyError, ValueError
-            As :meth:`~skci.JointReport.requirements`.
+            As :meth:`~JointReport.requirements`.
 
         Notes
         -----
@@ -166,15 +202,14 @@ class ThresholdReport(JointReport):
         fields = vars(report) | {"subjects": subjects}
         return ThresholdRequirementReport(**fields, report=self)
 
-    @property
-    def _best_in_words(self) -> str:
-        several = any(model_of(p.key) for p in self._joint.parameters)
-        return f"may be the best of all {'models and ' * several}thresholds"
+    def _best_of_all(self) -> tuple[list[int], str]:
+        among = f"{'models and ' * any(self._models)}thresholds"
+        return super()._best_of_all()[0], f"may be the best of all {among}"
 
     def _compared(self) -> list[list[int]]:
-        return [self._candidates(metric) for metric in self.metrics]
+        return [self._compared_positions(metric) for metric in self.metrics]
 
-    def _candidates(self, metric: str) -> list[int]:
+    def _compared_positions(self, metric: str) -> list[int]:
         """Positions of a metric at all thresholds of all models."""
         check_known(metric, self.metrics, "metric")
         titles = [parameter.key.title for parameter in self._joint.parameters]
@@ -213,12 +248,10 @@ class ThresholdRequirementReport(RequirementReport):
         return self.report._thresholds_at(self._shown)
 
     @property
-    def _shown(self) -> list[Key]:
+    def _shown(self) -> list[Point]:
         """Points that are shown to meet all requirements."""
-        points = [point_of(estimate._parameter.key) for estimate in self.estimates]
-        verdicts = zip(points, self.verdicts, strict=True)
-        unmet = {point for point, verdict in verdicts if verdict != "shown"}
-        return [point for point in dict.fromkeys(points) if point not in unmet]
+        points = [_point_of(estimate._parameter.key) for estimate in self.estimates]
+        return self._met(points)
 
     @property
     def _needed(self) -> list[str]:
@@ -246,18 +279,15 @@ class ThresholdRequirementReport(RequirementReport):
         KeyError, ValueError
             If there is no such metric, or no threshold is shown to meet them.
         """
-        joint, shown = self.report._joint, {*self._shown}
-        candidates = [
-            k
-            for k in self.report._candidates(metric)
-            if point_of(joint.parameters[k].key) in shown
-        ]
-        if not candidates:
+        points, shown = self.report._points, {*self._shown}
+        compared = self.report._compared_positions(metric)
+        positions = [k for k in compared if points[k] in shown]
+        if not positions:
             raise ValueError(
                 f"no threshold is shown to meet {join_names(self._needed)}; see the "
                 "verdicts"
             )
-        return self.report._estimate(best_first(joint, candidates)[0])
+        return self.report._estimate(best_first(self.report._joint, positions)[0])
 
     def findings(self) -> list[str]:
         """Say in words where the requirements are shown, and what is best there.
@@ -274,14 +304,14 @@ class ThresholdRequirementReport(RequirementReport):
         if not isinstance(thresholds, dict):
             thresholds = {"": thresholds}
         findings = [
-            f"{f'{model}: ' if model else ''}{needed} {_in_words(values)}."
+            f"{f'{model}: ' if model else ''}{needed} {_describe(values)}."
             for model, values in thresholds.items()
         ]
         required = {*self.names["metric"]}
         others = [name for name in self.report.metrics if name not in required]
         for metric in others if self._shown and self.simultaneous else []:
             best = self.best(metric)
-            model = "" if len(thresholds) == 1 else f" of {best.rule}"
+            model = "" if len(thresholds) == 1 else f" of {best.model}"
             findings.append(
                 f"The best {metric} there is {best}, at threshold "
                 f"{best.threshold:g}{model}."
@@ -289,47 +319,9 @@ class ThresholdRequirementReport(RequirementReport):
         return self.report._qualified(findings)
 
 
-def _in_words(thresholds: Array) -> str:
+def _describe(thresholds: Array) -> str:
     """Name thresholds, as many as there are."""
     if not len(thresholds):
         return "no threshold"
     names = join_names([f"{value:g}" for value in thresholds])
     return f"threshold{'s' * (len(thresholds) > 1)} {names}"
-
-
-class CurveReport(ThresholdReport):
-    """Joint confidence intervals along curves: two measures at each threshold.
-
-    Returned by :func:`skci.roc_report` and :func:`skci.precision_recall_report`. The
-    intervals at a threshold are the sides of a rectangle; all rectangles, of all
-    models, cover at once. A :class:`ThresholdReport` otherwise, also in its plot where
-    only one measure is selected.
-
-    Examples
-    --------
-    >>> from skci import roc_report
-    >>> report = roc_report([0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30)
-    >>> report.metrics
-    ['false_positive_rate', 'recall']
-    >>> report["0.9", "recall"]
-    recall at threshold 0.9 = 0.75 [0.55, 0.88], joint 95% interval (score, n = 80)
-    """
-
-    def _display(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
-        if len(self.metrics) < 2:
-            return super()._display()
-        models = [*dict.fromkeys(map(model_of, self._points))]
-        number = np.array([models.index(model_of(point)) for point in self._points])
-        thresholds = np.array([self._thresholds[point] for point in self._points])
-        order = np.lexsort((thresholds, number))
-        points = [self._points[k] for k in order]
-        metrics, estimates = self.metrics, self._joint.estimates.reshape(-1, 2)
-        return ConfidenceBandDisplay(
-            metrics=metrics,
-            thresholds=by_model(points, thresholds[order]),
-            points=by_model(points, estimates[order]),
-            intervals=by_model(points, self._limits().reshape(-1, 2, 2)[order]),
-            confidence_level=self.confidence_level,
-            simultaneous=self._joint.simultaneous,
-            ends=np.array([[0.0, 0.0], [1.0, 1.0]]) if metrics == ROC else None,
-        )

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skci._validation import (
@@ -24,12 +23,17 @@ from skci.exceptions import (
     warn_caller,
 )
 from skci.inference.critical.law import Alternative
-from skci.inference.given_covariance import SmallSampleReason
 from skci.inference.intervals.methods import automatic
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
-from skci.reports.rendering import format_level, format_number, json_value
+from skci.reports.rendering import (
+    decimals,
+    format_interval,
+    format_level,
+    format_number,
+    json_value,
+)
 
 _MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
 _MAX_CLASSES = 5  # named in a warning
@@ -59,11 +63,11 @@ class ConfidenceInterval(NamedTuple):
 
 
 class Verdict(str):
-    """What an interval says of a claim: a string with a p-value.
+    """What an interval says of a claim: a string that is true only if it is "shown".
 
     "shown" if all values of the interval agree with it, "refuted" if none does, else
-    "open". Returned by :meth:`MetricEstimate.at_least` and
-    :meth:`MetricEstimate.at_most`.
+    "open"; the truth value of the last two is False. Returned by
+    :meth:`MetricEstimate.at_least` and :meth:`MetricEstimate.at_most`.
 
     Attributes
     ----------
@@ -78,6 +82,8 @@ class Verdict(str):
     >>> verdict = accuracy.at_least(0.8)
     >>> verdict == "shown", round(verdict.pvalue, 3)
     (True, 0.025)
+    >>> "release" if accuracy.at_least(0.85) else "wait"
+    'wait'
     """
 
     pvalue: float
@@ -87,6 +93,9 @@ class Verdict(str):
         self = super().__new__(cls, word)
         self.pvalue = pvalue
         return self
+
+    def __bool__(self) -> bool:
+        return self == "shown"
 
     def __getnewargs__(self) -> tuple[str, float]:  # type: ignore[override]
         return str(self), self.pvalue
@@ -109,7 +118,7 @@ class MetricEstimate(float):
         Coverage probability of the interval, between 0 and 1.
     method : str
     n_samples : int or None
-        Number of rows, in a subgroup or of a rule that abstains those that count;
+        Number of rows, in a subgroup or of a model that abstains those that count;
         None where the estimate was given.
     n_groups : int or None
         Number of clusters of rows; None where rows are independent.
@@ -118,8 +127,8 @@ class MetricEstimate(float):
     binning_error : float
         Largest difference to the estimate from scores that are not in bins, which the
         interval is extended by; 0 where they are not.
-    metric, rule : str
-        Names of the measure and of the rule within a report; empty without one.
+    metric, model : str
+        Names of the measure and of the model within a report; empty without one.
 
     Warns
     -----
@@ -155,7 +164,7 @@ class MetricEstimate(float):
         return self._parameter.key.title
 
     @property
-    def rule(self) -> str:
+    def model(self) -> str:
         return self._parameter.key.name
 
     @property
@@ -171,7 +180,8 @@ class MetricEstimate(float):
         value = float(self._joint.standard_errors[self._position])
         if not value > 0:
             consequence = "the standard error is not known"
-            _warn_of_zero_variance(self._joint, [self._position], consequence)
+            cause = _zero_variance(self._joint, self._position, consequence)
+            _warn(self._joint, [(cause, self._position)])
         return value
 
     @property
@@ -184,17 +194,15 @@ class MetricEstimate(float):
 
     @property
     def n_samples(self) -> int | None:
-        if not isinstance(self._parameter, TableParameter):
-            return None
-        return self._joint.design.n_rows(self._parameter.units)
+        return self._joint.sampling.n_rows(self._position)
 
     @property
     def n_groups(self) -> int | None:
-        return self._joint.design.n_groups if self._joint.is_of_rows else None
+        return self._joint.sampling.n_groups
 
     @property
     def design_effect(self) -> float:
-        return float(self._joint.design_effects[self._position])
+        return float(self._joint.sampling.design_effects[self._position])
 
     @property
     def binning_error(self) -> float:
@@ -314,11 +322,12 @@ class MetricEstimate(float):
         -------
         Verdict
             "shown" if the interval is above `value`, or no value of the range is
-            below it; "refuted" if the interval is below, and else "open".
+            below it; "refuted" if the interval is below, and else "open". Its truth
+            value is whether it is "shown".
 
         See Also
         --------
-        JointReport.requirements : The same for several metrics of all rules.
+        JointReport.requirements : The same for several metrics of all models.
 
         Examples
         --------
@@ -364,15 +373,16 @@ class MetricEstimate(float):
     def __str__(self) -> str:
         limits = self.confidence_interval()
         places = decimals([limits])
-        return f"{format_number(self, places)} {format_interval(limits, places)}"
+        return f"{format_number(self, places)} {format_interval(*limits, places)}"
 
     def __repr__(self) -> str:
         joint = self._joint.simultaneous and len(self._joint.parameters) > 1
-        level = f"{'joint ' * joint}{format_level(self.confidence_level)}"
-        size = sample_size_in_words(self._joint, self.n_samples)
-        target = target_in_words(self._joint)
-        binning = binning_in_words([self._parameter])
-        details = ", ".join(filter(None, [self.method, target, size, binning]))
+        level = format_level(self.confidence_level, joint or None)
+        size = describe_sample_size(self._joint, self.n_samples)
+        target = describe_target(self._joint)
+        binning = describe_binning([self._parameter])
+        methods = describe_methods([self._parameter])
+        details = ", ".join(filter(None, [methods, target, size, binning]))
         return f"{self._name} = {self}, {level} interval ({details})"
 
     @property
@@ -385,19 +395,22 @@ class MetricEstimate(float):
         return format(float(self), spec) if spec else str(self)
 
 
-def sample_size_in_words(joint: JointEstimate, n_samples: int | None = None) -> str:
+def describe_sample_size(joint: JointEstimate, n_samples: int | None = None) -> str:
     """Write the number of rows, of a sample or an estimate, of groups and strata."""
     if not joint.is_of_rows:
         return ""
-    number = joint.design.n_groups
-    groups = f" in {number} group{'s' if number > 1 else ''}" if number else ""
-    if joint.spans_strata:
-        groups = f" in {joint.design.n_strata} strata"
-    n = joint.design.n_samples if n_samples is None else n_samples
-    return f"n = {n}{groups}"
+    n = joint.rows.n_samples if n_samples is None else n_samples
+    return " ".join(filter(None, [f"n = {n}", joint.sampling.design_in_words]))
 
 
-def binning_in_words(parameters: Iterable[Parameter]) -> str:
+def describe_methods(parameters: Sequence[Parameter]) -> str:
+    """Write the interval methods, and why some are not those of smaller tables."""
+    methods = join_names(list(dict.fromkeys(p.method for p in parameters)))
+    limits = dict.fromkeys(p.size_limit for p in parameters if p.size_limit)
+    return "; ".join([methods, *limits])
+
+
+def describe_binning(parameters: Iterable[Parameter]) -> str:
     """Write the largest error by bins of scores, rounded up; nothing without one."""
     error = max(parameter.binning_error for parameter in parameters)
     if not error:
@@ -408,31 +421,9 @@ def binning_in_words(parameters: Iterable[Parameter]) -> str:
     return f"binning error at most {error:.0e}"
 
 
-def target_in_words(joint: JointEstimate) -> str:
+def describe_target(joint: JointEstimate) -> str:
     """Write what resampled estimates are of, and how their variance was estimated."""
     return f"of {', '.join(joint.target)}" if joint.target else ""
-
-
-def format_interval(limits: Any, places: int) -> str:
-    """Write an interval with some decimal places."""
-    low, high = (format_number(limit, places) for limit in limits)
-    return f"[{low}, {high}]"
-
-
-def decimals(intervals: Any, null: float | None = None) -> int:
-    """Decimal places that show two significant digits of the narrowest half width.
-
-    Up to three more where a limit would otherwise be rounded to the null.
-    """
-    limits = np.asarray(intervals, dtype=float)
-    widths = np.diff(limits, axis=-1)
-    widths = widths[np.isfinite(widths) & (widths > 0)]
-    if not len(widths):
-        return 3
-    least = int(np.clip(1 - np.floor(np.log10(widths.min() / 2)), 2, 8))
-    distances = [] if null is None else np.abs(limits[limits != null] - null)
-    nearest = min(distances, default=1.0)
-    return int(np.clip(np.ceil(-np.log10(2 * nearest)), least, least + 3))
 
 
 def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> None:
@@ -440,25 +431,21 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
 
     And of contrasts with `new` measures, of which no report has warned.
     """
-    undefined: dict[str, list[int]] = {}
+    causes: list[tuple[_Cause, int]] = []
     for k, parameter in enumerate(joint.parameters):
-        components = [c for c in parameter.components if not c.defined]
-        if parameter.defined or any(c not in new for c in components):
-            continue
-        cause = "a division of zero by zero"
-        if parameter.key.is_contrast and not components:
-            cause = "of infinite estimates, or a ratio to zero"
-        undefined.setdefault(cause, []).append(k)
-    for cause, positions in undefined.items():
-        message = f"undefined, {cause}; the interval is the whole range"
-        _warn(joint, positions, message, UndefinedMetricWarning)
-    extended: dict[str, list[int]] = {}
-    for k, parameter in enumerate(joint.parameters):
+        if not parameter.defined:
+            components = [c for c in parameter.components if not c.defined]
+            cause = "a division of zero by zero"
+            if parameter.key.is_contrast and not components:
+                cause = "of infinite estimates, or a ratio to zero"
+            message = f"undefined, {cause}; the interval is the whole range"
+            if all(c in new for c in components):
+                causes.append((_Cause(message, UndefinedMetricWarning), k))
         if parameter.undefined_classes:
             message = _of_undefined_classes(parameter.undefined_classes)
-            extended.setdefault(message, []).append(k)
-    for message, positions in extended.items():
-        _warn(joint, positions, message, UndefinedMetricWarning)
+            causes.append((_Cause(message, UndefinedMetricWarning), k))
+    if causes:
+        _warn(joint, causes)
 
 
 def _of_undefined_classes(weights: Mapping[str, float]) -> str:
@@ -478,57 +465,56 @@ def _of_undefined_classes(weights: Mapping[str, float]) -> str:
 
 def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
     """Warn of intervals without a usable variance or from a small sample."""
-    positions = list(positions)
-    if degenerate := [k for k in positions if joint.is_degenerate[k]]:
-        whole = [k for k in degenerate if not joint.usable[k]]
-        _warn_of_zero_variance(joint, whole, "the interval is the whole range")
-        blurred = [k for k in degenerate if joint.usable[k]]
-        consequence = "the interval rests on the blurring alone"
-        _warn_of_zero_variance(joint, blurred, consequence)
-    by_reason: dict[SmallSampleReason, list[int]] = {}
+    causes: list[tuple[_Cause, int]] = []
     for k in positions:
-        for reason in joint.sampling.small_sample_reasons[k]:
-            by_reason.setdefault(reason, []).append(k)
-    binned = [k for k in positions if joint.parameters[k].binning_error]
-    if binned:
-        most = _MOST_BINNING * joint.standard_errors
-        coarse = [k for k in binned if joint.parameters[k].binning_error > most[k]]
-        message = (
-            "the error by bins of scores may be over a tenth of the standard error, so "
-            "that the interval is noticeably extended; take more bins, or edges that "
-            "are closer where there are many scores"
-        )
-        _warn(joint, coarse, message, BinningWarning)
-    for reason, small in by_reason.items():
-        remedy = reason.other_method_helps
-        _warn(joint, small, reason.text, SmallSampleWarning, remedy=remedy)
+        if joint.is_degenerate(k):
+            consequence = "the interval is the whole range"
+            if joint.usable[k]:
+                consequence = "the interval rests on the blurring alone"
+            causes.append((_zero_variance(joint, k, consequence), k))
+        for text, helps in joint.sampling.small_sample_reasons(k):
+            causes.append((_Cause(text, SmallSampleWarning, helps), k))
+        error = joint.parameters[k].binning_error
+        if error and error > _MOST_BINNING * joint.standard_errors[k]:
+            causes.append((_COARSE_BINS, k))
+    if causes:
+        _warn(joint, causes)
 
 
-def _warn_of_zero_variance(
-    joint: JointEstimate, positions: list[int], consequence: str
-) -> None:
+class _Cause(NamedTuple):
+    """Cause of a warning, of which another method may be a remedy."""
+
+    message: str
+    category: type[Warning]
+    remedy: bool = False
+
+
+_COARSE_BINS = _Cause(
+    "the error by bins of scores may be over a tenth of the standard error, so that "
+    "the interval is noticeably extended; take more bins, or edges that are closer "
+    "where there are many scores",
+    BinningWarning,
+)
+
+
+def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:
     message = f"the estimated variance is zero, so that {consequence}"
     # Between groups with equal totals no method sees one.
-    remedy = bool((joint.design_effects[positions] > 0).all())
-    _warn(joint, positions, message, DegenerateVarianceWarning, remedy=remedy)
+    remedy = bool(joint.sampling.design_effects[position] > 0)
+    return _Cause(message, DegenerateVarianceWarning, remedy)
 
 
-def _warn(
-    joint: JointEstimate,
-    positions: Sequence[int],
-    message: str,
-    category: type[Warning],
-    *,
-    remedy: bool = False,
-) -> None:
-    """Warn of parameters, if any.
+def _warn(joint: JointEstimate, causes: Iterable[tuple[_Cause, int]]) -> None:
+    """Warn once of the parameters at the positions that share a cause.
 
     The remedy is a method that serves them all better.
     """
-    parameters = [joint.parameters[k] for k in positions]
-    if not parameters:
-        return
-    better = {automatic(p.trait, table=joint.is_of_rows) for p in parameters}
-    if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
-        message += f"; consider method={better.pop()!r}"
-    warn_caller(f"{', '.join(map(str, parameters))}: {message}", category)
+    positions: dict[_Cause, list[int]] = {}
+    for cause, position in causes:
+        positions.setdefault(cause, []).append(position)
+    for (message, category, remedy), alike in positions.items():
+        parameters = [joint.parameters[k] for k in alike]
+        better = {automatic(p.trait, table=joint.is_of_rows) for p in parameters}
+        if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
+            message += f"; consider method={better.pop()!r}"
+        warn_caller(f"{', '.join(map(str, parameters))}: {message}", category)

@@ -1,4 +1,4 @@
-"""The joint report of several metrics of several rules."""
+"""The joint report of several metrics of several models."""
 
 from __future__ import annotations
 
@@ -11,16 +11,24 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import check_choice, check_known, check_names, join_names
 from skci.inference.planning import rows_for_width
-from skci.inference.ranking import best_first, compact_letters
-from skci.reports.best import BestReport, best_report
+from skci.inference.ranking import (
+    best_first,
+    compact_letters,
+    estimated_ranks,
+    intervals_to_best,
+    rank_intervals,
+)
 from skci.reports.comparisons import ReportWithComparisons
-from skci.reports.contrasts import SeparatedPairs, sentences
+from skci.reports.contrasts import Separated
 from skci.reports.estimate import warn_of_intervals
-from skci.reports.ranks import RankReport, rank_report
+from skci.reports.margins import sentences
+from skci.reports.ranks import BestReport, RankReport
+
+_HIGHEST_LEVEL = float(np.nextafter(1, 0))  # of confidence, below 1 despite rounding
 
 
 class JointReport(ReportWithComparisons):
-    """Joint confidence intervals of several measures of several rules.
+    """Joint confidence intervals of several measures of several models.
 
     Returned by :meth:`skci.JointEvaluator.evaluate`, :func:`skci.joint_report` and
     others. All its intervals cover simultaneously with the stated confidence level.
@@ -42,18 +50,18 @@ class JointReport(ReportWithComparisons):
     def select(
         self,
         *,
-        rules: str | Iterable[str] | None = None,
+        models: str | Iterable[str] | None = None,
         metrics: str | Iterable[str] | None = None,
         **subgroups: str | Iterable[str],
     ) -> Self:
-        """Select rules and metrics, with a critical value of their own.
+        """Select models and metrics, with a critical value of their own.
 
         Fewer intervals are narrower, and valid if chosen before looking at the data:
-        the best of ten rules, picked by its estimate, needs the intervals of all ten.
+        the best of ten models, picked by its estimate, needs the intervals of all ten.
 
         Parameters
         ----------
-        rules, metrics : str or list of str, optional
+        models, metrics : str or list of str, optional
             Names to keep; all if not given.
         **subgroups : str or list of str
             Names to keep in other columns, as in ``sex="f"`` or ``threshold="0.5"``.
@@ -68,55 +76,56 @@ class JointReport(ReportWithComparisons):
         KeyError, ValueError
             If there is no such name, or none is kept.
         """
-        if rules is None:  # whose column may have another name
-            rules = subgroups.pop(self._rule_header, None)
+        if models is None:  # whose column may have another name
+            models = subgroups.pop(self._model_header, None)
         columns = [column for column, _ in self._joint.parameters[0].key.subgroup]
         for column in subgroups:
             check_known(column, columns, "subgroup")
-        wanted = {"rule": rules, "metric": metrics, **subgroups}
+        wanted = {"model": models, "metric": metrics, **subgroups}
         return self._with(self._select(wanted))
 
     def findings(self, by: str = "intervals") -> list[str]:
-        """Say in words which rules are worse than which others.
+        """Say in words which models are worse than which others.
 
         With joint intervals, all findings hold together with the confidence level; with
-        individual ones, each is qualified to be read alone. Rules not separated by
-        their intervals may still be by their differences, which use that the rules
+        individual ones, each is qualified to be read alone. Models not separated by
+        their intervals may still be by their differences, which use that the models
         were applied to the same rows.
 
         Parameters
         ----------
         by : {"intervals", "differences"}, default="intervals"
-            Whether a rule is worse if its interval lies entirely on the worse side of
+            Whether a model is worse if its interval lies entirely on the worse side of
             that of the other, or if the interval of their difference excludes 0 (see
-            :meth:`differences`), which separates more rules.
+            :meth:`differences`), which separates more models.
 
         Returns
         -------
         list of str
-            One sentence for each metric and rule that is worse than some other; for a
-            metric without any, a sentence that says so; and one for the rules that it
-            is undefined for. Empty for a single rule.
+            One sentence for each metric and model that is worse than some other; for a
+            metric without any, a sentence that says so; and one for the models that it
+            is undefined for. Empty for a single model.
         """
         check_choice(by, ("intervals", "differences"), "by")
-        if len(self.rules) < 2:
+        if len(self.models) < 2:
             return []
-        kind = self._rule_header
-        prefix = "" if kind == "rule" else f"{kind} "
+        kind = self._model_header
+        prefix = "" if kind == "model" else f"{kind} "
         source = self if by == "intervals" else self.differences()
-        separated = source._separated_pairs()
+        separated = source._separated()
         findings = []
         for panel, positions in self._panels(self.metrics).items():
-            pairs = separated.get(panel, [])
-            findings += sentences(panel, pairs, kind, prefix=prefix)
+            found = [(prefix + a, verb, b) for a, verb, b in separated.get(panel, [])]
+            none = f"no {kind} is shown to differ from another"
+            findings += sentences(panel, found, none)
             undefined = [k for k in positions if self._joint.is_undefined[k]]
             if undefined:
                 names = join_names(self._names(undefined))
                 findings.append(f"{panel} is undefined for {names}.")
         return self._qualified(findings)
 
-    def _separated_pairs(self) -> SeparatedPairs:
-        """Pairs of rules whose intervals do not overlap."""
+    def _separated(self) -> Separated:
+        """Models, the worse first, whose intervals do not overlap."""
         limits = self._limits()
         separated = {}
         for panel, positions in self._panels(self.metrics).items():
@@ -124,7 +133,9 @@ class JointReport(ReportWithComparisons):
             sign = self._joint.parameters[positions[0]].trait.sign
             low, high = np.sort(sign * limits[positions], axis=1).T
             worse_and_better: Array = np.argwhere(high[:, np.newaxis] < low)
-            separated[panel] = [(names[i], names[j]) for i, j in worse_and_better]
+            separated[panel] = [
+                (names[i], "is worse than {}", names[j]) for i, j in worse_and_better
+            ]
         return separated
 
     @overload
@@ -134,7 +145,7 @@ class JointReport(ReportWithComparisons):
     def best(self, metric: None = None) -> dict[str, BestReport]: ...
 
     def best(self, metric: str | None = None) -> BestReport | dict[str, BestReport]:
-        """Multiple comparisons with the best rule on a metric, or on each of all.
+        """Multiple comparisons with the best model on a metric, or on each of all.
 
         Parameters
         ----------
@@ -155,38 +166,46 @@ class JointReport(ReportWithComparisons):
 
         Notes
         -----
-        All pairs are compared: 20 rules take seconds, 60 a minute.
+        All pairs are compared: 20 models take seconds, 60 a minute.
 
         Examples
         --------
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
-        >>> rules = {"A": [0] * 49 + [1] * 50 + [0], "B": y[::-1], "C": y}
-        >>> report = joint_report(y, rules, metrics=["accuracy"], method="score")
+        >>> models = {"A": [0] * 49 + [1] * 50 + [0], "B": y[::-1], "C": y}
+        >>> report = joint_report(y, models, metrics=["accuracy"], method="score")
         >>> best = report.best("accuracy")
-        >>> best.rules
+        >>> best.models
         ['A', 'C']
         >>> best.estimate
         accuracy = 1.000 [0.946, 1.000], joint 95% interval (score, n = 100)
         """
-        if metric is not None:
-            return self._best(self._candidates(metric), 1)
-        n_metrics = len(self.metrics) if self._joint.simultaneous else 1
-        return {m: self._best(self._candidates(m), n_metrics) for m in self.metrics}
+        metrics = self.metrics if metric is None else [metric]
+        number = len(metrics) if self._joint.simultaneous else 1
+        best = {m: self._best(self._compared_positions(m), number) for m in metrics}
+        return best if metric is None else best[metric]
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
-        estimate = self._estimate(best_first(self._joint, positions)[0])
-        return best_report(
-            self._joint, positions, self._labels, self._rule_header, estimate, n_metrics
+        """Compare with the best on one of some metrics, whose errors add up."""
+        joint = self._joint
+        level = 1 - (1 - joint.confidence_level) / n_metrics
+        level = min(level, _HIGHEST_LEVEL)
+        intervals, differences = intervals_to_best(joint.at(level), positions)
+        warn_of_intervals(differences, range(len(differences.parameters)))
+        names = self._labels_at(positions).items()
+        model, parameter = self._model_header, joint.parameters[positions[0]]
+        return BestReport(
+            metric=parameter.key.title,
+            names={c: v for c, v in names if c == model or len({*v}) > 1},
+            estimate=self._estimate(best_first(joint, positions)[0]),
+            estimates=joint.estimates[positions],
+            intervals=intervals,
+            confidence_level=joint.confidence_level,
+            greater_is_better=parameter.trait.greater_is_better,
+            n_metrics=n_metrics,
         )
 
-    @property
-    def _best_in_words(self) -> str:
-        columns = [column for column, _ in self._joint.parameters[0].key.subgroup]
-        among = f" of those with the same {join_names(columns)}" if columns else ""
-        return f"may be the best{among}"
-
-    def _best_positions(self) -> list[int]:
+    def _best_of_all(self) -> tuple[list[int], str]:
         compared = self._compared()
         number = len(compared) if self._joint.simultaneous else 1
         best: list[int] = []
@@ -194,18 +213,20 @@ class JointReport(ReportWithComparisons):
             if len(positions) > 1:
                 report = self._best(positions, number)
                 best += itertools.compress(positions, report.may_be_best)
-        return best
+        columns = [column for column, _ in self._joint.parameters[0].key.subgroup]
+        among = f" of those with the same {join_names(columns)}" if columns else ""
+        return best, f"may be the best{among}"
 
     def _compared(self) -> list[list[int]]:
         """Positions of estimates that the best is one of, on each metric."""
         return list(self._panels(self.metrics).values())
 
-    def _candidates(self, metric: str) -> list[int]:
+    def _compared_positions(self, metric: str) -> list[int]:
         """Positions of the estimates that the best is one of."""
         return self._positions(metric)
 
     def ranks(self, metric: str | Iterable[str] | None = None) -> RankReport:
-        r"""Confidence intervals of the ranks of the rules on each metric.
+        r"""Confidence intervals of the ranks of the models on each metric.
 
         Parameters
         ----------
@@ -216,30 +237,30 @@ class JointReport(ReportWithComparisons):
         Returns
         -------
         RankReport
-            Labelled ``rule`` and ``metric``.
+            Labelled ``model`` and ``metric``.
 
         Raises
         ------
         KeyError, ValueError
-            If there is no such metric, no metric of two rules, or the report has a
+            If there is no such metric, no metric of two models, or the report has a
             horizon.
 
         See Also
         --------
-        best : Compares each rule only with the best of the others.
+        best : Compares each model only with the best of the others.
 
         Notes
         -----
-        The rank :math:`r_j` of a rule is 1 plus the number of better rules. All ordered
-        pairs are tested at once, by step-down [1]_, and
+        The rank :math:`r_j` of a model is 1 plus the number of better models. All
+        ordered pairs are tested at once, by step-down [1]_, and
 
         .. math:: 1 + \#\{i: i \text{ is shown to be better than } j\} \le r_j \le
             R - \#\{i: i \text{ is shown to be worse than } j\} .
 
-        Of rules with equal values, the intervals cover every rank from that of the
+        Of models with equal values, the intervals cover every rank from that of the
         first to that of the last. The intervals of :meth:`individual` reports rest for
-        each rule on its own pairs. Rules whose difference has no usable variance, such
-        as copies, are not ordered.
+        each model on its own pairs. Models whose difference has no usable variance,
+        such as copies, are not ordered.
 
         References
         ----------
@@ -251,24 +272,35 @@ class JointReport(ReportWithComparisons):
         --------
         >>> from skci import joint_report
         >>> y = [0] * 50 + [1] * 50
-        >>> rules = {"A": [0] * 70 + [1] * 30, "B": [0] * 49 + [1] * 51, "C": y}
-        >>> ranks = joint_report(y, rules, metrics=["accuracy"]).ranks()
+        >>> models = {"A": [0] * 70 + [1] * 30, "B": [0] * 49 + [1] * 51, "C": y}
+        >>> ranks = joint_report(y, models, metrics=["accuracy"]).ranks()
         >>> print(ranks)
         Joint 95% confidence intervals of ranks, 1 is the best
         <BLANKLINE>
-        rule  metric    estimate  joint interval
-        ----------------------------------------
-        C     accuracy  1         [1, 2]
-        B     accuracy  2         [1, 2]
-        A     accuracy  3         [3, 3]
+        model  metric    estimate  joint interval
+        -----------------------------------------
+        C      accuracy  1         [1, 2]
+        B      accuracy  2         [1, 2]
+        A      accuracy  3         [3, 3]
         >>> ranks.top(2)
         ['C', 'B']
         """
         panels = self._panels(check_names(metric, self.metrics, "metric"))
         if max(map(len, panels.values())) < 2:
-            raise ValueError(f"ranks need two rules with one metric, got {list(self)}")
+            raise ValueError(f"ranks need two models with one metric, got {list(self)}")
         warn_of_intervals(self._joint, [k for rows in panels.values() for k in rows])
-        return rank_report(self._joint, panels, self._labels)
+        blocks = [best_first(self._joint, rows) for rows in panels.values()]
+        order = [k for rows in blocks for k in rows]
+        keys = [self._joint.parameters[k].key for k in order]
+        return RankReport(
+            names=self._labels_at(order),
+            models=[key.name for key in keys],
+            panels=[key.panel for key in keys],
+            estimates=np.concatenate([estimated_ranks(self._joint, r) for r in blocks]),
+            intervals=np.concatenate(rank_intervals(self._joint, blocks)),
+            confidence_level=self.confidence_level,
+            simultaneous=self._joint.simultaneous,
+        )
 
     @overload
     def letters(
@@ -298,7 +330,7 @@ class JointReport(ReportWithComparisons):
         method: str | None = None,
         adjust: str = "single-step",
     ) -> dict[str, str] | dict[str, dict[str, str]]:
-        """Compact letter display: rules differ significantly if they share no letter.
+        """Compact letter display: models differ significantly if they share no letter.
 
         That is, if the p-value of their difference, adjusted for all pairs on this
         metric, or on all metrics if none is given, is below 1 - `confidence_level`.
@@ -313,7 +345,7 @@ class JointReport(ReportWithComparisons):
         Returns
         -------
         dict of str to str
-            Letters by rule, the best rule first; a dict of them by metric if none is
+            Letters by model, the best model first; a dict of them by metric if none is
             given.
 
         Raises
@@ -323,19 +355,23 @@ class JointReport(ReportWithComparisons):
 
         See Also
         --------
-        best : Compares each rule only with the best of the others.
+        best : Compares each model only with the best of the others.
         """
         metrics = self.metrics if metric is None else [metric]
         positions = [best_first(self._joint, self._positions(name)) for name in metrics]
-        separated: SeparatedPairs = {}
+        separated: Separated = {}
         if max(map(len, positions)) > 1:
-            report = self._compare("rule", None, metric, scale, method, adjust)
-            separated = report._separated_pairs()
+            separated = self.differences(
+                metrics=metric, scale=scale, method=method, adjust=adjust
+            )._separated()
         letters = {}
         for name, order in zip(metrics, positions, strict=True):
             names = self._names(order)
-            pairs = separated.get(self._joint.parameters[order[0]].key.panel, [])
-            differ = np.array([[(i, j) in pairs for i in names] for j in names])
+            place = {model: k for k, model in enumerate(names)}
+            differ = np.zeros((len(names),) * 2, dtype=bool)
+            panel = self._joint.parameters[order[0]].key.panel
+            for worse, _, better in separated.get(panel, []):
+                differ[place[worse], place[better]] = True
             symbols = compact_letters(differ | differ.T)
             letters[name] = dict(zip(names, symbols, strict=True))
         return letters if metric is None else letters[metric]
@@ -346,8 +382,8 @@ class JointReport(ReportWithComparisons):
         panels = self._panels([metric])
         if len(panels) > 1:
             raise ValueError(
-                f"rules are compared in one subgroup, got {len(panels)}; choose one by "
-                "report.select"
+                f"models are compared in one subgroup, got {len(panels)}; choose one "
+                "by report.select"
             )
         return next(iter(panels.values()))
 

@@ -1,68 +1,108 @@
-"""What differences show beside a margin, in words."""
+"""What intervals show of models, also beside a margin, in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from skci._arrays import Array
 from skci._validation import join_names
-from skci.inference.margins import strongest_finding
 
-_WORDS = {
-    "better by more": ("is better than", " by more than {:g}"),
-    "better by less": ("is better than", ", by less than {:g}"),
-    "better": ("is better than", ""),
-    "not worse": ("is not worse than", " by more than {:g}"),
-    "equivalent": ("is equivalent to", " within {:g}"),
+_PREDICATES = {
+    "better by more": "is better than {} by more than {:g}",
+    "better by less": "is better than {}, by less than {:g}",
+    "better": "is better than {}",
+    "not worse": "is not worse than {} by more than {:g}",
+    "equivalent": "is equivalent to {} within {:g}",
 }
-"""Verb of a relation, and its extent by the margin."""
+"""What the better of two is by a relation, with the names of others and the margin."""
 
 
-def verdict_of(low: float, high: float, margin: float) -> str:
-    """Say what the interval of a difference shows of both; without a margin it is NaN.
+class Finding(NamedTuple):
+    """The most that the interval of a difference shows, perhaps beside a margin.
 
-    One of "first is better", "second is better" and "open"; with a margin also
-    "equivalent", "first is not worse" and "second is not worse". Greater is better.
+    The relation of the better to the other is "better by more" than the margin,
+    "better by less", "better", "not worse" or "equivalent"; or it is "open".
     """
-    finding = strongest_finding(low, high, margin)
-    if finding is None:
-        return "open"
-    relation = finding.relation.removesuffix(" by more").removesuffix(" by less")
-    if relation == "equivalent":
-        return relation
-    return f"{'first' if finding.first_is_better else 'second'} is {relation}"
+
+    first_is_better: bool
+    relation: str
+
+    @property
+    def verdict(self) -> str:
+        """What is shown of both.
+
+        One of "first is better", "second is better" and "open"; with a margin also
+        "equivalent", "first is not worse" and "second is not worse".
+        """
+        relation = self.relation.removesuffix(" by more").removesuffix(" by less")
+        if relation in ("equivalent", "open"):
+            return relation
+        return f"{'first' if self.first_is_better else 'second'} is {relation}"
+
+
+def strongest_findings(limits: Array, signs: Array, margins: Array) -> list[Finding]:
+    """Find the most that intervals of C differences show.
+
+    Limits are of shape (C, 2), signs 1 where greater is better and -1 elsewhere, and
+    margins NaN where there is none.
+    """
+    low, high = np.sort(signs[:, np.newaxis] * limits, axis=1).T
+    first = high >= -low
+    low, high = np.where(first, low, -high), np.where(first, high, -low)
+    shown = {
+        "better by more": low > margins,
+        "better by less": (low > 0) & (high < margins),
+        "better": low > 0,
+        "equivalent": (low > -margins) & (high < margins),
+        "not worse": low > -margins,
+    }
+    relations = np.select([*shown.values()], [*shown], "open")
+    first |= relations == "equivalent"
+    return [*map(Finding, first.tolist(), relations.tolist())]
+
+
+def sentences(
+    panel: str,
+    found: Iterable[tuple[str, str, str]],
+    none: str,
+    margin: float = np.nan,
+) -> list[str]:
+    """Say what is found on a metric of models, or subgroups, or that nothing is.
+
+    Each finding is of a model, what it is, such as "is worse than {}", and of another.
+    """
+    others: dict[tuple[str, str], list[str]] = {}
+    for name, predicate, other in found:
+        others.setdefault((name, predicate), []).append(other)
+    return [
+        f"On {panel}, {name} {predicate.format(join_names(names), margin)}."
+        for (name, predicate), names in others.items()
+    ] or [f"On {panel}, {none}."]
 
 
 def margin_sentences(
     panel: str,
     margin: float,
     pairs: Sequence[tuple[str, str]],
-    intervals: Array,
-    sign: int,
-    kind: str = "rule",
+    findings: Sequence[Finding],
+    kind: str = "model",
 ) -> list[str]:
-    """Say what the differences of pairs of rules show beside a margin on a metric."""
-    others: dict[tuple[str, str], list[str]] = {}
-    for (first, second), limits in zip(pairs, intervals, strict=True):
-        low, high = np.sort(sign * limits).tolist()
-        finding = strongest_finding(low, high, margin)
-        if finding is not None:
-            names = (first, second) if finding.first_is_better else (second, first)
-            others.setdefault((names[0], finding.relation), []).append(names[1])
+    """Say what the differences of pairs of models show beside a margin on a metric."""
     found = []
-    for (rule, relation), worse in others.items():
-        verb, extent = _WORDS[relation]
-        extent = extent.format(margin)
-        found.append(f"On {panel}, {rule} {verb} {join_names(worse)}{extent}.")
-    return found or [
-        f"On {panel}, no {kind} is shown not to be worse than another by more than "
-        f"{margin:g}."
-    ]
+    for (first, second), (first_is_better, relation) in zip(
+        pairs, findings, strict=True
+    ):
+        if relation != "open":
+            names = (first, second) if first_is_better else (second, first)
+            found.append((names[0], _PREDICATES[relation], names[1]))
+    none = f"no {kind} is shown not to be worse than another by more than {margin:g}"
+    return sentences(panel, found, none, margin)
 
 
-def margins_in_words(margins: Mapping[str, float]) -> str:
+def describe_margins(margins: Mapping[str, float]) -> str:
     """Write margins as one if they are the same."""
     if len(set(margins.values())) == 1:
         return f"margin {next(iter(margins.values())):g}"

@@ -1,38 +1,129 @@
-"""Reports of the ranks of rules."""
+"""Reports of the ranks of models, and of those that may be the best."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from skci._arrays import Array
+from skci._arrays import Array, ReadOnlyArrays
 from skci._validation import check_integer, check_known
-from skci.inference.joint import JointEstimate
-from skci.inference.ranking import best_first, estimated_ranks, rank_intervals
-from skci.reports.display import ConfidenceIntervalDisplay
-from skci.reports.rendering import TabularReport, format_level
+from skci.reports.estimate import MetricEstimate
+from skci.reports.interval_display import ConfidenceIntervalDisplay
+from skci.reports.rendering import (
+    Column,
+    TabularReport,
+    estimate_columns,
+    format_level,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankReport(TabularReport):
-    """Confidence intervals of the ranks of several rules; 1 is the best.
+class BestReport(ReadOnlyArrays, TabularReport):
+    """Which of several models may be the best on a metric.
+
+    Multiple comparisons with the best [1]_, [2]_: with the confidence level, `models`
+    contains the best model, and every interval covers the difference of its model to
+    the best of the others, on all of `n_metrics` metrics at once. These are fewer
+    comparisons than all differences, so that `models` may leave out a model that no
+    difference shows to be worse. Returned by :meth:`JointReport.best`.
+
+    Parameters
+    ----------
+    metric : str
+        Name of the metric.
+    names : mapping of str to sequence of R str
+        Names of what is compared by column: the models; of several models at several
+        thresholds also the thresholds.
+    estimate : MetricEstimate
+        The best estimate. Its joint interval holds although it was chosen, for all
+        intervals of the report cover at once.
+    estimates : array of shape (R,)
+        Of all models on the metric.
+    intervals : array of shape (R, 2)
+        Limits of how far each model is above the best of the others (below, where a
+        lower value is better), cut off at 0. The whole range of a difference where
+        there is no usable variance.
+    confidence_level : float
+        Coverage probability of all intervals at once, between 0 and 1.
+    greater_is_better : bool
+        Whether a greater value of the metric is a better one.
+    n_metrics : int, default=1
+        Number of metrics on which the intervals cover at once.
+
+    References
+    ----------
+    .. [1] Hsu (1996). Multiple Comparisons. Chapman and Hall, chapter 4.
+    .. [2] Edwards and Hsu (1983). J. Am. Stat. Assoc. 78, 965-971.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> b = [0] * 24 + [1] * 46 + [0] * 10
+    >>> report = joint_report(y, {"A": a, "B": b}, metrics="accuracy")
+    >>> best = report.best("accuracy")
+    >>> best.models
+    ['A']
+    >>> best.intervals.round(2)
+    array([[ 0.  ,  0.31],
+           [-0.31,  0.  ]])
+    """
+
+    metric: str
+    names: Mapping[str, Sequence[str]]
+    estimate: MetricEstimate
+    estimates: Array
+    intervals: Array
+    confidence_level: float
+    greater_is_better: bool
+    n_metrics: int = 1
+
+    @property
+    def may_be_best(self) -> Array:
+        """Which may be the best, shape (R,)."""
+        return self.intervals[:, 1] > 0
+
+    @property
+    def models(self) -> list[str]:
+        """Models that may be the best; their names in several columns are joined."""
+        names = map(", ".join, zip(*self.names.values(), strict=True))
+        return list(itertools.compress(names, self.may_be_best))
+
+    def _title(self) -> str:
+        title = (
+            f"Best on {self.metric}, {format_level(self.confidence_level)} confidence"
+        )
+        return title + f" on {self.n_metrics} metrics at once" * (self.n_metrics > 1)
+
+    def _columns(self) -> list[Column]:
+        side = "above" if self.greater_is_better else "below"
+        interval = f"{side} the best of the others"
+        may_be_best = {"may_be_best": self.may_be_best.tolist()}
+        return [
+            *estimate_columns(self.estimates, self.intervals, self.metric, interval, 0),
+            Column(may_be_best, "may be best", lambda yes: "yes" if yes else "no"),
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankReport(ReadOnlyArrays, TabularReport):
+    """Confidence intervals of the ranks of several models; 1 is the best.
 
     With the confidence level, all intervals cover the ranks at once, on all metrics; of
     individual intervals, each does. Returned by :meth:`JointReport.ranks`. Rows are
-    sorted by the estimate, the best rule first.
+    sorted by the estimate, the best model first.
 
     Parameters
     ----------
     names : mapping of str to sequence of K str
-        Names of the rows by column: the rule, the metric and, if any, the subgroup.
-    rules : sequence of K str
-        Names of the rules.
+        Names of the rows by column: the model, the metric and, if any, the subgroup.
+    models : sequence of K str
+        Names of the models.
     panels : sequence of K str
-        What each rule is ranked on: the metric, in a subgroup.
+        What each model is ranked on: the metric, in a subgroup.
     estimates : array of shape (K,)
         Ranks of the estimates, equal for equal estimates; NaN for undefined ones.
     intervals : int array of shape (K, 2)
@@ -57,27 +148,23 @@ class RankReport(TabularReport):
     """
 
     names: Mapping[str, Sequence[str]]
-    rules: Sequence[str]
+    models: Sequence[str]
     panels: Sequence[str]
     estimates: Array
     intervals: Array
     confidence_level: float
     simultaneous: bool
 
-    @property
-    def _labels(self) -> Mapping[str, Sequence[str]]:
-        return self.names
-
     def top(self, k: int = 1, metric: str | None = None) -> list[str]:
-        """Return the rules that are not shown to be worse than k others.
+        """Return the models that are not shown to be worse than k others.
 
-        With the confidence level, they include the k best rules, for all k at once; of
+        With the confidence level, they include the k best models, for all k at once; of
         individual intervals, each of the k best by itself.
 
         Parameters
         ----------
         k : int, default=1
-            From 1 to the number of rules.
+            From 1 to the number of models.
         metric : str, optional
             May be left out if there is only one. In a report of subgroups the metric
             with them, as in ``"recall, sex = f"``.
@@ -85,12 +172,12 @@ class RankReport(TabularReport):
         Returns
         -------
         list of str
-            Names of rules, the best estimate first.
+            Names of models, the best estimate first.
 
         Raises
         ------
         KeyError, ValueError
-            If `k` is not from 1 to the number of rules, there is no such metric, or
+            If `k` is not from 1 to the number of models, there is no such metric, or
             there are several and none is given.
 
         See Also
@@ -106,17 +193,7 @@ class RankReport(TabularReport):
         check_known(metric, panels, "metric")
         rows = [row for row, panel in enumerate(self.panels) if panel == metric]
         k = check_integer(k, "k", most=len(rows))
-        return [self.rules[row] for row in rows if self.intervals[row, 0] <= k]
-
-    def _data(self) -> dict[str, list[Any]]:
-        low, high = self.intervals.T.tolist()
-        ranks = [x if math.isnan(x) else int(x) for x in self.estimates.tolist()]
-        return {
-            **{column: list(names) for column, names in self.names.items()},
-            "estimate": ranks,
-            "low": low,
-            "high": high,
-        }
+        return [self.models[row] for row in rows if self.intervals[row, 0] <= k]
 
     def plot(self, **kwargs: Any) -> ConfidenceIntervalDisplay:
         """Draw the intervals, a panel for each metric.
@@ -132,48 +209,26 @@ class RankReport(TabularReport):
             With the axes and the figure.
         """
         display = ConfidenceIntervalDisplay(
-            rules=self.rules,
+            rows=self.models,
             metrics=[f"rank on {panel}" for panel in self.panels],
             estimates=self.estimates,
             intervals=self.intervals,
-            individual_intervals=self.intervals,
             confidence_level=self.confidence_level,
+            models=self.names.get("model"),
         ).plot(**kwargs)
         for ax in display.axes_:
             ax.locator_params(axis="x", nbins="auto", integer=True)
         return display
 
     def _title(self) -> str:
-        kind = "Joint" if self.simultaneous else "Individual"
-        level = format_level(self.confidence_level)
-        return f"{kind} {level} confidence intervals of ranks, 1 is the best"
+        level = format_level(self.confidence_level, self.simultaneous).capitalize()
+        return f"{level} confidence intervals of ranks, 1 is the best"
 
-    def _number_columns(self) -> list[list[str]]:
-        kind = "joint" if self.simultaneous else "individual"
-        limits = [f"[{low}, {high}]" for low, high in self.intervals.tolist()]
-        ranks = [f"{rank:.0f}" for rank in self.estimates]
-        return [["estimate", *ranks], [f"{kind} interval", *limits]]
-
-
-def rank_report(
-    joint: JointEstimate,
-    panels: Mapping[str, Sequence[int]],
-    labels: Mapping[str, Sequence[str]],
-) -> RankReport:
-    """Rank the parameters at the positions of each panel.
-
-    The labels are of all parameters, by column.
-    """
-    sorted_panels = [best_first(joint, positions) for positions in panels.values()]
-    order = [k for positions in sorted_panels for k in positions]
-    return RankReport(
-        names={column: [names[k] for k in order] for column, names in labels.items()},
-        rules=[joint.parameters[k].key.name for k in order],
-        panels=[joint.parameters[k].key.panel for k in order],
-        estimates=np.concatenate(
-            [estimated_ranks(joint, rows) for rows in sorted_panels]
-        ),
-        intervals=np.concatenate(rank_intervals(joint, sorted_panels)),
-        confidence_level=joint.confidence_level,
-        simultaneous=joint.simultaneous,
-    )
+    def _columns(self) -> list[Column]:
+        low, high = self.intervals.T.tolist()
+        ranks = [x if math.isnan(x) else int(x) for x in self.estimates.tolist()]
+        interval = f"{'joint' if self.simultaneous else 'individual'} interval"
+        return [
+            Column({"estimate": ranks}, "estimate"),
+            Column({"low": low, "high": high}, interval, "[{}, {}]".format),
+        ]

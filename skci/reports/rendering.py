@@ -4,9 +4,12 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import combining, east_asian_width
+
+import numpy as np
 
 from skci._validation import printable
 
@@ -47,6 +50,27 @@ def format_number(value: float, places: int) -> str:
     return f"{value:z.{places}f}"
 
 
+def format_interval(low: float, high: float, places: int) -> str:
+    """Write an interval with some decimal places."""
+    return f"[{format_number(low, places)}, {format_number(high, places)}]"
+
+
+def decimals(intervals: Any, null: float | None = None) -> int:
+    """Decimal places that show two significant digits of the narrowest half width.
+
+    Up to three more where a limit would otherwise be rounded to the null.
+    """
+    limits = np.asarray(intervals, dtype=float)
+    widths = np.diff(limits, axis=-1)
+    widths = widths[np.isfinite(widths) & (widths > 0)]
+    if not len(widths):
+        return 3
+    least = int(np.clip(1 - np.floor(np.log10(widths.min() / 2)), 2, 8))
+    distances = [] if null is None else np.abs(limits[limits != null] - null)
+    nearest = min(distances, default=1.0)
+    return int(np.clip(np.ceil(-np.log10(2 * nearest)), least, least + 3))
+
+
 def format_pvalue(p: float) -> str:
     """Write a p-value; nothing for NaN."""
     if math.isnan(p):
@@ -54,9 +78,10 @@ def format_pvalue(p: float) -> str:
     return "< 0.001" if p < 1e-3 else f"{p:.3f}"
 
 
-def format_level(confidence_level: float) -> str:
-    """Write a confidence level as a percentage."""
-    return f"{100 * confidence_level:g}%"
+def format_level(confidence_level: float, simultaneous: bool | None = None) -> str:
+    """Write a confidence level as a percentage, and that of what, as in "joint 95%"."""
+    kind = {None: "", True: "joint ", False: "individual "}[simultaneous]
+    return f"{kind}{100 * confidence_level:g}%"
 
 
 def json_value(value: Any) -> Any:
@@ -84,20 +109,56 @@ def _width(text: str) -> int:
     )
 
 
+class Column(NamedTuple):
+    """Values by name, and what a table shows of those of each row."""
+
+    values: Mapping[str, Sequence[Any]]
+    header: str = ""
+    """Empty where a table does not show them."""
+    write: Callable[..., str] = str
+
+    @property
+    def cells(self) -> list[str]:
+        """What a table shows of each row."""
+        return list(map(self.write, *self.values.values()))
+
+
+def estimate_columns(
+    estimates: Any, limits: Any, header: str, interval: str, null: float | None = None
+) -> list[Column]:
+    """Columns of estimates and intervals, whose headers are given."""
+    low, high = np.transpose(limits).tolist()
+    places = decimals(limits, null)
+    number, pair = (partial(f, places=places) for f in (format_number, format_interval))
+    return [
+        Column({"estimate": np.asarray(estimates).tolist()}, header, number),
+        Column({"low": low, "high": high}, interval, pair),
+    ]
+
+
 class TabularReport(ABC):
     """A titled table, and the formats that it is shown in."""
 
+    names: Mapping[str, Sequence[str]]
+    """Names of the rows, by column."""
+
     @property
-    @abstractmethod
     def _labels(self) -> Mapping[str, Sequence[str]]:
-        """Names of the rows, by column."""
+        return self.names
 
     @abstractmethod
     def _title(self) -> str: ...
 
     @abstractmethod
-    def _data(self) -> dict[str, list[Any]]:
+    def _columns(self) -> list[Column]:
+        """Columns of numbers and of what else there is of each row."""
+
+    def _data(self) -> dict[str, Sequence[Any]]:
         """Columns of :meth:`to_frame`, and those that name the rows."""
+        data = dict(self._labels)
+        for column in self._columns():
+            data |= column.values
+        return data
 
     @property
     def _bold(self) -> Collection[tuple[int, str]]:
@@ -108,9 +169,10 @@ class TabularReport(ABC):
         """Columns of names, the header first."""
         return [[header, *names] for header, names in self._labels.items()]
 
-    @abstractmethod
     def _number_columns(self) -> list[list[str]]:
         """Columns of numbers and intervals as text, the header first."""
+        columns = self._columns()
+        return [[column.header, *column.cells] for column in columns if column.header]
 
     def _rows(self, *, short: bool = False) -> list[tuple[str, ...]]:
         """Rows of cells, the headers first; in `short` ones long names are cut."""
@@ -145,14 +207,13 @@ class TabularReport(ABC):
             Names, numbers, and None for numbers that are undefined or infinite: a limit
             of None is no limit. :meth:`to_frame` keeps them.
 
-            The labels, ``estimate``, ``low`` and ``high``; of the best rules
+            The labels, ``estimate``, ``low`` and ``high``; of the best models
             ``may_be_best``; of others ``standard_error``; for contrasts ``pvalue``, and
             with a margin ``margin``, ``pvalue_not_worse``, ``pvalue_better`` and
-            ``pvalue_equivalent``; for classes ``support`` and ``method``, for others
-            ``individual_low``, ``individual_high`` and ``method``; of subgroups
-            ``n``, the number of rows, and with two labels ``positives``;
-            ``design_effect`` where rows have weights or groups, ``binning_error`` where
-            scores are in bins.
+            ``pvalue_equivalent``; for others ``individual_low``, ``individual_high``
+            and ``method``, for classes also ``support``; of subgroups ``n``, the number
+            of rows, and with two labels ``positives``; ``design_effect`` where rows
+            have weights or groups, ``binning_error`` where scores are in bins.
         """
         return {name: [*map(json_value, x)] for name, x in self._data().items()}
 

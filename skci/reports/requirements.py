@@ -1,24 +1,19 @@
-"""Reports of whether rules meet requirements."""
+"""Reports of whether models meet requirements."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from skci._validation import check_known
-from skci.inference.joint import JointEstimate
-from skci.reports.estimate import (
-    MetricEstimate,
-    Verdict,
-    decimals,
-    format_interval,
-)
+from skci.reports.estimate import MetricEstimate, Verdict
 from skci.reports.rendering import (
+    Column,
     TabularReport,
+    estimate_columns,
     format_level,
-    format_number,
     format_pvalue,
 )
 
@@ -30,6 +25,8 @@ _WANTED = (
 _AND = re.compile(r"\s+and\s+")
 _COMPARISON = re.compile(r"\s*(.+?)\s*([<>]=?)\s*([^\s<>=]+)\s*")
 
+_Subject = TypeVar("_Subject")
+
 Requirements = str | Mapping[str, tuple[str, float]]
 """As "recall >= 0.9 and precision >= 0.5", or as {"recall": (">=", 0.9)} by metric."""
 
@@ -39,14 +36,15 @@ class RequirementReport(TabularReport):
     """Which requirements are shown to be met, refuted, or open.
 
     With the confidence level, all verdicts are right at once; of individual intervals,
-    each is. Returned by :meth:`JointReport.requirements`.
+    each is. It has no truth value: ``all(report.verdicts)`` is whether all are "shown".
+    Returned by :meth:`JointReport.requirements`.
 
     Parameters
     ----------
     names : mapping of str to sequence of K str
-        Names of the rows by column, such as the rule and the metric.
+        Names of the rows by column, such as the model and the metric.
     subjects : sequence of K str
-        Names of the rules, or of what is compared.
+        Names of the models, or of what is compared.
     requirements : sequence of K (str, float)
         ``(">=", value)`` or ``("<=", value)``.
     estimates : sequence of K MetricEstimate
@@ -76,88 +74,46 @@ class RequirementReport(TabularReport):
     verdicts: Sequence[Verdict]
     simultaneous: bool
 
-    @property
-    def _labels(self) -> Mapping[str, Sequence[str]]:
-        return self.names
+    def __bool__(self) -> bool:
+        raise ValueError(
+            "requirements of several estimates have no single truth value; use met_by, "
+            "or all(verdicts)"
+        )
 
     @property
     def met_by(self) -> list[str]:
-        """Rules, or what is compared, shown to meet all requirements."""
-        verdicts = zip(self.subjects, self.verdicts, strict=True)
-        unmet = {subject for subject, verdict in verdicts if verdict != "shown"}
-        return [name for name in dict.fromkeys(self.subjects) if name not in unmet]
+        """Models, or what is compared, shown to meet all requirements."""
+        return self._met(self.subjects)
 
-    def _data(self) -> dict[str, list[Any]]:
-        intervals = [estimate.confidence_interval() for estimate in self.estimates]
-        return {
-            **{column: list(names) for column, names in self.names.items()},
-            "requirement": [f"{sign} {value:g}" for sign, value in self.requirements],
-            "estimate": [float(estimate) for estimate in self.estimates],
-            "low": [interval.low for interval in intervals],
-            "high": [interval.high for interval in intervals],
-            "pvalue": [verdict.pvalue for verdict in self.verdicts],
-            "verdict": [str(verdict) for verdict in self.verdicts],
-        }
+    def _met(self, subjects: Sequence[_Subject]) -> list[_Subject]:
+        """Those of subjects that are shown to meet all requirements."""
+        verdicts = zip(subjects, self.verdicts, strict=True)
+        unmet = {subject for subject, verdict in verdicts if not verdict}
+        return [subject for subject in dict.fromkeys(subjects) if subject not in unmet]
 
     def _title(self) -> str:
-        kind = "joint" if self.simultaneous else "individual"
-        level = format_level(self.estimates[0].confidence_level)
-        return f"Requirements by {kind} {level} confidence intervals"
+        level = format_level(self.estimates[0].confidence_level, self.simultaneous)
+        return f"Requirements by {level} confidence intervals"
 
-    def _number_columns(self) -> list[list[str]]:
-        columns = self._data()
-        kind = "joint" if self.simultaneous else "individual"
-        intervals = list(zip(columns["low"], columns["high"], strict=True))
-        places = decimals(intervals)
-        estimates = [format_number(value, places) for value in columns["estimate"]]
+    def _columns(self) -> list[Column]:
+        limits = [estimate.confidence_interval() for estimate in self.estimates]
+        interval = f"{'joint' if self.simultaneous else 'individual'} interval"
+        pvalues = [verdict.pvalue for verdict in self.verdicts]
+        required = [f"{sign} {value:g}" for sign, value in self.requirements]
         return [
-            ["requirement", *columns["requirement"]],
-            ["estimate", *estimates],
-            [
-                f"{kind} interval",
-                *(format_interval(each, places) for each in intervals),
-            ],
-            ["p-value", *map(format_pvalue, columns["pvalue"])],
-            ["verdict", *columns["verdict"]],
+            Column({"requirement": required}, "requirement"),
+            *estimate_columns(self.estimates, limits, "estimate", interval),
+            Column({"pvalue": pvalues}, "p-value", format_pvalue),
+            Column({"verdict": [*map(str, self.verdicts)]}, "verdict"),
         ]
 
 
-def requirement_report(
-    joint: JointEstimate,
-    requirements: Requirements,
-    labels: Mapping[str, Sequence[str]],
-    estimate: Callable[[int], MetricEstimate],
-) -> RequirementReport:
-    """Judge all estimates of the metrics that have a requirement.
-
-    The labels are of all parameters by column, and `estimate` makes that at a position.
-    """
-    requirements = _check_requirements(joint, requirements)
-    titles = [parameter.key.title for parameter in joint.parameters]
-    rows = [k for k, title in enumerate(titles) if title in requirements]
-    chosen = [requirements[titles[k]] for k in rows]
-    estimates = [*map(estimate, rows)]
-    verdicts = [  # which check the values
-        each.at_least(value) if sign == ">=" else each.at_most(value)
-        for each, (sign, value) in zip(estimates, chosen, strict=True)
-    ]
-    return RequirementReport(
-        names={column: [names[k] for k in rows] for column, names in labels.items()},
-        subjects=[joint.parameters[k].key.name for k in rows],
-        requirements=[(sign, float(value)) for sign, value in chosen],
-        estimates=estimates,
-        verdicts=verdicts,
-        simultaneous=joint.simultaneous,
-    )
-
-
-def _check_requirements(
-    joint: JointEstimate, requirements: Any
+def check_requirements(
+    requirements: Any, metrics: list[str]
 ) -> Mapping[str, tuple[str, float]]:
     """Check requirements of some metrics."""
     if isinstance(requirements, str):
         requirements = _parse(requirements)
-    metrics = list(dict.fromkeys(p.key.title for p in joint.parameters))
     if not isinstance(requirements, Mapping) or not requirements:
         raise ValueError(f"requirements must be {_WANTED}; got {requirements!r}")
     for metric, requirement in requirements.items():

@@ -1,16 +1,24 @@
-"""From a resampling scheme to a joint estimate."""
+"""Estimators that are fitted to parts of some rows, and the metrics of other parts."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.parallel import Parallel, delayed
 
-from skci._arrays import Array, cached_property
-from skci._validation import join_names
+from skci._arrays import Array
+from skci._validation import check_estimators, is_iterable, join_names, printable
+from skci.data.drawing import RowOptions
+from skci.data.labels import check_not_swapped, shape_of
+from skci.data.responses import named_error, response
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
@@ -18,270 +26,384 @@ from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.resampling_variance import ResampledMoments
 from skci.measures.registry import Trait
 from skci.metrics._metric_set import MetricSet
-from skci.resampling.fitting import Fitted, Learners
-from skci.resampling.pooling import (
-    FOLD,
-    Truth,
-    mean_over_folds,
-    metrics_without_losses,
-    moves_with_prevalence,
-    pooled_parameters,
-    pooled_values,
-    row_losses,
-    values_without_information,
-)
-from skci.resampling.schemes import Evaluation, Scheme
+from skci.reports.estimate import warn_of_undefined
+from skci.reports.resampling import CrossValidationReport
+from skci.resampling.pooling import FOLD, EvaluatedPool, mean_over_folds
+from skci.resampling.schemes import Scheme
 from skci.resampling.splitting import (
     Pool,
     Rows,
     Split,
     Splits,
     disjoint_pools,
+    take_rows,
     unique_training_sets,
 )
 
+_KEPT = ("name", "bounds", "greater_is_better", "scale", "automatic")  # of a trait
 _SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
-_NO_VARIANCE = 1e-10  # deviation, relative to the values, that is zero but for rounding
+_NO_VARIANCE = 1e-10  # deviation, relative to the estimate, that is rounding
+_WEIGHTINGS = 8  # of rows, at which a metric is looked at for being linear
+_ROUNDING = 1e-9  # relative difference of equal values
 
 
-class Resampled(NamedTuple):
-    """A resampled estimate, and the splits that it is the mean of, or pools."""
+class Fitted(NamedTuple):
+    """What a fitted estimator predicts: labels or numbers, and scores."""
 
-    joint: JointEstimate
-    splits: Splits
-    estimators: dict[str, list[Any]]
-    """What was fitted to each split, by name, if it is kept."""
+    predicted: Any
+    scores: Any
+    estimator: Any
 
-
-class Evaluated(NamedTuple):
-    """Evaluations of the pools of each batch, and the splits of the estimate."""
-
-    parameters: Sequence[TableParameter]
-    """The metrics of all learners, bound to the first pool."""
-    batches: list[list[Evaluation]]
-    splits: Splits
-    estimators: dict[str, list[Any]]
+    def of(self, rows: Array) -> Fitted:
+        """What it predicts of some of the rows."""
+        predicted, scores, estimator = self
+        predicted = None if predicted is None else predicted[rows]
+        return Fitted(predicted, None if scores is None else scores[rows], estimator)
 
 
 @dataclass(frozen=True, eq=False)
 class Resampling:
-    """A scheme to carry out: what to fit, and to evaluate."""
+    """What to fit to some rows, and the metrics of what it predicts of others."""
 
-    scheme: Scheme
+    metric_set: MetricSet
+    estimators: Sequence[tuple[str, Any]]
     rows: Rows
-    learners: Learners
-    truth: Truth
+    wanted: tuple[Collection[str], tuple[Any, ...], bool]
+    """What estimators predict; see `response`."""
+    labels: tuple[Any, ...]
+    """Labels that there are, whether some rows have them or not."""
+    pos_label: Any
+    n_jobs: int | None = None
+    verbose: int = 0
+    keep: bool = False
+    """Whether fitted estimators are returned."""
 
-    @property
-    def metric_set(self) -> MetricSet:
-        """The metrics."""
-        return self.truth.metric_set
+    @classmethod
+    def read(
+        cls,
+        metric_set: MetricSet,
+        estimators: Any,
+        X: Any,
+        y: Any,
+        cv: Any,
+        groups: Any,
+        sample_weight: Any,
+        **options: Any,
+    ) -> Self:
+        """Check the data, and what to fit, to predict and to evaluate."""
+        named = check_estimators(estimators)
+        check_not_swapped(X, y)
+        reader = metric_set.reader(y, RowOptions(groups=groups), "y")
+        reader.alignment.check("X", X)
+        weights = None
+        if sample_weight is not None:
+            metric_set.reader(y, RowOptions(sample_weight=sample_weight), "y")  # checks
+            weights = np.asarray(sample_weight, dtype=float)
+        n_rows, y = (shape_of(X) or (len(X),))[0], np.asarray(y)
+        if n_rows != len(y):
+            raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
+        scored: tuple[Any, ...] = ()
+        labels: tuple[Any, ...] = ()
+        pos_label = metric_set.pos_label
+        if "numbers" not in metric_set.reads:
+            vocabulary = reader.vocabulary
+            scored = metric_set.scored_labels(vocabulary)
+            if not vocabulary.multilabel:
+                labels = tuple(x for x in vocabulary.labels if x is not None)
+                pos_label = scored[0] if len(scored) == 1 else pos_label
+        probabilities = any(m._needs_probabilities for m in metric_set.metrics.values())
+        if is_iterable(cv) and not (isinstance(cv, str) or hasattr(cv, "split")):
+            cv = list(cv)  # splits are made more than once
+        codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
+        names = None if groups is None else np.asarray(groups)
+        rows = Rows(X, y, codes, cv, seed, names, weights)
+        wanted = metric_set.reads, scored, probabilities
+        return cls(metric_set, named, rows, wanted, labels, pos_label, **options)
 
-    def estimate(self) -> Resampled:
-        """Estimate the metrics of all learners, and their covariance."""
-        self._check_metrics()
-        evaluated = self.evaluate()
-        moments = self.scheme.moments(evaluated.batches, evaluated.splits)
-        df = self.scheme.effective_df(moments.df, self.rows.n_units)
-        joint = self._joint(evaluated, moments._replace(df=df))
-        return Resampled(joint, evaluated.splits, evaluated.estimators)
+    def fit(
+        self,
+        splits: Iterable[Split],
+        kind: str = "",
+        models: Sequence[Mapping[str, Any]] | None = None,
+    ) -> list[dict[str, Fitted]]:
+        """Fit each estimator to each training set, in parallel: by split and by name.
 
-    def _check_metrics(self) -> None:
-        """Check that the metrics are means over rows, where they must be."""
-        if not self.scheme.needs_means:
-            return
-        needs_best = self.scheme.needs_losses
-        n_scored = len(self.learners.wanted.scored)
-        others = metrics_without_losses(self.truth, n_scored, needs_best)
-        if others:
-            best = " with a best value" * needs_best
-            raise ValueError(
-                f"variance={self.scheme.name!r} is for means over rows{best}, such as "
-                f"accuracy, log_loss and mean_squared_error, not {join_names(others)}; "
-                "use 'jackknife'"
+        If splits are of a kind, such as folds, errors tell their number. `models` are
+        by split and name what was fitted before, and only predicts.
+        """
+        splits, data = list(splits), (self.rows.X, self.rows.y)
+        how = self.wanted, self.verbose, self.keep
+        tasks = (
+            delayed(_fit)(
+                f"{name}, {kind} = {k}" if kind else name,
+                estimator,
+                models[k][name] if models else None,
+                (*data, self._weights_for(estimator)),
+                split,
+                *how,
             )
-
-    def evaluate(self) -> Evaluated:
-        """Evaluate the metrics in all pools, by batch."""
-        parameters: list[TableParameter] = []
-        batches: list[list[Evaluation]] = []
-        splits = Splits()
-        estimators: dict[str, list[Any]] = {}
-        for batch in self.scheme.batches(self.rows):
-            models = FittedModels.of(self.learners, batch.pools)
-            evaluations = []
-            for pool in batch.pools:
-                sample = models.predicted(
-                    pool, self.truth, by_rows=self.scheme.needs_losses
-                )
-                if not parameters:
-                    parameters = pooled_parameters(self.metric_set, sample)
-                    self._warn_of_stratified(parameters, sample)
-                tested = np.concatenate([split.test for split in pool])
-                evaluation = self._evaluate(sample, parameters, tested)
-                if batch.without_information:
-                    chance = values_without_information(self.metric_set, sample)
-                    evaluation = evaluation._replace(without_information=chance)
-                evaluations.append(evaluation)
-            batches.append(evaluations)
-            of_estimate = list(itertools.chain(*batch.pools[: batch.n_of_estimate]))
-            splits += Splits(of_estimate)
-            for name, fitted in models.estimators(of_estimate).items():
-                estimators.setdefault(name, []).extend(fitted)
-        return Evaluated(parameters, batches, splits, estimators)
-
-    def _warn_of_stratified(
-        self, parameters: Sequence[TableParameter], sample: Sample
-    ) -> None:
-        """Warn of a variance between splits that cannot show that of the prevalence."""
-        if not self.scheme.needs_spread_of_folds:
-            return
-        moving = [p for p in parameters if moves_with_prevalence(p, sample)]
-        if moving and self.rows.is_stratified:
-            warn_caller(
-                f"{', '.join(map(str, moving))}: the variance between stratified "
-                "splits leaves out that of the prevalence, with which the metric "
-                "moves, so that the interval may be too narrow; use "
-                "variance='jackknife', or splits that are not stratified",
-                ResamplingWarning,
-            )
-
-    def _evaluate(
-        self, sample: Sample, parameters: Sequence[TableParameter], rows: Array
-    ) -> Evaluation:
-        """Values of the metrics; NaN of those that are undefined."""
-        found = pooled_values(self.metric_set, sample)
-        values = np.array([found.get(p.key, np.nan) for p in parameters])
-        values[~np.isfinite(values)] = np.nan
-        covariance = losses = None
-        if self.scheme.needs_covariance:
-            pooled = replace(sample, subgroups=None)
-            covariance = self.metric_set.estimate(pooled).sampling.covariance
-        if self.scheme.needs_losses:
-            losses = row_losses(self.truth, sample, rows)
-        return Evaluation(values, covariance, losses)
-
-    def _joint(self, evaluated: Evaluated, moments: ResampledMoments) -> JointEstimate:
-        """Joint estimate of moments, whose variances of rounding errors are zero."""
-        values = np.concatenate(
-            [[e.values for e in batch] for batch in evaluated.batches]
+            for k, split in enumerate(splits)
+            for name, estimator in self.estimators
         )
-        size = np.abs(values).max(axis=0)
-        estimates, covariance = moments.estimates, moments.covariance
-        known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * size
-        covariance = np.where(np.outer(known, known), covariance, 0.0)
-        resampled = [
-            _given(parameter, float(estimate))
-            for parameter, estimate in zip(evaluated.parameters, estimates, strict=True)
-        ]
+        found = iter(Parallel(n_jobs=self.n_jobs)(tasks))
+        return [{name: next(found) for name, _ in self.estimators} for _ in splits]
+
+    def _weights_for(self, estimator: Any) -> Array | None:
+        """Weights of the rows, for an estimator that requests them."""
+        weights = self.rows.sample_weight
+        if weights is None or not get_config()["enable_metadata_routing"]:
+            return None
+        routing = get_routing_for_object(estimator)
+        return weights if routing.consumes("fit", ["sample_weight"]) else None
+
+    def fit_pools(self, pools: Iterable[Pool]) -> list[list[dict[str, Fitted]]]:
+        """Fit once to each training set: what is predicted, by pool, split and name."""
+        sets = unique_training_sets(pools)
+        fitted = dict(zip(sets, self.fit(sets.values()), strict=True))
+
+        def of(train: Array, test: Array) -> dict[str, Fitted]:
+            rows = np.searchsorted(sets[train.tobytes()].test, test)
+            return {
+                name: each.of(rows) for name, each in fitted[train.tobytes()].items()
+            }
+
+        return [[of(*split) for split in pool] for pool in pools]
+
+    def sample(
+        self,
+        pool: Pool,
+        fitted: Sequence[Mapping[str, Fitted]],
+        by_fold: bool = False,
+        by_rows: bool = False,
+    ) -> Sample:
+        """Read what was predicted of the test rows of each split of a pool.
+
+        Folds are subgroups of the sample, if scores or `by_fold` want them. Its units
+        are distinct outcomes if only labels are read, unless `by_rows`.
+        """
+        predicted, scores = (
+            {
+                name: np.concatenate([by_name[name][kind] for by_name in fitted])
+                for name, first in fitted[0].items()
+                if first[kind] is not None
+            }
+            for kind in range(2)
+        )
+        rows = np.concatenate([test for _, test in pool])
+        folds = np.repeat(np.arange(len(pool)), [len(test) for _, test in pool])
+        weights, groups = self.rows.sample_weight, self.rows.groups
+        options = RowOptions(
+            sample_weight=None if weights is None else weights[rows],
+            groups=None if groups is None else groups[rows],
+            by={FOLD: folds} if by_fold or scores else None,
+        )
+        reader = self.metric_set.reader(self.rows.y[rows], options)
+        if self.labels:
+            reader = reader.with_labels(self.labels, self.pos_label)
+        return reader.sample(predicted, scores or None, by_rows)
+
+    def report(self, scheme: Scheme) -> CrossValidationReport:
+        """Report the metrics of all estimators, with the variance of a scheme."""
+        if scheme.needs_means:
+            self._check_means(scheme)
+        evaluated = Evaluations(self, scheme)
+        moments = scheme.moments(self.rows, evaluated)
+        target = Target(self._target(scheme, evaluated.splits), str(scheme))
+        joint = self.joint(evaluated.parameters, moments, target)
+        warn_of_undefined(joint)
+        return CrossValidationReport(joint, evaluated.splits, evaluated.estimators)
+
+    def _check_means(self, scheme: Scheme) -> None:
+        """Check that the metrics are means over rows, whatever is predicted.
+
+        And that they have best values, if these are needed. Means are linear in the
+        weights of the rows, here at random ones and for random predictions.
+        """
+        rng, n = np.random.default_rng(0), self.rows.n
+        reads, scored, _ = self.wanted
+        predicted = rng.permutation(self.rows.y)
+        if "numbers" in reads:  # positive ones where true ones are only nonnegative
+            predicted = (predicted + predicted.mean(axis=0)) / 2
+        scores = rng.dirichlet(np.ones(max(len(scored), 2)), n)
+        scores = scores[:, 0] if len(scored) == 1 else scores
+        random = Fitted(
+            None if reads == {"scores"} else predicted,
+            scores if "scores" in reads else None,
+            None,
+        )
+        everything = (Split(np.arange(n), np.arange(n)),)
+        weights = rng.standard_exponential((_WEIGHTINGS, n)) ** 3
+        weights /= weights.sum(axis=1, keepdims=True)
+        values = []
+        for each in (weights.mean(axis=0), *weights):
+            rows = replace(self.rows, sample_weight=each, groups=None)
+            sample = replace(self, rows=rows).sample(everything, [{"": random}])
+            pool = EvaluatedPool(self.metric_set, sample, everything)
+            values.append([parameter.estimate for parameter in pool.parameters])
+        of_mean, *others = np.array(values)
+        rounding = _ROUNDING * np.abs(values).max(axis=0)
+        is_mean = np.abs(np.mean(others, axis=0) - of_mean) <= rounding
+        if scheme.needs_losses:
+            is_mean &= np.isfinite(pool.best)
+        if not is_mean.all():
+            best = " with a best value" * scheme.needs_losses
+            others = [pool.parameters[k].key.title for k in np.flatnonzero(~is_mean)]
+            raise ValueError(
+                f"resampling={scheme.name!r} is for means over rows{best}, such as "
+                "accuracy, log_loss and mean_squared_error, not "
+                f"{join_names(others)}; use 'jackknife'"
+            )
+
+    def joint(
+        self,
+        parameters: Sequence[TableParameter],
+        moments: ResampledMoments,
+        target: Target,
+    ) -> JointEstimate:
+        """Joint estimate of moments, whose variances of rounding errors are zero."""
+        estimates, covariance, df, excess = moments
+        known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
+        given = map(_given, parameters, estimates.tolist())
         return JointEstimate.from_moments(
-            resampled,
-            covariance,
-            moments.df,
-            excess=moments.excess,
+            given,
+            np.where(np.outer(known, known), covariance, 0.0),
+            df,
+            excess=excess,
             confidence_level=self.metric_set.confidence_level,
             random_state=self.metric_set.seed,
-            target=Target(self._target(evaluated.splits), str(self.scheme)),
+            target=target,
         )
 
-    def _target(self, splits: Sequence[Split]) -> str:
+    def _target(self, scheme: Scheme, splits: Sequence[Split]) -> str:
         """What the estimate is of, if it is from some splits."""
-        several = len(self.learners.estimators) > 1
         sizes = [len(split.train) for split in splits]
         n = f"{round(np.mean(sizes))}"
-        if self.scheme.of_all_rows:
+        if scheme.of_all_rows:
             n = f"{self.rows.n}"
         elif max(sizes) > _SAME_SIZE * min(sizes):  # as of a time series
             n = f"{min(sizes)} to {max(sizes)}"
-        return f"the procedure{'s' * several} trained on {n} rows"
+        return self.trained_on(n)
 
+    def trained_on(self, sizes: str) -> str:
+        """Name of the procedures that are fitted to so many rows."""
+        plural = "s" * (len(self.estimators) > 1)
+        return f"the procedure{plural} trained on {sizes} rows"
 
-def fold_models(rows: Rows, learners: Learners, truth: Truth) -> Resampled:
-    """Estimate means over folds, which are independent given the models."""
-    splits = rows.splits()
-    pools = list(disjoint_pools(splits))
-    if len(pools) > 1:
-        raise ValueError(
-            "cv must test each row at most once with target='fold-models', got "
-            f"{rows.cv!r}"
-        )
-    models = FittedModels.of(learners, pools, kind=FOLD)
-    sample = models.predicted(pools[0], truth, by_fold=True)
-    joint = mean_over_folds(truth.metric_set, sample)
-    return Resampled(joint, splits, models.estimators(splits))
+    def fold_models(
+        self, models: Sequence[Mapping[str, Any]] | None = None
+    ) -> CrossValidationReport:
+        """Report means over folds, which are independent given the models.
 
-
-@dataclass(frozen=True, eq=False)
-class FittedModels:
-    """What was fitted to several training sets, and what it predicts."""
-
-    splits: Sequence[Split]
-    """Different training sets, each with all rows that it is tested on."""
-    fitted: Sequence[dict[str, Fitted]]
-    """What was fitted to each of them, by name."""
-
-    @classmethod
-    def of(cls, learners: Learners, pools: Iterable[Pool], kind: str = "") -> Self:
-        """Fit learners to the training sets of pools of splits; see `Learners.fit`."""
-        splits = unique_training_sets(pools)
-        return cls(splits, learners.fit(splits, kind))
-
-    @cached_property
-    def _position(self) -> dict[bytes, int]:
-        return {split.training_set: k for k, split in enumerate(self.splits)}
-
-    def positions(self, splits: Iterable[Split]) -> list[int]:
-        """Positions of the training sets of some splits."""
-        return [self._position[split.training_set] for split in splits]
-
-    def estimators(self, splits: Iterable[Split]) -> dict[str, list[Any]]:
-        """What was fitted to each of some splits, by name, where it is kept."""
-        fitted = [self.fitted[k] for k in self.positions(splits)]
-        return {
-            name: [by_name[name].estimator for by_name in fitted]
-            for name, first in self.fitted[0].items()
-            if first.estimator is not None
-        }
-
-    def predicted(
-        self, pool: Pool, truth: Truth, by_fold: bool = False, by_rows: bool = False
-    ) -> Sample:
-        """Read what the models of a pool predict of their test rows.
-
-        Folds are subgroups of the sample, if scores or `by_fold` want them.
+        The models are fitted, unless those of each fold are given by name.
         """
-        positions = self.positions(pool)
-        parts = [
-            np.searchsorted(self.splits[k].test, split.test)
-            for k, split in zip(positions, pool, strict=True)
-        ]
-        columns: dict[str, dict[str, Any]] = {"predicted": {}, "scores": {}}
-        for kind, by_rule in columns.items():
-            for name in self.fitted[0]:
-                values = [getattr(self.fitted[k][name], kind) for k in positions]
-                if values[0] is not None:
-                    pairs = zip(values, parts, strict=True)
-                    by_rule[name] = np.concatenate([each[rows] for each, rows in pairs])
-        rows = np.concatenate([split.test for split in pool])
-        folds = np.repeat(np.arange(len(pool)), [len(split.test) for split in pool])
-        wanted = by_fold or columns["scores"]
-        return truth.sample(rows, folds if wanted else None, **columns, by_rows=by_rows)
+        splits = self.rows.splits()
+        pool, *others = disjoint_pools(splits)
+        if others:
+            raise ValueError(
+                "cv must test each row at most once with target='fold-models', got "
+                f"{self.rows.cv!r}"
+            )
+        fitted = self.fit(pool, FOLD, models)
+        joint = mean_over_folds(self.metric_set, self.sample(pool, fitted, True))
+        return CrossValidationReport(joint, splits, _estimators(fitted))
+
+
+class Evaluations:
+    """Evaluated pools of each batch of a scheme, to be looked at once.
+
+    Attributes
+    ----------
+    parameters : list of TableParameter
+        The metrics of all estimators, bound to the first pool.
+    splits : Splits
+        Those of the estimate.
+    estimators : dict of str to list of estimators
+        What was fitted to each of them, if it is kept.
+    """
+
+    def __init__(self, resampling: Resampling, scheme: Scheme) -> None:
+        self.resampling, self.scheme = resampling, scheme
+        self.parameters: list[TableParameter] = []
+        self.splits = Splits()
+        self.estimators: dict[str, list[Any]] = {}
+
+    def __iter__(self) -> Iterator[list[EvaluatedPool]]:
+        for pools, n_of_estimate in self.scheme.batches(self.resampling.rows):
+            fitted = self.resampling.fit_pools(pools)
+            yield [self._evaluate(*each) for each in zip(pools, fitted, strict=True)]
+            self.splits.extend(itertools.chain(*pools[:n_of_estimate]))
+            of_estimate = list(itertools.chain(*fitted[:n_of_estimate]))
+            for name, estimators in _estimators(of_estimate).items():
+                self.estimators.setdefault(name, []).extend(estimators)
+
+    def _evaluate(
+        self, pool: Pool, fitted: Sequence[Mapping[str, Fitted]]
+    ) -> EvaluatedPool:
+        by_rows = self.scheme.needs_losses
+        sample = self.resampling.sample(pool, fitted, by_rows=by_rows)
+        keys = [parameter.key for parameter in self.parameters]
+        evaluated = EvaluatedPool(self.resampling.metric_set, sample, pool, keys)
+        if not self.parameters:
+            self.parameters = evaluated.parameters
+            self._warn_of_stratified(evaluated)
+        return evaluated
+
+    def _warn_of_stratified(self, evaluated: EvaluatedPool) -> None:
+        """Warn of a variance between splits that cannot show that of the prevalence."""
+        if not self.scheme.needs_spread_of_folds:
+            return
+        moving = evaluated.moving_with_prevalence
+        if moving and self.resampling.rows.is_stratified:
+            warn_caller(
+                f"{', '.join(moving)}: the variance between stratified "
+                "splits leaves out that of the prevalence, with which the metric "
+                "moves, so that the interval may be too narrow; use "
+                "resampling='jackknife', or splits that are not stratified",
+                ResamplingWarning,
+            )
+
+
+def _fit(
+    name: str,
+    estimator: Any,
+    model: Any,
+    data: tuple[Any, Array, Array | None],
+    split: Split,
+    wanted: tuple[Any, ...],
+    verbose: int,
+    keep: bool,
+) -> Fitted:
+    start = time.perf_counter()
+    (X, y, weights), (train, test) = data, split
+    requested = {} if weights is None else {"sample_weight": weights[train]}
+    try:
+        if model is None:
+            model = clone(estimator).fit(take_rows(X, train), y[train], **requested)
+        predicted, scores = response(model, take_rows(X, test), *wanted)
+    except Exception as error:
+        raise named_error(name, error) from error
+    if verbose:
+        seconds, n = time.perf_counter() - start, len(train)
+        print(f"[skci] {printable(name)}: fitted to {n} rows in {seconds:.1f} s")
+    return Fitted(predicted, scores, model if keep else None)
+
+
+def _estimators(fitted: Sequence[Mapping[str, Fitted]]) -> dict[str, list[Any]]:
+    """What was fitted to each of some splits, by name, where it is kept."""
+    return {
+        name: [by_name[name].estimator for by_name in fitted]
+        for name, first in (fitted[0] if fitted else {}).items()
+        if first.estimator is not None
+    }
 
 
 def _given(parameter: TableParameter, estimate: float) -> Parameter:
     """Parameter with a given estimate in place of a table."""
-    trait = parameter.trait
-    low, high = trait.bounds
+    low, high = parameter.trait.bounds
+    kept = {name: getattr(parameter.trait, name) for name in _KEPT}
     return Parameter(
         key=parameter.key,
-        trait=Trait(
-            trait.name,
-            bounds=trait.bounds,
-            greater_is_better=trait.greater_is_better,
-            smooth=False,
-            scale=trait.scale,
-            automatic=trait.automatic,
-        ),
+        trait=Trait(**kept, smooth=False),
         method=parameter.method,
         given=min(max(estimate, low), high),
         pos_label=parameter.pos_label,

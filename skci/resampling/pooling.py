@@ -3,96 +3,145 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from skci._arrays import Array
 from skci.data.sample import Sample
-from skci.inference.contrasts import Contrast, contrast_estimate
+from skci.inference.contrast_parameters import Contrast
+from skci.inference.contrasts import contrast_estimate
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.metrics._metric_set import MetricSet
+from skci.resampling.splitting import Pool
 
-_ROUNDING = 1e-9  # difference of equal values
-_WEIGHTINGS = 8  # of rows, at which a metric is looked at for being linear
+_ROUNDING = 1e-9  # relative difference of equal values
 _MOST_TRUTHS = 1000  # distinct true values that are paired with all predictions
 
 ParameterT = TypeVar("ParameterT", bound=Parameter)
 
 _WITHIN_FOLDS = (
     "variance within folds, which is too small below about 1,000 rows or with unstable "
-    "learners"
+    "models"
 )
 FOLD = "fold"
 """Name of the column of subgroups whose rows are predicted by one model."""
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
-    """The truth of rows to test on, and the metrics to compute."""
+class EvaluatedPool:
+    """The metrics of what is predicted of the test rows of a pool of splits.
+
+    Folds may be subgroups of the sample.
+    """
 
     metric_set: MetricSet
-    y: Array
-    sample_weight: Array | None
-    groups: Array | None
-    labels: tuple[Any, ...]
-    """Labels that there are, whether some rows have them or not."""
-    pos_label: Any
+    sample: Sample
+    pool: Pool
+    keys: Sequence[Key] = ()
+    """Keys of the K metrics, if they are those of another pool."""
 
-    def sample(
-        self,
-        rows: Array,
-        folds: Array | None,
-        predicted: Mapping[str, Any],
-        scores: Mapping[str, Any],
-        by_rows: bool = False,
-    ) -> Sample:
-        """Read the predictions of some rows; folds are subgroups of the sample.
+    @cached_property
+    def parameters(self) -> list[TableParameter]:
+        """The metrics, bound to all rows, whatever their fold."""
+        return list(self.metric_set.bind(replace(self.sample, subgroups=None)))
 
-        Units of the sample are distinct outcomes if only labels are read, unless
-        `by_rows`.
+    @property
+    def values(self) -> Array:
+        """Values of the metrics from all rows, (K,); NaN of those that are undefined.
+
+        Tables of labels and sums over rows add up over folds. Areas under curves
+        compare rows, which scores of different models do not allow: they are means over
+        folds, weighted by the number of pairs of one row of each label.
         """
-        weights, groups = (
-            None if column is None else column[rows]
-            for column in (self.sample_weight, self.groups)
-        )
-        reader = self.metric_set.reader(
-            self.y[rows],
-            sample_weight=weights,
-            groups=groups,
-            by=None if folds is None else {FOLD: folds},
-            by_rows=by_rows,
-        )
-        if self.labels:
-            reader.know(self.labels)
-            reader.pos_label = self.pos_label
-        return reader.sample(predicted, scores or None)
+        known = {parameter.key: parameter.estimate for parameter in self.parameters}
+        if self.sample.subgroups is not None:
+            ranked = {p.key for p in self.parameters if p.support.classes}
+            metrics = self.metric_set.metrics.items() if ranked else ()
+            scored = [name for name, metric in metrics if metric.reads == "scores"]
+            by_fold = blocks_of_folds(self.metric_set.bind(self.sample, only=scored))
+            known |= {key: _mean_over_pairs(by_fold[key]) for key in ranked}
+        keys = self.keys or list(known)
+        values = np.array([known.get(key, np.nan) for key in keys])
+        values[~np.isfinite(values)] = np.nan
+        return values
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the metrics given the models, (K, K)."""
+        pooled = replace(self.sample, subgroups=None)
+        return self.metric_set.estimate(pooled).sampling.covariance
+
+    @property
+    def best(self) -> Array:
+        """Best values of the metrics, (K,); infinite where there are none."""
+        traits = [parameter.trait for parameter in self.parameters]
+        return np.array([trait.bounds[trait.greater_is_better] for trait in traits])
+
+    @property
+    def losses(self) -> Array:
+        """Losses of the rows of positive weight, whose means the metrics are, (K, n).
+
+        Rows are the units of the sample. A loss is the estimate plus the influence.
+        """
+        return np.array([_row_losses(parameter) for parameter in self.parameters])
+
+    @property
+    def without_information(self) -> Array:
+        """Mean values of the metrics over all pairs of a true and a predicted value.
+
+        True values are labels, or numbers, of which a thousand stand for more.
+        """
+        sample = replace(self.sample, subgroups=None)
+        n_targets = len(sample.vocabulary.targets)
+        has_numbers = bool(sample.numbers)
+        truth = sample.truth if has_numbers else sample.codes[:, :n_targets]
+        distinct, code = np.unique(truth, axis=0, return_inverse=True)
+        weights = np.bincount(code.ravel(), sample.rows.weights)
+        chosen = np.unique(np.linspace(0, len(distinct) - 1, _MOST_TRUTHS).astype(int))
+        values = []
+        for k in chosen:
+            changed = np.broadcast_to(distinct[k], truth.shape)
+            if has_numbers:
+                paired = replace(sample, truth=changed)
+            else:
+                codes = np.concatenate([changed, sample.codes[:, n_targets:]], axis=1)
+                paired = replace(sample, codes=codes)
+            bound = self.metric_set.bind(paired)
+            values.append([parameter.estimate for parameter in bound])
+        return np.average(values, axis=0, weights=weights[chosen])
+
+    @property
+    def moving_with_prevalence(self) -> list[str]:
+        """Metrics that change when the rows of one true label count more.
+
+        The predictions of rows of each label stay as they are.
+        """
+        codes, weights = self.sample.codes, self.sample.rows.weights
+        if not codes.size:
+            return []
+        more = weights * np.where(codes[:, 0] == codes[0, 0], 2.0, 1.0)
+        moving = []
+        for parameter in self.parameters:
+            tables = (
+                np.bincount(parameter.index, each, parameter.size + 1)[:-1]
+                for each in (weights, more)
+            )
+            a, b = (parameter.functional.estimate(t / t.sum()) for t in tables)
+            if not np.allclose(a, b, _ROUNDING, _ROUNDING, equal_nan=True):
+                moving.append(str(parameter))
+        return moving
 
 
-def pooled_parameters(metric_set: MetricSet, sample: Sample) -> list[TableParameter]:
-    """Bind the metrics to all rows of a sample, whatever their fold."""
-    return list(metric_set.bind(replace(sample, subgroups=None)))
-
-
-def pooled_values(metric_set: MetricSet, sample: Sample) -> dict[Key, float]:
-    """Values of the metrics from all rows, by the keys of their parameters.
-
-    Tables of labels and sums over rows add up over folds. Areas under curves compare
-    rows, which scores of different models do not allow: they are means over folds,
-    weighted by the number of pairs of one row of each label.
-    """
-    whole = replace(sample, subgroups=None)
-    values: dict[Key, float] = {}
-    for name in metric_set.metrics:
-        pooled = list(metric_set.bind(whole, only=[name]))
-        values |= {parameter.key: parameter.estimate for parameter in pooled}
-        if sample.subgroups is not None and any(p.support.classes for p in pooled):
-            by_fold = blocks_of_folds(metric_set.bind(sample, only=[name]))
-            values |= {key: _mean_over_pairs(each) for key, each in by_fold.items()}
-    return values
+def _row_losses(parameter: TableParameter) -> Array:
+    counts = parameter.counts
+    estimate, influence, _ = parameter.functional(counts / counts.sum())
+    losses: Array = np.append(estimate + influence, 0)[parameter.index]
+    return losses
 
 
 def _mean_over_pairs(parameters: Sequence[TableParameter]) -> float:
@@ -121,122 +170,6 @@ def blocks_of_folds(
     for parameter in parameters:
         blocks.setdefault(parameter.key.without("subgroup"), []).append(parameter)
     return blocks
-
-
-class Losses(NamedTuple):
-    """Losses of rows, whose weighted means are the values of K metrics."""
-
-    values: Array
-    """Loss of each row by metric, (K, n)."""
-    weights: Array
-    """Weights of the rows, (n,)."""
-    units: Array
-    """Number of the independent unit of each row, (n,)."""
-    best: Array
-    """Best values of the metrics, (K,)."""
-
-
-def row_losses(truth: Truth, sample: Sample, rows: Array) -> Losses:
-    """Losses of rows that are the units of a sample, as those of positive weight are.
-
-    Those of other rows are zero.
-    """
-    n_rows, weights, units = len(truth.y), truth.sample_weight, truth.groups
-    weights = (np.ones(n_rows) if weights is None else weights)[rows]
-    units = (np.arange(n_rows) if units is None else units)[rows]
-    parameters = pooled_parameters(truth.metric_set, sample)
-    best = np.array([_best_value(parameter) for parameter in parameters])
-    values = np.zeros((len(parameters), len(rows)))
-    for k, parameter in enumerate(parameters):
-        values[k, weights > 0] = _row_losses(parameter)
-    return Losses(values, weights, units, best)
-
-
-def _row_losses(parameter: TableParameter) -> Array:
-    """Loss of each row, of a metric that is their mean: estimate plus influence."""
-    counts = parameter.counts
-    estimate, influence, _ = parameter.functional(counts / counts.sum())
-    return np.append(estimate + influence, 0)[parameter.index]
-
-
-def _best_value(parameter: TableParameter) -> float:
-    return parameter.trait.bounds[parameter.trait.greater_is_better]
-
-
-def metrics_without_losses(truth: Truth, n_scored: int, needs_best: bool) -> list[str]:
-    """Names of the metrics that are no means over rows, whatever is predicted.
-
-    And of those, if these are needed, that have no best value. Means are linear in the
-    weights of the rows, here at random ones and for random predictions, with scores of
-    so many labels.
-    """
-    rng, n_rows = np.random.default_rng(0), len(truth.y)
-    reads, predicted = truth.metric_set.reads, rng.permutation(truth.y)
-    if "numbers" in reads:  # positive ones where true ones are only nonnegative
-        predicted = (predicted + predicted.mean(axis=0)) / 2
-    probabilities = rng.dirichlet(np.ones(max(n_scored, 2)), n_rows)
-    scores = probabilities[:, 0] if n_scored == 1 else probabilities
-    columns = (
-        {} if reads == {"scores"} else {"": predicted},
-        {"": scores} if "scores" in reads else {},
-    )
-    weights = rng.standard_exponential((_WEIGHTINGS, n_rows)) ** 3
-    weights /= weights.sum(axis=1, keepdims=True)
-    values = []
-    for each in (weights.mean(axis=0), *weights):
-        weighted = replace(truth, sample_weight=each, groups=None)
-        sample = weighted.sample(np.arange(n_rows), None, *columns)
-        parameters = pooled_parameters(truth.metric_set, sample)
-        values.append([parameter.estimate for parameter in parameters])
-    of_mean, *others = np.array(values)
-    rounding = _ROUNDING * np.abs(values).max(axis=0)
-    is_mean = np.abs(np.mean(others, axis=0) - of_mean) <= rounding
-    if needs_best:
-        is_mean &= np.isfinite([_best_value(parameter) for parameter in parameters])
-    names = [parameter.key.title for parameter in parameters]
-    return [name for name, mean in zip(names, is_mean, strict=True) if not mean]
-
-
-def values_without_information(metric_set: MetricSet, sample: Sample) -> Array:
-    """Mean values of the metrics over all pairs of a true and a predicted value.
-
-    True values are labels, or numbers, of which a thousand stand for more.
-    """
-    n_targets = len(sample.vocabulary.targets)
-    has_numbers = bool(sample.numbers)
-    truth = sample.truth if has_numbers else sample.codes[:, :n_targets]
-    distinct, code = np.unique(truth, axis=0, return_inverse=True)
-    weights = np.bincount(code.ravel(), sample.design.weights)
-    chosen = np.unique(np.linspace(0, len(distinct) - 1, _MOST_TRUTHS).astype(int))
-    total: Any = 0
-    for k in chosen:
-        changed = np.broadcast_to(distinct[k], truth.shape)
-        if has_numbers:
-            paired = replace(sample, truth=changed, subgroups=None)
-        else:
-            codes = np.concatenate([changed, sample.codes[:, n_targets:]], axis=1)
-            paired = replace(sample, codes=codes, subgroups=None)
-        estimates = [parameter.estimate for parameter in metric_set.bind(paired)]
-        total = total + weights[k] * np.array(estimates)
-    means: Array = total / weights[chosen].sum()
-    return means
-
-
-def moves_with_prevalence(parameter: TableParameter, sample: Sample) -> bool:
-    """Whether a measure changes when the rows of one true label count more.
-
-    The predictions of rows of each label stay as they are.
-    """
-    if not len(sample.codes) or sample.codes.shape[1] == 0:
-        return False
-    truth, weights = sample.codes[:, 0], sample.design.weights
-    more = weights * np.where(truth == truth[0], 2.0, 1.0)
-    values = []
-    for each in (weights, more):
-        table = np.bincount(parameter.index, each, parameter.size + 1)[:-1]
-        values.append(parameter.functional.estimate(table / table.sum()))
-    first, second = values
-    return not np.allclose(first, second, _ROUNDING, _ROUNDING, equal_nan=True)
 
 
 def mean_over_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:

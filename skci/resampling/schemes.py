@@ -6,12 +6,11 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 
-from skci._arrays import Array
 from skci._validation import check_integer
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.resampling_variance import (
@@ -20,50 +19,40 @@ from skci.inference.resampling_variance import (
     conservative_z,
     corrected_t,
     five_by_two_t,
-    fold_t,
     group_jackknife,
     leave_one_out_bootstrap,
     nested,
 )
-from skci.resampling.pooling import Losses
-from skci.resampling.splitting import Pool, Rows, Split, disjoint_pools
+from skci.resampling.pooling import EvaluatedPool
+from skci.resampling.splitting import (
+    Pool,
+    Rows,
+    Split,
+    disjoint_pools,
+    is_number_of_folds,
+)
 
 _FEW_UNITS = 12  # whose halves leave too little to a normal quantile
 _BATCH = 16  # splits whose predictions are held at once
 
+Batch = tuple[list[Pool], int]
+"""Pools whose predictions are held in memory at once, and of how many of them, the
+first ones, the estimate is."""
 
-class Batch(NamedTuple):
-    """Pools whose predictions are held in memory at once.
-
-    The first ones, as many as `n_of_estimate`, are those that the estimate is of.
-    `without_information` is whether the metrics are also evaluated on all pairs of a
-    true and a predicted value.
-    """
-
-    pools: list[Pool]
-    n_of_estimate: int
-    without_information: bool = False
-
-
-class Evaluation(NamedTuple):
-    """Values of the metrics in a pool, (K,), and what else a scheme needs."""
-
-    values: Array
-    covariance: Array | None = None
-    """Their covariance given the models, (K, K)."""
-    losses: Losses | None = None
-    without_information: Array | None = None
+Evaluated = Iterable[Sequence[EvaluatedPool]]
+"""Evaluated pools of each batch, one after the other, to be looked at once."""
 
 
 class Scheme(ABC):
     """A resampling scheme, and the variance of its estimates."""
 
+    name: str
     least: ClassVar[Mapping[str, int]] = {}
     """Least values of its sizes, by their names."""
+    makes_splits: ClassVar[bool] = False
+    """Whether it makes its splits, of which a number `cv` is the first size."""
     needs_means: ClassVar[bool] = False
     """Whether it is for means over rows alone."""
-    needs_covariance: ClassVar[bool] = False
-    """Whether it needs the covariance of each pool given the models."""
     needs_losses: ClassVar[bool] = False
     """Whether it needs the loss of each row, and the best value of each metric."""
     needs_spread_of_folds: ClassVar[bool] = False
@@ -75,62 +64,35 @@ class Scheme(ABC):
         for name, least in self.least.items():
             check_integer(getattr(self, name), name, least)
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Name of the variance."""
-
     @abstractmethod
     def batches(self, rows: Rows) -> Iterator[Batch]:
         """Pools of splits, in batches."""
 
     @abstractmethod
-    def moments(
-        self,
-        evaluations: list[list[Evaluation]],
-        splits: Sequence[Split],
-    ) -> ResampledMoments:
-        """Moments of the estimates from the evaluated pools of each batch.
-
-        The splits are those that the estimate is of.
-        """
-
-    def effective_df(self, df: float, n_units: int) -> float:
-        """Degrees of freedom when there are n independent units."""
-        return df
+    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+        """Moments of the estimates from the evaluated pools."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """Description of the variance in the title of a report."""
+        """Description of the scheme in the title of a report."""
 
 
-class OwnSplits(Scheme):
-    """A scheme that makes its own splits."""
-
-    def with_parts(self, n_parts: int) -> Self:
-        """Return the same with another number of parts, its first size."""
-        name, least = next(iter(self.least.items()))
-        if n_parts < least:
-            raise ValueError(f"cv must be at least {least} parts, got {n_parts}")
-        return replace(self, **{name: n_parts})  # type: ignore[type-var]
+def _values(evaluated: Evaluated) -> Any:
+    return [[pool.values for pool in batch] for batch in evaluated]
 
 
-def _values(evaluations: Iterable[Evaluation]) -> Array:
-    return np.array([evaluation.values for evaluation in evaluations])
-
-
-def _batched(pools: Iterable[Pool]) -> Iterator[Batch]:
-    pools = iter(pools)
-    while batch := list(itertools.islice(pools, _BATCH)):
-        yield Batch(batch, len(batch))
+def _batched(splits: Iterable[Split]) -> Iterator[Batch]:
+    splits = iter(splits)
+    while batch := list(itertools.islice(splits, _BATCH)):
+        yield [(split,) for split in batch], len(batch)
 
 
 @dataclass(frozen=True)
-class GroupJackknife(OwnSplits):
+class GroupJackknife(Scheme):
     """Variance of a cross-validation by a jackknife over groups of rows.
 
-    For the parameter `variance` of :func:`cross_validate_report`, to set the sizes that
-    "jackknife" has. Each learner is fitted
+    For the parameter `resampling` of :func:`.cross_validate_report`, to set the sizes
+    that "jackknife" has. Each model is fitted
     ``n_partitions * n_groups * (n_groups + 1) / 2`` times.
 
     Parameters
@@ -144,11 +106,12 @@ class GroupJackknife(OwnSplits):
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from skci import GroupJackknife, cross_validate_report
-    >>> variance = GroupJackknife(n_groups=7, n_partitions=2)
+    >>> from skci import cross_validate_report
+    >>> from skci.resampling import GroupJackknife
+    >>> resampling = GroupJackknife(n_groups=7, n_partitions=2)
     >>> report = cross_validate_report(
     ...     GaussianNB(), *load_wine(return_X_y=True), metrics="accuracy",
-    ...     variance=variance,
+    ...     resampling=resampling,
     ... )
     >>> len(report.splits)
     14
@@ -158,30 +121,25 @@ class GroupJackknife(OwnSplits):
     n_partitions: int = 3
 
     name = "jackknife"
+    makes_splits = True
     least: ClassVar[Mapping[str, int]] = {"n_groups": 3, "n_partitions": 1}
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
         """The cross-validation over the groups, and that without each of them."""
         for pools in jackknife_pools(rows, self.n_groups, self.n_partitions):
-            yield Batch(pools, 1)
+            yield pools, 1
 
-    def moments(
-        self,
-        evaluations: list[list[Evaluation]],
-        splits: Sequence[Split],
-    ) -> ResampledMoments:
-        values = np.stack([_values(batch) for batch in evaluations])
-        return group_jackknife(values[:, 0], values[:, 1:])
-
-    def effective_df(self, df: float, n_units: int) -> float:
-        r"""Degrees of freedom that partitions of n units share.
+    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+        r"""Moments whose degrees of freedom the partitions of n units share.
 
         :math:`\nu / (1 + (P - 1)(G - 1)/(n - 1))`: of an estimate that is linear in the
         units, the variances of two random partitions have the correlation
         :math:`(G - 1)/(n - 1)`.
         """
-        shared = (self.n_partitions - 1) * (self.n_groups - 1) / (n_units - 1)
-        return df / (1 + shared)
+        values = np.array(_values(evaluated))
+        moments = group_jackknife(values[:, 0], values[:, 1:])
+        shared = (self.n_partitions - 1) * (self.n_groups - 1) / (rows.n_units - 1)
+        return moments._replace(df=moments.df / (1 + shared))
 
     def __str__(self) -> str:
         return (
@@ -197,31 +155,25 @@ def jackknife_pools(
 
     The cross-validation over the groups, and that without each of them.
     """
-    rng = np.random.default_rng(rows.random_state)
-    for _ in range(n_partitions):
-        group = rows.partition(n_groups, rng)
+    for group in rows.partitions(n_groups, n_partitions):
         tests = [np.flatnonzero(group == k) for k in range(n_groups)]
-        whole = tuple(
-            Split(np.flatnonzero(group != k), test) for k, test in enumerate(tests)
-        )
-        without = [
+        yield [
             tuple(
                 Split(np.flatnonzero((group != k) & (group != left_out)), test)
                 for k, test in enumerate(tests)
                 if k != left_out
             )
-            for left_out in range(n_groups)
+            for left_out in (-1, *range(n_groups))
         ]
-        yield [whole, *without]
 
 
 @dataclass(frozen=True)
-class NestedCrossValidation(OwnSplits):
+class NestedCrossValidation(Scheme):
     """Variance of means over rows by nested cross-validation.
 
-    For the parameter `variance` of :func:`cross_validate_report`, to set the sizes that
-    "nested" has. Each learner is fitted ``n_partitions * n_folds * (n_folds + 1) / 2``
-    times.
+    For the parameter `resampling` of :func:`.cross_validate_report`, to set the sizes
+    that "nested" has. Each model is fitted
+    ``n_partitions * n_folds * (n_folds + 1) / 2`` times.
 
     Parameters
     ----------
@@ -232,7 +184,7 @@ class NestedCrossValidation(OwnSplits):
 
     Examples
     --------
-    >>> from skci import NestedCrossValidation
+    >>> from skci.resampling import NestedCrossValidation
     >>> NestedCrossValidation(n_folds=10, n_partitions=20)
     NestedCrossValidation(n_folds=10, n_partitions=20)
     """
@@ -241,31 +193,28 @@ class NestedCrossValidation(OwnSplits):
     n_partitions: int = 10
 
     name = "nested"
+    makes_splits = True
     least: ClassVar[Mapping[str, int]] = {"n_folds": 3, "n_partitions": 1}
-    needs_means: ClassVar[bool] = True
-    needs_covariance: ClassVar[bool] = True
-    of_all_rows: ClassVar[bool] = True
+    needs_means = True
+    of_all_rows = True
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
-        """The same splits as of a jackknife over groups, and each fold by itself."""
+        """The same splits as of a jackknife over groups, and each fold alone."""
         for pools in jackknife_pools(rows, self.n_folds, self.n_partitions):
-            yield Batch([*pools, *((split,) for split in pools[0])], 1)
+            yield [*pools, *((split,) for split in pools[0])], 1
 
-    def moments(
-        self,
-        evaluations: list[list[Evaluation]],
-        splits: Sequence[Split],
-    ) -> ResampledMoments:
-        values = np.stack([_values(batch) for batch in evaluations])
-        whole, inner, outer = np.split(values, [1, 1 + self.n_folds], axis=1)
-        covariance = np.array([[e.covariance for e in batch] for batch in evaluations])
-        return nested(
-            whole[:, 0],
-            inner,
-            outer,
-            covariance[:, 1 + self.n_folds :],
-            covariance[:, 0].mean(axis=0),
-        )
+    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+        values: list[Any] = []
+        of_folds: list[Any] = []
+        of_rows = []
+        for batch in evaluated:
+            values += _values([batch])
+            of_rows.append(batch[0].covariance)
+            of_folds.append([pool.covariance for pool in batch[1 + self.n_folds :]])
+        # Of the whole, without each fold, and of each fold.
+        whole, others = np.array(values)[:, 0], np.array(values)[:, 1:]
+        inner, outer = others[:, : self.n_folds], others[:, self.n_folds :]
+        return nested(whole, inner, outer, np.array(of_folds), np.mean(of_rows, axis=0))
 
     def __str__(self) -> str:
         return (
@@ -278,8 +227,8 @@ class NestedCrossValidation(OwnSplits):
 class ConservativeZ(Scheme):
     """Variance of any splits by the same within pairs of disjoint halves of the rows.
 
-    For the parameter `variance` of :func:`cross_validate_report`, to set the number of
-    halves that "conservative-z" has. With k splits each learner is fitted
+    For the parameter `resampling` of :func:`.cross_validate_report`, to set the number
+    of halves that "conservative-z" has. With k splits each model is fitted
     ``k * (1 + 2 * n_halves)`` times.
 
     Parameters
@@ -289,7 +238,7 @@ class ConservativeZ(Scheme):
 
     Examples
     --------
-    >>> from skci import ConservativeZ
+    >>> from skci.resampling import ConservativeZ
     >>> ConservativeZ(n_halves=20)
     ConservativeZ(n_halves=20)
     """
@@ -300,42 +249,35 @@ class ConservativeZ(Scheme):
     least: ClassVar[Mapping[str, int]] = {"n_halves": 2}
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
-        fixed = isinstance(rows.cv, PredefinedSplit | TimeSeriesSplit)
-        if fixed or not (rows.makes_folds or hasattr(rows.cv, "split")):
+        makes_splits = is_number_of_folds(rows.cv) or hasattr(rows.cv, "split")
+        if isinstance(rows.cv, PredefinedSplit | TimeSeriesSplit) or not makes_splits:
             raise ValueError(
                 "cv must be a number of folds or a splitter with "
-                "variance='conservative-z', which splits halves of the rows as well, "
-                f"got {type(rows.cv).__name__}; variance='corrected-t' takes any"
+                "resampling='conservative-z', which splits halves of the rows as well, "
+                f"got {type(rows.cv).__name__}; resampling='corrected-t' takes any"
             )
         if rows.n_units < _FEW_UNITS:
             warn_caller(
                 f"fewer than {_FEW_UNITS} independent units, {rows.n_units}: the "
                 "variance between halves is poorly estimated and the intervals may be "
-                "too narrow; variance='jackknife' allows for it",
+                "too narrow; resampling='jackknife' allows for it",
                 ResamplingWarning,
             )
         pools, halves = list(disjoint_pools(rows.splits())), self._halves(rows)
         first = next(halves)  # refused before any fit if halves cannot be split
-        yield Batch(pools, len(pools))
+        yield pools, len(pools)
         yield from itertools.chain([first], halves)
 
     def _halves(self, rows: Rows) -> Iterator[Batch]:
         """Splits within each half of random divisions of the rows."""
-        rng = np.random.default_rng(rows.random_state)
-        for _ in range(self.n_halves):
-            half = rows.partition(2, rng)
-            for k in range(2):
-                splits = rows.splits(np.flatnonzero(half == k))
-                yield Batch(list(disjoint_pools(splits)), 0)
+        for half, k in itertools.product(rows.partitions(2, self.n_halves), range(2)):
+            splits = rows.splits(np.flatnonzero(half == k))
+            yield list(disjoint_pools(splits)), 0
 
-    def moments(
-        self,
-        evaluations: list[list[Evaluation]],
-        splits: Sequence[Split],
-    ) -> ResampledMoments:
-        whole, *halves = [_values(batch) for batch in evaluations]
-        means = np.array([half.mean(axis=0) for half in halves])
-        return conservative_z(whole, means.reshape(self.n_halves, 2, -1))
+    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+        whole, *halves = _values(evaluated)
+        means = np.array([np.mean(half, axis=0) for half in halves])
+        return conservative_z(np.array(whole), means.reshape(self.n_halves, 2, -1))
 
     def __str__(self) -> str:
         return f"conservative z from {self.n_halves} pairs of halves"
@@ -347,28 +289,26 @@ class SplitT(Scheme):
 
     corrected: bool = True
 
-    needs_spread_of_folds: ClassVar[bool] = True
+    needs_spread_of_folds = True
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         return "corrected-t" if self.corrected else "fold-t"
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
         splits = rows.splits()
         if len(splits) < 2:
             raise ValueError(f"cv must make at least two splits, got {len(splits)}")
-        yield from _batched((split,) for split in splits)
+        yield from _batched(splits)
 
-    def moments(
-        self,
-        evaluations: list[list[Evaluation]],
-        splits: Sequence[Split],
-    ) -> ResampledMoments:
-        values = np.concatenate([_values(batch) for batch in evaluations])
-        if not self.corrected:
-            return fold_t(values)
-        n_test = sum(len(split.test) for split in splits)
-        return corrected_t(values, n_test / sum(len(split.train) for split in splits))
+    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+        values, sizes = [], np.zeros(2)
+        for pool in itertools.chain(*evaluated):
+            values.append(pool.values)
+            sizes += [len(part) for part in pool.pool[0]]
+        n_train, n_test = sizes
+        ratio = n_test / n_train if self.corrected else 0.0
+        return corrected_t(np.array(values), ratio)
 
     def __str__(self) -> str:
         return "corrected t" if self.corrected else "t over splits, uncorrected"
@@ -379,49 +319,44 @@ class FiveByTwo(Scheme):
     """Five repetitions of two halves, each tested on the other."""
 
     name = "5x2-t"
-    needs_spread_of_folds: ClassVar[bool] = True
+    needs_spread_of_folds = True
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
-        splits = rows.splits() if rows.cv is not None else list(self._halves(rows))
-        pairs = list(zip(splits[::2], splits[1::2], strict=False))
+        if rows.cv is not None:
+            splits = [*rows.splits()]
+        else:
+            splits = [
+                Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
+                for half in rows.partitions(2, 5)
+                for k in range(2)
+            ]
+        pairs = zip(splits[::2], splits[1::2], strict=False)
         swapped = [
-            np.array_equal(np.sort(one.train), np.sort(other.test))
-            and np.array_equal(np.sort(one.test), np.sort(other.train))
-            for one, other in pairs
+            np.array_equal(np.sort(one), np.sort(other))
+            for first, second in pairs
+            for one, other in zip(first, second[::-1], strict=True)
         ]
         if len(splits) != 10 or not all(swapped):
             raise ValueError(
-                "cv must make five pairs of halves with variance='5x2-t', as "
+                "cv must make five pairs of halves with resampling='5x2-t', as "
                 "RepeatedKFold(n_splits=2, n_repeats=5), or be None, got "
                 f"{rows.cv!r}"
             )
-        yield Batch([(split,) for split in splits], 1)
+        yield [(split,) for split in splits], 1
 
-    @staticmethod
-    def _halves(rows: Rows) -> Iterator[Split]:
-        rng = np.random.default_rng(rows.random_state)
-        for _ in range(5):
-            half = rows.partition(2, rng)
-            for k in range(2):
-                yield Split(np.flatnonzero(half != k), np.flatnonzero(half == k))
-
-    def moments(
-        self,
-        evaluations: list[list[Evaluation]],
-        splits: Sequence[Split],
-    ) -> ResampledMoments:
-        return five_by_two_t(_values(evaluations[0]).reshape(5, 2, -1))
+    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+        return five_by_two_t(np.reshape(_values(evaluated), (5, 2, -1)))
 
     def __str__(self) -> str:
         return "5 x 2 cv t, estimated on the first half alone"
 
 
 @dataclass(frozen=True)
-class Bootstrap632(OwnSplits):
+class Bootstrap632(Scheme):
     """The .632 bootstrap of means over rows, or .632+.
 
-    For the parameter `variance` of :func:`cross_validate_report`, to set the number of
-    samples that "bootstrap-632" and "bootstrap-632+" have. Each learner is fitted once
+    For the parameter `resampling` of :func:`.cross_validate_report`, to set the number
+    of samples that "bootstrap-632" and "bootstrap-632+" have. Each model is fitted once
     to each, and to all rows.
 
     Parameters
@@ -434,7 +369,7 @@ class Bootstrap632(OwnSplits):
 
     Examples
     --------
-    >>> from skci import Bootstrap632
+    >>> from skci.resampling import Bootstrap632
     >>> Bootstrap632(n_samples=500, plus=True)
     Bootstrap632(n_samples=500, plus=True)
     """
@@ -442,66 +377,57 @@ class Bootstrap632(OwnSplits):
     n_samples: int = 200
     plus: bool = False
 
+    makes_splits = True
     least: ClassVar[Mapping[str, int]] = {"n_samples": 50}
-    needs_means: ClassVar[bool] = True
-    needs_losses: ClassVar[bool] = True
+    needs_means = needs_losses = True
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         return "bootstrap-632+" if self.plus else "bootstrap-632"
 
     def batches(self, rows: Rows) -> Iterator[Batch]:
         """All rows, predicted by models fitted to them; and the bootstrap samples."""
         everything = np.arange(rows.n)
-        yield Batch([(Split(everything, everything),)], 0, self.plus)
-        yield from _batched((split,) for split in self._samples(rows))
+        yield [(Split(everything, everything),)], 0
+        yield from _batched(self._samples(rows))
 
     def _samples(self, rows: Rows) -> Iterator[Split]:
         """Rows of bootstrap samples of the units, and those out of the bag."""
         rng = np.random.default_rng(rows.random_state)
-        units = rows.units(2)
-        n_units = int(units.max()) + 1
+        units, n_units = rows.units(2), rows.n_units
         for _ in range(self.n_samples):
             drawn = np.ones(n_units, dtype=int)
             while drawn.all():  # some unit must be left out
                 drawn = np.bincount(rng.integers(n_units, size=n_units), None, n_units)
             counts = drawn[units]
-            yield Split(
-                np.repeat(np.arange(rows.n), counts), np.flatnonzero(counts == 0)
-            )
+            train = np.repeat(np.arange(rows.n), counts)
+            yield Split(train, np.flatnonzero(counts == 0))
 
-    def moments(
-        self,
-        evaluations: list[list[Evaluation]],
-        splits: Sequence[Split],
-    ) -> ResampledMoments:
-        apparent = evaluations[0][0]
-        of_all, *left_out = map(_losses, itertools.chain(*evaluations))
-        sizes = np.bincount(of_all.units, of_all.weights)
-        counts = np.zeros((len(splits), len(sizes)))
-        losses = np.zeros((len(splits), len(of_all.best), len(sizes)))
-        for b, (split, found) in enumerate(zip(splits, left_out, strict=True)):
-            drawn = of_all.units[split.train]
-            counts[b] = np.bincount(drawn, minlength=len(sizes))
-            for k, values in enumerate(found.values * found.weights):
-                losses[b, k] = np.bincount(found.units, values, len(sizes))
-        counts /= np.bincount(of_all.units)
-        losses /= np.where(sizes > 0, sizes, 1)
+    def moments(self, rows: Rows, evaluated: Evaluated) -> ResampledMoments:
+        units, weights = rows.units(), rows.weights
+        sizes = np.bincount(units, weights)
+        pools = itertools.chain(*evaluated)
+        apparent = next(pools)
+        counts, losses = [], []
+        for pool in pools:
+            ((train, test),) = pool.pool
+            test = test[weights[test] > 0]
+            weighted = pool.losses * weights[test]
+            counts.append(np.bincount(units[train], minlength=len(sizes)))
+            losses.append([np.bincount(units[test], x, len(sizes)) for x in weighted])
         return bootstrap_632(
-            leave_one_out_bootstrap(counts, losses, sizes),
+            leave_one_out_bootstrap(
+                np.array(counts) / np.bincount(units),
+                np.array(losses) / np.where(sizes > 0, sizes, 1),
+                sizes,
+            ),
             apparent.values,
-            of_all.best,
-            apparent.without_information,
+            apparent.best,
+            apparent.without_information if self.plus else None,
         )
 
     def __str__(self) -> str:
         return f".632{'+' * self.plus} bootstrap from {self.n_samples} samples"
-
-
-def _losses(evaluation: Evaluation) -> Losses:
-    if evaluation.losses is None:
-        raise RuntimeError("losses of rows were not evaluated")
-    return evaluation.losses
 
 
 SCHEMES: dict[str, Scheme] = {
@@ -517,4 +443,28 @@ SCHEMES: dict[str, Scheme] = {
         Bootstrap632(plus=True),
     )
 }
-"""Every variance by its name, with the default sizes."""
+"""Every scheme by its name, with the default sizes."""
+
+
+def scheme_of(
+    resampling: Any, cv: Any, names: Sequence[str] = tuple(SCHEMES)
+) -> Scheme:
+    """Resampling scheme of some name, with the number of folds given."""
+    if resampling is None:
+        resampling = "jackknife" if is_number_of_folds(cv) else "conservative-z"
+    scheme = SCHEMES.get(resampling) if isinstance(resampling, str) else resampling
+    if not (isinstance(scheme, Scheme) and scheme.name in names):
+        raise ValueError(
+            f"resampling must be one of {[*names]}, or an object with other sizes, "
+            f"such as GroupJackknife(n_groups=7), got {resampling!r}"
+        )
+    if cv is None or not scheme.makes_splits:
+        return scheme
+    if scheme is resampling or not is_number_of_folds(cv):
+        wanted = "None" if scheme is resampling else "a number or None"
+        raise ValueError(
+            f"cv must be {wanted} with resampling={resampling!r}, which makes its own "
+            f"splits, got {cv!r}"
+        )
+    size, least = next(iter(scheme.least.items()))
+    return replace(scheme, **{size: check_integer(cv, "cv", least)})  # type: ignore

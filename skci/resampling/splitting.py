@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self, overload
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import (
@@ -36,96 +37,83 @@ class Split(NamedTuple):
     train: Array
     test: Array
 
-    @property
-    def training_set(self) -> bytes:
-        """Identity of the rows to fit to, to look up what was fitted to them."""
-        return self.train.tobytes()
-
-
-class PackedRows(NamedTuple):
-    """Numbers of rows in little memory: a bit mask, or the smallest integers.
-
-    A mask needs numbers that increase; others may be in any order, and repeat.
-    """
-
-    values: Array
-    is_bit_mask: bool
-
-    @classmethod
-    def of(cls, rows: Array) -> Self:
-        """Pack the numbers of rows."""
-        largest = int(rows.max(initial=0))
-        if not (rows[1:] > rows[:-1]).all():
-            return cls(rows.astype(np.min_scalar_type(largest)), False)
-        mask = np.zeros(largest + 1, dtype=bool)
-        mask[rows] = True
-        return cls(np.packbits(mask), True)
-
-    @property
-    def rows(self) -> Array:
-        """The numbers of the rows."""
-        if self.is_bit_mask:
-            return np.flatnonzero(np.unpackbits(self.values))
-        return self.values.astype(np.intp)
-
 
 class Splits(Sequence[Split]):
     """Splits in little memory, whose rows are made when they are looked at."""
 
     def __init__(self, splits: Iterable[tuple[Array, Array]] = ()) -> None:
-        pairs = ((PackedRows.of(train), PackedRows.of(test)) for train, test in splits)
-        self._packed = tuple(pairs)
+        self._packed: list[tuple[Array, Array]] = []
+        self.extend(splits)
 
-    def __add__(self, other: Splits) -> Splits:
-        splits = Splits()
-        splits._packed = self._packed + other._packed
-        return splits
+    def extend(self, splits: Iterable[tuple[Array, Array]]) -> None:
+        """Add more splits."""
+        self._packed += [(_packed(train), _packed(test)) for train, test in splits]
 
     def __len__(self) -> int:
         return len(self._packed)
 
-    @overload
-    def __getitem__(self, key: int) -> Split: ...
-
-    @overload
-    def __getitem__(self, key: slice) -> list[Split]: ...
-
-    def __getitem__(self, key: int | slice) -> Split | list[Split]:
+    def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return [self[k] for k in range(len(self))[key]]
-        train, test = self._packed[key]
-        return Split(train.rows, test.rows)
+        return Split(*map(_unpacked, self._packed[key]))
 
     def __repr__(self) -> str:
         return f"<{len(self)} splits>"
+
+
+def _packed(rows: Array) -> Array:
+    """Numbers of rows as a bit mask, or in four bytes if they do not increase."""
+    if (rows[1:] > rows[:-1]).all():
+        return np.packbits(np.bincount(rows) > 0)
+    return rows.astype(np.int32)
+
+
+def _unpacked(packed: Array) -> Array:
+    is_mask = packed.dtype == np.uint8
+    return np.flatnonzero(np.unpackbits(packed)) if is_mask else packed.astype(np.intp)
 
 
 Pool = tuple[Split, ...]
 """Splits whose test sets are disjoint; their predictions are evaluated at once."""
 
 
-def unique_training_sets(pools: Iterable[Pool]) -> list[Split]:
-    """Different training sets, each with all rows that it is tested on, in order."""
-    splits = list(itertools.chain(*pools))
-    n_rows = 1 + max(int(rows.max()) for split in splits for rows in split)
-    trains: dict[bytes, Array] = {}
-    tested: dict[bytes, Array] = {}
-    for split in splits:
-        name = split.training_set
-        trains[name] = split.train
-        tested.setdefault(name, np.zeros(n_rows, dtype=bool))[split.test] = True
-    return [Split(trains[name], np.flatnonzero(tested[name])) for name in trains]
+def unique_training_sets(pools: Iterable[Pool]) -> dict[bytes, Split]:
+    """Different training sets, by their bytes, with all rows each is tested on."""
+    alike: dict[bytes, list[Split]] = {}
+    for split in itertools.chain(*pools):
+        alike.setdefault(split.train.tobytes(), []).append(split)
+    tests = {k: np.concatenate([test for _, test in alike[k]]) for k in alike}
+    return {k: Split(alike[k][0].train, np.unique(tests[k])) for k in alike}
+
+
+def take_rows(X: Any, rows: Array) -> Any:
+    """Take rows of an array, a sparse matrix, a data frame or a list."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "shape"):
+        return X[rows]
+    return [X[row] for row in np.asarray(rows).tolist()]
+
+
+def is_number_of_folds(cv: Any) -> bool:
+    """Whether there is a number of folds, or none, and no splitter."""
+    return cv is None or isinstance(cv, Integral)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Rows to resample, in independent units, and the splitter for parts of them."""
 
+    X: Any
+    """Features, for splitters that read them."""
     y: Array
     groups: Array | None
     """Number of the cluster of each row."""
     cv: Any
     random_state: int
+    group_names: Array | None = None
+    """Cluster of each row as it was given, for splitters that read it."""
+    sample_weight: Array | None = None
 
     @property
     def n(self) -> int:
@@ -133,19 +121,17 @@ class Rows:
         return len(self.y)
 
     @property
+    def weights(self) -> Array:
+        """Weights of the rows, 1 if none are given."""
+        return np.ones(self.n) if self.sample_weight is None else self.sample_weight
+
+    @property
     def n_units(self) -> int:
         """Number of independent units: clusters, or rows."""
-        return self.n if self.groups is None else int(self.groups.max()) + 1
+        return int(self.units().max()) + 1
 
-    def partition(self, n_parts: int, rng: np.random.Generator) -> Array:
-        """Number of the part of each row, in a random partition of the units."""
-        units = self.units(n_parts)
-        n_units = int(units.max()) + 1
-        parts: Array = rng.permutation(np.arange(n_units) % n_parts)[units]
-        return parts
-
-    def units(self, least: int) -> Array:
-        """Number of the independent unit of each row, of which there are so many."""
+    def units(self, least: int = 1) -> Array:
+        """Number of the independent unit of each row; there must be so many units."""
         units = np.arange(self.n) if self.groups is None else self.groups
         n_units = int(units.max()) + 1
         if n_units < least:
@@ -156,12 +142,20 @@ class Rows:
             )
         return units
 
+    def partitions(self, n_parts: int, n_partitions: int) -> Iterator[Array]:
+        """Number of the part of each row, in each random partition of the units."""
+        rng = np.random.default_rng(self.random_state)
+        units = self.units(n_parts)
+        parts = np.arange(self.n_units) % n_parts
+        for _ in range(n_partitions):
+            yield rng.permutation(parts)[units]
+
     def splits(self, rows: Array | None = None) -> Splits:
         """Splits of all rows, or of some of them, by the splitter."""
+        X = self.X if rows is None else take_rows(self.X, rows)
         rows = np.arange(self.n) if rows is None else rows
-        groups = None if self.groups is None else self.groups[rows]
-        # Splitters look at X for its number of rows.
-        pairs = self._splitter.split(np.zeros(len(rows)), self.y[rows], groups)
+        groups = None if self.group_names is None else self.group_names[rows]
+        pairs = self._splitter.split(X, self.y[rows], groups)
         splits = Splits((rows[train], rows[test]) for train, test in pairs)
         if self.groups is not None:
             for train, test in splits:
@@ -172,11 +166,6 @@ class Rows:
                         "StratifiedGroupKFold"
                     )
         return splits
-
-    @property
-    def makes_folds(self) -> bool:
-        """Whether there is but a number of folds, and no splitter."""
-        return self.cv is None or isinstance(self.cv, int | np.integer)
 
     @property
     def is_stratified(self) -> bool:
@@ -190,11 +179,10 @@ class Rows:
 
     @property
     def _splitter(self) -> Any:
-        if self.makes_folds:
+        if is_number_of_folds(self.cv):
+            folds = KFold if self.groups is None else GroupKFold
             n_folds = _FOLDS if self.cv is None else int(self.cv)
-            if self.groups is not None:
-                return GroupKFold(n_folds, shuffle=True, random_state=self.random_state)
-            return KFold(n_folds, shuffle=True, random_state=self.random_state)
+            return folds(n_folds, shuffle=True, random_state=self.random_state)
         try:
             return check_cv(self.cv)
         except ValueError as error:

@@ -2,8 +2,8 @@
 #
 #   Rscript contrasts.R > contrasts.csv
 #
-# From the rows of contrasts_rows.csv (y is the truth; a, b and c are rules) come the
-# accuracy and the F1 score of each rule and, by the delta method, their covariance;
+# From the rows of contrasts_rows.csv (y is the truth; a, b and c are models) come the
+# accuracy and the F1 score of each model and, by the delta method, their covariance;
 # from these two alone, glht makes the rest. "error" is what the intervals may be off
 # by in standard errors: qmvnorm's tolerance and the error of pmvnorm over the slope.
 
@@ -14,9 +14,9 @@ rows <- table[rep(seq_len(nrow(table)), table$rows), ]
 n <- nrow(rows)
 theta <- c()
 influence <- NULL
-for (rule in c("a", "b", "c")) {
+for (model in c("a", "b", "c")) {
   y <- rows$y
-  p <- rows[[rule]]
+  p <- rows[[model]]
   f1 <- 2 * sum(y * p) / sum(y + p)
   theta <- c(theta, mean(y == p), f1)
   influence <- cbind(influence, y == p, (2 * y * p - f1 * (y + p)) / mean(y + p))

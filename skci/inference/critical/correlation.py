@@ -126,8 +126,13 @@ def factor(
 
 def principal(loadings: Array) -> Array:
     """Rotate loadings to principal components in descending order."""
-    values, vectors = np.linalg.eigh(loadings.T @ loadings)
-    return loadings @ vectors[:, values > _ZERO][:, ::-1]
+    return loadings @ principal_axes(loadings.T @ loadings)
+
+
+def principal_axes(products: Array) -> Array:
+    """Principal axes of the sums of products of loadings, in descending order."""
+    values, vectors = np.linalg.eigh(products)
+    return vectors[:, values > _ZERO][:, ::-1]
 
 
 def _full_rank(correlation: Array, noise: float) -> Array:

@@ -5,15 +5,17 @@ length of the vector, or the independent part of the coordinates, is integrated.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from inspect import signature
+from typing import Any, Literal
 
 import numpy as np
 from scipy import special
 from scipy.stats import qmc
 
 from skci._arrays import Array, cached_property
+from skci.inference.critical.loadings import Loadings
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -21,12 +23,17 @@ SCRAMBLES = 8
 """Independent randomisations of the points; their spread estimates the error."""
 
 _ZERO = 1e-12  # remaining variances below this are zero
+_RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 1.15
 _SOBOL = 64  # dimensions of the Sobol points; further coordinates are pseudo-random
 _FIRST = 1 << 10  # points of a scramble that are generated together
-_KEPT = 1 << 17  # largest number of coordinates of a scramble that are cached
+_KEPT = 1 << 20  # largest number of coordinates of a scramble that are cached
 _NEGLIGIBLE = 1e-10  # probabilities that do not count as exceedances
-_COSTLY = 1 << 22  # size of loadings that are projected in single precision
+_COSTLY = 1 << 22  # size of loadings whose conditionals are not kept
 _CELLS = 2048  # least number of cells of a table
+_MANY = 1024  # coordinates given y above which they are counted at places
+_PLACES = 1025
+_FARTHEST = 12.0  # coordinates given y beyond it exceed all values
+_SURE = 700.0  # minus logarithm of a probability that is zero
 
 
 def radial_sf(length: Array, rank: int, df: float) -> Array:
@@ -105,7 +112,7 @@ class _Factor:
     sqrt(df). y is drawn; subclasses integrate the rest.
     """
 
-    loadings: Array
+    loadings: Loadings
     noise: float
     sides: int
     df: float = np.inf
@@ -113,17 +120,25 @@ class _Factor:
     @property
     def rank(self) -> int:
         """Number r of columns of B."""
-        return int(self.loadings.shape[1])
+        return self.loadings.rank
+
+    @property
+    def size(self) -> int:
+        """Number K of coordinates."""
+        return self.loadings.size
 
     @cached_property
-    def _conditionals(self) -> tuple[Array, Array, Array]:
+    def _known_conditionals(self) -> tuple[Array, Array, Array]:
+        return self._conditionals(np.arange(self.size))
+
+    def _conditionals(self, positions: Array) -> tuple[Array, Array, Array]:
         """Coefficients of the coordinates of y, in their order, given each z_j.
 
         Let b be row j of B and S_i = b_i^2 + ... + b_r^2 + d. Given z_j, y_1, ...,
         y_{i-1}: y_i = b_i m_i + sqrt(S_{i+1} / S_i) n_i with n_i standard normal,
         m_1 = z_j, m_{i+1} = m_i - b_i / sqrt(S_i S_{i+1}) n_i; if S_i = 0, y_i = n_i.
         """
-        loadings = self.loadings
+        loadings = self.loadings.rows(positions)
         noise = np.full((len(loadings), 1), self.noise)
         left = np.cumsum(np.hstack([loadings**2, noise])[:, ::-1], axis=1)[:, ::-1]
         left = np.where(left > _ZERO, left, 0.0)
@@ -137,11 +152,10 @@ class _Factor:
     def draw(self, proposal: Proposal, points: Array) -> Array:
         """Draw y from the proposal."""
         level, j = proposal.coordinates(points[:, 0])
-        if self.loadings.size > _COSTLY:
-            drawn = replace(self, loadings=self.loadings[j])
-            pull, carry, spread = drawn._conditionals
+        if self.size * self.rank > _COSTLY:
+            pull, carry, spread = self._conditionals(j)
         else:
-            pull, carry, spread = (each[j] for each in self._conditionals)
+            pull, carry, spread = (each[j] for each in self._known_conditionals)
         z = -special.ndtri(points[:, 1] * special.ndtr(-level))
         normals = points[:, 2:]
         carry *= normals
@@ -151,15 +165,9 @@ class _Factor:
         y += np.multiply(spread, normals, out=spread)
         return y
 
-    @cached_property
-    def _projection(self) -> Array:
-        # In single precision where that is costly: it moves quantiles by some 1e-8.
-        costly = self.loadings.size > _COSTLY
-        return self.loadings.astype(np.float32 if costly else float, copy=False).T
-
     def project(self, y: Array, signed: bool = False) -> Array:
         """B y, in absolute value if two-sided and not signed."""
-        x: Array = y.astype(self._projection.dtype, copy=False) @ self._projection
+        x = self.loadings.project(y)
         return np.abs(x, out=x) if self.sides == 2 and not signed else x
 
 
@@ -206,9 +214,8 @@ class Radial(_Factor):
     ) -> Array:
         """Projections of drawn directions on the coordinates, shape (n, K)."""
         y = self.draw(proposal, points)
-        s = self.project(y, signed)
-        s /= np.linalg.norm(y, axis=1, keepdims=True)
-        return s
+        y /= np.linalg.norm(y, axis=1, keepdims=True)
+        return self.project(y, signed)
 
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
@@ -219,22 +226,38 @@ class Radial(_Factor):
         it, all with larger projections do. Bounded weights come last.
         """
         s = self.directions(proposal, points)
-        size = s.shape[1]
         single = tables[3] is tables[1]
         density = None if single else proposal.floor + tables[3](s).mean(axis=1)
         # Most of many projections are too small to exceed at any length.
-        near = int((s > tables[1].exceeds(_NEGLIGIBLE)).sum(axis=1).max())
-        if near < size // 2:
-            s = np.partition(s, size - max(near, 1), axis=1)[:, size - max(near, 1) :]
+        s = _largest(s, tables[1].exceeds(_NEGLIGIBLE))
         s.sort(axis=1)
         each = tables[1](s)
         pairs = each @ np.arange(each.shape[1])[::-1]
         if density is None:
-            density = each.sum(axis=1) / (size * proposal.tail(proposal.levels[0]))
+            tail = proposal.tail(proposal.levels[0])
+            density = each.sum(axis=1) / (self.size * tail)
         terms = [*(table(s[:, -1]) for table in tables[:3]), pairs]
         if proposal.floor:
             terms.append(np.ones_like(pairs))
         return [term / density for term in terms]
+
+
+def _largest(s: Array, threshold: float) -> Array:
+    """Entries of each row above a threshold, and the largest, and others or zeros."""
+    order: Literal["C", "F"] = "C" if s.flags.c_contiguous else "F"
+    least = np.minimum(threshold, s.max(axis=1, keepdims=True))
+    above = np.flatnonzero((s >= least).ravel(order))
+    if len(above) > s.size // 4:
+        return s
+    row, column = np.unravel_index(above, s.shape, order)
+    values = s[row, column]
+    if order == "F":
+        sort = np.argsort(row.astype(np.min_scalar_type(len(s))), kind="stable")
+        row, values = row[sort], values[sort]
+    numbers = np.bincount(row, minlength=len(s))
+    largest = np.zeros((len(s), numbers.max()))
+    largest[row, np.arange(len(row)) - (np.cumsum(numbers) - numbers)[row]] = values
+    return largest
 
 
 class Diagonal(_Factor):
@@ -243,29 +266,65 @@ class Diagonal(_Factor):
     def tables(self, levels: Sequence[float], proposal: Proposal) -> list[Table]:
         """Tabulate P(x + sqrt(d) e_j exceeds q) for three levels q."""
         deviation = np.sqrt(self.noise)
+        lowest = (0.0 if self.sides == 2 else q - 9 * deviation for q in levels)
+        return [
+            Table(partial(self.exceed, q=q), low, q + 9 * deviation, 4 * _CELLS)
+            for low, q in zip(lowest, levels, strict=True)
+        ]
 
-        def table(q: float) -> Table:
-            def exceed(x: Array) -> Array:
-                upper: Array = special.ndtr((x - q) / deviation)
-                lower: Array = special.ndtr((-x - q) / deviation)
-                return upper + lower if self.sides == 2 else upper
+    @cached_property
+    def places(self) -> Array:
+        """Places between which many coordinates given y are interpolated."""
+        return np.linspace(_FARTHEST * (self.sides - 2), _FARTHEST, _PLACES)
 
-            low = 0.0 if self.sides == 2 else q - 9 * deviation
-            return Table(exceed, low, q + 9 * deviation, 4 * _CELLS)
+    def counted(self, x: Array) -> Array:
+        """Coordinates of each row at each place, (n, places).
 
-        return [table(level) for level in levels]
+        A coordinate between two of them is shared out as in linear interpolation.
+        """
+        low, high = self.places[[0, -1]]
+        position = (np.clip(x, low, high) - low) * ((_PLACES - 1) / (high - low))
+        place = np.minimum(position.astype(np.intp), _PLACES - 2)
+        above = (position - place).ravel()
+        place += np.arange(len(x))[:, np.newaxis] * _PLACES
+        cell, size = place.ravel(), len(x) * _PLACES
+        counts = np.bincount(cell, 1 - above, size)
+        counts += np.bincount(cell + 1, above, size)
+        return counts.reshape(len(x), _PLACES)
+
+    def exceed(self, x: Array, q: Array | float) -> Array:
+        """P(x + sqrt(d) e_j exceeds q)."""
+        deviation = np.sqrt(self.noise)
+        upper: Array = special.ndtr((x - q) / deviation)
+        if self.sides == 1:
+            return upper
+        lower: Array = special.ndtr((-x - q) / deviation)
+        return upper + lower
 
     def exceedances(
         self, points: Array, proposal: Proposal, tables: Sequence[Table]
     ) -> list[Array]:
         """See `Radial.exceedances`; given y, exceedances are independent."""
         x = self.project(self.draw(proposal, points))
-        below, each, above = (table(x) for table in tables)
-        some = [1 - np.prod(1 - p, axis=1) for p in (below, each, above)]
-        number = each.sum(axis=1)
-        pairs = (number**2 - (each**2).sum(axis=1)) / 2
+        if self.size > _MANY:
+            counts = self.counted(x)
+            below, each, above = (table(self.places) for table in tables)
+            none = map(log_of_none, (below, each, above))
+            some = [-np.expm1(counts @ logarithm) for logarithm in none]
+            number, squares = counts @ each, counts @ each**2
+        else:
+            below, each, above = (table(x) for table in tables)
+            some = [1 - np.prod(1 - p, axis=1) for p in (below, each, above)]
+            number, squares = each.sum(axis=1), (each**2).sum(axis=1)
+        pairs = (number**2 - squares) / 2
         weight = proposal.size * proposal.tail(proposal.levels[0]) / number
         return [term * weight for term in (*some, pairs)]
+
+
+def log_of_none(p: Array) -> Array:
+    """Logarithms of the probabilities that events of probabilities p do not happen."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log1p(-np.minimum(p, 1)), -_SURE)
 
 
 Model = Radial | Diagonal
@@ -303,8 +362,8 @@ def points(dimension: int, start: int, stop: int, seed: int) -> Array:
 
 def _fresh_points(dimension: int, start: int, stop: int, seed: int) -> Array:
     sobol = min(dimension, _SOBOL)
-    # scipy before 1.15 knows the parameter rng only as seed.
-    engine = qmc.Sobol(sobol, seed=np.random.default_rng(seed))
+    rng: dict[str, Any] = {_RNG: np.random.default_rng(seed)}
+    engine = qmc.Sobol(sobol, **rng)
     if start:
         engine.fast_forward(start)
     points = np.empty((stop - start, dimension))
@@ -319,4 +378,4 @@ def _fresh_points(dimension: int, start: int, stop: int, seed: int) -> Array:
     return points
 
 
-_kept_points = lru_cache(maxsize=64)(_fresh_points)
+_kept_points = lru_cache(maxsize=16)(_fresh_points)

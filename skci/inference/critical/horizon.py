@@ -9,16 +9,12 @@ process.
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skci._arrays import Array
-from skci.exceptions import CriticalValueWarning
 from skci.inference.critical.exceedances import RandomState
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
@@ -27,13 +23,6 @@ _MOST_TIMES, _FEWEST_TIMES = 20, 8
 _COORDINATES = 60  # of parameters at several times
 _MOST_COORDINATES = 1 << 14  # whose correlation has 2 GiB
 _OVERSHOOT = 0.5826  # -zeta(1/2) / sqrt(2 pi)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CriticalValueWarning)
-        yield
 
 
 @dataclass(frozen=True)
@@ -88,7 +77,7 @@ class HorizonLaw:
         if len(times) * len(matrix) > _MOST_COORDINATES:
             raise ValueError(
                 f"horizon must be for at most {_MOST_COORDINATES // len(times)} "
-                f"estimates, got {len(matrix)}; select some of the rules or metrics"
+                f"estimates, got {len(matrix)}; select some of the models or metrics"
             )
         over_time = np.exp(-np.abs(times[:, np.newaxis] - times) / 2)
         self._shift = _OVERSHOOT * math.sqrt(step)
@@ -96,6 +85,7 @@ class HorizonLaw:
             np.kron(over_time, matrix),
             alternative=alternative,
             random_state=random_state,
+            warns=False,
         )
 
     def quantile(self, level: float = 0.95) -> CriticalValue:
@@ -103,14 +93,12 @@ class HorizonLaw:
 
         Its numerical error is small beside the choice of times, and not warned of.
         """
-        with _quiet():
-            q = self._law.quantile(level)
+        q = self._law.quantile(level)
         return CriticalValue(q + self._shift, q.error)
 
     def sf(self, x: ArrayLike, *, level: float | None = None) -> Array:
         """Probability that the maximum exceeds each of some values."""
-        with _quiet():
-            return self._law.sf(np.asarray(x, dtype=float) - self._shift, level=level)
+        return self._law.sf(np.asarray(x, dtype=float) - self._shift, level=level)
 
     def step_down(self, x: ArrayLike, *, level: float | None = None) -> Array:
         """Refuse: looks at which a hypothesis is rejected differ by hypothesis."""

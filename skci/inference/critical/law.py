@@ -4,9 +4,10 @@ Equal coordinates are merged. The law of one or two coordinates, or of uncorrela
 ones, is exact; otherwise the correlation is factored and exceedances are sampled.
 """
 
-import warnings
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,12 +20,11 @@ from skci._validation import (
     check_degrees,
     check_positive_number,
 )
-from skci.exceptions import CriticalValueWarning
+from skci.exceptions import CriticalValueWarning, warn_caller
 from skci.inference.critical.correlation import (
     ROUNDING,
     check_correlation,
     factor,
-    principal,
 )
 from skci.inference.critical.exceedances import (
     Diagonal,
@@ -33,15 +33,19 @@ from skci.inference.critical.exceedances import (
     RandomState,
     draw_seeds,
 )
+from skci.inference.critical.loadings import Loadings
 from skci.inference.critical.quantile import (
     CriticalValue,
     Marginal,
     QuantileSearch,
     both_exceed,
+    on_grid,
+    pairs_of,
     sidak,
 )
 from skci.inference.critical.tail import (
     LEVELS,
+    ConditionalTail,
     SampledTail,
     nested_tail,
     nested_tail_of_directions,
@@ -60,8 +64,14 @@ class MaximumLaw:
     r"""Distribution of :math:`\max_j |z_j|`, or one-sided of :math:`\max_j z_j`.
 
     z is normal with mean 0 and correlation R, or multivariate t: such a vector divided
-    by one :math:`\sqrt{\chi^2_\nu / \nu}`. For the parameters see `critical_value`.
+    by one :math:`\sqrt{\chi^2_\nu / \nu}`. For the parameters see `critical_value`;
+    `warns` is whether errors of quantiles above the tolerance are warned of.
     """
+
+    tol: ClassVar[float] = 1e-3
+    """Largest numerical error of a quantile."""
+    size: int
+    """Number of coordinates that are not equal."""
 
     def __init__(
         self,
@@ -70,14 +80,10 @@ class MaximumLaw:
         df: float | None = None,
         alternative: Alternative = "two-sided",
         random_state: RandomState = None,
+        warns: bool = True,
     ) -> None:
         matrix, cholesky = check_correlation(correlation)
-        df = check_degrees(np.inf if df is None else df)
-        check_alternative(alternative)
-        self.seeds = draw_seeds(random_state)
-        self.df = np.inf if df >= _NORMAL else df
-        self.sides = 2 if alternative == "two-sided" else 1
-        self.marginal = Marginal(self.sides, self.df)
+        self._take(df, alternative, random_state, warns)
         # Each coordinate is represented by the first that equals it, up to its sign if
         # two-sided.
         similarity = np.abs(matrix) if self.sides == 2 else matrix
@@ -90,32 +96,45 @@ class MaximumLaw:
         self.size = len(kept)
         self.is_uncorrelated = bool(np.abs(np.triu(matrix, 1)).max() < ROUNDING)
         self._is_exact = self.size <= 2 or self.is_uncorrelated
+
+    def _take(
+        self,
+        df: float | None,
+        alternative: Alternative,
+        random_state: RandomState,
+        warns: bool = True,
+    ) -> None:
+        """Check and take options."""
+        self._warns = warns
+        df = check_degrees(np.inf if df is None else df)
+        check_alternative(alternative)
+        self.seeds = draw_seeds(random_state)
+        self.df = np.inf if df >= _NORMAL else df
+        self.sides = 2 if alternative == "two-sided" else 1
+        self.marginal = Marginal(self.sides, self.df)
         self._quantiles: dict[tuple[float, float], CriticalValue] = {}
 
-    def quantile(
-        self, level: float = 0.95, tol: float = 1e-3, stacklevel: int = 2
-    ) -> CriticalValue:
+    def quantile(self, level: float = 0.95, tol: float | None = None) -> CriticalValue:
         """Value that the maximum exceeds with probability 1 - level.
 
         Warns with a `CriticalValueWarning` if the error could not be brought below
         `tol`; see `critical_value`.
         """
         alpha = 1 - check_confidence_level(level)
-        tol = check_positive_number(tol, "tol")
+        tol = check_positive_number(self.tol if tol is None else tol, "tol")
         if (alpha, tol) not in self._quantiles:
             if self._is_exact:
                 value = CriticalValue(self._exact_quantile(alpha))
             else:
                 value = QuantileSearch(
-                    self._model, self.marginal, self._correlation, self.seeds, alpha
+                    self._model, self.marginal, self._pairs, self.seeds, alpha
                 ).solve(tol)
             self._quantiles[alpha, tol] = value
-            if value.error > tol * self.marginal.stretch(value):
-                warnings.warn(
+            if self._warns and value.error > tol * self.marginal.stretch(value):
+                warn_caller(
                     f"the critical value of {self.size} parameters has a numerical "
                     f"error of up to {value.error:.1g}, more than tol={tol:g}",
                     CriticalValueWarning,
-                    stacklevel=stacklevel,
                 )
         return self._quantiles[alpha, tol]
 
@@ -148,7 +167,7 @@ class MaximumLaw:
         remaining = np.arange(1, len(x) + 1)
         nested = np.minimum(alone[order] * remaining, single[order])
         if self.size > 1:
-            loadings = self._radial.loadings[self._position[order]]
+            loadings = self._radial.loadings.taken(self._position[order])
             model = replace(self._radial, loadings=loadings)
             tail = nested_tail(model, np.maximum(x[order], 0.0), self.seeds)
             nested = np.clip(tail, alone[order], nested)
@@ -157,23 +176,28 @@ class MaximumLaw:
         return np.clip(adjusted, alone, single)
 
     @cached_property
+    def _pairs(self) -> tuple[Array, Array]:
+        """Correlations of all pairs of coordinates, and how often each occurs."""
+        return pairs_of(self._correlation)
+
+    @cached_property
     def _model(self) -> Model:
         """Factored correlation for the quantile, with the noise apart if normal."""
         if np.isinf(self.df):
             loadings, noise = factor(self._correlation, self._cholesky, True)
             if noise:
-                return Diagonal(loadings, noise, self.sides)
-            return Radial(loadings, 0.0, self.sides)
+                return Diagonal(Loadings(loadings), noise, self.sides)
+            return Radial(Loadings(loadings), 0.0, self.sides)
         return self._radial
 
     @cached_property
     def _radial(self) -> Radial:
         """Factored correlation for the tail."""
         loadings, _ = factor(self._correlation, self._cholesky, False)
-        return Radial(loadings, 0.0, self.sides, self.df)
+        return Radial(Loadings(loadings), 0.0, self.sides, self.df)
 
     @cached_property
-    def _tail(self) -> SampledTail:
+    def _tail(self) -> SampledTail | ConditionalTail:
         return SampledTail(self._radial, self.seeds)
 
     def _sf(self, x: Array) -> Array:
@@ -195,7 +219,7 @@ class MaximumLaw:
 
     def _agreeing(self, x: Array, probability: Array, level: float) -> Array:
         """Shift the logit near a quantile to agree with it, and settle ties."""
-        q = float(self.quantile(level, stacklevel=4))
+        q = float(self.quantile(level))
         alpha = 1 - level
         at = np.clip(self._sf(np.array([q]))[0], 1e-300, 1 - 1e-16)
         shift = special.logit(alpha) - special.logit(at)
@@ -235,8 +259,69 @@ class MaximumLaw:
         return float(np.clip(q, low, high))
 
 
+class LawOfLoadings(MaximumLaw):
+    """Distribution of the maximum of many coordinates with few factors.
+
+    z = B y + sqrt(d) e, divided by their standard deviations, with independent standard
+    normal e. Their correlation is not computed.
+
+    Parameters
+    ----------
+    loadings : Loadings
+        B, up to a factor for each coordinate; none is constant.
+    noise : float
+        d, the share of the variance of each; 0 for t variables.
+    df, alternative, random_state
+        See `critical_value`.
+    """
+
+    tol = 2e-3
+
+    def __init__(
+        self,
+        loadings: Loadings,
+        noise: float = 0.0,
+        *,
+        df: float | None = None,
+        alternative: Alternative = "two-sided",
+        random_state: RandomState = None,
+    ) -> None:
+        self._take(df, alternative, random_state)
+        self._loadings = loadings.standardised().principal()
+        self._noise = noise
+        self.size, self._position = loadings.size, np.arange(loadings.size)
+        self._is_exact = self.is_uncorrelated = False
+
+    @cached_property
+    def _pairs(self) -> tuple[Array, Array]:
+        rho, counts = self._loadings.correlations()
+        return on_grid((1 - self._noise) * rho, counts)
+
+    @cached_property
+    def _model(self) -> Model:
+        if not self._noise:
+            return self._radial
+        scaled = self._loadings.scaled(np.sqrt(1 - self._noise))
+        return Diagonal(scaled, self._noise, self.sides)
+
+    @cached_property
+    def _radial(self) -> Radial:
+        if self._noise:  # which adds as many factors as there are coordinates
+            rows = self._loadings.rows(self._position)
+            correlation = (1 - self._noise) * rows @ rows.T
+            np.fill_diagonal(correlation, 1)
+            return MaximumLaw(correlation)._radial
+        return Radial(self._loadings, 0.0, self.sides, self.df)
+
+    @cached_property
+    def _tail(self) -> SampledTail | ConditionalTail:
+        if isinstance(self._model, Diagonal):
+            return ConditionalTail(self._model, self.seeds)
+        return super()._tail
+
+
 def step_down_directions(
-    x: Array, loadings: Array, df: float = np.inf, random_state: RandomState = None
+    x: Array, loadings: Loadings, df: float = np.inf, random_state: RandomState = None
 ) -> Array:
     """Adjust the p-values of K positive statistics for both directions of all, (K,).
 
@@ -250,8 +335,8 @@ def step_down_directions(
     ----------
     x : array of shape (K,)
         Nonnegative statistics.
-    loadings : array of shape (K, r)
-        Factor of their covariance; no row is zero.
+    loadings : Loadings
+        Of their covariance; no coordinate is constant.
     df : float
         Common degrees of freedom, infinite for normal statistics.
     random_state : int or None
@@ -262,9 +347,9 @@ def step_down_directions(
     Romano and Wolf (2005), J. Am. Stat. Assoc. 100, 94-108.
     """
     order = np.argsort(x, kind="stable")
-    unit = loadings / np.linalg.norm(loadings, axis=1, keepdims=True)
     df = np.inf if df >= _NORMAL else df
-    model = Radial(principal(unit)[order], 0.0, 2, df)
+    standard = loadings.standardised().principal().taken(order)
+    model = Radial(standard, 0.0, 2, df)
     alone = Marginal(1, df).sf(x[order])
     nested = nested_tail_of_directions(model, x[order], draw_seeds(random_state))
     hypotheses = np.arange(len(x) + 1, 2 * len(x) + 1)
@@ -366,7 +451,7 @@ def critical_value(
     --------
     One estimate has the normal quantile, and so have two that are the same:
 
-    >>> from skci import critical_value
+    >>> from skci.inference import critical_value
     >>> round(critical_value(1), 3)
     1.96
     >>> round(critical_value([[1, -1], [-1, 1]]), 3)
@@ -384,4 +469,4 @@ def critical_value(
     law = MaximumLaw(
         correlation, df=df, alternative=alternative, random_state=random_state
     )
-    return law.quantile(confidence_level, tol, stacklevel=3)
+    return law.quantile(confidence_level, tol)

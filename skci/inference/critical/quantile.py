@@ -15,7 +15,7 @@ from skci.inference.critical.exceedances import SCRAMBLES, Model, Proposal, poin
 
 _PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
 """Points of a scramble that locate the quantile, and least and greatest thereafter."""
-_LARGEST, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 26, 1 << 34
+_LARGEST, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 29, 1 << 34
 """Most coordinates of a scramble, projections, and multiplications for them."""
 _STEP = 0.03  # distance in q over which a logit is taken as a parabola
 _STANDARD_ERRORS = 3.5  # in an error bound; estimated from eight scrambles
@@ -47,7 +47,7 @@ class CriticalValue(float):
 
     Examples
     --------
-    >>> from skci import critical_value
+    >>> from skci.inference import critical_value
     >>> q = critical_value([[1.0, 0.5], [0.5, 1.0]])
     >>> f"{q:.3f}", q.error < 1e-6
     ('2.212', True)
@@ -120,19 +120,22 @@ def sidak(alpha: float, size: int) -> float:
 
 
 class QuantileSearch:
-    """Solves P(max > q) = alpha for q from samples at levels near the solution."""
+    """Solves P(max > q) = alpha for q from samples at levels near the solution.
+
+    `pairs` are the correlations of all pairs of coordinates, and how often each occurs.
+    """
 
     def __init__(
         self,
         model: Model,
         marginal: Marginal,
-        correlation: Array,
+        pairs: tuple[Array, Array],
         seeds: list[int],
         alpha: float,
     ) -> None:
         self.model, self.marginal, self.seeds = model, marginal, seeds
-        self.alpha, self.size = alpha, len(correlation)
-        self.pairs = _pairs(correlation)
+        self.alpha, self.size = alpha, model.size
+        self.pairs = pairs
         self.bounds = marginal.bounds(alpha, self.size)
         self.stretch = marginal.stretch(self.bounds[1])
         self.step = _STEP * self.stretch
@@ -140,7 +143,7 @@ class QuantileSearch:
     def solve(self, tol: float) -> CriticalValue:
         """Add points until the error is below the tolerance, or the most there are."""
         dimension = self.model.rank + 2
-        affordable = _PRODUCTS // (self.size * self.model.rank)
+        affordable = _PRODUCTS // self.model.loadings.cost
         pilot = 1 << int(np.log2(np.clip(affordable // 16, _PILOT // 4, _PILOT)))
         most = max(affordable, 2 * _PILOT)
         most = min(_LARGEST // dimension, _PROJECTIONS // self.size, most)
@@ -240,17 +243,24 @@ class QuantileSearch:
         return means - slopes @ (controls.mean(axis=2) - known)
 
 
-def _pairs(correlation: Array) -> tuple[Array, Array]:
-    """Correlations of all pairs and their weights in sums of functions of them.
-
-    Many pairs are moved to a grid with the weights of linear interpolation in the
-    arcsine, of which P(both exceed q) is a smooth function up to the ends.
-    """
+def pairs_of(correlation: Array) -> tuple[Array, Array]:
+    """Correlations of all pairs and their weights in sums of functions of them."""
     rho = distance.squareform(correlation, checks=False)
     if len(correlation) ** 2 <= 4 * _ANGLES:
         return rho, np.ones(len(rho))
+    return on_grid(rho)
+
+
+def on_grid(rho: Array, counts: Array | None = None) -> tuple[Array, Array]:
+    """Move correlations to a grid, with the weights of linear interpolation.
+
+    In the arcsine, of which P(both exceed q) is a smooth function up to the ends.
+    """
     part, cell = np.modf((np.arcsin(rho) / np.pi + 0.5) * _ANGLES)
     below = cell.astype(np.intp)
-    counts = np.bincount(below, 1 - part, _ANGLES + 1)
-    counts += np.bincount(below + 1, part, _ANGLES + 2)[:-1]
-    return np.sin(np.linspace(-np.pi / 2, np.pi / 2, _ANGLES + 1)), counts
+    upper, lower = (
+        (part, 1 - part) if counts is None else (part * counts, counts - part * counts)
+    )
+    weights = np.bincount(below, lower, _ANGLES + 1)
+    weights += np.bincount(below + 1, upper, _ANGLES + 2)[:-1]
+    return np.sin(np.linspace(-np.pi / 2, np.pi / 2, _ANGLES + 1)), weights

@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 
 from skci._arrays import Array
 from skci.inference.critical.correlation import blocks
 from skci.inference.critical.exceedances import (
+    Diagonal,
     Proposal,
     Radial,
     Table,
+    log_of_none,
     points,
     radial_sf,
 )
@@ -21,6 +24,7 @@ _FEWEST, _MOST = 512, 4096  # least and greatest number of points of a scramble
 _PROJECTIONS = 1 << 22  # number of projections of a scramble between them
 _BINS = 1024  # bins of the logarithms of the largest projections
 _CELLS = 1 << 16  # cells of the table of the length
+_NODES = 113  # values at which a tail is estimated, an eighth apart on both sides
 
 
 class SampledTail:
@@ -68,6 +72,49 @@ class SampledTail:
         return _controlled(first, second, *self._moments)
 
 
+class ConditionalTail:
+    r"""Estimate of P(max > x) from draws of y, given which exceedances are independent.
+
+    .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i \Big(1 - \prod_j (1 - P(z_j \text{
+        exceeds } x \mid y_i))\Big)
+
+    less the regression on :math:`w_i` of `SampledTail`, at equidistant x. Its logarithm
+    is interpolated between them.
+    """
+
+    def __init__(self, model: Diagonal, seeds: list[int]) -> None:
+        least = 0.0 if model.sides == 2 else -LEVELS[-1]
+        self._nodes = np.linspace(least, LEVELS[-1] + 1, _NODES)
+        unconditional = 0.0 if model.sides == 2 else -np.inf
+        proposal = Proposal((unconditional, *LEVELS), model.sides, model.size)
+        number = _number(_PROJECTIONS, model.size)
+        places = model.places
+        none = log_of_none(model.exceed(places[:, np.newaxis], self._nodes))
+        shares = [
+            model.exceed(places, level) / proposal.tail(level)
+            for level in proposal.levels
+        ]
+        share = np.mean(shares, axis=0)
+        first, second = np.zeros((2, _NODES))
+        moments = np.zeros(3)
+        for seed in seeds:
+            u = points(model.rank + 2, 0, number, seed)
+            for rows in blocks(number, model.size):
+                counts = model.counted(model.project(model.draw(proposal, u[rows])))
+                weights = 1 / (counts @ share / model.size)
+                some = -np.expm1(counts @ none)
+                first += weights @ some
+                second += weights**2 @ some
+                moments += weights.sum(), (weights**2).sum(), len(weights)
+        tail = np.clip(_controlled(first, second, *moments), 1e-300, 1.0)
+        self._log_tail = PchipInterpolator(self._nodes, np.log(tail))
+
+    def sf(self, x: Array) -> Array:
+        """Estimate P(max > x), shape (M,)."""
+        inside = np.clip(x, self._nodes[0], self._nodes[-1])
+        return np.asarray(np.exp(self._log_tail(inside)))
+
+
 def nested_tail(model: Radial, statistics: Array, seeds: list[int]) -> Array:
     """Two-sided P(max of the first k coordinates > k-th statistic) for k = 1, ..., K.
 
@@ -77,7 +124,7 @@ def nested_tail(model: Radial, statistics: Array, seeds: list[int]) -> Array:
     """
     shares = 1 / np.arange(1, len(statistics) + 1)
     sample = _directions(model, seeds, _PROJECTIONS // 2, shares / shares.sum())
-    running = ((np.maximum.accumulate(s, axis=1, out=s), w) for s, w in sample)
+    running = ((np.maximum.accumulate(s, axis=1), w) for s, w in sample)
     return _tail_of_each(model, running, statistics)
 
 
@@ -131,18 +178,23 @@ def _directions(
     signed: bool = False,
 ) -> Iterator[tuple[Array, Array]]:
     """Projections on directions and their weights 1/g, in blocks."""
-    size = len(model.loadings)
+    size = model.size
     unconditional = 0.0 if model.sides == 2 else -np.inf
     proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
     density = model.density(proposal)
-    number = 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
+    number = _number(projections, size)
     for seed in seeds:
         u = points(model.rank + 2, 0, number, seed)
         for rows in blocks(number, size):
             s = model.directions(proposal, u[rows], signed)
             each = density(np.abs(s) if signed else s)
             mean = each.mean(axis=1) if shares is None else each @ shares
-            yield s, 1 / (proposal.floor + mean)
+            yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
+
+
+def _number(projections: int, size: int) -> int:
+    """Points of a scramble, for so many projections in all."""
+    return 1 << int(np.log2(np.clip(projections // size, _FEWEST, _MOST)))
 
 
 def _controlled(

@@ -23,7 +23,11 @@ References
 Owen (2001), Empirical Likelihood, Chapman & Hall/CRC.
 """
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
+from scipy.special import rel_entr
 
 from skci._arrays import Array
 from skci.inference.intervals.crossing import first_crossing
@@ -36,10 +40,13 @@ from skci.measures.functional import (
     Negative,
 )
 
-_FIRST_TILT = 1e-3  # relative to that of the normal limit
-_MAX_LOG_TILT = 60.0  # at which all mass is at the end of the range
-_MIN_LOG_TILT = -40.0  # at which the estimate is reached
-_BISECTIONS = 70
+_MOST_TILT = 60.0  # logarithm at which all mass is at the end of the range
+_STEPS = 60  # of Newton's method, which needs about six
+_CONVERGED = 1e-11  # relative step
+_SAME = 1e-9  # relative difference of statistics that makes no difference to limits
+_BEYOND = 0.01  # distance in log tilt that a limit is searched beyond its bracket
+_GRID = np.linspace(0, 1, 8)
+_NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 
 
 def values_of_mean(functional: Functional) -> Array | None:
@@ -80,59 +87,192 @@ def mean_limits(samples: Samples, values: Array, crit: Array, bounds: Array) -> 
     index, end = np.nonzero((away & (samples.counts[:, np.newaxis] > 0)).any(-1))
     if len(index):
         profile = _Profile(samples, index, values[index], 2.0 * end - 1)
-        span = profile.span(crit[index])
         limits[index, end] = first_crossing(
-            profile, span, crit[index], default=bounds[index, end]
+            profile,
+            profile.bracket(crit[index]),
+            crit[index],
+            limits[index, end],
+            _GRID,
         )
     return limits
 
 
 def mean_roots(samples: Samples, values: Array, nulls: Array) -> Array:
-    """Signed roots of the statistic at nulls inside the range of the values, (J,)."""
+    """Signed roots of the statistic at nulls inside the range of the values, (J,).
+
+    NaN where the statistic is as great at a value that is nearer to the estimate.
+    """
     estimates = (samples.p_hat * values).sum(-1)
     side = np.where(nulls > estimates, 1.0, -1.0)
     profile = _Profile(samples, np.arange(len(nulls)), values, side)
-    low, high = np.full((2, len(nulls), 1), [[[_MIN_LOG_TILT]], [[_MAX_LOG_TILT]]])
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        beyond = side * (profile(middle)[0][:, 0] - nulls) > 0
-        low = np.where(beyond[:, np.newaxis], low, middle)
-        high = np.where(beyond[:, np.newaxis], middle, high)
-    return -side * profile((low + high) / 2)[1][:, 0]
+    at_null = profile.at(profile.tilt_at(nulls))
+    roots = -side * at_null.root
+    # The statistic is at most Pearson's, which increases outward.
+    below = at_null.x2 - at_null.root**2 > _SAME * at_null.x2
+    doubtful = np.flatnonzero(below & (at_null.root > 0))
+    if len(doubtful):
+        crit, among = at_null.root[doubtful], samples.among(doubtful)
+        bounds = np.stack([values.min(-1), values.max(-1)], axis=-1)[doubtful]
+        low, high = mean_limits(among, values[doubtful], crit, bounds).T
+        distance = np.maximum(low - nulls[doubtful], nulls[doubtful] - high)
+        roots[doubtful[distance > _NEAR * (high - low)]] = np.nan
+    return roots
+
+
+class _Point(NamedTuple):
+    """Constrained maxima at some tilts: their mean, and statistics of them."""
+
+    mean: Array
+    """Mean distance from the end of the range, over its width."""
+    x2: Array
+    g2: Array
+    root: Array
 
 
 class _Profile:
-    """Mean and statistic at the constrained maxima, by the log of the tilt s.
+    r"""Constrained maxima of K means by the tilt s.
 
     Profile k is of sample ``index[k]`` and the values ``values[k]``, below the estimate
-    (side -1) or above it (1).
+    (side -1) or above it (1). With :math:`r_i = 1 / (1 + s d_i)` and :math:`c = \sum
+    f_i r_i`, sums over the cells that do not depend on s are computed once.
     """
 
     def __init__(
         self, samples: Samples, index: Array, values: Array, side: Array
     ) -> None:
-        self._samples, self._index, self._side = samples, index, side[:, np.newaxis]
+        self._samples, self._index, self._side = samples, index, side
         low, high = values.min(-1), values.max(-1)
-        self._end = np.where(side < 0, low, high)[:, np.newaxis]
-        self._width = (high - low)[:, np.newaxis]
-        distance = np.abs(values - self._end) / self._width
-        self._f, self._distance = samples.f[index, np.newaxis], distance[:, np.newaxis]
-
-    def span(self, crit: Array) -> tuple[Array, Array]:
-        """Least and greatest log tilt at which a limit may be."""
-        f, distance = self._f[:, 0], self._distance[:, 0]
-        mean = (f * distance).sum(-1, keepdims=True)
-        variance = (f * (distance - mean) ** 2).sum(-1)
-        normal = crit / np.sqrt(self._samples.n[self._index] * variance)
-        low = np.log(_FIRST_TILT * np.minimum(normal, 1))[:, np.newaxis]
-        return low, np.full_like(low, _MAX_LOG_TILT)
+        self._end, self._width = np.where(side < 0, low, high), high - low
+        d = np.abs(values - self._end[:, np.newaxis]) / self._width[:, np.newaxis]
+        f, p_hat = samples.f[index], samples.p_hat[index]
+        self._n = samples.n[index]
+        self._d, self._f, self._p_hat = d, f, p_hat
+        self._fd, self._fdd = f * d, f * d * d
+        ratio = p_hat * p_hat / f
+        self._squares = ratio.sum(-1), (ratio * d).sum(-1)
+        self._moments = (p_hat * d).sum(-1), (p_hat * d * d).sum(-1)
+        self._entropy = rel_entr(p_hat, f).sum(-1)
 
     def __call__(self, log_tilt: Array) -> tuple[Array, Array]:
-        """Mean and square root of the statistic, shape (K, points)."""
-        weight = 1 + np.exp(log_tilt)[..., np.newaxis] * self._distance
-        p = self._f / weight
-        p /= p.sum(-1, keepdims=True)
-        mean = (p * self._distance).sum(-1)
-        influence = self._distance - mean[..., np.newaxis]
-        root = self._samples.root(self._index, p, influence)
-        return self._end - self._side * self._width * mean, root
+        """Mean and square root of the statistic by the log of the tilt, (K, points)."""
+        points = [self.at(np.exp(column)) for column in log_tilt.T]
+        value = [self._end - self._side * self._width * point.mean for point in points]
+        return np.stack(value, axis=-1), np.stack([p.root for p in points], axis=-1)
+
+    def at(self, s: Array) -> _Point:
+        """Mean and statistics at a tilt of each profile, (K,)."""
+        w = 1 + s[:, np.newaxis] * self._d
+        logarithm = _dot(self._p_hat, np.log(w))
+        r = np.reciprocal(w, out=w)
+        c = _dot(self._f, r)
+        mean, square = _dot(self._fd, r) / c, _dot(self._fdd, r) / c
+        first, second = self._moments
+        x2 = self._x2(s, c)
+        g2 = 2 * self._n * (self._entropy + np.log(c) + logarithm)
+        rho = (second - 2 * mean * first + mean**2) / (square - mean**2)
+        return _Point(mean, x2, g2, self._samples.root_of(x2, g2, rho))
+
+    def _x2(self, s: Array, c: Array) -> Array:
+        constant, slope = self._squares
+        return self._n * (c * (constant + s * slope) - 1)
+
+    def tilt_at(self, values: Array) -> Array:
+        """Tilts at which means are some values beyond the estimates, (K,)."""
+        distance = np.abs(values - self._end) / self._width
+        target = np.log(distance) - np.log1p(-distance)
+
+        def logit(x: Array, rows: Array) -> tuple[Array, Array]:
+            s = np.expm1(x)
+            r = 1 / (1 + s[:, np.newaxis] * self._d[rows])
+            fr = self._f[rows] * r
+            c, mean = fr.sum(-1), _dot(self._fd[rows], r)
+            fr *= r
+            change = mean / c * _dot(fr, self._d[rows]) - _dot(self._fdd[rows], r * r)
+            mean /= c
+            slope = change / c * (1 + s) / (mean * (1 - mean))
+            return target[rows] - np.log(mean) + np.log1p(-mean), -slope
+
+        first, second = self._moments
+        with_mean = (first - distance) / np.maximum(second - first**2, 1e-300)
+        start = np.log1p(np.clip(with_mean, 1e-12, 1e6))
+        return np.expm1(_solve(logit, 0.0, start, _MOST_TILT))
+
+    def bracket(self, crit: Array) -> tuple[Array, Array]:
+        """Log tilts between which the statistic first reaches critical values, (K, 1).
+
+        Below the first, Pearson's is less, which is not exceeded; at the second, the
+        lesser of it and the likelihood ratio is as great.
+        """
+        log_square = 2 * np.log(crit)
+
+        def x2(x: Array, rows: Array) -> tuple[Array, Array]:
+            s, _, c, steepness = self._weights(x, rows)
+            constant, slope = (each[rows] for each in self._squares)
+            value = self._n[rows] * (c * (constant + s * slope) - 1)
+            change = self._n[rows] * (c * slope - (constant + s * slope) * steepness)
+            return np.log(value) - log_square[rows], change * s / value
+
+        def g2(x: Array, rows: Array) -> tuple[Array, Array]:
+            s, r, c, steepness = self._weights(x, rows)
+            p_hat = self._p_hat[rows]
+            value = self._entropy[rows] + np.log(c) - _dot(p_hat, np.log(r))
+            change = _dot(p_hat * self._d[rows], r) - steepness / c
+            level = log_square[rows] - np.log(2 * self._n[rows])
+            return np.log(value) - level, change * s / value
+
+        first, second = self._moments
+        start = crit / np.sqrt(self._n * np.maximum(second - first**2, 1e-300))
+        low = _solve(x2, -_MOST_TILT, np.log(start), _MOST_TILT)
+        high = low.copy()
+        beyond = np.flatnonzero(g2(low, np.arange(len(low)))[0] < 0)
+        if len(beyond):
+            high[beyond] = _solve(
+                lambda x, rows: g2(x, beyond[rows]),
+                low[beyond],
+                low[beyond],
+                _MOST_TILT,
+            )
+        return (low - _BEYOND)[:, np.newaxis], (high + _BEYOND)[:, np.newaxis]
+
+    def _weights(self, x: Array, rows: Array) -> tuple[Array, Array, Array, Array]:
+        """Tilts s, the weights r, their sum c and minus its derivative in s."""
+        s = np.exp(x)
+        r = 1 / (1 + s[:, np.newaxis] * self._d[rows])
+        return s, r, _dot(self._f[rows], r), _dot(self._fd[rows], r * r)
+
+
+def _dot(a: Array, b: Array) -> Array:
+    """Sums of products along the last axis."""
+    result: Array = np.einsum("km,km->k", a, b)
+    return result
+
+
+def _solve(
+    function: Callable[[Array, Array], tuple[Array, Array]],
+    least: Array | float,
+    start: Array,
+    most: float,
+) -> Array:
+    """Zeros of increasing functions by Newton's method, with bisection where it fails.
+
+    The function takes points and which of the K functions they are for, and gives
+    values and derivatives.
+    """
+    low, high = (np.broadcast_to(end, start.shape).copy() for end in (least, most))
+    x = np.clip(start, low, high)
+    step = high - low
+    rows = np.arange(len(x))
+    for _ in range(_STEPS):
+        here = x[rows]
+        value, slope = function(here, rows)
+        below = ~(value > 0)
+        low[rows[below]], high[rows[~below]] = here[below], here[~below]
+        moved = here - value / slope
+        near = (moved >= low[rows]) & (moved <= high[rows])
+        near &= np.abs(moved - here) <= step[rows] / 2  # Newton's method converges
+        x[rows] = np.where(near, moved, (low[rows] + high[rows]) / 2)
+        step[rows] = np.abs(x[rows] - here)
+        rows = rows[step[rows] > _CONVERGED * np.maximum(np.abs(here), 1)]
+        if not len(rows):
+            break
+    return x

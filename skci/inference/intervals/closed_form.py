@@ -22,8 +22,10 @@ References
 Tversky (1977), Psychological Review 84, 327-352.
 """
 
+from functools import lru_cache
+
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, rel_entr
 
 from skci._arrays import Array
 from skci.inference.intervals.crossing import first_crossing
@@ -33,6 +35,7 @@ from skci.measures.functional import CellFunctional, Functional
 # The search variable is the log of the distance of logit(H / T) from its estimate.
 _FIRST_DISTANCE = 1e-3  # relative to that of the limit of a proportion
 _MAX_LOGIT = 40.0
+_SAME_VALUE = 1e-9  # relative difference of values of a ratio
 
 # All tables with one or two cells, and some with all of them, that tell a ratio.
 _PROBES = np.vstack(
@@ -47,28 +50,41 @@ def as_tversky(functional: Functional, tables: Array = _PROBES[:0]) -> Array | N
     """Coefficients of a Tversky ratio of four cells; None for other functionals.
 
     The rows are numerator, denominator, and cost of a miss relative to the costlier
-    kind: 1 in X, r in Y, 0 elsewhere. They follow from the values at tables with one
-    or two cells, and are checked at others: some fixed ones and those given, (J, 4).
+    kind: 1 in X, r in Y, 0 elsewhere. They follow from the values at some fixed tables,
+    and are checked at those given, (J, 4).
     """
     if not isinstance(functional, CellFunctional):
         return None
-    probes = np.concatenate([_PROBES, tables])
     try:
-        values = functional.estimate(probes)
+        ratio = _ratio_of(functional)
+        values = functional.estimate(tables)
     except Exception:  # of a user's function that has no value at empty cells
         return None
-    pairs, others = values[:16].reshape(4, 4), values[16:]
+    return ratio if ratio is not None and _agrees(ratio, tables, values) else None
+
+
+@lru_cache
+def _ratio_of(functional: CellFunctional) -> Array | None:
+    """Coefficients from the tables with one or two cells, checked at the others."""
+    values = functional.estimate(_PROBES)
+    pairs = values[:16].reshape(4, 4)
     is_hit = pairs.diagonal() > 0
     first = is_hit.argmax()
     value = pairs[first, first]
     with np.errstate(all="ignore"):
         cost = np.where(is_hit, 0.0, np.round(value / pairs[first] - 1, 12))
-        ratio = np.array([value * is_hit, is_hit + cost])
-        hits, total = ratio @ probes[16:].T
-        agrees = np.abs(hits / total / others - 1).max() < 1e-9
+        ratio = np.array([value * is_hit, is_hit + cost, cost / cost.max()])
+        agrees = _agrees(ratio, _PROBES[16:], values[16:])
     if not agrees or cost.min() < 0 or len({*cost.tolist()} - {0.0}) not in (1, 2):
         return None
-    return np.array([*ratio, cost / cost.max()])
+    return ratio
+
+
+def _agrees(ratio: Array, tables: Array, values: Array) -> bool:
+    """Whether a ratio has the given values at some tables, (J, 4)."""
+    hits, total = ratio[:2] @ tables.T
+    errors = np.abs(hits / total / values - 1)
+    return bool(errors.max(initial=0) < _SAME_VALUE)
 
 
 def tversky_limits(
@@ -96,31 +112,33 @@ class _Profile:
     """Ratio and statistic at the constrained maxima, by distance of ``logit(H / T)``.
 
     Profile k is of sample ``index[k]`` and a ratio with the ``coefficients[k]``, below
-    the estimate (side -1) or above it (1).
+    the estimate (side -1) or above it (1). Arrays of cells are summed by their kind
+    once: hits, the costlier misses and the others.
     """
 
     def __init__(
         self, samples: Samples, index: Array, coefficients: Array, side: Array
     ) -> None:
-        self._samples, self._index = samples, index
-        self._side = side[:, np.newaxis]
-        self._numerator, self._denominator, self._cost = np.moveaxis(
-            coefficients[:, np.newaxis], 2, 0
+        self._root_of, self._side = samples.root_of, side[:, np.newaxis]
+        self._n = samples.n[index, np.newaxis]
+        numerator, denominator, cost = coefficients.transpose(1, 0, 2)
+        f, p_hat = samples.f[index], samples.p_hat[index]
+        cells = np.array([f, p_hat, p_hat * p_hat / f])
+        kinds = np.array([numerator > 0, cost == 1, (cost > 0) & (cost < 1)])
+        # Of shape (3, K, 1) for the three kinds.
+        self._masses, self._observed, self._scores = (cells[:, np.newaxis] * kinds).sum(
+            -1, keepdims=True
         )
-        self._hit = (self._numerator > 0).astype(float)
-        self._other = 1 - self._hit - self._cost
-        self._f = samples.f[index, np.newaxis]
-        light = (self._cost > 0) & (self._cost < 1)
-        self._hits, self._heavy, self._light = (
-            (self._f * kind).sum(-1) for kind in (self._hit, self._cost == 1, light)
+        self._numerator, self._denominator = (
+            (kinds * each).max(-1, keepdims=True) for each in (numerator, denominator)
         )
-        self._r = (light * self._cost).max(-1)
-        self._scale = self._numerator.max(-1)
-        misses = self._heavy + self._light
+        self._r = (kinds[2] * cost).max(-1, keepdims=True)
+        self._other_score = cells[2].sum(-1, keepdims=True) - self._scores.sum(0)
+        self._entropy = rel_entr(p_hat, f).sum(-1, keepdims=True)
+        self._hits, misses = self._masses[0], self._masses[1] + self._masses[2]
         self._total = self._hits + misses
         self._start = np.log(self._hits / misses)
-        n = samples.n[index, np.newaxis]
-        self._error = np.sqrt(self._total / (n * self._hits * misses))
+        self._error = np.sqrt(self._total / (self._n * self._hits * misses))
 
     def span(self, crit: Array) -> tuple[Array, Array]:
         """Least and greatest log distance at which a limit may be."""
@@ -132,19 +150,21 @@ class _Profile:
         """Ratio and square root of the statistic, shape (K, points)."""
         logit = self._start + self._side * np.exp(log_distance)
         hits, misses = self._total * expit(logit), self._total * expit(-logit)
-        w_hit = (self._hits / hits)[..., np.newaxis]
-        w_heavy = self._w_heavy(misses)[..., np.newaxis]
-        p = self._f / (self._other + self._hit * w_hit + self._cost * w_heavy)
-        total = (self._denominator * p).sum(-1)
-        value = self._scale * hits / total
-        slope = self._numerator - value[..., np.newaxis] * self._denominator
-        influence = slope / total[..., np.newaxis]
-        return value, self._samples.root(self._index, p, influence)
+        w_heavy = self._w_heavy(misses)
+        w_light = 1 - self._r + self._r * w_heavy
+        w = np.array([self._hits / hits, w_heavy, w_light])
+        p = self._masses / w
+        value = self._numerator[0] * hits / (self._denominator * p).sum(0)
+        squares = np.square(self._numerator - value * self._denominator)
+        rho = (self._observed * squares).sum(0) / (p * squares).sum(0)
+        x2 = self._n * (self._other_score + (self._scores * w).sum(0) - 1)
+        g2 = 2 * self._n * (self._entropy + (self._observed * np.log(w)).sum(0))
+        return value, self._root_of(x2, g2, rho)
 
     def _w_heavy(self, misses: Array) -> Array:
         """Positive root of ``r Q w^2 + b w - c = 0``, without cancellation."""
-        r = self._r
-        b = (1 - r) * misses - r * self._heavy - self._light
-        c = (1 - r) * self._heavy
+        r, (_, heavy, light) = self._r, self._masses
+        b = (1 - r) * misses - r * heavy - light
+        c = (1 - r) * heavy
         q = np.abs(b) + np.sqrt(b * b + 4 * r * c * misses)
         return np.where(b > 0, 2 * c / q, q / (2 * r * misses))

@@ -23,7 +23,11 @@ POINTS = len(_GRID)
 
 
 def first_crossing(
-    profile: Profile, span: tuple[Array, Array], crit: Array, default: Array
+    profile: Profile,
+    span: tuple[Array, Array],
+    crit: Array,
+    default: Array,
+    grid: Array = _GRID,
 ) -> Array:
     """Values where the root of the statistic first exceeds crit, or the defaults.
 
@@ -31,14 +35,14 @@ def first_crossing(
     finer grids around its inverse interpolation narrow the bracket.
     """
     crit, (low, high) = crit[:, np.newaxis], span
-    x = low + (high - low) * _GRID
+    x = low + (high - low) * grid
     value, root = profile(x)
     exists = (root >= crit).any(-1)
     for _ in range(_MAX_ZOOMS):
         near = _neighbours_of_first(root >= crit)
         x, value, excess = x[near], value[near], np.log(root[near] / crit)
         low, high = x[:, :1], x[:, -1:]
-        guess, crossing = _interpolate_at_zero(excess, np.stack([x, value]))
+        guess, crossing = _interpolate_at_zero(excess, np.array([x, value]))
         if not (exists & (high - low > _TOLERANCE)[:, 0]).any():
             break
         margin = _MARGIN * (high - low)

@@ -6,12 +6,13 @@ normal quantile for an individual interval and that of the maximum for a joint o
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import stats
 
 from skci._arrays import Array
+from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.measures.functional import Functional
 from skci.measures.functions import EDGE
@@ -35,11 +36,11 @@ class Task:
     trait: Trait
     estimate: float
     standard_error: float
-    rarer_class: int
-    functional: Any
-    counts: Any
-    design_effect: float
-    hall: tuple[float, float]
+    rarer_class: int = 0
+    functional: Any = None
+    counts: Any = None
+    design_effect: float = 1.0
+    hall: tuple[float, float] = (0.0, 0.0)
     """Coefficients of Hall's transformation, zero for methods that use none."""
 
 
@@ -56,12 +57,20 @@ class IntervalMethod:
     blurring added, or that at the table with pseudo-counts, which is never zero."""
     needs_table: bool = True
     """Whether it needs the table of counts, and not only estimate and its error."""
+    needs_error: bool = True
+    """Whether it needs the standard error of the estimate."""
     needs_simple_sample: bool = False
     """Whether it needs independent rows of equal weight."""
     studentises: bool = False
     """Whether its quantile is that of t also in a simple random sample."""
     corrects_skewness: bool = False
     """Whether it needs the skewness of the estimate."""
+    reads_table: ClassVar[bool] = True
+    """Whether limits follow from the table, and not from estimate and error alone."""
+
+    def serves(self, trait: Trait, table: bool = True) -> bool:
+        """Whether it can serve a measure, with a table of counts or without."""
+        return self.applies(trait) and (table or not self.needs_table)
 
     @property
     def smooths(self) -> bool:
@@ -120,6 +129,8 @@ def _clip(task: Task, low: float, high: float) -> Limits:
 class Wald(IntervalMethod):
     """Centre plus and minus crit standard errors, on the scale of a link."""
 
+    reads_table = False
+
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
         """Link, and on the scale of the measure the centre and its standard error."""
         return task.trait.scale, task.estimate, task.standard_error
@@ -164,6 +175,8 @@ class PlusFour(Wald):
     Of the four cells of a binary table each gains z^2/4.
     """
 
+    reads_table = True
+
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
         counts = task.counts / task.design_effect + z**2 / len(task.counts)
         n = counts.sum()
@@ -175,6 +188,8 @@ class PlusFour(Wald):
 
 class AgrestiCoull(Wald):
     """Wald's interval with z^2/2 successes and failures added (1998)."""
+
+    reads_table = True
 
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
         successes, trials = task.trait.successes_and_trials(task.counts)
@@ -295,8 +310,14 @@ class Score(IntervalMethod):
             k = inside[rows]
             found = score_roots(functionals, counts, nulls[k], bounds)
             roots[k] = np.where(above[k], found, -found)
-            excluded = _exclude_before(functionals, counts, roots[k], bounds, nulls[k])
-            roots[k[excluded]] = np.nan
+            paths = np.flatnonzero(
+                [values_of_mean(each) is None for each in functionals]
+            )
+            if len(paths):
+                batch = [functionals[j] for j in paths.tolist()], counts[paths]
+                k, bounds = k[paths], bounds[paths]
+                excluded = _exclude_before(*batch, roots[k], bounds, nulls[k])
+                roots[k[excluded]] = np.nan
         return roots / np.sqrt(effects)
 
 
@@ -333,6 +354,7 @@ def _by_cells(
 _PROPORTION: dict[str, Any] = {
     "applies": lambda trait: trait.proportion is not None,
     "need": "a proportion",
+    "needs_error": False,
     "needs_simple_sample": True,
 }
 
@@ -360,10 +382,12 @@ METHODS: dict[str, IntervalMethod] = {
     "plus-four": PlusFour(
         applies=lambda trait: trait.plus_four is not None,
         need="a measure that shrinking does not distort",
+        needs_error=False,
     ),
     "score": Score(
         applies=lambda trait: trait.smooth,
         need="a smooth measure of the labels of one target or a mean of bounded scores",
+        needs_error=False,
     ),
     "wilson": Wilson(**_PROPORTION),
     "agresti-coull": AgrestiCoull(**_PROPORTION),
@@ -378,8 +402,10 @@ AUTO = "auto"
 
 def automatic(trait: Trait, *, table: bool = True) -> str:
     """Method that "auto" stands for: "delta" where no other can serve a measure."""
-    methods = *trait.automatic, "delta"
-    return next(m for m in methods if not refusal(m, trait, table=table))
+    for method in trait.automatic:
+        if METHODS[method].serves(trait, table):
+            return method
+    return "delta"
 
 
 def refusal(
@@ -389,13 +415,9 @@ def refusal(
 
     The reason ends with `where`; `table` is whether there is a table of counts.
     """
-
-    def serves(other: IntervalMethod) -> bool:
-        return other.applies(trait) and (table or not other.needs_table)
-
-    if serves(METHODS[method]):
+    if METHODS[method].serves(trait, table):
         return None
-    others = [name for name, other in METHODS.items() if serves(other)]
+    others = [name for name, other in METHODS.items() if other.serves(trait, table)]
     need = f"{METHODS[method].need}, which {trait.name!r} is not{where}"
     if METHODS[method].applies(trait):
         need = f"a table of counts, which there is none of for {trait.name!r}"

@@ -104,7 +104,7 @@ def change(
         value=(value[:, 0], (value_slope * dp).sum(-1)),
         root=(root[:, 0], (root_slope * dp).sum(-1)),
         tangent=tangent,
-        # By Cramer's rule the two determinants differ by the tangent as a factor.
+        # By Cramer's model the two determinants differ by the tangent as a factor.
         is_maximum=(sign * tangent if by_root else sign) < 0,
         is_finite=solvable,
     )

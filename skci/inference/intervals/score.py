@@ -59,28 +59,17 @@ def score_limits(
     """
     counts, crit, bounds = (np.asarray(a, dtype=float) for a in (counts, crit, bounds))
     limits = bounds.copy()
-    distinct, which = _distinct(functionals)
-    ratios: Any = [
-        as_tversky(functional, smooth(counts[which == k]))
-        for k, functional in enumerate(distinct)
-    ]
-    closed = np.array([ratio is not None for ratio in ratios], dtype=bool)[which]
-    means, is_mean = _means(distinct, which)
-    cells = counts.shape[-1]
     with np.errstate(all="ignore"):
-        for k in _batches(which, is_mean, POINTS * cells):
+        for k, form, coefficients in _batches(functionals, counts):
             samples = Samples(counts[k], statistic)
-            limits[k] = mean_limits(
-                samples, _stack(means, which[k]), crit[k], bounds[k]
-            )
-        for k in _batches(which, closed, _path_size(cells)):
-            samples = Samples(counts[k], statistic)
-            coefficients = np.stack([ratios[j] for j in which[k]])
-            limits[k] = tversky_limits(samples, coefficients, crit[k], bounds[k])
-        for k in _path_batches(distinct, which, ~(closed | is_mean), cells):
-            samples = Samples(counts[k], statistic)
-            problem = Problem(samples, distinct, which[k], bounds[k])
-            limits[k] = path_limits(problem, crit[k])
+            if form == "mean":
+                limits[k] = mean_limits(samples, coefficients, crit[k], bounds[k])
+            elif form == "ratio":
+                limits[k] = tversky_limits(samples, coefficients, crit[k], bounds[k])
+            else:
+                distinct, which = coefficients
+                problem = Problem(samples, distinct, which, bounds[k])
+                limits[k] = path_limits(problem, crit[k])
     limits = np.clip(limits, bounds[:, :1], bounds[:, 1:])
     return limits[:, 0], limits[:, 1]
 
@@ -97,32 +86,68 @@ def score_roots(
 
     Nulls lie in the interior of the ranges; other parameters are those of
     `score_limits`. A root is positive where the estimate exceeds the null, and NaN
-    where no maximum of the likelihood under the null was found.
+    where no maximum of the likelihood under the null was found, and of a mean where a
+    value nearer to the estimate has a greater one.
     """
     counts, nulls, bounds = (
         np.asarray(a, dtype=float) for a in (counts, nulls, bounds)
     )
     roots = np.empty(len(nulls))
-    distinct, which = _distinct(functionals)
-    means, is_mean = _means(distinct, which)
-    cells = counts.shape[-1]
     with np.errstate(all="ignore"):
-        for k in _batches(which, is_mean, POINTS * cells):
+        for k, form, coefficients in _batches(functionals, counts, ratios=False):
             samples = Samples(counts[k], statistic)
-            roots[k] = mean_roots(samples, _stack(means, which[k]), nulls[k])
-        for k in _path_batches(distinct, which, ~is_mean, cells):
-            samples = Samples(counts[k], statistic)
-            problem = Problem(samples, distinct, which[k], bounds[k])
-            roots[k] = path_roots(problem, nulls[k])
+            if form == "mean":
+                roots[k] = mean_roots(samples, coefficients, nulls[k])
+            else:
+                distinct, which = coefficients
+                problem = Problem(samples, distinct, which, bounds[k])
+                roots[k] = path_roots(problem, nulls[k])
     return roots
 
 
-def _distinct(functionals: Sequence[Functional]) -> tuple[list[Functional], Array]:
-    """Distinct functionals, and the index of each functional among them."""
+def _batches(
+    functionals: Sequence[Functional], counts: Array, ratios: bool = True
+) -> Iterator[tuple[Array, Any, Any]]:
+    """Samples that are solved at once, of functionals of one form, and what these are.
+
+    Of means (J, m) the values and of ratios (J, 3, m) the coefficients; of others the
+    distinct functionals, and which of them each sample has. Each mixture of strata is a
+    form for itself.
+    """
     keys = [_key(functional) for functional in functionals]
     distinct = dict(zip(keys, functionals, strict=True))
-    index = {key: k for k, key in enumerate(distinct)}
-    return list(distinct.values()), np.array([index[key] for key in keys], dtype=int)
+    samples: dict[object, list[int]] = {key: [] for key in distinct}
+    for row, key in enumerate(keys):
+        samples[key].append(row)
+    cells = counts.shape[-1]
+    path_size = 2 * len(LEVELS) * (cells + 1) * cells
+    batches: dict[Any, list[tuple[Any, list[int]]]] = {}
+    sizes: dict[Any, int] = {"mean": POINTS * cells}
+    for key, functional in distinct.items():
+        rows = samples[key]
+        form: Any = "path"
+        found: Any = functional
+        if (values := values_of_mean(functional)) is not None:
+            form, found = "mean", values
+        elif ratios and (
+            (ratio := as_tversky(functional, smooth(counts[rows]))) is not None
+        ):
+            form, found = "ratio", ratio
+        elif isinstance(functional, Poststratified):
+            form = key
+            sizes[form] = 2 * len(LEVELS) * int(functional.occurs.sum()) * cells
+        batches.setdefault(form, []).append((found, rows))
+    for form, parts in batches.items():
+        positions = np.concatenate([rows for _, rows in parts])
+        which = np.repeat(np.arange(len(parts)), [len(rows) for _, rows in parts])
+        found = [each for each, _ in parts]
+        size = max(1, _BATCH_SIZE // sizes.get(form, path_size))
+        for first in range(0, len(positions), size):
+            of_batch = which[first : first + size]
+            coefficients: Any = found, of_batch
+            if form in ("mean", "ratio"):
+                coefficients = np.stack([found[j] for j in of_batch])
+            yield positions[first : first + size], form, coefficients
 
 
 def _key(functional: Functional) -> object:
@@ -132,41 +157,3 @@ def _key(functional: Functional) -> object:
     except TypeError:
         return id(functional)
     return functional
-
-
-def _means(
-    functionals: Sequence[Functional], which: Array
-) -> tuple[list[Array | None], Array]:
-    """Values that functionals are means of, and which samples have such."""
-    values = [values_of_mean(functional) for functional in functionals]
-    is_mean = np.array([each is not None for each in values], dtype=bool)
-    return values, is_mean[which]
-
-
-def _stack(values: Sequence[Any], which: Array) -> Array:
-    return np.stack([values[k] for k in which])
-
-
-def _path_size(cells: int) -> int:
-    """Numbers in the Jacobians of a sample."""
-    return 2 * len(LEVELS) * (cells + 1) * cells
-
-
-def _path_batches(
-    functionals: Sequence[Functional], which: Array, selected: Array, cells: int
-) -> Iterator[Array]:
-    """Batches of which each has one mixture of strata, or other functionals."""
-    mixed = np.array([isinstance(g, Poststratified) for g in functionals])
-    yield from _batches(which, selected & ~mixed[which], _path_size(cells))
-    for k, functional in enumerate(functionals):
-        if isinstance(functional, Poststratified):
-            size = 2 * len(LEVELS) * int(functional.occurs.sum()) * cells
-            yield from _batches(which, selected & (which == k), size)
-
-
-def _batches(which: Array, selected: Array, size_of_sample: int) -> list[Array]:
-    """Split selected samples into batches, sorted by functional."""
-    rows = np.flatnonzero(selected)
-    rows = rows[np.argsort(which[rows], kind="stable")]
-    size = max(1, _BATCH_SIZE // size_of_sample)
-    return [rows[first : first + size] for first in range(0, len(rows), size)]

@@ -1,0 +1,98 @@
+"""Parameters that several docstrings share, described in one of them."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from inspect import cleandoc, signature
+from typing import Any, TypeVar
+
+_Described = TypeVar("_Described", bound=Callable[..., Any])
+
+_PARAMETERS = "\n\nParameters\n----------\n"
+_NEXT_SECTION = re.compile(r"\n\n(?=\S.*\n---)")
+
+
+def parameters_from(
+    source: Callable[..., Any],
+) -> Callable[[_Described], _Described]:
+    """Decorate a function or class whose parameters another docstring describes.
+
+    Parameters
+    ----------
+    source : callable
+        Function or class whose docstring describes the parameters of the same name
+        that the decorated one leaves out.
+
+    Returns
+    -------
+    callable
+        Decorator, which completes the section "Parameters" in the order of the
+        signature.
+    """
+
+    def decorate(described: _Described) -> _Described:
+        if described.__doc__:
+            names = list(signature(described).parameters)
+            docstrings = [described.__doc__, source.__doc__ or ""]
+            described.__doc__ = complete_parameters(names, docstrings)
+        return described
+
+    return decorate
+
+
+def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
+    """First docstring, with parameters that the first of the others describes.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Parameters in the order of the signature. One that no docstring describes is
+        left out, and others that the first docstring describes come last.
+    docstrings : iterable of str
+        Docstrings in numpydoc format.
+
+    Returns
+    -------
+    str
+        The first docstring, without indentation.
+    """
+    split = [_split(docstring) for docstring in docstrings]
+    before, own, after = split[0]
+    described: dict[str, str] = {}
+    for _, parameters, _ in reversed(split[1:]):
+        described |= _entries(parameters, one_name=True)
+    described |= (own_entries := _entries(own))
+    named = [described[name] for name in names if name in described]
+    entries = dict.fromkeys([*named, *own_entries.values()])
+    section = _PARAMETERS + "\n".join(entries) if entries else ""
+    return f"{before}{section}{after}\n"
+
+
+@cache
+def _split(docstring: str) -> tuple[str, str, str]:
+    """Split a docstring before and after its parameters, with no heading of theirs."""
+    before, heading, rest = cleandoc(docstring).partition(_PARAMETERS)
+    text = rest if heading else before
+    following = _NEXT_SECTION.search(text)
+    end = following.start() if following else len(text)
+    return (before, rest[:end], rest[end:]) if heading else (text[:end], "", text[end:])
+
+
+def _entries(parameters: str, *, one_name: bool = False) -> dict[str, str]:
+    """Entries of a section by the name of each parameter.
+
+    Parameters
+    ----------
+    parameters : str
+        Section without its heading.
+    one_name : bool, default=False
+        Whether an entry on several parameters becomes one on each of them.
+    """
+    return dict(_named_entries(parameters, one_name))
+
+
+def _named_entries(parameters: str, one_name: bool) -> Iterator[tuple[str, str]]:
+    for entry in re.split(r"\n(?=\S)", parameters.strip()) if parameters else []:
+        names = re.split(r" : |\n", entry, maxsplit=1)[0]
+        for name in names.split(", "):
+            yield name.lstrip("*"), name + entry[len(names) :] if one_name else entry

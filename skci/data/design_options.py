@@ -1,0 +1,98 @@
+"""Designs that users name: strata, and a prevalence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import check_number, check_probability
+
+
+class Strata:
+    """Strata from each of which a fixed number of rows was drawn.
+
+    The variance of an estimate is then that within strata. Strata may be the labels, if
+    so many positives and so many negatives were drawn.
+
+    Parameters
+    ----------
+    strata : array-like of shape (n_samples,), or str
+        Stratum of each row, of which each has two rows at least and one weight; or the
+        name of a column of `data`.
+
+    Examples
+    --------
+    >>> from skci import AccuracyCI
+    >>> from skci.designs import Strata
+    >>> y_true, y_pred = [0] * 100 + [1] * 100, [0] * 92 + [1] * 8 + [1] * 85 + [0] * 15
+    >>> AccuracyCI()(y_true, y_pred, design=Strata(y_true))
+    accuracy = 0.885 [0.834, 0.922], 95% interval (score, n = 200 in 2 strata)
+    """
+
+    def __init__(self, strata: Any) -> None:
+        self.strata = strata
+
+    def __repr__(self) -> str:
+        return "Strata(...)"
+
+
+class Prevalence:
+    """Prevalence of the positive label in the population that metrics are to be of.
+
+    For a test set with another prevalence, as one that was enriched. Rows are weighted
+    by label to the prevalence, and the labels are strata. Recall and specificity do not
+    depend on it.
+
+    Parameters
+    ----------
+    prevalence : float
+        Proportion of the positive label, between 0 and 1.
+    standard_error : float, default=0
+        Standard error of the prevalence, if it is an estimate from other rows of the
+        population; 0 if it is known.
+
+    Examples
+    --------
+    >>> from skci import PrecisionCI
+    >>> from skci.designs import Prevalence
+    >>> y_true, y_pred = [0] * 100 + [1] * 100, [0] * 92 + [1] * 8 + [1] * 85 + [0] * 15
+    >>> PrecisionCI()(y_true, y_pred, design=Prevalence(0.05, standard_error=0.01))
+    precision = 0.36 [0.21, 0.55], 95% interval (score, n = 200 in 2 strata)
+    """
+
+    def __init__(self, prevalence: float, standard_error: float = 0.0) -> None:
+        self.prevalence = prevalence
+        self.standard_error = standard_error
+
+    def __repr__(self) -> str:
+        error = f", standard_error={self.standard_error!r}" * bool(self.standard_error)
+        return f"Prevalence({self.prevalence!r}{error})"
+
+    def check(self) -> None:
+        """Check the prevalence and its standard error."""
+        prevalence = check_probability(self.prevalence, "prevalence")
+        name, wanted = "standard_error of a prevalence", "a number of 0 or more"
+        error = check_number(
+            self.standard_error, name, wanted, lambda x: 0 <= x < math.inf
+        )
+        largest = math.sqrt(prevalence * (1 - prevalence))
+        if error >= largest:
+            raise ValueError(
+                f"{name} must be less than that of a single row, {largest:.3g} for "
+                f"{prevalence:g}, got {error:g}"
+            )
+
+    @property
+    def shares(self) -> Array:
+        """Shares of the negative and the positive label."""
+        return np.array([1 - self.prevalence, self.prevalence])
+
+    @property
+    def share_covariance(self) -> Array | None:
+        """Covariance of the shares, None if they are known."""
+        if not self.standard_error:
+            return None
+        return self.standard_error**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])

@@ -1,0 +1,425 @@
+"""How rows were drawn: weights, frequencies, clusters, subgroups and a design."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array, distinct_rows, factorise
+from skci._validation import (
+    as_array,
+    as_numbers,
+    check_choice,
+    check_nonnegative,
+    is_null,
+    named_columns,
+    whole,
+)
+from skci.data.design_options import Prevalence, Strata
+from skci.data.rows import (
+    MISSING_SUBGROUP_HINT,
+    as_column,
+    check_length,
+    check_present,
+    flat,
+)
+from skci.data.sample import Sample, Subgroups, Vocabulary, distinct_units
+from skci.inference.designs.clusters import Clusters
+from skci.inference.designs.design import Design
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.rowwise import RowwiseDesign
+from skci.inference.designs.strata import Strata as StrataOfUnits
+from skci.inference.rows import Rows
+
+_NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
+_MAX_SUBGROUPS = 100
+_MISSING = "missing"  # name of the subgroup of rows without one
+_MOST_ROWS = 2**53
+_EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
+_REPORT_COLUMNS = {
+    *("model", "metric", "first", "second", "contrast", "models", "metrics"),
+    *("estimate", "low", "high", "standard_error", "individual_low"),
+    *("individual_high", "binning_error", "design_effect", "method", "pvalue", "n"),
+    *("positives", "pvalue_not_worse", "pvalue_better", "pvalue_equivalent"),
+    *("margin", "requirement", "verdict"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions:
+    """Options of an entry point that say how rows were drawn, as they were given."""
+
+    sample_weight: Any = None
+    counts: Any = None
+    groups: Any = None
+    by: Any = None
+    design: Any = None
+    missing: str = "error"
+    """What rows without a subgroup are: "group" for a subgroup "missing"."""
+    by_name: str = "by"
+    """Name of the subgroups in messages."""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Columns of rows by the names of their parameters, None if not given."""
+        names = "sample_weight", "counts", "groups", "by"
+        columns = {name: getattr(self, name) for name in names}
+        if isinstance(self.design, Strata):
+            columns["strata"] = self.design.strata
+        return columns
+
+    def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
+        """Replace some of the columns by others, as by what names stand for."""
+        changed = {name: columns[name] for name in columns if name != "strata"}
+        if columns.get("strata") is not None:
+            changed["design"] = copy(self.design)
+            changed["design"].strata = columns["strata"]
+        return replace(self, **changed)
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the design has a value of its own for each row."""
+        return self.design is not None and not isinstance(
+            self.design, Strata | Prevalence
+        )
+
+    def read(
+        self, n: int, truth: str, check_aligned: Callable[[str, Any], None]
+    ) -> CheckedRows:
+        """Check the options for n rows; `truth` is what the others are aligned to."""
+        if (
+            self.missing != "error"
+            and is_missing_named(self.missing)
+            and self.by is None
+        ):
+            raise ValueError("missing='group' is for subgroups, got by=None")
+        if self.sample_weight is self.counts is self.groups is self.by is None and (
+            self.design is None
+        ):
+            return CheckedRows(n, are_plain=True)
+
+        def column(values: Any, name: str, convert: Callable[..., Array]) -> Array:
+            check_aligned(name, values)
+            converted = convert(values, name)
+            check_length(converted, n, name, truth)
+            return converted
+
+        kept: Any = ...
+        weights = counts = clusters = subgroups = None
+        if self.counts is not None:
+            counts = column(self.counts, "counts", check_counts)
+            check_nonnegative(counts, "counts")
+        if self.sample_weight is not None:
+            weights = column(self.sample_weight, "sample_weight", as_numbers)
+            weights = _check_weights(weights, counts)
+        positive = [each > 0 for each in (weights, counts) if each is not None]
+        if not np.all(positive):
+            kept = np.all(positive, axis=0)
+            weights = None if weights is None else weights[kept]
+            counts = None if counts is None else counts[kept]
+        if self.groups is not None:
+            groups = column(self.groups, "groups", _as_names)
+            names, positions = distinct_names(groups, "groups", "group")
+            clusters = names, positions[kept]
+        if self.by is not None:
+            subgroups = self._read_subgroups(column, kept)
+        rows = CheckedRows(n, kept, weights, counts, clusters, subgroups)
+        return rows if self.design is None else self._with_design(rows, column)
+
+    def _with_design(
+        self, rows: CheckedRows, column: Callable[..., Array]
+    ) -> CheckedRows:
+        """Check the design, and what excludes it."""
+        design = self.design
+        if isinstance(design, Strata):
+            _refuse_with(design, {"groups": self.groups})
+            strata = column(design.strata, "strata", _as_names)
+            names, positions = distinct_names(strata, "strata", "stratum")
+            stratum = positions[rows.kept]
+            _check_strata(names, stratum, rows.weights, rows.counts)
+            return replace(rows, strata=stratum)
+        if isinstance(design, Prevalence):
+            others = {"sample_weight": self.sample_weight, "groups": self.groups}
+            _refuse_with(design, others | {"by": self.by})
+            design.check()
+        elif isinstance(design, Design):
+            repeated = rows.counts is not None and (rows.counts > 1).any()
+            counts = self.counts if repeated else None
+            _refuse_with(design, {"groups": self.groups, "counts": counts})
+        else:
+            raise TypeError(
+                "design must be one of skci.designs, such as Strata(site), or have the "
+                f"members of skci.designs.Design, got {design!r}"
+            )
+        return replace(rows, design=design)
+
+    def _read_subgroups(self, column: Callable[..., Array], kept: Any) -> Subgroups:
+        """Subgroups of rows by a column, or by several with their names."""
+        name = str(getattr(self.by, "name", None) or "subgroup")
+        columns = named_columns(self.by, "by", name)
+        if not _REPORT_COLUMNS.isdisjoint(columns):
+            raise ValueError(
+                "by must have a column or more, of other names than those of a report, "
+                f"got {list(columns)}"
+            )
+        one_column = partial(as_column, several="several columns need names")
+        hint = MISSING_SUBGROUP_HINT if self.by_name == "by" else ""  # and not folds
+        names, positions = [], []
+        for name, values in columns.items():
+            several = len(columns) > 1
+            parameter = f"{self.by_name}[{name!r}]" if several else self.by_name
+            levels, position = distinct_names(
+                column(values, parameter, one_column),
+                parameter,
+                "subgroup",
+                self.missing,
+                hint,
+            )
+            names.append([(name, str(level)) for level in levels.tolist()])
+            if len(set(names[-1])) < len(levels):
+                raise ValueError(
+                    f"{parameter} must name subgroups that differ as text, got "
+                    f"{levels.tolist()}"
+                )
+            positions.append(position)
+        found, codes = distinct_rows(np.stack(positions, axis=1)[kept])
+        if len(found) > _MAX_SUBGROUPS:
+            raise ValueError(
+                f"{self.by_name} must part the rows in at most {_MAX_SUBGROUPS} "
+                f"subgroups, got {len(found)}; numbers are to be cut into intervals "
+                "first"
+            )
+        subgroups = [
+            tuple(levels[k] for levels, k in zip(names, row, strict=True))
+            for row in found.tolist()
+        ]
+        return Subgroups(codes, tuple(subgroups))
+
+
+def _refuse_with(design: Any, others: Mapping[str, Any]) -> None:
+    """Check that options which a design excludes are not given."""
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        kind = type(design).__name__
+        raise ValueError(f"design={kind} must not be given with {given[0]}")
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedRows:
+    """How n rows were drawn, of those that count; None for what is not given."""
+
+    n: int
+    kept: Any = ...
+    """Index of the rows of positive weight that occur."""
+    weights: Array | None = None
+    counts: Array | None = None
+    """How often each of them occurs."""
+    clusters: tuple[Array, Array] | None = None
+    """Names of the clusters, and the number of that of each row."""
+    subgroups: Subgroups | None = None
+    strata: Array | None = None
+    """Number of the stratum of each row."""
+    design: Any = None
+    are_plain: bool = False
+    """Whether all rows count, independent and of equal weight, each once."""
+
+    @property
+    def cluster_numbers(self) -> Array | None:
+        """Number of the cluster of each row that counts."""
+        return None if self.clusters is None else self.clusters[1]
+
+    def sample(
+        self,
+        codes: Array,
+        vocabulary: Vocabulary,
+        labelled: Sequence[str] = (),
+        by_rows: bool = False,
+        **predictions: Any,
+    ) -> Sample:
+        """Sample of label codes of the rows, of distinct outcomes unless by rows."""
+        rows, share_covariance = self, None
+        if isinstance(self.design, Prevalence):
+            rows = self._at_prevalence(codes, vocabulary)
+            share_covariance = self.design.share_covariance
+        columns, strata = codes, rows.strata
+        if strata is not None:
+            columns = np.column_stack([codes, strata])
+        is_rowwise = self.design is not None and strata is None
+        is_rowwise &= not isinstance(self.design, Prevalence)
+        columns, subgroups, unit = distinct_units(
+            columns, rows.subgroups, by_rows or is_rowwise
+        )
+        held, design = rows._drawn(unit, len(columns))
+        if strata is not None:
+            truth = None if vocabulary.multilabel or not codes.size else columns[:, 0]
+            strata = np.unique(columns[:, -1], return_inverse=True)[1].ravel()
+            labels = _labels_of_strata(strata, truth)
+            design = StrataOfUnits(strata, design, labels, share_covariance)
+        elif is_rowwise:
+            design = RowwiseDesign(self.design, self.kept, self.n)
+        codes = columns[:, : codes.shape[1]].astype(codes.dtype, copy=False)
+        return Sample(
+            held,
+            design,
+            vocabulary,
+            codes,
+            tuple(labelled),
+            subgroups=subgroups,
+            **predictions,
+        )
+
+    def _drawn(self, unit: Array, n_units: int) -> tuple[Rows, Any]:
+        """Count rows by their unit, and make the design of them."""
+        rows = Rows.of_units(unit, n_units, self.weights, self.counts)
+        if self.clusters is None:
+            return rows, IndependentRows(rows.n_samples)
+        weights = None if self.weights is None else self.weights / rows.scale
+        if self.counts is not None:
+            weights = self.counts if weights is None else weights * self.counts
+        return rows, Clusters.of(*self.clusters, unit, weights)
+
+    def _at_prevalence(self, codes: Array, vocabulary: Vocabulary) -> CheckedRows:
+        """Weight rows of two labels, which are strata, to the prevalence."""
+        if not vocabulary.binary:
+            kind = "targets" if vocabulary.multilabel else "labels"
+            raise ValueError(
+                "design=Prevalence is for one positive label of two, got "
+                f"{len(vocabulary.classes)} {kind}"
+            )
+        positive = codes[:, 0].astype(int)
+        sizes = np.bincount(positive, self.counts, 2)
+        if sizes.min() < 2:
+            raise ValueError(
+                "design=Prevalence needs at least two rows of each label, got "
+                f"{sizes[1]:g} positive and {sizes[0]:g} negative"
+            )
+        weights = self.design.shares / sizes
+        return replace(self, weights=weights[positive], strata=positive)
+
+
+def _labels_of_strata(strata: Array, truth: Array | None) -> Array | None:
+    """Code of the true label of each stratum, if rows were drawn by label."""
+    if truth is None or len(np.unique(truth)) < 2:
+        return None
+    labels = distinct_rows(np.column_stack([strata, truth]))[0]
+    return labels[:, 1] if len(labels) == len(np.unique(strata)) else None
+
+
+def _as_names(values: Any, name: str) -> Array:
+    """Make one dimension of the names of groups or strata."""
+    return flat(as_array(values, name, "an array of names"))
+
+
+def _check_strata(
+    names: Array, stratum: Array, weights: Array | None, counts: Array | None
+) -> None:
+    """Check that strata show a variance, and have rows of one weight each."""
+    sizes = np.bincount(stratum, counts, len(names))
+    if (sizes == 1).any():
+        name = names.tolist()[np.argmax(sizes == 1)]
+        raise ValueError(
+            "strata must have at least two rows each, to show a variance, got one of "
+            f"{name!r}; unite strata that are alike"
+        )
+    if weights is None:
+        return
+    low, high = np.full(len(names), np.inf), np.zeros(len(names))
+    np.minimum.at(low, stratum, weights)
+    np.maximum.at(high, stratum, weights)
+    varies = high - low > _EQUAL * high
+    if varies.any():
+        k = np.argmax(varies)
+        raise ValueError(
+            "sample_weight must be one number in each stratum, got values from "
+            f"{low[k]:g} to {high[k]:g} in {names.tolist()[k]!r}"
+        )
+
+
+def check_counts(values: Any, name: str) -> Array:
+    """Check whole numbers, how often rows occur."""
+    numbers = as_numbers(values, name)
+    strange = numbers[(numbers != np.rint(numbers)) | (np.abs(numbers) > _MOST_ROWS)]
+    if len(strange):
+        raise ValueError(
+            f"{name} must hold whole numbers up to 2**53, how often each row occurs, "
+            f"got {strange[0]}; weights are given by sample_weight"
+        )
+    return numbers.astype(np.int64)
+
+
+def _check_weights(weights: Array, counts: Array | None) -> Array:
+    """Check weights of rows; negligible ones and those of absent rows become 0."""
+    if counts is not None:
+        weights = np.where(counts > 0, weights, 0)
+    check_nonnegative(weights, "sample_weight")
+    largest = weights.max()
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total == largest and np.count_nonzero(weights) > 1:
+        raise ValueError(
+            "sample_weight must leave more than one row that counts, got values from "
+            f"{weights.min():g} to {largest:g}, beside which all others vanish"
+        )
+    negligible = weights < _NEGLIGIBLE * largest
+    return np.where(negligible, 0, weights) if negligible.any() else weights
+
+
+def is_missing_named(missing: str) -> bool:
+    """Whether rows without a subgroup are one of their own, or else an error."""
+    check_choice(missing, ("error", "group"), "missing")
+    return missing == "group"
+
+
+def _name_missing(values: Array) -> Array:
+    """Name what is missing, which made floats of integers in the column."""
+    if values.dtype.kind not in "fO":
+        return values
+    entries = values.tolist()
+    names = [
+        _MISSING if is_null(x) else whole(x) if isinstance(x, float) else x
+        for x in entries
+    ]
+    if names.count(_MISSING) > sum(map(is_null, entries)) > 0:
+        raise ValueError(
+            f"missing='group' names a subgroup {_MISSING!r}, which by has already; "
+            "give the missing values another name"
+        )
+    return np.fromiter(names, dtype=object, count=len(names))
+
+
+def distinct_names(
+    column: Array, parameter: str, kind: str, missing: str = "error", hint: str = ""
+) -> tuple[Array, Array]:
+    """Distinct names of groups in ascending order, and the position of each row's.
+
+    With missing="group" those that are missing have one name.
+    """
+    try:
+        names, positions = factorise(column)
+        if is_missing_named(missing):
+            names, among = factorise(_name_missing(names))
+            positions = among[positions]
+        dtype_kind = names.dtype.kind
+        if dtype_kind == "O" or (dtype_kind in "fcmM" and not np.isfinite(names).all()):
+            must = f"{parameter} must name a {kind} in every row"
+            check_present(names.tolist(), must, positions, hint)
+        if dtype_kind == "O":
+            order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))
+            names, positions = names[order], np.argsort(order)[positions]
+    except TypeError as error:
+        raise TypeError(
+            f"{parameter} must hold names, such as numbers or strings: {error}"
+        ) from error
+    return names, positions
+
+
+def _sort_key(name: Any) -> tuple[str, Any]:
+    """Key to sort names of several kinds by."""
+    kinds = (kind.__name__ for kind in (Real, str) if isinstance(name, kind))
+    return next(kinds, type(name).__name__), name

@@ -1,0 +1,187 @@
+"""Files of named columns, as batches of rows that `skci.data.frames.Frame` reads.
+
+CSV files are read by the standard library, Parquet and Arrow files by pyarrow.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.data.frames import shown_names
+
+STANDARD_INPUT = "-"
+
+_BATCH_ROWS = 1 << 16
+_BLOCK_ROWS = 1 << 9  # so few that no garbage collection is due for them
+_ARROW_FORMATS = {
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "ipc"),
+    ".arrows": "stream",
+}
+_MISSING = frozenset({"", "na", "n/a", "nan", "<na>", "null"})  # in lower case
+_BOOLEANS = {"true": True, "false": False}
+
+
+def read_batches(
+    path: str,
+    columns: Sequence[str],
+    *,
+    text_columns: Collection[str] = (),
+    delimiter: str | None = None,
+    only_empty_is_missing: bool = False,
+) -> Iterator[Any]:
+    """Read some columns of a file, a batch of rows at a time.
+
+    Parameters
+    ----------
+    path : str
+        Parquet or Arrow file, told by the ending of its name, else CSV in UTF-8 with a
+        header; "-" is CSV from standard input.
+    columns : sequence of str
+        Names of the columns to read.
+    text_columns : collection of str
+        Columns of a CSV file that are text. In others, cells that look like numbers
+        are numbers, and `true` and `false` are booleans.
+    delimiter : str, optional
+        Delimiter of a CSV file, whatever its ending; by default a comma, or a tab in
+        files that end in ``.tsv`` or ``.tab``.
+    only_empty_is_missing : bool, default=False
+        Whether the cells NA, N/A, nan and null of a CSV file are values.
+
+    Yields
+    ------
+    mapping of str to ndarray of shape (n,), or pyarrow.RecordBatch
+
+    Raises
+    ------
+    ValueError
+        If the file is not of its format, or does not have each column once.
+    ImportError
+        If the file needs pyarrow, which is not installed.
+    """
+    ending = Path(path).suffix.lower()
+    missing = {""} if only_empty_is_missing else _MISSING
+    try:
+        if delimiter is None and ending in _ARROW_FORMATS:
+            yield from _arrow_batches(path, columns, _ARROW_FORMATS[ending])
+        else:
+            tab = "\t" if ending in (".tsv", ".tab") else ","
+            for cells in _csv_batches(path, columns, delimiter or tab):
+                yield {
+                    column: _parse(cells[column], column in text_columns, missing)
+                    for column in columns
+                }
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or error
+        raise ValueError(f"{path}: {problem}") from error
+
+
+def _arrow_batches(path: str, columns: Sequence[str], kind: str) -> Iterator[Any]:
+    try:
+        import pyarrow.dataset
+        import pyarrow.ipc
+    except ImportError as error:
+        raise ImportError(
+            f"{path} needs pyarrow: pip install 'skci[arrow]'; CSV files do not"
+        ) from error
+    with open(path, "rb") as file:
+        if kind == "stream":
+            stream = pyarrow.ipc.open_stream(file)
+            _check_columns(columns, stream.schema.names)
+            yield from stream
+        else:
+            dataset = pyarrow.dataset.dataset(path, format=kind)
+            _check_columns(columns, dataset.schema.names)
+            yield from dataset.to_batches([*columns], batch_size=_BATCH_ROWS)
+
+
+def _csv_batches(
+    path: str, columns: Sequence[str], delimiter: str
+) -> Iterator[dict[str, list[str]]]:
+    from_stdin = path == STANDARD_INPUT
+    with open(
+        0 if from_stdin else path,
+        encoding="utf-8-sig",
+        newline="",
+        closefd=not from_stdin,
+    ) as file:
+        reader = csv.reader(
+            file, delimiter=delimiter, skipinitialspace=True, strict=True
+        )
+        rows = filter(None, reader)  # without blank lines
+        try:
+            header = next(rows, [])
+            _check_columns(columns, header)
+            places = [header.index(column) for column in columns]
+            n_rows = 0
+            cells: list[list[str]] = [[] for _ in columns]
+            while block := list(islice(rows, _BLOCK_ROWS)):
+                _check_lengths(block, len(header), n_rows)
+                n_rows += len(block)
+                for column, k in zip(cells, places, strict=True):
+                    column += [row[k] for row in block]
+                if not n_rows % _BATCH_ROWS:
+                    yield dict(zip(columns, cells, strict=True))
+                    cells = [[] for _ in columns]
+            if n_rows % _BATCH_ROWS:
+                yield dict(zip(columns, cells, strict=True))
+        except csv.Error as error:
+            raise ValueError(f"line {reader.line_num}: {error}") from error
+        except UnicodeDecodeError as error:
+            must = "the file must be text in UTF-8, as iconv -t UTF-8 makes it"
+            raise ValueError(
+                f"{must}, got {error.object[error.start :][:1]!r}"
+            ) from error
+
+
+def _check_columns(columns: Sequence[str], found: Sequence[str]) -> None:
+    for column in columns:
+        if found.count(column) != 1:
+            got = shown_names(found)
+            raise ValueError(f"the file must have one column {column!r}, got {got}")
+
+
+def _check_lengths(rows: list[list[str]], n_fields: int, n_before: int) -> None:
+    if set(map(len, rows)) != {n_fields}:
+        for k, row in enumerate(rows, n_before + 1):
+            if len(row) != n_fields:
+                got = f"got {len(row)} in row {k}"
+                raise ValueError(f"every row must have {n_fields} fields, {got}")
+
+
+def _parse(cells: list[str], is_text: bool, missing: Collection[str]) -> Array:
+    """Values of a column; None for a missing one."""
+    # Python reads "1_2" as 12, which may be another label.
+    for number in () if is_text or "_" in "".join(cells) else (int, float):
+        with suppress(ValueError):
+            return np.array([*map(number, cells)])
+    parse = str if is_text else parse_label
+    values = {x: None if x.strip().lower() in missing else parse(x) for x in set(cells)}
+    numeric = all(isinstance(value, int | float) for value in values.values())
+    return np.array([values[x] for x in cells], dtype=None if numeric else object)
+
+
+def take_rows(batch: Any, start: int, stop: int) -> Any:
+    """Take some of the rows of a batch."""
+    if isinstance(batch, dict):
+        return {name: column[start:stop] for name, column in batch.items()}
+    return batch.slice(start, stop - start)
+
+
+def parse_label(text: str) -> int | float | str:
+    """Read a number or a boolean; what is neither is text."""
+    lower = text.strip().lower()
+    if lower in _BOOLEANS:
+        return _BOOLEANS[lower]
+    for number in () if "_" in text else (int, float):
+        with suppress(ValueError):
+            return number(text)
+    return text

@@ -1,1 +1,0 @@
-"""Files of named columns, which are read some rows at a time."""

@@ -1,0 +1,271 @@
+"""Columns that are not in memory: on devices, or in the blocks of Dask.
+
+Arrays on devices are counted there through the array API, or copied to the host. Blocks
+of rows are read where they are, and their samples added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+
+from skci._arrays import Array
+from skci._validation import AllZeroError, as_array, named_columns
+from skci.data.batches import SampleSum
+from skci.data.drawing import RowOptions
+from skci.data.responses import named_error
+from skci.data.rows import parameter_name
+from skci.data.sample import Sample
+from skci.inference.parameter import DEFAULT_MODEL
+
+_DEFAULT_NAMES = {"y_pred": DEFAULT_MODEL, "y_score": DEFAULT_MODEL, "by": "subgroup"}
+"""Name of a column that is given alone, of parameters that may have several by name."""
+_HOST = 1  # kDLCPU of DLPack
+_MOST_CODES = 2**31  # largest number of joint outcomes that any integers can number
+
+
+def _by_name(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns that are given; those of parameters that may have several by name."""
+    return {
+        parameter: named_columns(values, parameter, _DEFAULT_NAMES[parameter])
+        if parameter in _DEFAULT_NAMES
+        else values
+        for parameter, values in columns.items()
+        if values is not None
+    }
+
+
+def _map_columns(
+    function: Callable[[Any, str], Any], columns: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Apply a function to columns that are `_by_name`, and their names in messages."""
+    return {
+        parameter: {
+            name: function(each, parameter_name(name, parameter))
+            for name, each in values.items()
+        }
+        if isinstance(values, dict)
+        else function(values, parameter)
+        for parameter, values in columns.items()
+    }
+
+
+def _listed(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Columns that are `_by_name`, by their names in messages."""
+    found: dict[str, Any] = {}
+    _map_columns(lambda values, name: found.setdefault(name, values), columns)
+    return found
+
+
+def on_host(columns: Mapping[str, Any], counted: bool = False) -> dict[str, Any]:
+    """Columns of some parameters in the memory of the host.
+
+    With scikit-learn's option ``array_api_dispatch``, arrays of an array API library on
+    a device are copied to the host. If `counted`, and all columns are of one dimension
+    on one device, their distinct rows are, and "counts" is how often each of them
+    occurs. Without the option nothing is done, and the reader converts what it can.
+
+    Parameters
+    ----------
+    columns : mapping of str to arrays
+        Several columns of a parameter in a mapping. None if not given.
+    counted : bool
+        Whether distinct rows and their counts will do.
+    """
+    if not get_config()["array_api_dispatch"]:
+        return dict(columns)
+    named = _by_name(columns)
+    arrays = _listed(named)
+    remote = {name: array for name, array in arrays.items() if _is_on_device(array)}
+    if not remote:
+        return dict(columns)
+    fetched: dict[str, Array] = {}
+    counts = None
+    if counted and _can_be_counted(named, arrays, remote):
+        fetched, counts = _count(remote)
+    if counts is None:
+        fetched = {name: _fetch(array, name) for name, array in remote.items()}
+    found = _map_columns(lambda array, name: fetched.get(name, array), named)
+    return dict(columns) | found | ({} if counts is None else {"counts": counts})
+
+
+def _is_on_device(values: Any) -> bool:
+    """Whether values are an array that numpy does not read where it is."""
+    known = isinstance(values, np.ndarray) or not hasattr(values, "__dlpack_device__")
+    if known or not getattr(values, "ndim", 0):
+        return False
+    try:
+        np.asarray(values[:0, ...])
+        return bool(values.__dlpack_device__()[0] != _HOST)
+    except (RuntimeError, TypeError, ValueError):
+        return True
+
+
+def _can_be_counted(
+    named: Mapping[str, Any], arrays: Mapping[str, Any], remote: Mapping[str, Any]
+) -> bool:
+    """Whether all columns can be counted together, on one device."""
+    if len(remote) < len(arrays):
+        return False
+    weighted = not {"sample_weight", "counts"}.isdisjoint(named)
+    kinds = {(type(x), str(x.device), tuple(x.shape)) for x in remote.values()}
+    return not weighted and len(kinds) == 1 and next(iter(remote.values())).ndim == 1
+
+
+def _count(columns: Mapping[str, Any]) -> tuple[dict[str, Array], Array | None]:
+    """Count the distinct rows of columns on a device.
+
+    None if there are too many, or their library cannot be asked to.
+    """
+    xp = _namespace(next(iter(columns.values())))
+    if xp is None:
+        return {}, None
+    distinct: list[Array] = []  # values of each column in the distinct rows so far
+    row: Any = 0  # number of the distinct row that each row is
+    for name, column in columns.items():
+        values, code = xp.unique_inverse(column)
+        n_values = int(values.shape[0])
+        n_rows = len(distinct[0]) if distinct else 1
+        if n_values * n_rows > _MOST_CODES:
+            return {}, None
+        found, row = xp.unique_inverse(row * n_values + code)
+        before, last = np.divmod(_fetch(found, name), n_values)
+        distinct = [each[before] for each in distinct]
+        distinct.append(_fetch(values, name)[last])
+    counts = _fetch(xp.unique_counts(row)[1], "counts")
+    return dict(zip(columns, distinct, strict=True)), counts
+
+
+def _namespace(array: Any) -> Any:
+    """Functions of the array API for an array; None where they are not known."""
+    try:
+        from array_api_compat import array_namespace
+    except ImportError:
+        namespace = getattr(array, "__array_namespace__", lambda: None)
+        return namespace()
+    return array_namespace(array)
+
+
+def _fetch(array: Any, name: str) -> Array:
+    """Copy an array to the host."""
+    try:
+        return np.array(np.from_dlpack(array, device="cpu"))
+    except Exception as error:  # each library has its own
+        raise TypeError(
+            f"{name} must be an array that can be copied to the host, got "
+            f"{type(array).__name__}: {error}"
+        ) from error
+
+
+def are_in_blocks(columns: Mapping[str, Any]) -> bool:
+    """Whether there is a Dask array among the columns of some parameters."""
+    return any(map(_is_in_blocks, _listed(_by_name(columns)).values()))
+
+
+def check_separable(rows: RowOptions) -> None:
+    """Check that blocks of rows can be read one by one."""
+    if rows.design is not None:
+        raise ValueError(
+            "design must not be given with Dask arrays, whose blocks are read one by "
+            "one; compute them first"
+        )
+
+
+def read_blocks(
+    read: Callable[..., Sample], columns: Mapping[str, Any], several: bool
+) -> Sample:
+    """Read the sample of each block of rows by Dask, and add them up.
+
+    Blocks are those of the first Dask array, by which all others are cut, and arrays in
+    memory too. They are read by the default scheduler of Dask, and only their samples
+    come back, which are added in the order of the blocks.
+
+    Parameters
+    ----------
+    read : callable
+        Reads a sample of the columns in memory, which are passed by their parameters.
+    columns : mapping of str to arrays
+        The truth first; several columns of a parameter in a mapping. None if not given.
+    several : bool
+        Whether there may be more than two labels.
+    """
+    import dask
+
+    truth, named = next(iter(columns)), _by_name(columns)
+    chunked = filter(_is_in_blocks, _listed(named).values())
+    rows = next(chunked).chunks[0]
+    cut = _map_columns(lambda array, name: _cut(array, rows, name, truth), named)
+    reader = dask.delayed(read, pure=False)  # sent once, for all blocks
+    tasks = [
+        dask.delayed(_read_block, pure=False)(reader, k, _block(cut, k))
+        for k in range(len(rows))
+    ]
+    total = SampleSum(several=several)
+    none = ValueError(f"{truth} must hold at least one row, got none")
+    for k, sample in enumerate(dask.compute(*tasks)):
+        try:
+            if isinstance(sample, AllZeroError):
+                none = sample
+            elif sample is not None:
+                total.add(sample)
+        except (TypeError, ValueError) as error:
+            raise named_error(f"block {k}", error) from error
+    if not total.parts:
+        raise none
+    return total.total()
+
+
+def _read_block(
+    read: Callable[..., Sample], k: int, columns: dict[str, Any]
+) -> Sample | AllZeroError | None:
+    """Read a block; None if it has no rows, the error if all have weight zero."""
+    if not len(next(iter(columns.values()))):
+        return None
+    try:
+        return read(**columns)
+    except AllZeroError as error:
+        return error
+    except Exception as error:
+        raise named_error(f"block {k}", error) from error
+
+
+def _is_in_blocks(values: Any) -> bool:
+    return hasattr(type(values), "__dask_graph__") and hasattr(values, "rechunk")
+
+
+def _cut(values: Any, rows: tuple[float, ...], name: str, truth: str) -> list[Any]:
+    """Cut an array into blocks of some numbers of rows, NaN where they are not known.
+
+    All columns are in each block.
+    """
+    import dask.array
+
+    array = values
+    if not _is_in_blocks(values):
+        array = dask.array.from_array(as_array(values, name, "an array"), -1)
+    found = array.chunks[0]
+    if np.isnan([*rows, *found]).any():
+        if len(found) != len(rows):
+            raise ValueError(
+                f"{name} must have the {len(rows)} blocks of {truth} where the sizes "
+                f"of blocks are not known, got {len(found)}; call the method "
+                "compute_chunk_sizes of the Dask arrays first"
+            )
+        rows = found
+    elif sum(rows) != sum(found):
+        raise ValueError(
+            f"{name} must have the {sum(rows)} rows of {truth}, got {sum(found)}"
+        )
+    whole = dict.fromkeys(range(1, array.ndim), -1)
+    return array.rechunk({0: rows, **whole}).to_delayed().ravel().tolist()
+
+
+def _block(cut: Mapping[str, Any], k: int) -> dict[str, Any]:
+    """Block k of each column."""
+    return {
+        name: _block(blocks, k) if isinstance(blocks, dict) else blocks[k]
+        for name, blocks in cut.items()
+    }

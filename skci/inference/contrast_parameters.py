@@ -1,0 +1,469 @@
+"""Contrasts of parameters of a sample as parameters: properties and tables.
+
+The cells of the table of a contrast are the possible combinations of those of its
+components; of means over the same rows they are the values of the combination.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skci._arrays import Array, distinct_rows
+from skci.inference.intervals.bounded_mean import values_of_mean
+from skci.inference.intervals.methods import (
+    AUTO,
+    METHODS,
+    automatic,
+    check_serves,
+    refusal,
+)
+from skci.inference.parameter import (
+    MAX_ENUMERATED_CELLS,
+    CellMap,
+    Key,
+    Parameter,
+    TableParameter,
+)
+from skci.inference.sampling import RowSampling
+from skci.inference.stratified import smoothed_by_stratum
+from skci.measures.functional import (
+    Component,
+    Functional,
+    LinearCombination,
+    Mean,
+    Ratio,
+)
+from skci.measures.registry import IDENTITY, LOG, Trait
+
+Contrast = tuple[Key, Mapping[int, float]]
+"""Name of a contrast, and the coefficients of parameters by their positions."""
+
+_Enumeration = tuple[Array, Array]
+"""Cells that K parameters can be in together, (m, K), and pseudo-counts, (m,)."""
+
+_Parameter = TypeVar("_Parameter", bound=Parameter)
+
+CANCELLED = 1e-12  # share of the terms of a coefficient that is rounding
+_DIGITS = 12  # of the range of a contrast, so that K times 1/K is 1
+_MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes of which cells are listed
+
+
+_DESCRIPTION = [field.name for field in fields(Parameter)]
+
+
+class ContrastTables:
+    """Make parameters of contrasts of the parameters of a sample.
+
+    Contrasts of other models, whose labels are the same, have the same possible
+    outcomes, which are enumerated once.
+    """
+
+    def __init__(self, sampling: RowSampling, ratio: bool, method: str | None) -> None:
+        self.sampling, self.ratio, self.method = sampling, ratio, method
+        self._enumerations: dict[object, _Enumeration | None] = {}
+
+    def described(self, contrast: Contrast) -> Parameter:
+        """Parameter of a contrast, with its estimate in place of a table."""
+        key, weights = contrast
+        terms = base_terms(self.sampling.parameters, key, weights, self.ratio)
+        parameters, coefficients = tuple(terms), tuple(terms.values())
+        trait = trait_of(terms, self.ratio, key)
+        if self._are_means(parameters):
+            is_enumerated = all(parameter.extremes for parameter in parameters)
+        else:
+            is_enumerated = self._enumeration(parameters, coefficients) is not None
+        if not is_enumerated:
+            self._check_without_enumeration(trait, key)
+            trait = replace(trait, smooth=False)
+        combined = [self.sampling.parameters[k] for k in weights]
+        extension = _extension_of(parameters, coefficients, self.ratio)
+        binned = any(parameter.binning_error for parameter in parameters)
+        values = [parameter.value for parameter in parameters]
+        return Parameter(
+            key=key,
+            trait=trait,
+            method=method_of(combined, trait, self.method),
+            given=combined_value(values, coefficients, trait, self.ratio),
+            components=parameters,
+            coefficients=coefficients,
+            extension=extension,
+            size_limit=_size_limit(combined, parameters, trait, self.method),
+            binning_error=max(extension) if binned else 0.0,
+        )
+
+    def with_table(self, contrast: Parameter) -> TableParameter:
+        """Add its table to the parameter of a contrast."""
+        components = cast(tuple[TableParameter, ...], contrast.components)
+        coefficients, counts = contrast.coefficients, self.sampling.rows.counts
+        if self._are_means(components):
+            table = _mean_table(components, coefficients, counts)
+        else:
+            cells = self._enumeration(components, coefficients)
+            kind = Ratio if self.ratio else LinearCombination
+            table = _combined_table(components, coefficients, kind, cells, counts)
+        described = {name: getattr(contrast, name) for name in _DESCRIPTION}
+        parameter = TableParameter(**described, **vars(table))
+        return smoothed_by_stratum(parameter, self.sampling.rows, self.sampling.design)
+
+    def _check_without_enumeration(self, trait: Trait, key: Key) -> None:
+        """Check that the method needs no possible outcomes."""
+        if self.method in (None, AUTO):
+            return
+        check_serves(self.method, trait)
+        if METHODS[self.method].smooths:
+            raise ValueError(
+                f"method={self.method!r} needs contrasts with at most "
+                f"{MAX_ENUMERATED_CELLS} possible outcomes, which {str(key)!r} has "
+                "not; use one of ['delta', 'blurred']"
+            )
+
+    def _are_means(self, parameters: Sequence[TableParameter]) -> bool:
+        """Whether a contrast is linear in means over all rows."""
+        return not self.ratio and all(
+            parameter.sees_all and values_of_mean(parameter.functional) is not None
+            for parameter in parameters
+        )
+
+    def _enumeration(
+        self, parameters: Sequence[TableParameter], coefficients: Sequence[float]
+    ) -> _Enumeration | None:
+        """Enumerate the cells of parameters, or look them up.
+
+        Of bounded means only the least and the greatest values of a linear combination
+        need be known. None if there are too many cells, or they cannot be enumerated.
+        """
+        first = parameters[0].units
+        if all(p.extremes and np.array_equal(p.units, first) for p in parameters):
+            return None if self.ratio else _extreme_cells(parameters, coefficients)
+        maps = [parameter.cell_map for parameter in parameters if parameter.cell_map]
+        if len(maps) < len(parameters):
+            return None
+        columns = [column for cell_map in maps for column in cell_map.columns]
+        same = tuple(map(columns.index, columns))  # which of the columns are one
+        key = same, tuple(cell_map.content for cell_map in maps)
+        if key not in self._enumerations:
+            self._enumerations[key] = _enumerate(maps)
+        return self._enumerations[key]
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Table of a contrast; see `TableParameter`."""
+
+    functional: Functional
+    counts: Array
+    index: Array
+    smoothing: Array | float
+
+
+def _mean_table(
+    means: Sequence[TableParameter], coefficients: Sequence[float], counts: Array
+) -> _Table:
+    """Table of the values that a linear combination of means is the mean of.
+
+    Of bounded values the least and the greatest that are possible are cells as well,
+    with half a row each for pseudo-counts, as those of a gain and a loss of one model
+    on another in labels.
+    """
+    bounded = all(mean.extremes for mean in means)
+    combined: Array = np.zeros(2 * bounded + len(counts))
+    for mean, coefficient in zip(means, coefficients, strict=True):
+        cells: Array = mean.index
+        if mean.extremes and bounded:
+            ends = np.array(mean.extremes)[:: 1 if coefficient > 0 else -1]
+            cells = np.concatenate([ends, cells])
+        values: Any = values_of_mean(mean.functional)
+        combined += coefficient * values[cells]
+    levels, cells = np.unique(combined, return_inverse=True)
+    extremes, index = np.split(cells, [2 * bounded])
+    index = index.astype(np.min_scalar_type(len(levels)))
+    return _Table(
+        Mean(levels),
+        np.bincount(index, counts, len(levels)),
+        index,
+        np.bincount(extremes, minlength=len(levels)) / 2 if bounded else 0.0,
+    )
+
+
+def _combined_table(
+    parameters: Sequence[TableParameter],
+    coefficients: Sequence[float],
+    kind: type[LinearCombination],
+    enumeration: _Enumeration | None,
+    counts: Array,
+) -> _Table:
+    """Table of the cells that parameters can be in together, or are."""
+    if enumeration is None:
+        enumeration = np.zeros((0, len(parameters)), dtype=int), np.zeros(0)
+    enumerated, pseudo_counts = enumeration
+    observed = np.stack([parameter.index for parameter in parameters])
+    enumerated = enumerated.T.astype(observed.dtype)
+    cells, cell = distinct_rows(np.concatenate([enumerated, observed], axis=1).T)
+    # The last cell may be that of units that no component depends on.
+    outside = (cells[-1] == [parameter.size for parameter in parameters]).all()
+    n_cells = len(cells) - int(outside)
+    index = cell[len(pseudo_counts) :].astype(np.min_scalar_type(len(cells)))
+    smoothing = np.bincount(cell[: len(pseudo_counts)], pseudo_counts, len(cells))
+    components = [
+        Component(parameter.functional, column, parameter.size)
+        for parameter, column in zip(parameters, cells[:n_cells].T, strict=True)
+    ]
+    return _Table(
+        kind(components, coefficients),
+        np.bincount(index, counts, len(cells))[:n_cells],
+        index,
+        smoothing[:n_cells],
+    )
+
+
+def combined_value(
+    values: ArrayLike, coefficients: ArrayLike, trait: Trait, ratio: bool
+) -> float:
+    """Value of a linear combination, or of a ratio, within its range."""
+    with np.errstate(all="ignore"):
+        value = np.dot(coefficients, np.log(values) if ratio else values)
+        value = np.exp(value) if ratio else value
+    low, high = trait.bounds
+    return min(max(float(value), low), high)
+
+
+def base_terms(
+    parameters: Sequence[_Parameter],
+    key: Key,
+    weights: Mapping[int, float],
+    ratio: bool,
+) -> dict[_Parameter, float]:
+    """Coefficients by parameter, with contrasts of the same kind taken apart.
+
+    Those that cancel are left out.
+    """
+    terms: dict[_Parameter, list[float]] = {}
+    for k, weight in weights.items():
+        for base, coefficient in _terms_of(parameters[k], ratio).items():
+            terms.setdefault(base, []).append(float(weight) * coefficient)
+    coefficients = {
+        base: sum(each)
+        for base, each in terms.items()
+        if abs(sum(each)) > CANCELLED * sum(map(abs, each))
+    }
+    if not coefficients:
+        raise ValueError(
+            "matrix must have no row of which all terms cancel, as those of "
+            f"{key.title!r} do"
+        )
+    return coefficients
+
+
+def _terms_of(parameter: _Parameter, ratio: bool) -> dict[_Parameter, float]:
+    """Coefficients of a ratio or of a linear contrast; of others, of itself."""
+    if parameter.components and (parameter.trait.scale == LOG) == ratio:
+        components = cast(tuple[_Parameter, ...], parameter.components)
+        return dict(zip(components, parameter.coefficients, strict=True))
+    return {parameter: 1.0}
+
+
+def _size_limit(
+    combined: Sequence[Parameter],
+    terms: Sequence[TableParameter],
+    trait: Trait,
+    method: str | None,
+) -> str:
+    """What the default method of a contrast would need if that is the size alone."""
+    default = automatic(replace(trait, smooth=True))
+    chosen = method not in (None, AUTO) or not all(map(_has_default, combined))
+    if chosen or default == automatic(trait):
+        return ""
+    if limits := [term.size_limit for term in terms if term.size_limit]:
+        return limits[0]
+    if all(term.cell_map for term in terms):
+        return f"{default} needs at most {MAX_ENUMERATED_CELLS} possible outcomes"
+    return ""
+
+
+def _has_default(parameter: Parameter, table: bool = True) -> bool:
+    """Whether the method is the one that "auto" stands for."""
+    return parameter.method == automatic(parameter.trait, table=table)
+
+
+def method_of(
+    parameters: Sequence[Parameter],
+    trait: Trait,
+    method: str | None,
+    table: bool = True,
+) -> str:
+    """Interval method of a contrast."""
+    if method not in (None, AUTO):
+        check_serves(method, trait, table=table)
+        return method
+    others = [p for p in parameters if not _has_default(p, table)]
+    methods = {parameter.method for parameter in parameters if not method and others}
+    serving = [m for m in methods if not refusal(m, trait, table=table)]
+    if len(serving) == 1:
+        return serving[0]
+    return automatic(trait, table=table)
+
+
+def _extension_of(
+    parameters: Sequence[TableParameter], coefficients: Sequence[float], ratio: bool
+) -> tuple[float, float]:
+    """Extension of the interval for undefined classes, or bins, of the components."""
+    if not any(any(parameter.extension) for parameter in parameters):
+        return 0.0, 0.0
+    if ratio:
+        return _extension_of_ratio(parameters, np.array(coefficients))
+    extensions = [
+        parameter.extension if coefficient > 0 else parameter.extension[::-1]
+        for coefficient, parameter in zip(coefficients, parameters, strict=True)
+    ]
+    low, high = (np.abs(coefficients) @ extensions).tolist()
+    return low, high
+
+
+def _extension_of_ratio(
+    parameters: Sequence[TableParameter], coefficients: Array
+) -> tuple[float, float]:
+    """Extension of a ratio by what bins can change in its estimate.
+
+    With undefined classes nothing is known.
+    """
+    if any(any(each.extension) and not each.binning_error for each in parameters):
+        return np.inf, np.inf
+    values = np.array([parameter.value for parameter in parameters])
+    low, high = np.array([parameter.extension for parameter in parameters]).T
+    ends = np.maximum(values - low, 0), values + high
+    least, greatest = (np.where(coefficients > 0, *each) for each in (ends, ends[::-1]))
+    with np.errstate(all="ignore"):
+        factors = np.array([least, values, greatest]) ** coefficients
+        reach = np.diff(factors.prod(axis=1))
+    below, above = np.nan_to_num(reach, nan=np.inf, posinf=np.inf).tolist()
+    return below, above
+
+
+def _extreme_cells(
+    parameters: Sequence[TableParameter], coefficients: Sequence[float]
+) -> _Enumeration:
+    """Cells in which a linear combination of bounded means is least and greatest.
+
+    The pseudo-counts are half a row each, as those of a gain and a loss of one model on
+    another in labels.
+    """
+    pairs = [
+        parameter.extremes if coefficient > 0 else parameter.extremes[::-1]
+        for parameter, coefficient in zip(parameters, coefficients, strict=True)
+        if parameter.extremes
+    ]
+    return np.transpose(pairs), np.full(2, 0.5)
+
+
+def _enumerate(maps: Sequence[CellMap]) -> _Enumeration | None:
+    """Cells that maps can lead to together, unless they are too many.
+
+    The pseudo-counts are two rows in each part of the units whose maps are the same,
+    spread evenly over the possible outcomes.
+    """
+    enumerated, pseudo_counts = [], []
+    for covered in _parts(maps):
+        possible = _possible_codes(list(itertools.compress(maps, covered)))
+        if possible is None:
+            return None
+        codes, shares = possible
+        pseudo_counts.append(2 * shares)
+        outside = np.zeros(len(shares), dtype=int)
+        columns = [
+            m(*map(codes.__getitem__, m.columns)) if has_cell else outside + m.size
+            for m, has_cell in zip(maps, covered, strict=True)
+        ]
+        enumerated.append(np.stack(columns, axis=1))
+    if sum(map(len, enumerated)) > _MAX_ENUMERATED_OUTCOMES:
+        return None
+    cells, cell = distinct_rows(np.concatenate(enumerated))
+    if len(cells) > MAX_ENUMERATED_CELLS:
+        return None
+    return cells, np.bincount(cell, np.concatenate(pseudo_counts))
+
+
+def _parts(maps: Sequence[CellMap]) -> list[tuple[bool, ...]]:
+    """Parts of the units by the maps that have a cell for them: which of the maps."""
+    parts = {
+        tuple(other.covers(cell_map.sample, subgroup) for other in maps)
+        for cell_map in maps
+        for subgroup in cell_map.subgroups or [None]
+    }
+    return sorted(parts, reverse=True)
+
+
+def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] | None:
+    """All combinations of codes that maps distinguish, by column, and their shares.
+
+    Of labels that occur.
+    """
+    representatives: dict[int, Array] = {}
+    shares = []
+    for column in dict.fromkeys(column for m in maps for column in m.columns):
+        symbols = [
+            m.symbols[m.columns.index(column)] for m in maps if column in m.columns
+        ]
+        stacked = np.stack(symbols, axis=1)
+        occurring = np.flatnonzero((stacked >= 0).all(axis=1))
+        _, first, counts = np.unique(
+            stacked[occurring], axis=0, return_index=True, return_counts=True
+        )
+        representatives[column] = occurring[first]
+        shares.append(counts / counts.sum())
+    sizes = [len(codes) for codes in representatives.values()]
+    if math.prod(sizes) > _MAX_ENUMERATED_OUTCOMES:
+        return None
+    grid = np.indices(sizes).reshape(len(sizes), -1)
+    share = np.prod([s[g] for s, g in zip(shares, grid, strict=True)], axis=0)
+    codes = zip(representatives.items(), grid, strict=True)
+    return {column: values[g] for (column, values), g in codes}, share
+
+
+def trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait:
+    """Properties of a contrast."""
+    traits = [parameter.trait for parameter in terms]
+    if ratio:
+        if any(trait.bounds[0] < 0 for trait in traits):
+            raise ValueError(
+                "scale='ratio' needs measures that are never negative, which "
+                f"{key.title!r} is not"
+            )
+        low, high = 0.0, np.inf
+    else:
+        low, high = _range_of(terms)
+    return Trait(
+        key.title,
+        bounds=(low, high),
+        greater_is_better=traits[0].greater_is_better,
+        smooth=all(trait.smooth for trait in traits),
+        has_curvature=all(trait.has_curvature for trait in traits),
+        heavy_tails=any(trait.heavy_tails for trait in traits),
+        scale=LOG if ratio else IDENTITY,
+        blurs=all(trait.blurs for trait in traits),
+        automatic=tuple(
+            dict.fromkeys(
+                method
+                for trait in traits
+                for method in trait.automatic_of_contrasts or trait.automatic
+            )
+        ),
+        scale_free=all(trait.scale_free for trait in traits),
+    )
+
+
+def _range_of(terms: Mapping[_Parameter, float]) -> tuple[float, float]:
+    """Range of a linear combination; of its ends only digits above rounding count."""
+    ranges = [
+        sorted(coefficient * end for end in parameter.trait.bounds)
+        for parameter, coefficient in terms.items()
+    ]
+    sizes = [abs(end) for pair in ranges for end in pair]
+    greatest = max((size for size in sizes if 0 < size < np.inf), default=1.0)
+    decimals = _DIGITS - math.floor(math.log10(greatest))
+    low, high = (round(sum(ends), decimals) for ends in zip(*ranges, strict=True))
+    return low, high

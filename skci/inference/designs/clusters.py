@@ -1,0 +1,110 @@
+"""Clusters of rows that need not be independent within."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from skci._arrays import Array, cached_property, factorise
+from skci.inference.designs.design import Component
+from skci.inference.influences import Influences
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Clusters of rows: the weight of the rows of each unit in each cluster."""
+
+    number: Array
+    """A cluster, ascending, for each unit that occurs in it."""
+    unit: Array
+    """That unit."""
+    weights: Array
+    """Total weight of its rows in the cluster, on the scale of the rows."""
+    keys: Array
+    """Names of the clusters, by number."""
+    ddof: int = 1
+    rows_are_units: ClassVar[bool] = False
+
+    @classmethod
+    def of(
+        cls, keys: Array, number: Array, unit: Array, weights: Array | None
+    ) -> Clusters:
+        """Add up the weights of rows by cluster and unit; each counts once if None."""
+        units = int(unit.max()) + 1
+        pairs, pair = np.unique(number * units + unit, return_inverse=True)
+        number, unit = np.divmod(pairs, units)
+        return cls(number, unit, np.bincount(pair.ravel(), weights), keys)
+
+    @cached_property
+    def starts(self) -> Array:
+        """Position of the first entry of each cluster."""
+        return np.flatnonzero(np.diff(self.number, prepend=-1))
+
+    @property
+    def n_units(self) -> int:
+        """Number of clusters that have rows."""
+        return len(self.starts)
+
+    @property
+    def representatives(self) -> Array:
+        """A unit of each cluster."""
+        return self.unit[self.starts]
+
+    def components(self, influences: Influences) -> Iterator[Component]:
+        totals = np.empty((self.n_units, influences.shape[1]))
+        weights = self.weights / influences.rows.weights.sum()
+        pairs = zip(influences.values, influences.indices, strict=True)
+        for k, (values, index) in enumerate(pairs):
+            terms = values[index[self.unit]] * weights
+            totals[:, k] = np.add.reduceat(terms, self.starts)
+        yield Component(totals, ddof=self.ddof)
+
+    def spread(self, totals: Array) -> Array:
+        """Sum values of the clusters over the rows of each unit, by weight."""
+        entries = np.diff(self.starts, append=len(self.unit))
+        return np.bincount(self.unit, self.weights * np.repeat(totals, entries))
+
+    def among(self, units: Array) -> Clusters:
+        """Keep some of the units, given as a bool array, renumbered."""
+        kept = units[self.unit]
+        renumbered = np.cumsum(units) - 1
+        return replace(
+            self,
+            number=self.number[kept],
+            unit=renumbered[self.unit[kept]],
+            weights=self.weights[kept],
+        )
+
+    def regrouped(self, unit: Array) -> Clusters:
+        """The same for units that are united; `unit` is the new number of each."""
+        return self.of(self.keys, self.number, unit[self.unit], self.weights)
+
+    def times(self, factor: float) -> Clusters:
+        """Multiply the weights of all rows."""
+        return replace(self, weights=self.weights * factor)
+
+    def __str__(self) -> str:
+        return f"in {self.n_units} group{'s' if self.n_units > 1 else ''}"
+
+
+def join_clusters(
+    parts: Sequence[Clusters], n_units: Sequence[int], by_name: bool = False
+) -> Clusters:
+    """Clusters of units side by side, by name the same or all different.
+
+    `n_units` is the number of units of each part.
+    """
+    keys = number = np.arange(sum(len(clusters.keys) for clusters in parts))
+    if by_name:
+        names = [name for clusters in parts for name in clusters.keys.tolist()]
+        keys, number = factorise(np.fromiter(names, dtype=object, count=len(names)))
+    entries, first, start = [], 0, 0
+    for clusters, size in zip(parts, n_units, strict=True):
+        renumbered = number.ravel()[first + clusters.number]
+        entries.append((renumbered, start + clusters.unit, clusters.weights))
+        first, start = first + len(clusters.keys), start + size
+    numbers, unit, weights = map(np.concatenate, zip(*entries, strict=True))
+    return Clusters(numbers, unit, weights, keys)

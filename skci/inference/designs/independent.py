@@ -1,0 +1,38 @@
+"""Rows that are independent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from skci._arrays import Array
+from skci.inference.designs.design import Component
+from skci.inference.influences import Influences
+
+
+@dataclass(frozen=True)
+class IndependentRows:
+    """Each row is an independent unit."""
+
+    n_units: int
+    ddof: int = 1
+    pools_units: ClassVar[bool] = True
+    """Whether units with the same influence values may be united."""
+    rows_are_units: ClassVar[bool] = True
+    """Whether each row is an independent unit."""
+
+    def components(self, influences: Influences) -> Iterator[Component]:
+        yield Component(influences, repeats=influences.rows.repeats, ddof=self.ddof)
+
+    def regrouped(self, unit: Array) -> IndependentRows:
+        """The same for units that are united."""
+        return self
+
+    def merged(self, others: Sequence[IndependentRows]) -> IndependentRows:
+        """The same for more rows of the same population."""
+        n_units = self.n_units + sum(each.n_units for each in others)
+        return replace(self, n_units=n_units)
+
+    def __str__(self) -> str:
+        return ""

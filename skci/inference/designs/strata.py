@@ -1,0 +1,135 @@
+"""Independent samples of fixed sizes, such as strata, and their shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skci._arrays import Array, cached_property
+from skci.inference.designs.clusters import Clusters, join_clusters
+from skci.inference.designs.design import Component
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.influences import Influences
+from skci.inference.rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Independent rows, or clusters, within each of several strata."""
+
+    strata: Array
+    """Number of the stratum of each unit, from 0 on."""
+    within: IndependentRows | Clusters
+    labels: Array | None = None
+    """Code of the true label of all rows of each stratum, if each has one."""
+    share_covariance: Array | None = None
+    """Covariance of the shares of the strata in all weights, if these are estimates."""
+
+    @property
+    def n_units(self) -> int:
+        """Number of rows, or clusters."""
+        return self.within.n_units
+
+    @property
+    def rows_are_units(self) -> bool:
+        """Whether each row is an independent unit."""
+        return isinstance(self.within, IndependentRows)
+
+    @cached_property
+    def n_strata(self) -> int:
+        """Number of strata that have units."""
+        return len(np.unique(self.strata))
+
+    @cached_property
+    def units(self) -> list[Array]:
+        """Positions of the units of each stratum."""
+        order = np.argsort(self.strata, kind="stable")
+        ends = np.cumsum(np.bincount(self.strata))[:-1]
+        return [units for units in np.split(order, ends) if len(units)]
+
+    @property
+    def labels_of_strata(self) -> Array:
+        """Code of the true label of all rows of each stratum, -1 without one."""
+        return np.full(self.n_strata, -1) if self.labels is None else self.labels
+
+    def components(self, influences: Influences) -> Iterator[Component]:
+        """Totals within strata and, of estimated shares, means of strata.
+
+        Means within strata are ratios to their weights, as shares are given.
+        """
+        sizes, blocks = influences.rows.shares, self.strata
+        if isinstance(self.within, Clusters):
+            blocks = blocks[self.within.representatives]
+            ones = Influences(
+                [np.ones(1)], [np.zeros(len(sizes), int)], influences.rows
+            )
+            sizes = next(self.within.components(ones)).totals[:, 0]
+        for component in self.within.components(influences):
+            yield replace(component, blocks=blocks, sizes=sizes)
+        if self.share_covariance is not None:
+            values, vectors = np.linalg.eigh(self.share_covariance)
+            roots = vectors * np.sqrt(np.maximum(values, 0))
+            yield Component(roots.T @ self._means(influences), is_known=True)
+
+    def _means(self, influences: Influences) -> Array:
+        """Mean influence values within strata, (strata, K)."""
+        weights = influences.rows.weights
+        totals = np.bincount(self.strata, weights)
+        pairs = zip(influences.values, influences.indices, strict=True)
+        sums = [np.bincount(self.strata, v[index] * weights) for v, index in pairs]
+        return np.transpose(sums) / totals[:, np.newaxis]
+
+    def regrouped(self, unit: Array) -> Strata:
+        """Not possible: units of several independent samples cannot be united."""
+        raise ValueError("units of several independent samples cannot be united")
+
+    def __str__(self) -> str:
+        return f"in {self.n_strata} strata"
+
+
+def stacked(
+    parts: Sequence[tuple[Rows, IndependentRows | Clusters | Strata]],
+) -> tuple[Rows, Strata]:
+    """Put independent samples side by side, as strata.
+
+    A row of one sample weighs as much as a row of another.
+    """
+    designs = [design for _, design in parts]
+    if any(getattr(design, "share_covariance", None) is not None for design in designs):
+        raise ValueError(
+            "reports must not be at a prevalence with a standard error, which they "
+            "may have in common"
+        )
+    withins = [d.within if isinstance(d, Strata) else d for d in designs]
+    strata, labels, first = [], [], 0
+    for (rows, _), design in zip(parts, designs, strict=True):
+        if isinstance(design, Strata):
+            strata.append(first + design.strata)
+            labels.append(design.labels_of_strata)
+        else:
+            strata.append(np.full(len(rows), first))
+            labels.append(np.full(1, -1))
+        first += len(labels[-1])
+    clusters = [each for each in withins if isinstance(each, Clusters)]
+    if 0 < len(clusters) < len(parts):
+        raise ValueError(
+            "reports must all have groups or none, got some of either kind"
+        )
+    if any(n_blocks(d) >= d.n_units for d in designs if clusters):
+        raise ValueError("reports must have two groups or more each, got one")
+    together = Rows.concatenate([rows.per_row() for rows, _ in parts])
+    within: IndependentRows | Clusters = IndependentRows(together.n_samples)
+    if clusters:
+        scaled = [
+            each.times(rows.n_samples / float(rows.weights.sum()))
+            for each, (rows, _) in zip(clusters, parts, strict=True)
+        ]
+        within = join_clusters(scaled, [len(rows) for rows, _ in parts])
+    return together, Strata(np.concatenate(strata), within, np.concatenate(labels))
+
+
+def n_blocks(design: object) -> int:
+    """Number of strata of a design, 1 without any."""
+    return getattr(design, "n_strata", 1)

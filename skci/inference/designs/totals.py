@@ -1,0 +1,347 @@
+"""Covariance, degrees of freedom, skewness and tails from totals of independent units.
+
+All designs give totals, as components; this is the one place where a variance is
+computed from them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import softmax
+
+from skci._arrays import Array, binade, dot
+from skci.inference.designs.design import Component
+from skci.inference.influences import Centres, Influences
+
+_FEWEST = 10  # totals that a shape is estimated from
+_GRID = 30  # values of the parameter that is integrated out, and sqrt(m) more
+_ALMOST_EXPONENTIAL = 1e-12  # that parameter in place of 0, where the limit is 0/0
+_ROUNDING = 1e-12  # share of the largest centred total that is zero
+_MOST_BLOCKS = 1 << 16  # greatest number of a block, before they are renumbered
+
+
+def covariance(components: Iterable[Component]) -> Array:
+    r"""Sum the parts of a covariance, (K, K).
+
+    .. math:: \sum_c \pm \frac{G_c}{G_c - d} \sum_{g=1}^{G_c} S_{cg} S_{cg}^T
+
+    with the totals of each block less their mean. Where parts are subtracted, negative
+    eigenvalues are set to zero (Cameron, Gelbach and Miller, 2011).
+    """
+    parts = [(component.sign, _products(component)) for component in components]
+    total: Array = sum(sign * part for sign, part in parts)  # type: ignore[assignment]
+    total = (total + total.T) / 2  # a product of matrices rounds on one side only
+    if any(sign < 0 for sign, _ in parts):
+        values, vectors = np.linalg.eigh(total)
+        if values.min() < 0:
+            total = (vectors * np.maximum(values, 0)) @ vectors.T
+    return total
+
+
+def variance_of(components: Iterable[Component]) -> float:
+    """Variance of the estimate whose totals are in the first column."""
+    total = 0.0
+    for component in components:
+        values, (factor, repeats) = _centred(component), _multiples(component)
+        total += component.sign * factor * dot(repeats, values, values)
+    return max(total, 0.0)
+
+
+def _products(component: Component) -> Array:
+    """Sum the products of the totals of a component, times G / (G - d)."""
+    totals, (factor, repeats) = component.totals, _multiples(component)
+    centres = None if component.blocks is None else _centres(component)
+    if isinstance(totals, Influences):
+        return factor * totals.products(repeats, centres)
+    totals = np.asarray(totals)
+    if centres is not None:
+        totals = totals - centres.of_units()
+    return factor * (totals.T * repeats) @ totals
+
+
+def _multiples(component: Component) -> tuple[float, Array]:
+    """G / (G - d), and how often each product counts; with that of its block."""
+    numbers, squares = _repeats(component)[:2]
+    if component.blocks is None:
+        n, ddof = float(numbers.sum()), 0 if component.is_known else component.ddof
+        return n / max(n - ddof, 1), squares
+    sizes = np.bincount(component.blocks, numbers)
+    factors = sizes / np.maximum(sizes - component.ddof, 1)
+    return 1.0, squares * factors[component.blocks]
+
+
+def _repeats(component: Component) -> Array:
+    """Multiplicities of the totals, and of their powers, (4, G)."""
+    if component.repeats is None:
+        return np.broadcast_to(1.0, (4, len(component.totals)))
+    return component.repeats
+
+
+def _column(component: Component, k: int) -> Array:
+    """Totals of one parameter."""
+    totals = component.totals
+    return totals.column(k) if isinstance(totals, Influences) else totals[:, k]
+
+
+def _centres(component: Component) -> Centres:
+    """Means of the totals of each block, over the sizes of the units."""
+    blocks, sizes, n = component.blocks, component.sizes, _repeats(component)[0]
+    assert blocks is not None
+    if sizes is None:
+        sizes = np.ones(len(blocks))
+    whole = np.bincount(blocks, n * sizes)
+    columns = range(component.totals.shape[1])
+    sums = [np.bincount(blocks, n * _column(component, k)) for k in columns]
+    means = np.transpose(sums) / np.where(whole > 0, whole, 1)[:, np.newaxis]
+    return Centres(means, blocks, sizes)
+
+
+def _centred(component: Component) -> Array:
+    """Totals of the first parameter, less their mean in each block."""
+    values = _column(component, 0)
+    if component.blocks is not None:
+        values = values - _centres(component).of_units()[:, 0]
+    return values
+
+
+class Moments(NamedTuple):
+    """Sums of powers of totals of influence values over independent units, by block.
+
+    `sizes` is the number of the units; of blocks that are subtracted signs are -1. The
+    totals are divided by a power of two, lest their powers overflow.
+    """
+
+    sizes: Array
+    squares: Array
+    cubes: Array
+    fourths: Array
+    signs: Array
+
+    @property
+    def skewness(self) -> float:
+        r"""Skewness of an estimate: :math:`\sum_g S_g^3 / (\sum_g S_g^2)^{3/2}`."""
+        variance = float(self.signs @ self.squares)
+        return float(self.signs @ self.cubes) / variance**1.5
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        r"""Satterthwaite degrees of freedom of the variance of an estimate.
+
+        Of the G units of a block they are
+
+        .. math:: \nu = \min \Big( G - 1, 2 \Big/ \Big( \frac{\sum_g S_g^4}
+            {(\sum_g S_g^2)^2} - \frac{1}{G} \Big) \Big) ,
+
+        about :math:`G - 1` of equal normal totals and 2 of a single dominating one. Of
+        several blocks, whose variances :math:`V_h` add up, they are
+        :math:`(\sum_h V_h)^2 / \sum_h V_h^2 / \nu_h`.
+
+        References
+        ----------
+        Satterthwaite (1946), Biometrics Bulletin 2, 110-114.
+        """
+        total = self.signs @ self.squares
+        if not total > 0:
+            return 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = self.fourths - self.squares**2 / self.sizes
+            fewest = self.squares**2 / (self.sizes - 1)
+            terms = np.maximum(spread / 2, fewest)[self.squares > 0].sum()
+            return float(np.divide(total**2, terms))
+
+
+def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> Moments:
+    """Sum powers of the totals of influence values.
+
+    Components are of two columns: the influence values, and an indicator of the rows
+    that count. Units without such a row do not count, but those of a block in which
+    the others do not have mean zero. Blocks of independent rows are also divided by
+    classes, bool arrays of shape (G,) within which influence values have mean zero,
+    unless that leaves a row of larger classes alone, as those of many targets do.
+    """
+    parts = []
+    for component in components:
+        if component.is_known:
+            continue
+        values, repeats = _centred(component), _repeats(component)
+        values = values / binade(values)
+        if component.degrees_of_freedom is not None:
+            n, square = component.degrees_of_freedom + 1, dot(values, values)
+            parts.append([[n], [square], [0.0], [square**2 / n], [component.sign]])
+            continue
+        counted, blocks = _column(component, 1) > 0, component.blocks
+        if blocks is not None and len(np.unique(blocks[counted])) > 1:
+            counted = counted | (np.abs(values) > _ROUNDING * np.abs(values).max())
+        if classes and isinstance(component.totals, Influences):
+            blocks = _divided(blocks, repeats[0] * counted, classes)
+        if not repeats[0].all():  # whatever those of empty cells
+            values = np.where(repeats[0] > 0, values, 0)
+        if blocks is None:
+            sums = _sums_of_powers(values, repeats, counted)[:, np.newaxis]
+        else:
+            squares = values * values
+            terms = counted, squares, squares * values, squares * squares
+            pairs = zip(repeats, terms, strict=True)
+            sums = np.array(
+                [np.bincount(blocks, repeat * term) for repeat, term in pairs]
+            )
+        parts.append([*sums, np.full(len(sums[0]), component.sign)])
+    return Moments(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _sums_of_powers(values: Array, repeats: Array, counted: Array) -> Array:
+    """Number of values, and sums of their second to fourth powers."""
+    squares = values * values
+    factors = (counted,), (values, values), (squares, values), (squares, squares)
+    pairs = zip(repeats, factors, strict=True)
+    return np.array([dot(repeat, *each) for repeat, each in pairs])
+
+
+def _divided(
+    blocks: Array | None, rows: Array, classes: Sequence[Array]
+) -> Array | None:
+    """Divide blocks of rows by classes, unless that leaves a row alone."""
+    parts: Any = 0 if blocks is None else blocks
+    for members in classes:
+        parts = 2 * parts + members
+        if parts.max() > _MOST_BLOCKS:
+            parts = np.unique(parts, return_inverse=True)[1].ravel()
+    alone = (np.bincount(parts, rows) == 1).any()
+    if not alone or any(rows @ members <= 1 for members in classes):
+        blocks = parts
+    return blocks
+
+
+class UnitWeights(NamedTuple):
+    """Sums of powers of the total weights of the independent units of some rows."""
+
+    n: float
+    """Number of units that have some of the rows."""
+    total: float
+    squares: float
+    cubes: float
+    fourths: float
+
+    @property
+    def effective_sample_size(self) -> float:
+        r"""Effective sample size if the rows of a unit are all alike.
+
+        Kish's :math:`(\sum w)^2 / \sum w^2` over the units.
+        """
+        return self.total**2 / self.squares if self.total else 0.0
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Satterthwaite degrees of freedom of a variance of totals like the weights."""
+        sums = (self.n, self.squares, self.cubes, self.fourths, 1.0)
+        return Moments(*map(np.atleast_1d, sums)).degrees_of_freedom
+
+
+def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
+    """Sum powers of the weights of units, from the components of an indicator of rows.
+
+    Of several kinds of units those of which there are fewest. `total` is the weight of
+    the rows.
+    """
+    found = []
+    for component in components:
+        if component.is_known or component.sign < 0:
+            continue
+        values, repeats = _column(component, 0), _repeats(component)
+        if component.degrees_of_freedom is not None:
+            n, square = component.degrees_of_freedom + 1, dot(values, values)
+            found.append(UnitWeights(n, total, square, 0.0, square**2 / n))
+            continue
+        n, *sums = _sums_of_powers(values, repeats, values > 0).tolist()
+        found.append(UnitWeights(n, total, *sums))
+    return min(found, key=lambda each: each.n)
+
+
+def tail_shape(components: Iterable[Component]) -> float:
+    """Shape of the tail of the totals of units; see `shape_of_tail`.
+
+    Components are of two columns, as of `moments`. Of several blocks it is that of the
+    one with the largest total; NaN where only sums of products are known.
+    """
+    shapes = []
+    for component in components:
+        if (
+            component.is_known
+            or component.sign < 0
+            or component.degrees_of_freedom is not None
+        ):
+            continue
+        values, counted = _centred(component), _column(component, 1) > 0
+        if component.blocks is not None:
+            counted = counted & (
+                component.blocks == component.blocks[np.abs(values).argmax()]
+            )
+        frequencies = np.rint(_repeats(component)[0]).astype(np.intp)
+        shapes.append(shape_of_tail(values[counted], frequencies[counted]))
+    return max(shapes, default=math.nan)
+
+
+def shape_of_tail(totals: Array, frequencies: Array | None = None) -> float:
+    r"""Generalized Pareto shape of the tail of totals of independent units.
+
+    A distribution with a tail of shape k > 0 has moments of orders below 1/k alone:
+    from a half on it has no variance. Of G totals, two tails are looked at: that of the
+    :math:`\min(G / 10, 2 \sqrt{G})` greatest absolute values, and on the side of the
+    greatest one that of the :math:`\min(G / 5, 3 \sqrt{G})` most extreme values. The
+    smaller shape is returned, since where positive and negative totals differ in
+    distribution one of them is great without heavy tails. Totals occur as often as
+    their frequencies say.
+
+    Returns
+    -------
+    float
+        NaN for a tail of fewer than 10 values, or with many ties.
+    """
+    if frequencies is None:
+        frequencies = np.ones(len(totals), dtype=np.intp)
+    n = int(frequencies.sum())
+    root = math.sqrt(n)
+    side = totals if totals.max() >= -totals.min() else -totals
+    tails = (np.abs(totals), min(n / 10, 2 * root)), (side, min(n / 5, 3 * root))
+    shapes = [
+        _shape_of_largest(values, frequencies, math.ceil(m)) for values, m in tails
+    ]
+    return float(np.min(shapes))
+
+
+def _shape_of_largest(values: Array, frequencies: Array, m: int) -> float:
+    """Shape of the m largest values over the next one."""
+    if m < _FEWEST:
+        return math.nan
+    n_distinct = min(m + 1, len(values))
+    candidates = np.argpartition(values, -n_distinct)[-n_distinct:]
+    candidates = candidates[np.argsort(-values[candidates])]
+    repeats = np.minimum(frequencies[candidates], m + 1)
+    largest = np.repeat(values[candidates], repeats)[: m + 1]
+    threshold = largest[-1]
+    excesses = largest[largest > threshold][::-1] - threshold
+    tied = len(np.unique(excesses)) <= m / 2
+    return math.nan if tied else pareto_shape(excesses)
+
+
+def pareto_shape(excesses: Array) -> float:
+    r"""Estimate the shape of a generalized Pareto distribution of m sorted values.
+
+    That at the posterior mean of :math:`\theta = -k / \sigma`, k the shape and
+    :math:`\sigma` the scale (Zhang and Stephens, 2009, Technometrics 51, 316-325).
+    Given :math:`\theta` the shape is :math:`k = \sum_i \log(1 - \theta x_i) / m` and
+    the profile likelihood :math:`(-\theta / k)^m e^{-m (k + 1)}`.
+    """
+    m = len(excesses)
+    excesses = excesses / excesses[-1]
+    quartile = excesses[int(m / 4 + 0.5) - 1]
+    size = _GRID + math.isqrt(m)
+    theta = 1 + (1 - np.sqrt(size / (np.arange(size) + 0.5))) / (3 * quartile)
+    theta[theta == 0] = _ALMOST_EXPONENTIAL
+    shapes = np.log1p(-theta[:, np.newaxis] * excesses).mean(axis=1)
+    posterior = softmax(m * (np.log(-theta / shapes) - shapes - 1))
+    return float(np.log1p(-(theta @ posterior) * excesses).mean())

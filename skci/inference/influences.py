@@ -1,0 +1,139 @@
+"""Influence values of several parameters over the rows of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from skci._arrays import Array
+from skci.inference.rows import Rows
+
+# Blocks of so many units stay in cache; of few parameters they hold so many numbers,
+# since each product of matrices has a fixed cost, and of many at most so many.
+_BLOCK = 1 << 14
+_NUMBERS = 1 << 17
+_MOST_NUMBERS = 1 << 22
+_MANY = 256  # parameters from which on sparse influence values may pay
+# Share of influence values that differ below which sparse ones pay.
+_DENSITY = 0.05
+
+
+class Centres(NamedTuple):
+    """Means by block, to be subtracted from totals times the size of their units."""
+
+    means: Array
+    """Of shape (blocks, K)."""
+    blocks: Array
+    sizes: Array
+
+    def of_units(self, units: Any = slice(None)) -> Array:
+        """What is subtracted from some of the units, (U, K)."""
+        centres: Array = self.means[self.blocks[units]]
+        return centres * self.sizes[units][:, np.newaxis]
+
+
+class Influences:
+    """Weighted influence values of K parameters on U units, array-like, (U, K).
+
+    A row of a unit has the share s of the total weight and the influence value L of its
+    cell; the error of an estimate is the sum of s L over all rows.
+
+    Parameters
+    ----------
+    values : sequence of K arrays
+        Influence values of each parameter on the cells of its table.
+    indices : sequence of K int arrays of shape (U,), or slices
+        The cell of each parameter for each unit.
+    rows : Rows
+        The rows of the units.
+    """
+
+    def __init__(
+        self, values: Sequence[Array], indices: Sequence[Array], rows: Rows
+    ) -> None:
+        self.values, self.indices, self.rows = values, indices, rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of units, and of parameters."""
+        return len(self.rows), len(self.values)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def column(self, k: int) -> Array:
+        """Weighted influence values of a parameter, (U,)."""
+        column: Array = self.values[k][self.indices[k]] * self.rows.shares
+        return column
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        columns = [self.column(k) for k in range(len(self.values))]
+        return np.stack(columns, axis=1)
+
+    def __getitem__(self, units: Any) -> Array:
+        return np.asarray(self)[units]
+
+    def products(self, repeats: Array, centres: Centres | None = None) -> Array:
+        """Sum the products of all pairs of columns over units that repeat, (K, K).
+
+        Centres are subtracted first.
+        """
+        if len(self.values) > _MANY and centres is None:
+            columns = self._sparse()
+            if columns is not None:
+                return _sparse_products(*columns, self.rows.shares, repeats)
+        n_units, size = self.shape
+        total = np.zeros((size, size))
+        n_rows = min(max(_BLOCK, _NUMBERS // size), _MOST_NUMBERS // size + 1)
+        buffer = np.empty((size, min(n_rows, n_units)))
+        roots = np.sqrt(repeats)
+        for start in range(0, n_units, n_rows):
+            units = slice(start, start + n_rows)
+            values = buffer[:, : n_units - start]
+            for row, influence, index in zip(
+                values, self.values, self.indices, strict=True
+            ):
+                # "raise" would copy
+                np.take(influence, index[units], out=row, mode="clip")
+            values *= self.rows.shares[units]
+            if centres is not None:
+                values -= centres.of_units(units).T
+            values *= roots[units]
+            total += values @ values.T  # half the work of that of two matrices
+        return total
+
+    def _sparse(self) -> tuple[sparse.csr_array, Array] | None:
+        """Influence values less that of the heaviest cell, and that of this cell.
+
+        A class among many is seldom true or predicted, so that most units are in one
+        cell. None if few values are that of the heaviest.
+        """
+        columns, values, starts, common = [], [], [0], []
+        most = _DENSITY * len(self.values) * len(self.rows)
+        for influence, index in zip(self.values, self.indices, strict=True):
+            heaviest = np.bincount(index, self.rows.weights).argmax()
+            others = np.flatnonzero(index != heaviest)
+            columns.append(others.astype(np.int32))
+            values.append(influence[index[others]] - influence[heaviest])
+            common.append(influence[heaviest])
+            starts.append(starts[-1] + len(others))
+            if starts[-1] > most:
+                return None
+        parts = np.concatenate(values), np.concatenate(columns), starts
+        shape = len(self.values), len(self.rows)
+        return sparse.csr_array(parts, shape=shape), np.array(common)
+
+
+def _sparse_products(
+    deviations: sparse.csr_array, common: Array, shares: Array, repeats: Array
+) -> Array:
+    """Sum the products of sparse deviations from values that most units have."""
+    squares = shares**2 * repeats
+    scaled = deviations * np.sqrt(squares)
+    total: Array = (scaled @ scaled.T).toarray()
+    crossed = np.outer(deviations @ squares, common)
+    total += crossed + crossed.T + np.outer(common, common) * squares.sum()
+    return total

@@ -1,0 +1,543 @@
+"""Sampling variance of one parameter, and how well the rows determine it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skci._arrays import Array, cached_property, dot
+from skci.inference.designs.design import Component, Design
+from skci.inference.designs.totals import (
+    Moments,
+    UnitWeights,
+    moments,
+    tail_shape,
+    unit_weights,
+    variance_of,
+)
+from skci.inference.influences import Influences
+from skci.inference.parameter import TableParameter
+from skci.inference.rows import SAME_WEIGHT, Rows
+from skci.inference.stratified import (
+    NO_INFLUENCE,
+    StratifiedTable,
+    has_sparse_stratum,
+    stratified_table,
+)
+
+_NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
+_OBSERVED = 0.02  # least share of the smoothed variance for a design effect
+_STEP = 1e-2  # in the least favourable direction, for second differences
+_STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
+_ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
+# The same of a normal quantile; a proportion has about 2 x with few successes x.
+_ENOUGH_FOR_NORMAL = 19
+_HEAVY = 0.5  # shape of a tail from which on there is no variance
+_SPARSE = (
+    "few rows of a stratum with a large weight, and too many cells of all strata for "
+    "an interval that allows for what they do not show, so that it may be too narrow; "
+    "unite strata"
+)
+_HEAVY_TAIL = (
+    "heavy tails: a few rows have so much influence that the variance may not exist "
+    "and the interval may be too narrow, however many rows there are"
+)
+
+
+class SmallSampleReason(NamedTuple):
+    """Why an interval may be too narrow, and whether another method would not be."""
+
+    text: str
+    other_method_helps: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterSampling:
+    """A parameter of rows that were drawn by a design."""
+
+    parameter: TableParameter
+    rows: Rows
+    design: Design
+    sampling_of: Callable[[TableParameter], ParameterSampling]
+    """The same for another parameter of the rows."""
+
+    @cached_property
+    def components(self) -> list[ParameterSampling]:
+        """Components of a contrast."""
+        return [self.sampling_of(each) for each in self.parameter.components]
+
+    # Which rows there are
+
+    def _units_with(self, rows: Array) -> UnitWeights:
+        """Weights of the independent units that have some of the rows, a bool array."""
+        return units_with(rows, self.rows, self.design)
+
+    @cached_property
+    def n_units(self) -> float:
+        """Independent units in the table; for a contrast of the least component."""
+        if self.components:
+            return min(each.n_units for each in self.components)
+        if self.parameter.sees_all:
+            return self.design.n_units
+        return self._units_with(self.parameter.units).n
+
+    @property
+    def _with_influence(self) -> Array:
+        """Which units have influence on the estimate."""
+        influence = self.parameter.smoothed_influence
+        units: Array = np.append(np.abs(influence) > NO_INFLUENCE, False)
+        return units[self.parameter.index]
+
+    @property
+    def classes_of_area(self) -> list[Array]:
+        """Units of each class of an area; none for other parameters."""
+        return [np.append(each, False)[self.parameter.index] for each in self._classes]
+
+    @property
+    def _classes(self) -> tuple[Array, ...]:
+        return self.parameter.support.classes
+
+    @property
+    def _informative(self) -> list[Array]:
+        """Units of each class of an area; the one that is known less well limits it.
+
+        For other parameters, those with influence on the estimate.
+        """
+        return self.classes_of_area or [self._with_influence]
+
+    @cached_property
+    def _strata(self) -> Any:
+        return getattr(self.design, "strata", None)
+
+    @cached_property
+    def _drawn(self) -> Array:
+        """Units in the table that are of strata in which the parameter varies."""
+        units = self.parameter.units
+        if self._strata is not None:
+            units = units & np.isin(
+                self._strata, np.unique(self._strata[self._varying])
+            )
+        return units
+
+    @cached_property
+    def _varying(self) -> Array:
+        """Units of strata within which possible rows differ in influence.
+
+        Where these are not enumerated, those with influence on the estimate.
+        """
+        if self.table is None:
+            return self._with_influence
+        varying: Array = np.isin(self._strata, self.table.varying)
+        return varying
+
+    @cached_property
+    def table(self) -> StratifiedTable | None:
+        """Table by stratum; None without strata, or where it is not enumerated."""
+        return stratified_table(self.parameter, self.rows, self.design)
+
+    @cached_property
+    def spans_strata(self) -> bool:
+        """Whether the parameter, or a component of it, varies in several strata."""
+        if self._strata is None:
+            return False
+        if self.components:
+            return any(each.spans_strata for each in self.components)
+        return len(np.unique(self._strata[self._varying])) > 1
+
+    @cached_property
+    def is_simple(self) -> bool:
+        """Whether the rows in the table are a simple random sample, of one stratum."""
+        return not self.spans_strata and is_simple_among(
+            self._drawn, self.rows, self.design
+        )
+
+    @cached_property
+    def stratified(self) -> StratifiedTable | None:
+        """Table by stratum where the rows are no simple random sample."""
+        return None if self._strata is None or self.is_simple else self.table
+
+    # Influence values and variance
+
+    @cached_property
+    def influence(self) -> Array:
+        """Influence values on the cells and, zero, for units outside of the table.
+
+        They are at the weights of the method, and have mean zero over the rows.
+        """
+        return self._influence(self.parameter.linearised.influence)
+
+    def _influence(self, influence: Array, smoothed: bool = False) -> Array:
+        """Influence values of the m of n rows in the table, around their mean.
+
+        Those of a contrast are of each component with a factor for its rows, unless
+        the rows of one include all others.
+        """
+        parameter, counts = self.parameter, self.parameter.counts
+        total = max(counts.sum(), 1.0) if counts.sum() else 1.0
+        if parameter.sees_all:
+            return influence - counts @ influence / total
+        if self.components:
+            factors = [each.small_sample_factor for each in self.components]
+            units = np.array([c.units for c in parameter.components])
+            if (units == units.any(axis=0)).all(axis=1).any():
+                factors = [max(factors)] * len(factors)
+            weights = parameter.smoothed_weights if smoothed else parameter.weights
+            influence = parameter.functional.influence(weights, factors)  # type: ignore[attr-defined]
+            influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
+        else:
+            influence = influence * self.small_sample_factor
+        influence = influence - counts @ influence / max(counts.sum(), 1.0)
+        return np.append(influence * self.inverse_sampling_fraction, 0.0)
+
+    @cached_property
+    def small_sample_factor(self) -> float:
+        """Small-sample factor for a parameter estimated from m of n units."""
+        if self.parameter.sees_all or self._strata is not None:
+            return 1.0
+        m, n = self.n_units, self.design.n_units
+        return math.sqrt(m / (m - 1) * (n - 1) / n) if m >= 2 else 1.0
+
+    @property
+    def inverse_sampling_fraction(self) -> float:
+        """All rows over those in the table."""
+        n = float(self.parameter.counts.sum())
+        return float(self.rows.counts.sum()) / n if n else 1.0
+
+    def _components(self, influence: Array) -> list[Component]:
+        """Totals of values on the cells, and outside, of independent units.
+
+        The second column is of an indicator of the rows in the table. Units of the same
+        cell are pooled where the design allows it.
+        """
+        rows, design, index = self._pooled
+        inside = 1.0 * (np.arange(len(influence)) < self.parameter.size)
+        values = Influences([influence, inside], [index] * 2, rows)
+        return list(design.components(values))
+
+    @cached_property
+    def _pooled(self) -> tuple[Rows, Design, Any]:
+        """Rows of each cell, and of what is outside, where they can be pooled.
+
+        With the index of the cell of each.
+        """
+        parameter, rows = self.parameter, self.rows
+        size = parameter.size + (not parameter.sees_all)
+        have_weights = rows.numbers is not None
+        pools = getattr(self.design, "pools_units", False)
+        if not pools or (have_weights and size > len(rows)):
+            return rows, self.design, parameter.index
+        if have_weights:
+            pooled = rows.regrouped(parameter.index, size)
+        else:
+            counts = parameter.counts
+            if not parameter.sees_all:
+                counts = np.append(counts, rows.n_samples - counts.sum())
+            pooled = Rows(counts)
+        return pooled, self.design, slice(None)
+
+    @property
+    def _totals(self) -> list[Component]:
+        """Totals of influence values of independent units; see `_components`."""
+        return self._components(self.influence)
+
+    @cached_property
+    def variance(self) -> float:
+        """Variance of the estimate."""
+        return variance_of(self._totals)
+
+    @cached_property
+    def estimated_variance(self) -> float:
+        """Variance of the estimate by its method, zero where there is none."""
+        if not self.parameter.is_linear or self.parameter.is_on_boundary:
+            return 0.0
+        return max(self.variance, self.least_variance)
+
+    @property
+    def least_variance(self) -> float:
+        """Variance at the table with pseudo-counts, for methods that smooth."""
+        parameter = self.parameter
+        if not parameter.interval_method.smooths:
+            return 0.0
+        squares = parameter.weights @ parameter.linearised.influence**2
+        return float(squares / parameter.counts.sum() * self.design_effect)
+
+    def noise(self, z: float) -> float:
+        """Variance of the noise of a parameter that is no contrast."""
+        parameter = self.parameter
+        if not parameter.is_linear:
+            return 0.0
+        if parameter.interval_method.blurs:
+            gradient = parameter.linearised.gradient * self.inverse_sampling_fraction
+            per_row = self.design_effect / self.rows.n_samples
+            return float(np.sum(gradient**2) * (z * per_row) ** 2 / 2)
+        if not parameter.boundary:
+            return 0.0
+        effect = self.design_effect
+        return sum(
+            (slope * z * effect / (n + effect * z**2)) ** 2
+            for slope, n in parameter.boundary
+        )
+
+    def stratum_noise(self, z: float) -> float:
+        """Variance for strata with few rows in a cell; see `StratifiedTable`.
+
+        That of a contrast is of its own table, where models agree on most rows.
+        """
+        parameter = self.parameter
+        smooths = parameter.interval_method.smooths
+        if smooths or not (self.stratified and parameter.is_linear):
+            return 0.0
+        return self.stratified.noise(z)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Moments of the totals of influence values of independent units."""
+        return moments(self._totals, self._pooled_classes)
+
+    @property
+    def _pooled_classes(self) -> list[Array]:
+        """Pooled units of each class of an area; none for other parameters."""
+        size, index = len(self.influence), self._pooled[2]
+        return [np.append(each, False)[:size][index] for each in self._classes]
+
+    def has_variance(self, variance: float) -> bool:
+        """Whether a variance of the estimate is not zero up to rounding."""
+        if not self.parameter.is_linear:
+            return False
+        least = _NO_VARIANCE * self.parameter.steepness
+        return math.sqrt(variance * self.rows.n_samples) > least
+
+    @cached_property
+    def is_estimable(self) -> bool:
+        """Whether there are several units, for each component of a contrast."""
+        parameter = self.parameter
+        method = parameter.interval_method
+        rows_suffice = getattr(self.design, "rows_are_units", False)
+        if rows_suffice and method.smooths:
+            return True
+        if parameter.sees_all:
+            return self.design.n_units > getattr(self.design, "n_strata", 1)
+        return self.n_units > 1 and self._components_vary
+
+    @property
+    def _components_vary(self) -> bool:
+        """Whether each component on some of the rows has a variance.
+
+        It need not where the method smooths or blurs.
+        """
+        if self.parameter.interval_method.variance != "observed":
+            return True
+        return all(
+            each.parameter.is_on_boundary or each.has_variance(each.observed_variance)
+            for each in self.components
+            if not each.parameter.sees_all
+        )
+
+    @cached_property
+    def observed_variance(self) -> float:
+        """Variance at the observed table, zero where there is none."""
+        parameter = self.parameter
+        if parameter.interval_method.variance == "smoothed":
+            return self.sampling_of(parameter.with_method("delta")).observed_variance
+        if not parameter.is_linear or parameter.is_on_boundary:
+            return 0.0
+        return self.variance
+
+    # How well the variance is known
+
+    @cached_property
+    def design_effect(self) -> float:
+        """Variance over that of a simple random sample of the same size.
+
+        From the influence values at the table with pseudo-counts. Where next to no
+        variance is observed, as if the rows of a cluster were all alike.
+        """
+        parameter, rows = self.parameter, self.rows
+        if self._strata is None and is_simple(rows, self.design):
+            return 1.0
+        n_rows = rows.n_rows(self._drawn)
+        if self._strata is not None and self.is_simple:
+            return rows.counts[self._drawn].sum() / n_rows if n_rows else 1.0
+        influence = parameter.smoothed_influence
+        if self.stratified:
+            multinomial = parameter.smoothed_weights @ influence**2
+            n = parameter.counts.sum()
+            return self.stratified.variance * n / multinomial if multinomial else 1.0
+        variance = rows.mean_square(influence, parameter.counts)
+        smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
+        least = max(_OBSERVED * smoothed, _NO_VARIANCE**2)
+        if variance <= least or self.n_units < 2:
+            weights = [self._units_with(units) for units in self._informative]
+            effective = min(each.effective_sample_size for each in weights)
+            n = parameter.support.rarer_class or rows.counts[self._informative[0]].sum()
+            return n / effective if effective else 1.0
+        on_sample = self._influence(influence, smoothed=True)
+        estimated = variance_of(self._components(on_sample))
+        n = parameter.counts.sum() * max(1 - 1 / n_rows, 1 / n_rows)
+        return estimated * n / variance
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether the quantile is that of a normal distribution, and not of t."""
+        method = self.parameter.interval_method
+        if method.smooths and self.stratified:
+            return True
+        return not method.studentises and self.is_simple
+
+    def degrees_of_freedom(self, variance: float) -> float:
+        """Satterthwaite's degrees of freedom of the variance of the estimate.
+
+        Where the method smooths, or no variance is observed, those of totals of weights
+        in place of influence values, of a contrast the least of its components; none
+        are needed in a simple random sample.
+        """
+        smooths = self.parameter.interval_method.smooths
+        parts = self.components or [self]
+        if self.has_variance(variance) and not smooths:
+            return min(self.moments.degrees_of_freedom, self._df_of_area(parts))
+        if self.is_simple:
+            return math.inf
+        return min(
+            self._units_with(units).degrees_of_freedom
+            for part in parts
+            for units in part._informative
+        )
+
+    def _df_of_area(self, parts: list[ParameterSampling]) -> float:
+        """Degrees of freedom of the totals of weights in the rarer class of areas.
+
+        The variance within a class of few rows may be tiny by chance.
+        """
+        weights = [
+            units_with(units, *part._pooled[:2])
+            for part in parts
+            if len(part._classes) == 2
+            for units in part._pooled_classes
+        ]
+        return min((each.degrees_of_freedom for each in weights), default=math.inf)
+
+    def hall_coefficients(self, variance: float) -> tuple[float, float]:
+        r"""Coefficients a and b of Hall's transformation.
+
+        :math:`T + a T^2 + a^2 T^3/3 + b` makes the studentised error T of an estimate
+        symmetric to second order (Hall, 1992). For a mean they are g/3 and g/6, g the
+        skewness of the estimate; for other functionals half the second derivative in
+        the least favourable direction, in standard errors, is added to both (DiCiccio
+        and Efron, 1992). A coefficient a above that of the greatest skewness is cut.
+        """
+        parameter = self.parameter
+        if not self.has_variance(variance):
+            return 0.0, 0.0
+        g = self.moments.skewness
+        size, n = parameter.size, self.rows.n_samples
+        step = np.bincount(parameter.index, self._direction, size + 1)[:size]
+        step *= _STEP * n / self.rows.weights.sum()
+        tables = (parameter.counts + sign * step for sign in (-1, 0, 1))
+        values = [parameter.functional.estimate(each / each.sum()) for each in tables]
+        with np.errstate(all="ignore"):
+            left, middle, right = parameter.trait.scale.forward(np.array(values))
+            bend = (left + right - 2 * middle) / (_STEP * (right - left))
+        bend = float(bend) if np.isfinite(bend) else 0.0
+        return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
+
+    @property
+    def _direction(self) -> Array:
+        """Change of the weights of units in the least favourable direction.
+
+        The weights of the rows of each independent unit change by its total of
+        influence values over their root sum of squares, so that an estimate changes by
+        its standard error.
+        """
+        influences = Influences([self.influence], [self.parameter.index], self.rows)
+        spread = getattr(self.design, "spread", None)
+        if spread is not None:
+            totals = next(iter(self.design.components(influences))).totals[:, 0]
+            return spread(totals) / math.sqrt(dot(totals, totals))
+        values, rows = influences.column(0), self.rows
+        if self._strata is not None:
+            weights = np.bincount(self._strata, rows.weights)
+            terms = self.influence[self.parameter.index] * rows.weights
+            means = np.bincount(self._strata, terms) / weights
+            values = values - means[self._strata] * rows.shares
+        squares = rows.repeats[1] * values
+        means = rows.weights / np.maximum(rows.frequencies, 1)
+        return means * squares / math.sqrt(dot(squares, values))
+
+    @property
+    def needs_no_variance(self) -> bool:
+        """Whether no estimated variance is behind the interval."""
+        return self.parameter.interval_method.smooths and self.is_normal
+
+    @property
+    def sparse_reasons(self) -> list[SmallSampleReason]:
+        """Reason why the interval may be too narrow for sparse strata, if any."""
+        parameter = self.parameter
+        sparse = parameter.interval_method.smooths and self.spans_strata
+        if not sparse or self.table is not None or not parameter.defined:
+            return []
+        if has_sparse_stratum(parameter, self.rows, self.design):
+            return [SmallSampleReason(_SPARSE)]
+        return []
+
+    def small_sample_reasons(self, variance: float) -> list[SmallSampleReason]:
+        """Reasons why the interval may be too narrow."""
+        parameter, normal = self.parameter, self.is_normal
+        if not parameter.defined:
+            return []
+        if reasons := self.sparse_reasons:
+            return reasons
+        least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T
+        if self.degrees_of_freedom(variance) < least:
+            text = (
+                f"fewer than {least} degrees of freedom: few rows or groups tell most "
+                "of the variance, and the interval may be too narrow"
+            )
+            reasons.append(SmallSampleReason(text, other_method_helps=normal))
+        if self.has_variance(variance) and self._has_heavy_tail:
+            reasons.append(SmallSampleReason(_HEAVY_TAIL))
+        return reasons
+
+    @property
+    def _has_heavy_tail(self) -> bool:
+        """Whether influence values seem to be of a distribution without a variance."""
+        parameter = self.parameter
+        if not (parameter.trait.heavy_tails and parameter.is_linear):
+            return False
+        inside = np.arange(len(self.influence)) < parameter.size
+        columns = [self.influence, inside * 1.0]
+        influences = Influences(columns, [parameter.index] * 2, self.rows)
+        return tail_shape(self.design.components(influences)) > _HEAVY
+
+
+def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
+    """Weights of the independent units that have rows of some units of a sample."""
+    index: Array = units.view(np.uint8)
+    if getattr(design, "pools_units", False):
+        rows, index = rows.regrouped(index, 2), np.arange(2)
+    indicator = Influences([np.array([0.0, 1.0])], [index], rows)
+    total = float(rows.weights[index > 0].sum() / rows.weights.sum())
+    return unit_weights(design.components(indicator), total)
+
+
+def is_simple(rows: Rows, design: Design) -> bool:
+    """Whether all rows are a simple random sample: equal weights, each a unit."""
+    return is_simple_among(np.ones(len(rows), dtype=bool), rows, design) and (
+        getattr(design, "share_covariance", None) is None
+    )
+
+
+def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
+    """Whether the rows of some units are a simple random sample.
+
+    They have equal weights, and as many independent units as there are rows.
+    """
+    if not (rows.are_equal or rows.are_equal_among(units)):
+        return False
+    if getattr(design, "rows_are_units", False):
+        return True
+    n_units = units_with(units, rows, design).n
+    return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units

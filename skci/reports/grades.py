@@ -1,0 +1,210 @@
+"""Reports of grades of items, and plans of more items or of more samples of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, isclose
+from typing import NamedTuple
+
+import numpy as np
+
+from skci._validation import check_integer, check_positive_number
+from skci.data.items import Items
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.planning import by_metric, rows_for_width
+from skci.reports.comparisons import References
+from skci.reports.joint import JointReport
+
+
+class VarianceComponents(NamedTuple):
+    """Variances of a grade: of the expected grades of items, and within items."""
+
+    between: float
+    within: float
+    """NaN where no item has several samples."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How much samples of items vary, and what that adds to the variance of a mean."""
+
+    components: VarianceComponents
+    of_samples: float
+    """Share of n times the variance of the mean that is due to the samples taken."""
+    of_one_sample: float
+    """The same if each of the n items had one sample."""
+
+    @classmethod
+    def of(cls, items: Items, parameter: TableParameter) -> Spread:
+        """Spread of the items of a parameter.
+
+        The variance within an item is that of its own samples, since items of which
+        more were taken may be those that vary most; with one sample it is the mean of
+        others.
+        """
+        grades = items.grades[parameter.key.model].among(parameter.units)
+        weights = items.sample.rows.weights[parameter.units]
+        share = weights / weights.sum()
+        n, repeated = len(share), grades.n_samples > 1
+        if not repeated.any():
+            return cls(VarianceComponents(np.nan, np.nan), np.nan, np.nan)
+        variances = grades.squares / np.maximum(grades.n_samples - 1, 1)
+        within = float(np.average(variances[repeated], weights=share[repeated]))
+        variances[~repeated] = within
+        centred = grades.means - share @ grades.means
+        total = share @ centred**2 * n / max(n - 1, 1)
+        between = total - share @ (variances / grades.n_samples)
+        squares = len(items.sample.rows.weights) * share**2
+        return cls(
+            VarianceComponents(max(float(between), 0.0) if n > 1 else np.nan, within),
+            float(squares @ (variances / grades.n_samples)),
+            float(squares @ variances),
+        )
+
+    def per_item(
+        self, per_item: float, n_samples: int | None, parameter: Parameter
+    ) -> float:
+        """Variance of the mean times the number of items, for other numbers of samples.
+
+        `per_item` is that of the pilot, of which the share within items is replaced.
+        More samples of an item are not taken to replace all items.
+        """
+        planned = (
+            self.of_samples if n_samples is None else self.of_one_sample / n_samples
+        )
+        if planned < self.of_samples and self.components.between == 0:
+            raise ValueError(
+                "samples_per_item must not be above that of the pilot, which shows no "
+                f"variance of {parameter} between items, got {n_samples}"
+            )
+        if n_samples is None or isclose(planned, self.of_samples):
+            return per_item
+        return max(per_item - self.of_samples, 0.0) + planned
+
+
+class GradesReport(JointReport):
+    """Joint confidence intervals of the mean grades of models.
+
+    Returned by :func:`skci.grades_report`. A :class:`JointReport` that knows how much
+    grades vary between items and within them.
+
+    Examples
+    --------
+    >>> from skci import grades_report
+    >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
+    >>> report = grades_report(grades, samples="independent")
+    >>> report["scores", "mean"]
+    mean = 0.62 [0.48, 0.75], 95% interval (hall, n = 40)
+    """
+
+    def __init__(
+        self,
+        joint: JointEstimate,
+        spread: Mapping[Key, Spread],
+        samples_per_item: tuple[int, int],
+        references: References | None = None,
+    ) -> None:
+        super().__init__(joint, references)
+        self._spread = spread
+        self._samples_per_item = samples_per_item  # least and largest number
+
+    def _title(self) -> str:
+        least, most = self._samples_per_item
+        number = f"{most}" if least == most else f"{least} to {most}"
+        samples = f", {number} samples of each item" if most > 1 else ""
+        return super()._title() + samples
+
+    @property
+    def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
+        r"""Variances between and within items of each model, by its names.
+
+        Those of analysis of variance: within items the mean over items of the variance
+        of their samples, whatever their number; between items the variance of their
+        means, less what samples add to it. Items with one sample are taken to vary like
+        those with several, so give each of them two or more where more samples were
+        taken of items that vary more. Both are NaN where no item has several samples.
+
+        Examples
+        --------
+        >>> from skci import grades_report
+        >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
+        >>> report = grades_report(grades, samples="independent")
+        >>> report.variance_components["scores", "mean"].within
+        0.125
+        """
+        spreads = [self._spread[p.key].components for p in self._joint.parameters]
+        return dict(zip(self, spreads, strict=True))
+
+    def sample_size(
+        self,
+        half_width: float | Mapping[str, float],
+        samples_per_item: int | None = None,
+    ) -> int:
+        r"""Number of items for intervals of some width, with this report as the pilot.
+
+        Parameters
+        ----------
+        half_width : float or mapping of str to float
+            Largest half width of the intervals; by metric, for some of them.
+        samples_per_item : int, optional
+            Number of samples of each item; those of the pilot if not given.
+
+        Returns
+        -------
+        int
+            Number of items of a new test set.
+
+        Raises
+        ------
+        ValueError
+            If an option is wrong, an estimate has no interval, or `samples_per_item` is
+            given where no item has several samples.
+
+        Notes
+        -----
+        Of independent items of equal weight it is the least number whose interval is
+        narrow enough; see :meth:`JointReport.sample_size`. For other numbers of samples
+        the interval is taken to be as wide as one with the variance of an item in
+        brackets. With groups or weights it is
+
+        .. math:: n = \frac{q^2}{h^2} \Big(\tau^2 + \frac{\sigma^2}{m}\Big) ,
+
+        with h the half width, q the critical value, m the samples of an item,
+        :math:`\sigma^2` the variance within items, and :math:`\tau^2` n times the
+        variance of the estimate less what samples add to it. Groups count in
+        :math:`\tau^2`: those of new items are to be like those of the pilot. For a
+        given number of answers in all, more items are always better than more samples.
+
+        Examples
+        --------
+        >>> from skci import grades_report
+        >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
+        >>> report = grades_report(grades, samples="independent")
+        >>> [report.sample_size(0.05, samples_per_item=m) for m in (1, 4, 16)]
+        [361, 221, 185]
+        """
+        simple = self._joint.sampling.is_simple
+        if simple and samples_per_item is None:
+            return super().sample_size(half_width)
+        if samples_per_item is not None:
+            check_integer(samples_per_item, "samples_per_item")
+        per_item = self._joint.standard_errors**2 * self._joint.rows.n_samples
+        planned = per_item.copy()
+        widths = by_metric(self._joint, half_width, "half_width")
+        for k, width in widths.items():
+            check_positive_number(width, "half_width")
+            parameter = self._joint.parameters[k]
+            spread = self._spread[parameter.key]
+            planned[k] = spread.per_item(per_item[k], samples_per_item, parameter)
+            if not np.minimum(per_item[k], planned[k]) > 0:
+                raise ValueError(
+                    f"cannot plan from a pilot: {parameter} has no "
+                    "estimated variance, or none within items for samples_per_item"
+                )
+        if simple:
+            return rows_for_width(self._joint, half_width, planned / per_item)
+        crit = float(self._joint.normal_quantile)
+        needed = [(crit / width) ** 2 * planned[k] for k, width in widths.items()]
+        return max(ceil(max(needed)), 2)

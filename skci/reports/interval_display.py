@@ -1,0 +1,169 @@
+"""Plots of confidence intervals; matplotlib is imported when plotting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.reports.panels import (
+    COLOURS,
+    GREY,
+    MANY_ROWS,
+    PanelDisplay,
+    axis_limits,
+    new_panels,
+    panel_width,
+    wrapped,
+)
+from skci.reports.rendering import format_level
+from skci.reports.verdict_display import VERDICT_COLOURS, verdict_patches
+
+_THIN, _THICK = 1.5, 5.0
+_SPACED_ROWS = 15  # more have smaller gaps
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ConfidenceIntervalDisplay(PanelDisplay):
+    """Intervals of several estimates, a panel for each metric.
+
+    A thick line is the individual interval, the thin line the joint interval, the dot
+    the estimate. Lines of undefined estimates are dotted; an arrow marks an infinite
+    limit. The colour is that of the model, or of what the interval of a difference
+    shows. Returned by ``JointReport.plot``, ``ContrastReport.plot`` and others.
+
+    Parameters
+    ----------
+    rows, metrics : sequence of str, of length K
+        Labels of each estimate: of its row, and of its panel.
+    estimates : array of shape (K,)
+        Positions of the dots.
+    intervals : array of shape (K, 2)
+        Joint intervals, or individual ones.
+    confidence_level : float
+        Coverage probability of the intervals, between 0 and 1.
+    individual_intervals : array of shape (K, 2), optional
+        Individual intervals beside joint ones.
+    models : sequence of str, of length K, optional
+        Model of each estimate. Seven models have a colour each; if there are more, or
+        none are given, all estimates have the same.
+    reference : float, optional
+        Position of a vertical line, such as no difference.
+    verdicts : sequence of str, of length K, optional
+        What each interval shows: "first is better", "second is better" or "open"; of a
+        difference with a margin also "equivalent", "first is not worse" or "second is
+        not worse"; of a contrast "above 0", "below 0" or "open".
+    margins : array of shape (K,), optional
+        Position of dotted lines on both sides of 0; NaN where there are none.
+
+    Attributes
+    ----------
+    axes_ : array of matplotlib Axes
+        One for each metric, after :meth:`plot`.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y, a = [0] * 40 + [1] * 40, [0] * 36 + [1] * 40 + [0] * 4
+    >>> b = [0] * 24 + [1] * 46 + [0] * 10
+    >>> report = joint_report(y, {"A": a, "B": b}, metrics=["f1", "mcc"])
+    >>> display = report.plot()
+    >>> [ax.get_title() for ax in display.axes_]
+    ['f1', 'mcc']
+    >>> report.differences().plot().verdicts
+    ['first is better', 'first is better']
+    """
+
+    rows: Sequence[str]
+    metrics: Sequence[str]
+    estimates: Array
+    intervals: Array
+    confidence_level: float
+    individual_intervals: Array | None = None
+    models: Sequence[str] | None = None
+    reference: float | None = None
+    verdicts: Sequence[str] | None = None
+    margins: Array | None = None
+
+    def _handles(self) -> list[Any]:
+        from matplotlib.lines import Line2D
+
+        kinds = {"joint ": _THIN, "individual ": _THICK}
+        if self.individual_intervals is None:
+            kinds = {"": _THICK}
+        handles = verdict_patches({name: name for name in self.verdicts or ()})
+        for kind, width in kinds.items():
+            label = f"{kind}{format_level(self.confidence_level)} interval"
+            handles.append(Line2D([], [], color=GREY, linewidth=width, label=label))
+        return handles
+
+    def _colours(self) -> list[str]:
+        """Colour of each interval, shape (K,)."""
+        if self.verdicts is not None:
+            return [VERDICT_COLOURS[verdict] for verdict in self.verdicts]
+        known = list(dict.fromkeys(self.models or ()))
+        if self.models is None or len(known) > len(COLOURS):
+            return [COLOURS[0]] * len(self.rows)
+        return [COLOURS[known.index(model)] for model in self.models]
+
+    def _guides(self, panel: list[int]) -> dict[float, str]:
+        """Line style of vertical lines by their position."""
+        guides = {} if self.reference is None else {self.reference: "--"}
+        margins = np.zeros(0) if self.margins is None else self.margins[panel]
+        return guides | {s * m: ":" for m in margins.tolist() for s in (-1, 1) if m > 0}
+
+    def _new_axes(self, panels: int) -> Any:
+        rows = [wrapped(row).splitlines() for row in dict.fromkeys(self.rows)]
+        characters = max(len(line) for row in rows for line in row)
+        gap = 0.22 if len(rows) <= _SPACED_ROWS else 0.06
+        gap, line = (0.02, 0.13) if len(rows) > MANY_ROWS else (gap, 0.16)
+        height = 0.9 + sum(gap + line * len(row) for row in rows)
+        margin = 0.4 + 0.1 * characters
+        axes = new_panels(panels, panel_width(panels), height, margin, sharey=True)
+        for ax in axes:
+            ax.locator_params(axis="x", nbins=6)
+            ax.tick_params(axis="x", labelsize="small")
+        return axes
+
+    def _plot_panel(self, ax: Any, metric: str) -> None:
+        rows, colours = list(dict.fromkeys(self.rows)), self._colours()
+        panel = self._rows_of(metric)
+        guides = self._guides(panel)
+        drawn = [self.intervals, self.individual_intervals, self.estimates]
+        shown = [values[panel] for values in drawn if values is not None]
+        edges = axis_limits(*shown, list(guides))
+        for position, linestyle in guides.items():
+            ax.axvline(position, color=GREY, linewidth=0.8, linestyle=linestyle)
+        for k in panel:
+            self._plot_row(ax, k, rows.index(self.rows[k]), colours[k], edges)
+        ax.set_xlim(edges)
+        ax.set_yticks(range(len(rows)), map(wrapped, rows), parse_math=False)
+        if len(rows) > MANY_ROWS:
+            ax.tick_params(axis="y", labelsize="small")
+        ax.set_ylim(len(rows) - 0.5, -0.5)
+        ax.grid(axis="x", alpha=0.3)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.tick_params(axis="y", length=0)
+
+    def _plot_row(
+        self, ax: Any, k: int, y: int, colour: str, edges: tuple[float, float]
+    ) -> None:
+        """Draw the intervals of an estimate, which end where the axis does."""
+        estimate, limits = self.estimates[k], [(_THICK, self.intervals[k])]
+        if self.individual_intervals is not None:
+            thick = _THICK, self.individual_intervals[k]
+            limits = [(_THIN, self.intervals[k]), thick]
+        style = {"color": colour, "linestyle": ":" if np.isnan(estimate) else "-"}
+        style["solid_capstyle"] = "butt"
+        for width, interval in limits:
+            ax.plot(np.clip(interval, *edges), [y, y], linewidth=width, **style)
+        for edge, limit, arrow in zip(edges, self.intervals[k], "<>", strict=True):
+            if np.isinf(limit):
+                ax.plot(edge, y, arrow, color=colour, clip_on=False)
+        if np.isfinite(estimate):
+            marker = {"markeredgecolor": colour, "markersize": _THICK}
+            ax.plot(estimate, y, "o", color=ax.get_facecolor(), **marker)

@@ -1,0 +1,172 @@
+"""Plots of what many differences show; matplotlib is imported when plotting."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.reports.panels import COLOURS, MANY_ROWS, PanelDisplay, new_panels, wrapped
+from skci.reports.rendering import format_level
+
+_BLUE, _VERMILION, _GREEN, _, _ORANGE, _SKY, _GREY = COLOURS
+
+VERDICT_COLOURS = {
+    "first is better": _BLUE,
+    "first is not worse": _SKY,
+    "equivalent": _GREEN,
+    "open": _GREY,
+    "second is not worse": _ORANGE,
+    "second is better": _VERMILION,
+    "above 0": _BLUE,
+    "below 0": _VERMILION,
+}
+"""Colour of what an interval shows, in the order of the legend."""
+
+_OPPOSITE = {
+    f"{name} is {relation}": f"{other} is {relation}"
+    for name, other in (("first", "second"), ("second", "first"))
+    for relation in ("better", "not worse")
+}
+
+
+def verdict_patches(verdicts: Mapping[str, str]) -> list[Any]:
+    """Entries of a legend: labels of those verdicts that occur."""
+    from matplotlib.patches import Patch
+
+    return [
+        Patch(color=colour, label=verdicts[verdict])
+        for verdict, colour in VERDICT_COLOURS.items()
+        if verdict in verdicts
+    ]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class VerdictMatrixDisplay(PanelDisplay):
+    """What the differences of all pairs of many models show, a panel for each metric.
+
+    A triangle: models are numbered from the best estimate to the worst, and a cell
+    shows what the interval says of the models of its row and its column. Returned by
+    ``ContrastReport.plot``.
+
+    Parameters
+    ----------
+    pairs : sequence of (str, str), of length K
+        The first model and the second one of each difference.
+    metrics : sequence of str, of length K
+        Label of each difference.
+    verdicts : sequence of str, of length K
+        See :class:`ConfidenceIntervalDisplay`.
+    models : mapping of str to sequence of str
+        The models compared by metric, the best first.
+    margins : array of shape (K,)
+        NaN where there is none.
+    confidence_level : float
+        Coverage probability of the intervals, between 0 and 1.
+    simultaneous : bool, default=True
+        Whether all intervals cover at once.
+
+    Attributes
+    ----------
+    axes_ : array of matplotlib Axes
+        One for each metric, after :meth:`plot`.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y = [0] * 40 + [1] * 40
+    >>> models = {f"{k} wrong": [1] * k + y[k:] for k in range(2, 20, 2)}
+    >>> display = joint_report(y, models, metrics="accuracy").differences().plot()
+    >>> display.cells("accuracy")[1, 0], display.cells("accuracy")[8, 0]
+    ('open', 'first is better')
+    """
+
+    pairs: Sequence[tuple[str, str]]
+    metrics: Sequence[str]
+    verdicts: Sequence[str]
+    models: Mapping[str, Sequence[str]]
+    margins: Array
+    confidence_level: float
+    simultaneous: bool = True
+
+    def cells(self, metric: str) -> dict[tuple[int, int], str]:
+        """Return what is shown in each cell of a panel.
+
+        Parameters
+        ----------
+        metric : str
+            Name of the panel.
+
+        Returns
+        -------
+        dict of (int, int) to str
+            By row and column, which is less than the row: a verdict in which "first" is
+            the model of the column, which has the better estimate.
+        """
+        place = {model: k for k, model in enumerate(self.models[metric])}
+        cells = {}
+        for pair, panel, verdict in zip(
+            self.pairs, self.metrics, self.verdicts, strict=True
+        ):
+            if panel == metric:
+                first, second = (place[model] for model in pair)
+                if first > second:
+                    first, second = second, first
+                    verdict = _OPPOSITE.get(verdict, verdict)
+                cells[second, first] = verdict
+        return cells
+
+    def _new_axes(self, panels: int) -> Any:
+        names = itertools.chain(*self.models.values())
+        characters = max(len(line) for name in names for line in wrapped(name).split())
+        most = max(map(len, self.models.values()))
+        line = 0.16 if most <= MANY_ROWS else 0.125
+        return new_panels(panels, 3.0 + 0.08 * characters, 1.0 + line * most, 0.2)
+
+    def _plot_panel(self, ax: Any, metric: str) -> None:
+        from matplotlib.colors import ListedColormap
+
+        models, names = self.models[metric], list(VERDICT_COLOURS)
+        many = len(models) > MANY_ROWS
+        codes = np.full((len(models), len(models)), np.nan)
+        for cell, verdict in self.cells(metric).items():
+            codes[cell] = names.index(verdict)
+        ax.pcolormesh(
+            np.ma.masked_invalid(codes),
+            cmap=ListedColormap(list(VERDICT_COLOURS.values())),
+            vmin=-0.5,
+            vmax=len(names) - 0.5,
+            edgecolors=ax.get_facecolor(),
+            linewidth=0 if many else 0.5,
+        )
+        labels = [f"{wrapped(model)}  {k}" for k, model in enumerate(models, 1)]
+        ax.set_yticks(np.arange(len(models)) + 0.5, labels, parse_math=False)
+        step = 1 if len(models) <= 15 else 10 if many else 5
+        columns = [k for k in range(1, len(models)) if k == 1 or k % step == 0]
+        ax.set_xticks(np.array(columns) - 0.5, columns)
+        ax.set(xlim=(0, len(models) - 1), ylim=(len(models), 0))
+        place = {"ha": "right", "va": "top", "transform": ax.transAxes}
+        ax.text(1, 1, self._note(metric), fontsize="small", **place)
+        ax.spines[:].set_visible(False)
+        ax.tick_params(length=0, labelsize="x-small" if many else "small")
+
+    def _note(self, metric: str) -> str:
+        """What verdicts are by; in the empty half of a panel."""
+        kind = "joint" if self.simultaneous else "individual"
+        note = f"by {kind}\n{format_level(self.confidence_level)} intervals"
+        margin = self.margins[self.metrics.index(metric)]
+        return note if np.isnan(margin) else f"{note}\nmargin {margin:g}"
+
+    def _handles(self) -> list[Any]:
+        cells = [self.cells(metric).values() for metric in self.models]
+        return verdict_patches(
+            {
+                verdict: verdict.replace("first", "column").replace("second", "row")
+                for verdict in itertools.chain(*cells)
+            }
+        )

@@ -1,0 +1,208 @@
+"""Folds of cross-validation by scikit-learn: their numbers, and their models."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import check_cv
+
+from skci._arrays import Array
+from skci._validation import named_estimators, named_pairs
+from skci.data.labels import check_not_swapped, shape_of
+from skci.metrics._metric_set import MetricSet
+from skci.reports.resampling import CrossValidationReport
+from skci.resampling.estimation import Resampling
+
+
+def cross_val_folds(
+    estimator: Any, X: Any, y: Any, *, groups: Any = None, cv: Any = None
+) -> Array:
+    """Fold in which cross_val_predict predicts each row.
+
+    It takes the arguments of :func:`sklearn.model_selection.cross_val_predict`; a
+    splitter that shuffles needs a fixed ``random_state``, for both to split alike.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Folds of classifiers are stratified if `cv` is a number.
+    X : array-like of shape (n_samples, n_features)
+        Features.
+    y : array-like of shape (n_samples,)
+        True labels, or numbers.
+    groups : array-like of shape (n_samples,), optional
+        Clusters that the splitter does not divide.
+    cv : int, splitter or iterable, optional
+        As of cross_val_predict; 5 folds if not given.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Numbers from 0 on, for the parameter `folds` of :func:`.joint_report`.
+
+    Raises
+    ------
+    ValueError
+        If the test sets are not a partition of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.model_selection import cross_val_predict
+    >>> from skci import joint_report
+    >>> from skci.resampling import cross_val_folds
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(30, random_state=0)
+    >>> predicted = cross_val_predict(forest, X, y, cv=5)
+    >>> folds = cross_val_folds(forest, X, y, cv=5)
+    >>> report = joint_report(y, predicted, metrics=["accuracy", "mcc"], folds=folds)
+    >>> report["y_pred", "accuracy"].low > 0.9
+    True
+    """
+    check_not_swapped(X, y, "cross_val_folds(estimator, X, y)")
+    splitter = check_cv(cv, y, classifier=is_classifier(estimator))
+    shuffles = getattr(splitter, "shuffle", False)
+    if shuffles and getattr(splitter, "random_state", None) is None:
+        raise ValueError(
+            "cv must have a random_state if it shuffles, to split as cross_val_predict "
+            f"did, got {cv!r}"
+        )
+    tests = [test for _, test in splitter.split(X, y, groups)]
+    folds = np.repeat(np.arange(len(tests)), [*map(len, tests)])
+    rows, n_rows = np.concatenate(tests), (shape_of(y) or (len(y),))[0]
+    times = np.bincount(rows, minlength=n_rows)
+    if (times != 1).any():
+        untested = f"does not test {np.count_nonzero(times == 0)} rows"
+        which = "tests some twice" if (times > 1).any() else untested
+        raise ValueError(f"cv must test each row once, got {cv!r}, which {which}")
+    return folds[np.argsort(rows)]
+
+
+def fold_models_report(
+    cv_results: Any,
+    X: Any,
+    y: Any,
+    *,
+    metrics: Any,
+    groups: Any = None,
+    sample_weight: Any = None,
+    confidence_level: float = 0.95,
+    method: str | Mapping[str, str] | None = None,
+    pos_label: Any = None,
+    random_state: Any = None,
+) -> CrossValidationReport:
+    """Report the mean performance of models that cross_validate fitted.
+
+    Parameters
+    ----------
+    cv_results : dict, or mapping of str to dict
+        Result of :func:`sklearn.model_selection.cross_validate` with
+        ``return_estimator=True`` and ``return_indices=True``; or results of several
+        estimators by name, of the same splits.
+    X : array-like of shape (n_samples, n_features)
+        Features that were cross-validated.
+    y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        True labels, or numbers, that were.
+    metrics : str, metric object, list of them, or mapping of str to them
+        Such as "accuracy", "f0.5" or ``F05CI()``; a mapping names them in the report.
+    groups : array-like of shape (n_samples,), optional
+        Clusters, such as patients: rows of one cluster may be dependent.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows, up to a common factor: sampling weights.
+    confidence_level : float, default=0.95
+        Simultaneous coverage probability of the intervals, between 0 and 1.
+    method : str or mapping of str to str, optional
+        Interval method of metrics that do not set their own, or methods by metric, with
+        "*" for all others; "auto" if not given.
+    pos_label : label, optional
+        Positive label of metrics that do not set their own; 1 if not given.
+    random_state : int, Generator, RandomState or None
+        Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
+
+    Returns
+    -------
+    CrossValidationReport
+        Of the mean performance of these models in the population, as that of
+        :func:`.cross_validate_report` with ``target="fold-models"``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the data are not as described, or the test sets overlap.
+
+    See Also
+    --------
+    sklearn.metrics.RocCurveDisplay.from_cv_results : Draws the curves of these models.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_validate
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skci.resampling import fold_models_report
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> found = cross_validate(
+    ...     GaussianNB(), X, y, return_estimator=True, return_indices=True
+    ... )
+    >>> print(fold_models_report(found, X, y, metrics=["accuracy", "roc_auc"]))
+    Joint 95% confidence intervals (score and logit), of these 5 fold...
+    <BLANKLINE>
+    model       metric    estimate  joint interval    individual interval
+    ---------------------------------------------------------------------
+    gaussiannb  accuracy  0.9385    [0.9128, 0.9571]  [0.9158, 0.9554]
+    gaussiannb  roc_auc   0.9874    [0.9758, 0.9934]  [0.9775, 0.9929]
+    """
+    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
+    results = _named_results(cv_results)
+    models = {name: found["estimator"] for name, found in results.items()}
+    first = {name: fitted[0] for name, fitted in models.items()}
+    splits = _common_splits(results)
+    procedures = Resampling.read(
+        metric_set, first, X, y, splits, groups, sample_weight, keep=True
+    )
+    by_fold = [{name: models[name][k] for name in models} for k in range(len(splits))]
+    return procedures.fold_models(by_fold)
+
+
+def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
+    """Results of cross_validate by the name of the estimator."""
+    several = isinstance(cv_results, Mapping) and all(
+        isinstance(found, Mapping) for found in cv_results.values()
+    )
+    pairs = named_pairs(cv_results, "cv_results") if several else [("", cv_results)]
+    for _, found in pairs:
+        keys = list(found) if isinstance(found, Mapping) else type(found).__name__
+        if not {"estimator", "indices"} <= {*keys}:
+            raise ValueError(
+                "cv_results must be of cross_validate with return_estimator=True and "
+                f"return_indices=True, got {keys}"
+            )
+    if several:
+        return dict(pairs)
+    ((name, _),) = named_estimators(list(cv_results["estimator"][:1]))
+    return {name: cv_results}
+
+
+def _common_splits(results: Mapping[str, Any]) -> list[tuple[Array, Array]]:
+    """Training and test rows of the splits, the same of all estimators."""
+    splits = {
+        name: [*zip(found["indices"]["train"], found["indices"]["test"], strict=True)]
+        for name, found in results.items()
+    }
+    first, *others = splits.values()
+    for other in others:
+        sets = zip(itertools.chain(*first), itertools.chain(*other), strict=False)
+        if len(first) != len(other) or not all(itertools.starmap(np.array_equal, sets)):
+            raise ValueError(
+                f"cv_results must be of the same splits for all of {list(results)}; "
+                "a splitter that shuffles needs a random_state"
+            )
+    tests = np.concatenate([test for _, test in first])
+    if len(np.unique(tests)) < len(tests):
+        raise ValueError("cv_results must test each row at most once")
+    return first

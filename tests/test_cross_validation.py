@@ -1,0 +1,1143 @@
+"""Reports after cross-validation, held to formulas written out and to scikit-learn."""
+
+import json
+import pickle
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_array_equal
+from scipy import stats
+from sklearn import metrics as sk
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    PredefinedSplit,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    TimeSeriesSplit,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skci import (
+    available_metrics,
+    cross_validate_report,
+    joint_report,
+    learning_curve_report,
+    search_report,
+)
+from skci.exceptions import ResamplingWarning
+from skci.inference.correlation import correlation_from, shrink_correlation
+from skci.inference.joint import JointEstimate
+from skci.inference.parameter import Key, Parameter
+from skci.inference.resampling_variance import (
+    conservative_z,
+    corrected_t,
+    group_jackknife,
+    nested,
+)
+from skci.measures.registry import Trait
+from skci.reports.joint import JointReport
+from skci.resampling import (
+    Bootstrap632,
+    ConservativeZ,
+    GroupJackknife,
+    NestedCrossValidation,
+    cross_val_folds,
+    fold_models_report,
+)
+from skci.resampling.schemes import (
+    SCHEMES,
+    scheme_of,
+)
+from skci.resampling.splitting import (
+    Rows,
+    Split,
+    Splits,
+    disjoint_pools,
+    have_equal_shares,
+)
+from skci.textbook import five_by_two_f_test
+
+X, Y = make_classification(
+    240, 6, flip_y=0.2, weights=[0.65], class_sep=0.7, random_state=3
+)
+ESTIMATORS = {"Bayes": GaussianNB(), "5-NN": KNeighborsClassifier(5)}
+METRICS = ["accuracy", "f1", "roc_auc", "log_loss"]
+
+
+def scored(y, predicted, proba):
+    """Values of METRICS by scikit-learn."""
+    return [
+        sk.accuracy_score(y, predicted),
+        sk.f1_score(y, predicted),
+        sk.roc_auc_score(y, proba),
+        sk.log_loss(y, proba),
+    ]
+
+
+def area(predictions):
+    """Areas within folds, weighted by the number of pairs of rows."""
+    areas = [sk.roc_auc_score(y, proba) for y, _, proba in predictions]
+    pairs = [np.sum(y) * np.sum(1 - y) for y, _, _ in predictions]
+    return np.average(areas, weights=pairs)
+
+
+def predicted_by(estimator, train, test):
+    fitted = clone(estimator).fit(X[train], Y[train])
+    return Y[test], fitted.predict(X[test]), fitted.predict_proba(X[test])[:, 1]
+
+
+def cross_validated(estimator, splits):
+    """Values of METRICS from the predictions of all splits together."""
+    predictions = [predicted_by(estimator, *split) for split in splits]
+    values = scored(*map(np.concatenate, zip(*predictions, strict=True)))
+    values[2] = area(predictions)
+    return values
+
+
+def of_all(function, *arguments):
+    """Concatenate values of all estimators, in the order of a report."""
+    return np.concatenate([function(each, *arguments) for each in ESTIMATORS.values()])
+
+
+# --------------------------------------------------------------------------------------
+# Formulas
+# --------------------------------------------------------------------------------------
+
+
+def test_corrected_t_is_nadeau_and_bengio_s():
+    values = np.random.default_rng(0).normal(size=(10, 3)) * [1, 10, 0.1]
+    estimates, covariance, df, _ = corrected_t(values, 0.25)
+    np.testing.assert_allclose(estimates, np.mean(values, axis=0))
+    np.testing.assert_allclose(covariance, (0.1 + 0.25) * np.cov(values.T))
+    assert df == 9
+
+
+def test_conservative_z_is_the_mean_square_of_differences_of_halves():
+    rng = np.random.default_rng(1)
+    values, halves = rng.normal(size=(4, 2)), rng.normal(size=(7, 2, 2))
+    estimates, covariance, df, _ = conservative_z(values, halves)
+    total = np.zeros((2, 2))
+    for first, second in halves:
+        total += np.outer(first - second, first - second)
+    np.testing.assert_allclose(covariance, total / 14)
+    np.testing.assert_allclose(estimates, values.mean(axis=0))
+    assert df == np.inf
+
+
+def test_the_jackknife_of_one_partition_is_the_delete_one_group_jackknife():
+    left_out = np.random.default_rng(2).normal(size=(1, 6, 2))
+    _, covariance, df, _ = group_jackknife(np.zeros((1, 2)), left_out)
+    np.testing.assert_allclose(covariance, 5 / 6 * 5 * np.cov(left_out[0].T))
+    assert df == 5
+
+
+def test_the_jackknife_subtracts_the_noise_of_partitions_where_it_is_small():
+    rng = np.random.default_rng(3)
+    left_out = rng.normal(size=(3, 5, 2)) * [1, 1000]
+    values = 0.1 * rng.normal(size=(3, 2)) * [1, 1000]
+    _, covariance, df, _ = group_jackknife(values, left_out)
+    one = [
+        group_jackknife(values[:1], each[np.newaxis]).covariance for each in left_out
+    ]
+    expected = np.mean(one, axis=0) - 2 / 3 * np.cov(values.T)
+    np.testing.assert_allclose(covariance, expected)
+    assert df == 12
+
+
+@pytest.mark.parametrize("scale", [[1, 1, 1], [1, 1e6, 1e-6]])
+def test_a_quarter_of_the_variance_stays_where_partitions_differ_much(scale):
+    rng = np.random.default_rng(4)
+    left_out = rng.normal(size=(3, 5, 3)) * scale
+    values = 100 * rng.normal(size=(3, 3)) * scale
+    kept = group_jackknife(values, left_out).covariance
+    whole = group_jackknife(np.zeros((3, 3)), left_out).covariance
+    # In standard units of the whole, no direction has less than a quarter.
+    root = np.linalg.cholesky(np.linalg.inv(whole / np.outer(scale, scale)))
+    shares = np.linalg.eigvalsh(root.T @ (kept / np.outer(scale, scale)) @ root)
+    np.testing.assert_allclose(shares[:2], 0.25)
+    assert shares[2] <= 1 + 1e-9
+
+
+def test_the_excess_is_the_noise_that_a_jackknife_multiplies():
+    """Of estimates with noise alone, and more of it in samples without a group."""
+    n_groups, n_partitions, n_samples = 5, 3, 5_000
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=(n_samples, n_partitions, 1))
+    left_out = rng.normal(size=(n_samples, n_partitions, n_groups, 1))
+    left_out *= np.sqrt(n_groups / (n_groups - 1))
+    moments = [group_jackknife(*each) for each in zip(values, left_out, strict=True)]
+    deviations = left_out - left_out.mean(axis=2, keepdims=True)
+    jackknife = (n_groups - 1) / n_groups * (deviations**2).sum(axis=2).mean()
+    excess = np.mean([m.excess for m in moments])
+    # The mean over partitions has the variance 1/P. Monte Carlo error .05.
+    kept = jackknife - (1 - 1 / n_partitions) - excess
+    assert kept == pytest.approx(1 / n_partitions, abs=0.15)
+
+
+@pytest.mark.parametrize(("n_groups", "removed"), [(3, False), (4, False), (5, True)])
+def test_the_excess_of_few_groups_is_not_removed(n_groups, removed):
+    rng = np.random.default_rng(5)
+    moments = group_jackknife(
+        rng.normal(size=(3, 2)), rng.normal(size=(3, n_groups, 2))
+    )
+    assert (moments.excess is not None) == removed
+
+
+def test_comparisons_of_estimators_are_free_of_the_excess():
+    rng = np.random.default_rng(6)
+    root, noise = rng.normal(size=(6, 6)), 0.3 * rng.normal(size=(6, 6))
+    covariance, excess = root @ root.T, noise @ noise.T
+    keys = [
+        Key(model=model, metric=metric) for model in "ABC" for metric in ("f1", "mcc")
+    ]
+    parameters = [
+        Parameter(key=key, trait=Trait(key.metric), method="delta", given=0.0)
+        for key in keys
+    ]
+    joint = JointEstimate.from_moments(parameters, covariance, 10, excess=excess)
+    report = JointReport(joint)
+    differences = report.differences()
+    for i, j in [(0, 1), (0, 2), (1, 2)]:
+        shares = {}
+        for m, metric in enumerate(["f1", "mcc"]):
+            L = np.zeros(6)
+            L[2 * i + m], L[2 * j + m] = 1, -1
+            whole = L @ covariance @ L
+            shares[metric] = whole, (L @ excess @ L) / whole
+        removed = min(np.mean([share for _, share in shares.values()]), 0.6)
+        for metric, (whole, _) in shares.items():
+            found = differences[metric, "ABC"[i], "ABC"[j]].standard_error
+            assert found == pytest.approx(np.sqrt(whole * (1 - removed)))
+        # Whatever else is asked for, and the other way round.
+        chosen = report.select(metrics=["mcc"]).differences()
+        label = "mcc", "ABC"[i], "ABC"[j]
+        assert chosen[label].standard_error == differences[label].standard_error
+    # A mean of estimators is no comparison.
+    mean = report.contrasts([[0.5, 0, 0.5, 0, 0, 0]], ["mean"])
+    L = np.array([0.5, 0, 0.5, 0, 0, 0])
+    assert mean["mean"].standard_error ** 2 == pytest.approx(L @ covariance @ L)
+
+
+def given_estimates(estimates, covariance, df, **options):
+    parameters = [
+        Parameter(key=Key(str(k)), trait=Trait(str(k)), method="delta", given=x)
+        for k, x in enumerate(estimates)
+    ]
+    return JointEstimate.from_moments(parameters, covariance, df, **options)
+
+
+def test_uncorrelated_estimates_with_variances_of_their_own_are_independent():
+    joint = given_estimates(np.zeros(9), np.diag(np.arange(1.0, 10)), 4)
+    single = 0.95 ** (1 / 9)
+    assert joint.critical_value == pytest.approx(stats.t.ppf((1 + single) / 2, 4))
+
+
+@pytest.mark.parametrize("df", [np.full(5, 6.0), np.array([3.0, 8, np.inf, 20, 50])])
+def test_estimated_correlations_are_shrunk(df):
+    """By the share of Schaefer and Strimmer (2005), with variance (1 - r^2)^2 / df."""
+    rng = np.random.default_rng(3)
+    root = np.tril(rng.normal(size=(5, 5)))
+    correlation = correlation_from(root @ root.T)
+    pairs = [*combinations(range(5), 2)]
+    variance = sum(
+        (1 - correlation[j, k] ** 2) ** 2 / np.sqrt(df[j] * df[k]) for j, k in pairs
+    )
+    share = variance / sum(correlation[j, k] ** 2 for j, k in pairs)
+    assert 0.05 < share < 0.95
+    shrunk = shrink_correlation(correlation, df)
+    for j, k in pairs:
+        assert shrunk[j, k] == shrunk[k, j]
+        assert shrunk[j, k] == pytest.approx((1 - share) * correlation[j, k])
+    assert (shrunk.diagonal() == 1).all()
+
+
+def test_correlations_without_errors_are_not_shrunk():
+    correlation = np.array([[1, 0.5, 0.2], [0.5, 1, 0.1], [0.2, 0.1, 1]])
+    known = shrink_correlation(correlation, np.full(3, np.inf))
+    assert np.array_equal(known, correlation)
+    same = shrink_correlation(np.ones((3, 3)), np.full(3, 2.0))
+    assert np.array_equal(same, np.ones((3, 3)))
+    unrelated = shrink_correlation(np.eye(3), np.full(3, 2.0))
+    assert np.array_equal(unrelated, np.eye(3))
+
+
+@pytest.mark.slow
+def test_estimated_variances_have_joint_intervals_that_cover():
+    """36 measures with four degrees of freedom; Monte Carlo error .012.
+
+    The quantile of the correlation as estimated, of rank four, covers in .857.
+    """
+    n_measures, df, n_samples = 36, 4, 400
+    rng = np.random.default_rng(7)
+    root = np.linalg.cholesky(0.5 + 0.5 * np.eye(n_measures))
+    covered = 0
+    for _ in range(n_samples):
+        estimates = root @ rng.normal(size=n_measures)
+        deviations = rng.normal(size=(df, n_measures)) @ root.T
+        joint = given_estimates(estimates, deviations.T @ deviations / df, df)
+        low, high = joint.intervals.T
+        covered += bool(np.all((low <= 0) & (high >= 0)))
+    assert covered / n_samples == pytest.approx(0.94, abs=0.036)
+
+
+def nested_by_rows(estimator, group, n_folds):
+    """Estimate and variance of an accuracy, as Bates and others write them."""
+    errors = {}
+    for k in range(n_folds):
+        for j in range(n_folds):
+            train = np.flatnonzero((group != k) & (group != j))
+            test = np.flatnonzero(group == j)
+            y, predicted, _ = predicted_by(estimator, train, test)
+            errors[k, j] = (y == predicted).astype(float)
+    a, b, inner_means = [], [], []
+    for k in range(n_folds):
+        inner = np.concatenate([errors[k, j] for j in range(n_folds) if j != k])
+        outer = errors[k, k]
+        a.append((inner.mean() - outer.mean()) ** 2)
+        b.append(outer.var(ddof=1) / len(outer))
+        inner_means.append(inner.mean())
+    rows = np.concatenate([errors[k, k] for k in range(n_folds)])
+    mse = (n_folds - 1) / n_folds * (np.mean(a) - np.mean(b))
+    least = rows.std(ddof=1) / np.sqrt(len(rows))
+    error = np.clip(np.sqrt(max(mse, 0)), least, np.sqrt(n_folds) * least)
+    bias = (1 + (n_folds - 2) / n_folds) * (np.mean(inner_means) - rows.mean())
+    return np.mean(inner_means) - bias, error
+
+
+def test_splits_are_kept_as_they_were_made():
+    """In order, with repetitions, and where none are left."""
+    rows = np.random.default_rng(0).permutation(1000)
+    drawn = np.sort(np.random.default_rng(1).integers(0, 1000, 1000))
+    made = [
+        (np.sort(rows[:600]), np.sort(rows[600:])),
+        (rows[:600], rows[600:]),
+        (drawn, np.setdiff1d(rows, drawn)),
+        (np.arange(1000), np.arange(0)),
+    ]
+    splits = Splits(made)
+    for (train, test), split in zip(made, splits, strict=True):
+        np.testing.assert_array_equal(split.train, train)
+        np.testing.assert_array_equal(split.test, test)
+    for one, other in zip(splits[-2:], made[-2:], strict=True):
+        np.testing.assert_array_equal(one.test, other[1])
+
+
+def test_splits_take_a_bit_of_memory_for_each_row():
+    splits = Rows(*np.zeros((2, 80_000)), None, RepeatedKFold(n_repeats=4), 0).splits()
+    assert len(splits) == 20
+    assert len(pickle.dumps(splits)) < 20 * 2 * 80_000 / 8 * 1.05
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS.values())
+def test_nested_cross_validation_is_that_of_bates_and_others(estimator):
+    resampling = NestedCrossValidation(n_folds=6, n_partitions=1)
+    report = cross_validate_report(
+        estimator, X, Y, metrics="accuracy", resampling=resampling, random_state=1
+    )
+    group = np.empty(len(Y), dtype=int)
+    for k, (_, test) in enumerate(report.splits):
+        group[test] = k
+    estimate, error = nested_by_rows(estimator, group, 6)
+    (found,) = (report[key] for key in report)
+    assert found == pytest.approx(estimate, abs=1e-12)
+    assert found.standard_error == pytest.approx(error, rel=1e-9)
+
+
+def test_nested_keeps_standard_errors_within_their_bounds():
+    rng = np.random.default_rng(5)
+    covariance = np.diag([4.0, 9.0])
+    tests = np.broadcast_to(np.eye(2), (2, 4, 2, 2))
+    inner = rng.normal(size=(2, 4, 2)) * [100, 1e-3]
+    found = nested(np.zeros((2, 2)), inner, 0 * inner, tests, covariance).covariance
+    np.testing.assert_allclose(np.sqrt(found.diagonal()), [2 * 2, 3])
+
+
+# --------------------------------------------------------------------------------------
+# Reports
+# --------------------------------------------------------------------------------------
+
+
+def test_the_jackknife_repeats_the_cross_validation_without_each_group():
+    report = cross_validate_report(ESTIMATORS, X, Y, metrics=METRICS, random_state=5)
+    partitions = np.split(np.arange(15), 3)
+    values, left_out = [], []
+    for numbers in partitions:
+        splits = [report.splits[k] for k in numbers]
+        values.append(of_all(cross_validated, splits))
+        for _, group in splits:
+            without = [
+                (np.setdiff1d(train, group), test)
+                for train, test in splits
+                if test is not group
+            ]
+            left_out.append(of_all(cross_validated, without))
+    values, left_out = np.array(values), np.reshape(left_out, (3, 5, 8))
+    np.testing.assert_allclose(report.estimates, values.mean(axis=0))
+    expected = group_jackknife(values, left_out).covariance
+    np.testing.assert_allclose(report.covariance, expected)
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [
+        KFold(4, shuffle=True, random_state=0),
+        ShuffleSplit(6, random_state=1),
+        RepeatedKFold(n_splits=4, n_repeats=2, random_state=2),
+    ],
+)
+def test_corrected_t_averages_what_scikit_learn_computes_on_each_split(cv):
+    report = cross_validate_report(
+        ESTIMATORS, X, Y, metrics=METRICS, cv=cv, resampling="corrected-t"
+    )
+    names = ["accuracy", "f1", "roc_auc", "neg_log_loss"]
+    columns = []
+    for estimator in ESTIMATORS.values():
+        found = cross_validate(estimator, X, Y, cv=cv, scoring=names)
+        columns += [found[f"test_{name}"] for name in names[:3]]
+        columns.append(-found["test_neg_log_loss"])
+    columns = np.array(columns)
+    ratio = np.mean([len(test) / len(train) for train, test in cv.split(X)])
+    np.testing.assert_allclose(report.estimates, columns.mean(axis=1))
+    expected = (1 / cv.get_n_splits() + ratio) * np.cov(columns)
+    np.testing.assert_allclose(report.covariance, expected)
+
+
+def test_fold_models_have_the_mean_of_the_folds_and_their_variance_within():
+    cv = StratifiedKFold(4, shuffle=True, random_state=2)
+    report = cross_validate_report(
+        ESTIMATORS, X, Y, metrics=METRICS, cv=cv, target="fold-models", method="delta"
+    )
+    accuracies = []
+    for k, estimator in enumerate(ESTIMATORS.values()):
+        found = cross_validate(estimator, X, Y, cv=cv, scoring=["accuracy", "roc_auc"])
+        assert report.estimates[4 * k] == pytest.approx(found["test_accuracy"].mean())
+        assert report.estimates[4 * k + 2] == pytest.approx(
+            found["test_roc_auc"].mean()
+        )
+        accuracies.append(found["test_accuracy"])
+    variances = [np.sum(p * (1 - p) / 59) / 16 for p in accuracies]
+    np.testing.assert_allclose(report.covariance[[0, 4], [0, 4]], variances)
+
+
+def test_predictions_with_their_folds_are_those_of_fold_models():
+    cv = KFold(5, shuffle=True, random_state=0)
+    predicted = {k: cross_val_predict(m, X, Y, cv=cv) for k, m in ESTIMATORS.items()}
+    folds = cross_val_folds(ESTIMATORS["Bayes"], X, Y, cv=cv)
+    names = ["accuracy", "f1"]
+    ours = cross_validate_report(
+        ESTIMATORS, X, Y, metrics=names, cv=cv, target="fold-models"
+    )
+    same = joint_report(Y, predicted, metrics=names, folds=folds)
+    assert str(ours) == str(same)
+    assert ours.target == same.target == "these 5 fold models"
+    assert same.target in str(same)
+    assert joint_report(Y, predicted, metrics=names).target is None
+    with pytest.raises(ValueError, match="by must not be given with folds"):
+        joint_report(Y, predicted, metrics=names, folds=folds, by=folds)
+
+
+PARTS = {"5x2-t": None, "bootstrap-632": 60, "bootstrap-632+": 60}
+N_TRAIN = {"5x2-t": 120, "nested": 240, "bootstrap-632": 240, "bootstrap-632+": 240}
+
+
+@pytest.mark.parametrize("resampling", SCHEMES)
+def test_every_report_names_its_target_and_resampling(resampling):
+    parts = PARTS.get(resampling, 4)
+    report = cross_validate_report(
+        ESTIMATORS, X, Y, metrics="accuracy", resampling=resampling, cv=parts
+    )
+    scheme, trained = (
+        SCHEMES[resampling],
+        f"trained on {N_TRAIN.get(resampling, 180)} rows",
+    )
+    scheme = scheme_of(resampling, parts if scheme.makes_splits else None)
+    for each in (report, report.differences(), report.at(0.9).individual()):
+        assert trained in str(each) and trained in each._repr_html_()
+        columns = each.to_dict()
+        json.dumps(columns, allow_nan=False)
+        assert columns["target"][0] == each.target == f"the procedures {trained}"
+        assert columns["resampling"][0] == str(scheme)
+    estimate = report["Bayes", "accuracy"]
+    assert trained in repr(estimate)
+    assert estimate.to_dict()["target"] == columns["target"][0]
+    assert report.best("accuracy").models and report.letters("accuracy")
+
+
+@pytest.mark.parametrize(
+    ("resampling", "n_splits", "n_fits"),
+    [
+        (GroupJackknife(4, 2), 8, 2 * (4 + 6)),  # without each group, and each two
+        (ConservativeZ(3), 5, 5 + 3 * 2 * 5),
+        (NestedCrossValidation(4, 2), 8, 2 * (4 + 6)),
+        (Bootstrap632(50), 50, 51),
+        (Bootstrap632(60, plus=True), 60, 61),
+    ],
+)
+def test_objects_set_the_sizes_of_a_resampling_scheme(resampling, n_splits, n_fits):
+    fitted = []
+
+    class Counted(GaussianNB):
+        def fit(self, X, y):
+            fitted.append(len(X))
+            return super().fit(X, y)
+
+    report = cross_validate_report(
+        Counted(), X, Y, metrics="accuracy", resampling=resampling
+    )
+    assert (len(report.splits), len(fitted)) == (n_splits, n_fits)
+    assert report.to_dict()["resampling"] == [str(resampling)]
+    assert eval(repr(resampling)) == resampling
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("jackknife", GroupJackknife(n_groups=4)),
+        ("nested", NestedCrossValidation(n_folds=4)),
+        ("bootstrap-632", Bootstrap632(n_samples=60)),
+        ("bootstrap-632+", Bootstrap632(n_samples=60, plus=True)),
+        ("conservative-z", ConservativeZ()),
+    ],
+)
+def test_a_number_of_folds_sets_the_first_size_of_a_variance(name, same):
+    options = {"metrics": "accuracy"} | ({"cv": 4} if same == ConservativeZ() else {})
+    cv = 60 if "bootstrap" in name else 4
+    by_name = cross_validate_report(
+        GaussianNB(), X, Y, metrics="accuracy", resampling=name, cv=cv
+    )
+    assert str(by_name) == str(
+        cross_validate_report(GaussianNB(), X, Y, resampling=same, **options)
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GroupJackknife(n_groups=2), "n_groups must be a whole number from 3"),
+        (lambda: GroupJackknife(n_partitions=0), "n_partitions must be a whole number"),
+        (lambda: ConservativeZ(n_halves=2.5), "n_halves must be a whole number"),
+        (lambda: NestedCrossValidation(n_folds="5"), "n_folds must be a whole number"),
+        (lambda: Bootstrap632(49), "n_samples must be a whole number from 50 on"),
+    ],
+)
+def test_wrong_sizes_of_a_resampling_scheme_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+class ByDate:
+    """Train on the days before each quarter of the time, and test on its days."""
+
+    def split(self, X, y=None, groups=None):
+        day = np.asarray(X["day"] if hasattr(X, "columns") else X[:, 0])
+        edges = np.quantile(day, [0.25, 0.5, 0.75, 1])
+        for start, end in pairwise(edges):
+            yield (
+                np.flatnonzero(day <= start),
+                np.flatnonzero((day > start) & (day <= end)),
+            )
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 3
+
+
+class HalvesByDate(ByDate):
+    """Five pairs of the days in each half of a period."""
+
+    def split(self, X, y=None, groups=None):
+        day = np.asarray(X["day"] if hasattr(X, "columns") else X[:, 0])
+        for period in (2, 4, 6, 8, 10):
+            halves = [np.flatnonzero(day % period // (period / 2) == k) for k in (0, 1)]
+            yield from (halves, halves[::-1])
+
+
+DAYS = np.random.default_rng(4).permutation(240)
+DATED = np.column_stack([DAYS, X])
+
+
+@pytest.mark.parametrize("as_frame", [False, True])
+@pytest.mark.parametrize("resampling", [None, "corrected-t", "fold-t", "5x2-t"])
+def test_splitters_read_the_features(resampling, as_frame):
+    """As in scikit-learn, also in halves of the rows."""
+    data, columns = DATED, ["day", *"abcdef"]
+    if as_frame:
+        pandas = pytest.importorskip("pandas")
+        data = pandas.DataFrame(DATED, columns=columns)
+    splitter = HalvesByDate() if resampling == "5x2-t" else ByDate()
+    expected = cross_val_score(ESTIMATORS["Bayes"], data, Y, cv=splitter)
+    report = cross_validate_report(
+        ESTIMATORS["Bayes"],
+        data,
+        Y,
+        metrics="accuracy",
+        cv=splitter,
+        resampling=resampling,
+        random_state=0,
+    )
+    expected = expected[0] if resampling == "5x2-t" else expected.mean()
+    assert report.estimates == pytest.approx([expected])
+    splits = zip(report.splits, splitter.split(data), strict=False)
+    for found, pair in splits:
+        assert_array_equal(np.concatenate(found), np.concatenate(pair))
+
+
+def test_every_entry_point_gives_the_features_to_the_splitter():
+    model, options = ESTIMATORS["Bayes"], {"metrics": "accuracy", "cv": ByDate()}
+    expected = cross_val_score(model, DATED, Y, cv=ByDate()).mean()
+    of_models = cross_validate_report(model, DATED, Y, **options, target="fold-models")
+    curve = learning_curve_report(
+        model, DATED, Y, **options, resampling="corrected-t", train_sizes=[1.0]
+    )
+    search = GridSearchCV(model, {"var_smoothing": [1e-9]}, cv=ByDate())
+    search.fit(DATED, Y)
+    found = search_report(
+        search, DATED, Y, metrics="accuracy", resampling="corrected-t"
+    )
+    for report in (of_models, curve, found):
+        assert report.estimates == pytest.approx([expected])
+    models = model, ESTIMATORS["5-NN"]
+    test = five_by_two_f_test(*models, DATED, Y, metric="accuracy", cv=HalvesByDate())
+    differences = np.subtract(
+        *(cross_val_score(each, DATED, Y, cv=HalvesByDate()) for each in models)
+    ).reshape(5, 2)
+    spread = 2 * (differences - differences.mean(axis=1, keepdims=True)) ** 2
+    assert test.statistic == pytest.approx((differences**2).sum() / spread.sum())
+
+
+def test_splitters_read_the_names_of_groups_and_lists_of_texts():
+    groups = np.array(["a", "b", "c"])[np.arange(240) % 3]
+    options = {"metrics": "accuracy", "resampling": "fold-t"}
+
+    class ByName(ByDate):
+        def split(self, X, y=None, groups=None):
+            for name in ("a", "c"):
+                yield np.flatnonzero(groups != name), np.flatnonzero(groups == name)
+
+    expected = cross_val_score(
+        ESTIMATORS["Bayes"], X, Y, cv=ByName(), groups=groups
+    ).mean()
+    report = cross_validate_report(
+        ESTIMATORS["Bayes"], X, Y, groups=groups, cv=ByName(), **options
+    )
+    assert report.estimates == pytest.approx([expected])
+
+    texts = [f"{'long ' * (k % 5)}text" for k in range(240)]
+
+    class ByLength(ByDate):
+        def split(self, X, y=None, groups=None):
+            length = np.array([*map(len, X)])
+            for each in np.unique(length)[:3]:
+                yield np.flatnonzero(length != each), np.flatnonzero(length == each)
+
+    model = make_pipeline(CountVectorizer(), LogisticRegression())
+    expected = cross_val_score(model, texts, Y, cv=ByLength()).mean()
+    report = cross_validate_report(model, texts, Y, cv=ByLength(), **options)
+    assert report.estimates == pytest.approx([expected])
+
+
+@pytest.mark.parametrize(
+    "resampling", ["jackknife", "conservative-z", "nested", "5x2-t"]
+)
+def test_groups_are_neither_divided_by_splits_nor_by_parts(resampling):
+    groups = np.random.default_rng(0).integers(0, 40, len(Y)).astype(str)
+    trains = []
+
+    class Recorder(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.classes_ = np.unique(y)
+            trains.append(X[:, 0])
+            return self
+
+        def predict(self, X):
+            assert not set(trains[-1]) & set(X[:, 0])
+            return np.zeros(len(X), dtype=int)
+
+    codes = np.unique(groups, return_inverse=True)[1][:, np.newaxis]
+    report = cross_validate_report(
+        Recorder(), codes, Y, metrics="accuracy", groups=groups, resampling=resampling
+    )
+    assert report.covariance[0, 0] > 0
+
+
+def test_the_same_seed_gives_the_same_report_whatever_runs_in_parallel():
+    def report(n_jobs, seed=0):
+        return str(
+            cross_validate_report(
+                ESTIMATORS, X, Y, metrics="f1", n_jobs=n_jobs, random_state=seed
+            )
+        )
+
+    assert report(1) == report(2) != report(1, seed=1)
+
+
+def test_numbers_pipelines_and_negated_losses():
+    X, y = make_regression(90, 4, noise=20, random_state=0)
+    model, mse = make_pipeline(StandardScaler(), Ridge()), "mean_squared_error"
+    report = cross_validate_report(
+        {"ridge": model}, X, y, metrics=["r2", "neg_mean_squared_error", mse]
+    )
+    errors = report["ridge", "neg_mean_squared_error"], report["ridge", mse]
+    assert errors[0] == -errors[1]
+    assert errors[0].low == pytest.approx(-errors[1].high)
+    assert report["ridge", "r2"].high <= 1
+
+
+def test_fitted_estimators_are_returned_if_wanted():
+    report = cross_validate_report(
+        ESTIMATORS, X, Y, metrics="accuracy", return_estimator=True
+    )
+    assert len(report.splits) == 15
+    (train, test), fitted = report.splits[7], report.estimators["Bayes"][7]
+    again = clone(ESTIMATORS["Bayes"]).fit(X[train], Y[train])
+    np.testing.assert_array_equal(fitted.predict(X[test]), again.predict(X[test]))
+    bare = cross_validate_report(ESTIMATORS, X, Y, metrics="accuracy")
+    assert bare.estimators == {}
+
+
+def test_weights_reach_the_measures_and_the_fits_that_request_them():
+    weights = np.random.default_rng(1).integers(0, 3, len(Y))
+    cv = KFold(3, shuffle=True, random_state=0)
+    options = {"cv": cv, "metrics": "accuracy", "resampling": "corrected-t"}
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = LogisticRegression().set_fit_request(sample_weight=True)
+        report = cross_validate_report(model, X, Y, sample_weight=weights, **options)
+    expected = []
+    for train, test in cv.split(X):
+        fitted = LogisticRegression().fit(X[train], Y[train], weights[train])
+        expected.append(fitted.score(X[test], Y[test], weights[test]))
+    assert report.estimates[0] == pytest.approx(np.mean(expected))
+    plain = cross_validate_report(
+        LogisticRegression(), X, Y, sample_weight=weights, **options
+    )
+    expected = [
+        LogisticRegression()
+        .fit(X[train], Y[train])
+        .score(X[test], Y[test], weights[test])
+        for train, test in cv.split(X)
+    ]
+    assert plain.estimates[0] == pytest.approx(np.mean(expected))
+
+
+def test_splits_are_pooled_while_their_test_sets_are_disjoint():
+    def sizes(cv, n=12):
+        splits = [Split(*split) for split in cv.split(np.zeros(n))]
+        return [len(pool) for pool in disjoint_pools(splits)]
+
+    assert sizes(KFold(4)) == [4]
+    assert sizes(RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)) == [3, 3]
+    assert sizes(TimeSeriesSplit(3)) == [3]
+    assert sizes(ShuffleSplit(3, test_size=8, random_state=0)) == [1, 1, 1]
+
+
+MOVING = ["accuracy", "f1", "precision", "log_loss", "average_precision"]
+STILL = ["recall", "specificity", "balanced_accuracy", "informedness", "roc_auc"]
+
+
+@pytest.mark.parametrize(
+    "cv", [StratifiedKFold(3), RepeatedStratifiedKFold(n_splits=2, random_state=0)]
+)
+def test_stratified_splits_are_warned_of_for_metrics_that_move_with_prevalence(cv):
+    options = {"cv": cv, "resampling": "corrected-t"}
+    with pytest.warns(ResamplingWarning) as caught:
+        cross_validate_report(GaussianNB(), X, Y, metrics=[*STILL, *MOVING], **options)
+    (warning,) = caught
+    names = str(warning.message).split(": the variance")[0].split(", ")
+    assert names == [f"{name} of gaussiannb" for name in MOVING]
+    cross_validate_report(GaussianNB(), X, Y, metrics=STILL, **options)
+    cross_validate_report(
+        GaussianNB(), X, Y, metrics=MOVING, cv=cv, resampling="conservative-z"
+    )
+
+
+def as_folds(splits):
+    folds = np.empty(len(Y), dtype=int)
+    for k, (_, test) in enumerate(splits):
+        folds[test] = k
+    return PredefinedSplit(folds)
+
+
+@pytest.mark.parametrize("listed", [list, iter, as_folds])
+@pytest.mark.parametrize("y", [Y, Y + (X[:, 0] > 0.5)])
+def test_stratified_splits_that_are_given_are_recognised(y, listed):
+    def report(cv):
+        splits = listed(cv(5, shuffle=True, random_state=3).split(X, y))
+        options = {"metrics": "accuracy", "resampling": "corrected-t", "cv": splits}
+        return cross_validate_report(GaussianNB(), X, y, **options)
+
+    with pytest.warns(ResamplingWarning, match="between stratified splits"):
+        report(StratifiedKFold)
+    report(KFold)
+
+
+@pytest.mark.parametrize("n", [60, 100, 237])
+@pytest.mark.parametrize("shares", [[0.5, 0.5], [0.9, 0.1], [0.3, 0.3, 0.4], [0.2] * 5])
+def test_all_stratified_splits_of_scikit_learn_have_equal_shares(n, shares):
+    rng, n_at_random = np.random.default_rng(n), 0
+    for seed in range(20):
+        labels = np.arange(len(shares))
+        y = np.r_[np.repeat(labels, 5), rng.choice(labels, n, p=shares)]
+        options = {"n_splits": 5, "random_state": seed}
+        for cv in (
+            StratifiedKFold(shuffle=True, **options),
+            StratifiedKFold(4),
+            StratifiedShuffleSplit(**options),
+            RepeatedStratifiedKFold(n_repeats=2, **options),
+        ):
+            assert have_equal_shares([test for _, test in cv.split(y, y)], y)
+        cv = RepeatedKFold(n_repeats=2, **options)
+        n_at_random += have_equal_shares([test for _, test in cv.split(y, y)], y)
+    assert n_at_random <= 2
+
+
+def test_a_constant_estimate_has_no_variance_and_the_whole_range():
+    perfect = Y[:, np.newaxis].astype(float)
+    with pytest.warns(match="estimated variance is zero"):
+        report = cross_validate_report(GaussianNB(), perfect, Y, metrics="accuracy")
+        assert report["gaussiannb", "accuracy"].confidence_interval() == (0, 1)
+
+
+def test_classes_that_a_part_lacks_make_a_measure_undefined():
+    y = np.zeros(len(Y), dtype=int)
+    y[[0, 1, 2, 100, 101, 102]] = 1
+    with pytest.warns(UndefinedMetricWarning):
+        report = cross_validate_report(
+            GaussianNB(), X, y, metrics="roc_auc", cv=KFold(5), resampling="corrected-t"
+        )
+    assert np.isnan(report.estimates[0])
+
+
+class Silent(GaussianNB):
+    """Naive Bayes that predicts no row to be positive."""
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+@pytest.mark.parametrize("resampling", ["jackknife", "conservative-z", "corrected-t"])
+def test_an_undefined_measure_changes_no_other_interval(resampling):
+    options = {"resampling": resampling, "cv": 4}
+    alone = cross_validate_report(Silent(), X, Y, metrics="accuracy", **options)
+    with pytest.warns(UndefinedMetricWarning, match="precision of silent: undefined"):
+        report = cross_validate_report(
+            Silent(), X, Y, metrics=["precision", "accuracy"], **options
+        )
+    assert np.isnan(report["silent", "precision"])
+    errors = [each["silent", "accuracy"].standard_error for each in (alone, report)]
+    assert errors[0] > 0
+    assert errors[1] == pytest.approx(errors[0])
+
+
+# --------------------------------------------------------------------------------------
+# Models that were fitted before
+# --------------------------------------------------------------------------------------
+
+
+def fitted_by_scikit_learn(estimator, **options):
+    return cross_validate(
+        estimator, X, Y, return_estimator=True, return_indices=True, **options
+    )
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize(
+    "cv", [GroupKFold(4), StratifiedGroupKFold(5, shuffle=True, random_state=1)]
+)
+def test_models_fitted_by_scikit_learn_are_reported_as_fold_models(cv):
+    groups = np.arange(240) // 2
+    results = {
+        name: fitted_by_scikit_learn(estimator, cv=cv, groups=groups)
+        for name, estimator in ESTIMATORS.items()
+    }
+    options = {"metrics": METRICS, "groups": groups}
+    report = fold_models_report(results, X, Y, **options)
+    options |= {"cv": [*cv.split(X, Y, groups)], "target": "fold-models"}
+    expected = cross_validate_report(ESTIMATORS, X, Y, **options)
+    assert str(report) == str(expected)
+    assert report.estimators["Bayes"] == results["Bayes"]["estimator"]
+    np.testing.assert_array_equal(report.splits[1][1], expected.splits[1][1])
+
+
+def test_the_result_of_one_estimator_has_the_name_of_its_class():
+    results = fitted_by_scikit_learn(
+        ESTIMATORS["Bayes"], scoring=["accuracy", "roc_auc"], cv=KFold(6)
+    )
+    report = fold_models_report(results, X, Y, metrics=["accuracy", "roc_auc"])
+    for metric in report.metrics:
+        expected = np.mean(results[f"test_{metric}"])
+        assert report["gaussiannb", metric] == pytest.approx(expected)
+
+
+def test_results_that_hold_no_common_models_are_refused():
+    results = fitted_by_scikit_learn(GaussianNB(), cv=KFold(3))
+    others = fitted_by_scikit_learn(GaussianNB(), cv=KFold(3, shuffle=True))
+    repeated = fitted_by_scikit_learn(GaussianNB(), cv=ShuffleSplit(3, random_state=0))
+    plain = cross_validate(GaussianNB(), X, Y)
+    for given, message in [
+        (plain, "return_indices=True, got \\['fit_time'"),
+        ({"a": plain}, "return_indices=True, got \\['fit_time'"),
+        ([results], "return_indices=True, got list"),
+        ({}, "cv_results must hold at least one entry"),
+        ({"a": results, "b": others}, "cv_results must be of the same splits"),
+        (repeated, "cv_results must test each row at most once"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            fold_models_report(given, X, Y, metrics="accuracy")
+    with pytest.raises(ValueError, match=r"^gaussiannb, fold = 0: X has 2 features"):
+        fold_models_report(results, X[:, :2], Y, metrics="accuracy")
+
+
+# --------------------------------------------------------------------------------------
+# Options
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target": "models"}, "target must be one of"),
+        ({"resampling": "boot"}, "resampling must be one of"),
+        ({"cv": KFold(3), "resampling": "jackknife"}, "cv must be a number or None"),
+        (
+            {"cv": KFold(3), "resampling": "bootstrap-632"},
+            "cv must be a number or None",
+        ),
+        (
+            {"cv": 49, "resampling": "bootstrap-632"},
+            "cv must be a whole number from 50 on, got 49",
+        ),
+        ({"cv": 5, "resampling": "5x2-t"}, "cv must make five pairs of halves"),
+        (
+            {"cv": RepeatedKFold(n_splits=5, n_repeats=2), "resampling": "5x2-t"},
+            "cv must make five pairs of halves",
+        ),
+        ({"cv": 2}, "cv must be a whole number from 3 on, got 2"),
+        ({"resampling": GroupJackknife}, "resampling must be one of"),
+        (
+            {"resampling": GroupJackknife(), "cv": 5},
+            "cv must be None with resampling=Gro",
+        ),
+        (
+            {"resampling": GroupJackknife(), "cv": KFold(5)},
+            "cv must be None with resampling=Gro",
+        ),
+        ({"cv": "five"}, "cv must be"),
+        ({"cv": TimeSeriesSplit(3)}, "which splits halves of the rows as well"),
+        (
+            {"resampling": GroupJackknife(241)},
+            "241 rows to divide, got 240; choose fewer",
+        ),
+        (
+            {"resampling": GroupJackknife(20), "groups": np.arange(240) % 19},
+            "X must have at least 20 groups to divide, got 19; choose fewer groups or",
+        ),
+        ({"cv": 300}, "X must have at least 300 rows to divide, got 240"),
+        (
+            {"target": "fold-models", "resampling": "jackknife"},
+            "resampling must not be",
+        ),
+        ({"target": "fold-models", "cv": ShuffleSplit(3)}, "each row at most once"),
+        ({"method": "score"}, "method='score' needs a table of counts"),
+        ({"X": X[:-1]}, "X must have as many rows as y, 240, got 239"),
+        ({"X": Y}, "GaussianNB"),
+        (
+            {"groups": np.arange(240) % 9, "cv": [(np.arange(9), np.arange(9, 240))]},
+            "cv must be a number of folds or a splitter",
+        ),
+        (
+            {
+                "groups": np.arange(240) % 9,
+                "cv": [(np.arange(20), np.arange(20, 240))],
+                "target": "fold-models",
+            },
+            "cv must not divide groups",
+        ),
+        (
+            {
+                "cv": [(np.arange(200), np.arange(200, 240))],
+                "resampling": "conservative-z",
+            },
+            "cv must be a number of folds or a splitter",
+        ),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    arguments = {"X": X, "y": Y, "metrics": "accuracy"} | options
+    with pytest.raises(ValueError, match=message):
+        cross_validate_report({"GaussianNB": GaussianNB()}, **arguments)
+
+
+class Unfitted(GaussianNB):
+    """An estimator that must not be fitted."""
+
+    def fit(self, X, y):
+        raise AssertionError("fitted before the options were checked")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resampling": "nested", "metrics": ["log_loss", "f1"]}, "not f1; use"),
+        ({"resampling": "bootstrap-632", "metrics": "f1"}, "='bootstrap-632' is for"),
+        (
+            {"resampling": "bootstrap-632+", "metrics": ["roc_auc", "precision"]},
+            "not roc_auc and precision; use",
+        ),
+        ({"resampling": "corrected-t", "cv": ShuffleSplit(1)}, "at least two splits"),
+        (
+            {"resampling": "conservative-z", "cv": KFold(121)},
+            "number of splits n_splits=121 greater than the number of samples",
+        ),
+    ],
+)
+def test_what_cannot_be_estimated_is_refused_before_any_fit(options, message):
+    arguments = {"X": X, "y": Y, "metrics": "accuracy"} | options
+    with pytest.raises(ValueError, match=message):
+        cross_validate_report(Unfitted(), **arguments)
+
+
+@pytest.mark.parametrize("given", [GaussianNB, [GaussianNB], {"a": GaussianNB}])
+def test_classes_of_estimators_are_refused_with_what_to_write(given):
+    with pytest.raises(
+        TypeError, match=r"class GaussianNB; make one, .* GaussianNB\(\)"
+    ):
+        cross_validate_report(given, X, Y, metrics="accuracy")
+
+
+def test_x_and_y_that_are_swapped_are_told():
+    for metric in ("accuracy", "r2"):
+        with pytest.raises(ValueError, match=r"are X and y swapped\?$"):
+            cross_validate_report(Unfitted(), Y, X, metrics=metric)
+    with pytest.raises(ValueError, match=r"swapped\? It is cross_val_folds"):
+        cross_val_folds(GaussianNB(), Y, X)
+    texts, topics = ["red blue", "blue", "red"] * 20, [[1, 1], [0, 1], [1, 0]] * 20
+    model = make_pipeline(CountVectorizer(), KNeighborsClassifier(1))
+    report = cross_validate_report({"1-NN": model}, texts, topics, metrics="accuracy")
+    assert report.estimates[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("folds", "message"),
+    [
+        (3, "folds must be a one-dimensional array of labels, got int"),
+        (Y[:5], "folds must have an entry for each of the 240 rows"),
+        (np.arange(240), "folds must part the rows in at most 100"),
+        ([None, *Y[1:]], "folds must name a subgroup in every row"),
+        (KFold(3), "folds must be a one-dimensional array of labels, got KFold"),
+    ],
+)
+def test_wrong_folds_are_told_by_their_name(folds, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        joint_report(Y, Y, metrics="accuracy", folds=folds)
+
+
+def test_a_fold_that_trains_on_one_label_is_named():
+    negative, rows = np.flatnonzero(Y == 0), np.arange(240)
+    cv = [(rows[1::2], rows[::4]), (negative, rows[2::4])]
+    options = {"metrics": "roc_auc", "target": "fold-models", "cv": cv}
+    with pytest.raises(ValueError, match=r"^bayes, fold = 1: scores need an estimator"):
+        cross_validate_report({"bayes": GaussianNB()}, X, Y, **options)
+    found = cross_validate(
+        GaussianNB(), X, Y, cv=cv, return_estimator=True, return_indices=True
+    )
+    with pytest.raises(ValueError, match=r"^gaussiannb, fold = 1: scores need"):
+        fold_models_report(found, X, Y, metrics="roc_auc")
+
+
+MEANS_OF_LABELS = {
+    *("accuracy", "error_rate", "hamming_loss", "selection_rate"),
+    *("log_loss", "brier_score"),
+}
+MEANS_OF_NUMBERS = {
+    *("mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error"),
+    *("mean_squared_log_error", "mean_pinball_loss", "mean_poisson_deviance"),
+    *("mean_gamma_deviance", "mean_tweedie_deviance"),
+}
+NUMBERS = {
+    *MEANS_OF_NUMBERS,
+    *("r2", "explained_variance", "pearson_correlation", "median_absolute_error"),
+    *("root_mean_squared_error", "root_mean_squared_log_error"),
+    *("d2_absolute_error", "d2_pinball", "d2_tweedie"),
+}
+
+
+@pytest.mark.parametrize(
+    "metric", sorted({*available_metrics()} - {"top_k_accuracy", "rejection_rate"})
+)
+def test_nested_cross_validation_takes_exactly_the_means_over_rows(metric):
+    is_mean = metric in MEANS_OF_LABELS | MEANS_OF_NUMBERS
+    y = np.arange(60) % 2  # equally many, where the null loss of each label is the same
+    if metric in NUMBERS:
+        y = 1e-9 * np.random.default_rng(0).exponential(size=60)
+    with pytest.raises(AssertionError if is_mean else ValueError, match="f") as caught:
+        cross_validate_report(
+            Unfitted(), X[:60], y, metrics=metric, resampling="nested"
+        )
+    assert ("resampling='nested' is for means" in str(caught.value)) != is_mean
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (ShuffleSplit(3), "which tests some twice"),
+        (TimeSeriesSplit(3), "does not test 60 rows"),
+    ],
+)
+def test_folds_are_a_partition_of_the_rows(cv, message):
+    with pytest.raises(ValueError, match=message):
+        cross_val_folds(GaussianNB(), X, Y, cv=cv)
+    groups = np.arange(len(Y)) // 3
+    folds = cross_val_folds(GaussianNB(), X, Y, groups=groups, cv=GroupKFold(4))
+    assert set(folds) == set(range(4))
+
+
+def test_folds_of_an_unknown_shuffle_are_refused():
+    with pytest.raises(ValueError, match="cv must have a random_state if it shuffles"):
+        cross_val_folds(GaussianNB(), X, Y, cv=KFold(4, shuffle=True))
+
+
+def test_few_clusters_have_fewer_degrees_of_freedom_than_partitions():
+    """Partitions of n units share (G - 1) / (n - 1) of what they show."""
+    groups = np.arange(len(Y)) % 5  # there is but one partition in five groups
+    few, many = (
+        cross_validate_report(GaussianNB(), X, Y, metrics="accuracy", groups=each)
+        for each in (groups, np.arange(len(Y)) % 60)
+    )
+    for report, df in ((few, 4), (many, 12 / (1 + 2 * 4 / 59))):
+        estimate = report["gaussiannb", "accuracy"]
+        half_width = (estimate.high - estimate.low) / 2
+        assert half_width / estimate.standard_error == pytest.approx(
+            stats.t.ppf(0.975, df)
+        )
+
+
+def test_training_sets_of_very_different_sizes_are_named_by_their_range():
+    report = cross_validate_report(
+        GaussianNB(), X, Y, metrics="recall", cv=TimeSeriesSplit(3), resampling="fold-t"
+    )
+    assert "trained on 60 to 180 rows" in str(report)
+
+
+def test_the_parts_of_a_jackknife_are_of_nearly_equal_size():
+    rows = Rows(X, Y, None, None, 0)
+    for pools, _ in GroupJackknife(7, 2).batches(rows):
+        sizes = [len(split.test) for split in pools[0]]
+        assert sum(sizes) == len(Y) and max(sizes) - min(sizes) <= 1

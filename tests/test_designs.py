@@ -1,0 +1,194 @@
+"""Designs of users, and what all designs have in common."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from numpy.testing import assert_allclose
+
+from skci import (
+    F1CI,
+    AccuracyCI,
+    MeanSquaredErrorCI,
+    RocAucCI,
+    grades_report,
+    joint_report,
+)
+from skci.designs import Component, Design, Prevalence, Strata
+
+N = 400
+RNG = np.random.default_rng(0)
+ITEM, USER = RNG.integers(0, 20, N), RNG.integers(0, 30, N)
+EASE = RNG.normal(size=20)[ITEM] + RNG.normal(size=30)[USER]
+Y = (RNG.random(N) < 0.5).astype(int)
+MODELS = {
+    name: np.where(EASE + RNG.normal(size=N) < limit, 1 - Y, Y)
+    for name, limit in {"A": -1.0, "B": -0.5}.items()
+}
+SCORES = {name: p + RNG.normal(0, 0.3, N) for name, p in MODELS.items()}
+
+
+def totals(unit, influences):
+    _, unit = np.unique(unit, return_inverse=True)
+    sums = np.zeros((unit.max() + 1, influences.shape[1]))
+    np.add.at(sums, unit.ravel(), np.asarray(influences))
+    return sums
+
+
+class Grouped:
+    """Clusters, by a user's own hand."""
+
+    def __init__(self, groups):
+        self.groups, self.n_units = groups, len(np.unique(groups))
+
+    def components(self, influences):
+        yield Component(totals(self.groups, influences))
+
+    def __str__(self):
+        return "grouped by hand"
+
+
+class TwoWay:
+    """Clusters in two ways."""
+
+    def __init__(self, first, second):
+        both = first * 1000 + second
+        self.factors = [(first, 1), (second, 1), (both, -1)]
+        self.n_units = min(len(np.unique(first)), len(np.unique(second)))
+
+    def components(self, influences):
+        for factor, sign in self.factors:
+            yield Component(totals(factor, influences), sign)
+
+    def __str__(self):
+        return "clustered in two ways"
+
+
+class Autocorrelated:
+    """Rows in order of time, with Bartlett's kernel."""
+
+    def __init__(self, lags, n):
+        self.lags, self.n_units = lags, n
+
+    def components(self, influences):
+        padded = np.pad(np.asarray(influences), ((self.lags, self.lags), (0, 0)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, self.lags + 1, 0)
+        yield Component(windows.sum(axis=-1) / np.sqrt(self.lags + 1), ddof=0)
+
+    def __str__(self):
+        return "in order of time"
+
+
+def test_clusters_by_hand_are_groups():
+    options = {"metrics": ["accuracy", "f1", "mcc"], "method": "delta"}
+    found = joint_report(Y, MODELS, design=Grouped(ITEM), **options)
+    expected = joint_report(Y, MODELS, groups=ITEM, **options)
+    assert "n = 400 grouped by hand" in str(found)
+    assert_allclose(found.covariance, expected.covariance, rtol=1e-10)
+    for report, other in (
+        (found, expected),
+        (found.differences(), expected.differences()),
+    ):
+        for key in report:
+            pair = report[key].confidence_interval(), other[key].confidence_interval()
+            assert_allclose(*pair, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["score", "blurred", "delta"])
+def test_all_methods_serve_a_design_of_a_user(method):
+    found = F1CI(method=method)(Y, MODELS["A"], design=Grouped(ITEM))
+    expected = F1CI(method=method)(Y, MODELS["A"], groups=ITEM)
+    assert_allclose(found.confidence_interval(), expected.confidence_interval())
+    assert found.standard_error == pytest.approx(expected.standard_error)
+    assert found.n_groups == 20
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_scores_and_numbers_take_it_too():
+    for metric, y, p in (
+        (RocAucCI(), Y, SCORES["A"]),
+        (MeanSquaredErrorCI(method="delta"), EASE, EASE + SCORES["A"]),
+    ):
+        found = metric(y, p, design=Grouped(ITEM))
+        expected = metric(y, p, groups=ITEM)
+        assert_allclose(found.confidence_interval(), expected.confidence_interval())
+
+
+def test_two_way_clusters_are_those_of_statsmodels():
+    right = {name: (p == Y).astype(float) for name, p in MODELS.items()}
+    report = joint_report(
+        Y, MODELS, metrics="accuracy", method="delta", design=TwoWay(ITEM, USER)
+    )
+    differences = report.differences()
+    values = [right["A"], right["B"], right["A"] - right["B"]]
+    estimates = [*(report[key] for key in report), differences["accuracy", "A", "B"]]
+    for value, estimate in zip(values, estimates, strict=True):
+        fit = sm.OLS(value, np.ones(N)).fit(
+            cov_type="cluster", cov_kwds={"groups": np.column_stack([ITEM, USER])}
+        )
+        assert estimate.standard_error == pytest.approx(fit.bse[0], rel=1e-9)
+
+
+def test_order_of_time_is_newey_wests():
+    errors = np.convolve(RNG.normal(size=N + 4), np.ones(5), "valid")
+    found = MeanSquaredErrorCI(method="delta")(
+        np.zeros(N), errors, design=Autocorrelated(6, N)
+    )
+    fit = sm.OLS(errors**2, np.ones(N)).fit(
+        cov_type="HAC", cov_kwds={"maxlags": 6, "use_correction": False}
+    )
+    assert found.standard_error == pytest.approx(fit.bse[0], rel=1e-9)
+
+
+def test_rows_without_weight_have_no_influence():
+    weights = RNG.integers(0, 3, N)
+    options = {"sample_weight": weights, "design": Grouped(ITEM)}
+    found = AccuracyCI()(Y, MODELS["A"], **options)
+    expected = AccuracyCI()(Y, MODELS["A"], sample_weight=weights, groups=ITEM)
+    assert found.standard_error == pytest.approx(expected.standard_error)
+
+
+def test_subgroups_are_parts_of_the_rows():
+    part = np.where(USER < 10, "few", "many")
+    options = {"metrics": "accuracy", "by": part, "method": "delta"}
+    found = joint_report(Y, MODELS, design=Grouped(ITEM), **options)
+    expected = joint_report(Y, MODELS, groups=ITEM, **options)
+    assert_allclose(found.covariance, expected.covariance, rtol=1e-10)
+    gaps = [report.gaps().covariance for report in (found, expected)]
+    assert_allclose(*gaps, rtol=1e-10)
+
+
+def test_grades_take_designs():
+    grades = {name: (p == Y).astype(float) for name, p in MODELS.items()}
+    found = grades_report(grades, design=Grouped(ITEM))
+    expected = grades_report(grades, groups=ITEM)
+    assert_allclose(found.covariance, expected.covariance, rtol=1e-10)
+    strata = grades_report(grades, design=Strata(ITEM))
+    assert "in 20 strata" in str(strata)
+
+
+def test_a_design_is_known_by_its_members():
+    assert isinstance(Grouped(ITEM), Design)
+    assert not isinstance(Strata(ITEM), Design)
+    assert repr(Prevalence(0.1, 0.02)) == "Prevalence(0.1, standard_error=0.02)"
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"design": "site"}, TypeError, "design must be one of skci.designs"),
+        ({"design": ITEM}, TypeError, "design must be one of skci.designs"),
+        (
+            {"design": Grouped(ITEM), "groups": ITEM},
+            ValueError,
+            "design=Grouped must not be given with groups",
+        ),
+        (
+            {"design": Grouped(ITEM), "counts": np.full(N, 2)},
+            ValueError,
+            "design=Grouped must not be given with counts",
+        ),
+    ],
+)
+def test_what_is_no_design_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        joint_report(Y, MODELS, metrics="accuracy", **options)

@@ -1,0 +1,478 @@
+"""Joint reports of scores without a truth."""
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from skci import grades_report, pass_at_k
+
+RNG = np.random.default_rng(0)
+GRADES = {"A": RNG.beta(4, 1, (60, 4)), "B": RNG.beta(3, 1, (60, 4))}
+PASSAGES = np.repeat(np.arange(12), 5)
+
+
+def means_of(scores):
+    return {model: each.mean(axis=1) for model, each in scores.items()}
+
+
+def same_intervals(first, second):
+    assert list(first) == list(second)
+    np.testing.assert_allclose(first.estimates, second.estimates, rtol=1e-12)
+    for key in first:
+        ends = [(report[key].low, report[key].high) for report in (first, second)]
+        np.testing.assert_allclose(*ends, rtol=1e-9)
+
+
+def test_estimates_and_standard_errors_are_those_of_means():
+    report = grades_report(GRADES, samples="independent")
+    for model, values in means_of(GRADES).items():
+        estimate = report[model, "mean"]
+        assert float(estimate) == pytest.approx(values.mean())
+        assert estimate.standard_error == pytest.approx(stats.sem(values))
+
+
+def test_differences_are_paired_by_item():
+    pair = grades_report(GRADES, samples="independent").differences()["mean", "A", "B"]
+    A, B = means_of(GRADES).values()
+    assert pair.standard_error == pytest.approx(stats.sem(A - B))
+    t_test = stats.ttest_rel(A, B)
+    delta = grades_report(GRADES, samples="independent", method="delta").differences()[
+        "mean", "A", "B"
+    ]
+    assert delta.pvalue(0) == pytest.approx(2 * stats.norm.sf(abs(t_test.statistic)))
+
+
+def test_clusters():
+    report = grades_report(GRADES, samples="independent", groups=PASSAGES)
+    for model, values in means_of(GRADES).items():
+        centred = (values - values.mean()).reshape(12, 5).sum(axis=1)
+        expected = np.sqrt(12 / 11 * (centred**2).sum()) / 60
+        assert report[model, "mean"].standard_error == pytest.approx(expected)
+    assert report.n_groups == 12
+
+
+def test_weights_and_subgroups():
+    weights = RNG.random(60)
+    report = grades_report(
+        GRADES, samples="independent", sample_weight=weights, by=PASSAGES < 5
+    )
+    for model, values in means_of(GRADES).items():
+        for name in (True, False):
+            among = (PASSAGES < 5) == name
+            expected = np.average(values[among], weights=weights[among])
+            assert float(report[model, "mean", str(name)]) == pytest.approx(expected)
+    assert len(report.gaps()) == 2
+
+
+def test_samples_are_averaged_within_items():
+    same_intervals(
+        grades_report(GRADES, samples="independent"), grades_report(means_of(GRADES))
+    )
+
+
+def test_missing_samples_are_left_out():
+    scores = {model: values.copy() for model, values in GRADES.items()}
+    scores["A"][3, 1:] = np.nan
+    expected = {**means_of(GRADES), "A": np.nanmean(scores["A"], axis=1)}
+    same_intervals(
+        grades_report(scores, samples="independent"), grades_report(expected)
+    )
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("bounds", [None, (0, 1)])
+def test_items_that_a_model_lacks_are_left_out_for_all(bounds):
+    scores = {model: values.copy() for model, values in GRADES.items()}
+    scores["A"][[2, 7]] = np.nan
+    weights = RNG.random(60)
+    kept = np.setdiff1d(np.arange(60), [2, 7])
+    lacking = r"2 of 60 items are left out.* 'A' \(2\); .* the other 58"
+    with pytest.warns(UserWarning, match=lacking):
+        found = grades_report(
+            scores,
+            samples="independent",
+            groups=PASSAGES,
+            sample_weight=weights,
+            bounds=bounds,
+        )
+    expected = grades_report(
+        {model: values[kept] for model, values in GRADES.items()},
+        samples="independent",
+        groups=PASSAGES[kept],
+        sample_weight=weights[kept],
+        bounds=bounds,
+    )
+    assert found.n_samples == 58
+    same_intervals(found, expected)
+    same_intervals(found.differences(), expected.differences())
+
+
+def test_everything_that_a_report_does():
+    scores = GRADES | {"C": GRADES["B"] ** 2}
+    report = grades_report(scores, samples="independent", bounds=(0, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert report.best("mean").models[0] == "A"
+        ranks = report.ranks("mean")
+        margins = report.differences(control="A", margin=0.5)
+        gate = report.requirements({"mean": (">=", 0.3)})
+        letters = report.letters("mean")
+    assert ranks.to_dict()["estimate"] == [1, 2, 3]
+    assert len(margins.findings()) >= 2
+    assert gate.met_by == ["A", "B", "C"]
+    assert set(letters) == {"A", "B", "C"}
+    assert "worse than A" in report.findings()[0]
+    ratio = report.differences(scale="ratio")["mean", "A", "C"]
+    assert ratio.low > 1
+
+
+def test_lower_losses_are_better():
+    report = grades_report(GRADES, samples="independent", greater_is_better=False)
+    assert report.differences().findings() == ["On mean, A is worse than B."]
+
+
+def test_sample_size_of_a_mean():
+    report = grades_report({"A": GRADES["A"]}, samples="independent", method="delta")
+    spread = means_of(GRADES)["A"].std(ddof=0)
+    n = report.sample_size(0.01)
+    assert n == int(np.ceil((stats.norm.isf(0.025) * spread / 0.01) ** 2))
+
+
+def test_data_frames_and_indexes():
+    frame = pd.DataFrame(means_of(GRADES))
+    same_intervals(
+        grades_report(frame, samples="independent"),
+        grades_report(GRADES, samples="independent"),
+    )
+    other = frame["B"].iloc[::-1]
+    with pytest.raises(ValueError, match=r"scores\['B'\] must have the index of"):
+        grades_report({"A": frame["A"], "B": other})
+
+
+@pytest.mark.parametrize("largest", [1e-100, 1e100])
+def test_scores_of_any_size(largest):
+    report = grades_report(
+        {"A": GRADES["A"] * largest, "B": GRADES["B"] * largest}, samples="independent"
+    )
+    unit = grades_report(GRADES, samples="independent")
+    np.testing.assert_allclose(report.estimates, unit.estimates * largest)
+    low, high = report["A", "mean"].low, report["A", "mean"].high
+    expected = unit["A", "mean"].low, unit["A", "mean"].high
+    np.testing.assert_allclose([low / largest, high / largest], expected)
+
+
+def test_many_distinct_scores_have_hall():
+    scores = np.random.default_rng(3).random(5000)
+    assert (
+        grades_report(scores, samples="independent", bounds=(0, 1))[
+            "scores", "mean"
+        ].method
+        == "hall"
+    )
+
+
+@pytest.mark.parametrize(
+    "scores, options, error",
+    [
+        (
+            {"A": [1, 2], "B": [1]},
+            {},
+            r"scores\['B'\] must have a row for each of the 2",
+        ),
+        ({"A": [1, np.nan], "B": [np.nan, 1]}, {}, "an item that all models have"),
+        ([1, np.inf], {}, "scores must hold finite numbers, got inf in row 1"),
+        (np.ones((2, 2, 2)), {}, "a number for each item"),
+        ([0.2, 1.5], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
+        ([[0.2, 1.5], [0, 0]], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
+        ([1e130, 1], {}, "numbers from -1e"),
+        ([0, 1], {"bounds": (1, 0)}, "bounds must be the least and the greatest"),
+        ([0, 1], {"bounds": 1}, "bounds must be the least and the greatest"),
+        ([0, 1], {"bounds": "01"}, "bounds must be the least and the greatest"),
+        ([0, 1], {"bounds": (0, 1 + 1j)}, "bounds must be the least and the greatest"),
+        ([0, 1], {"bounds": (0, np.inf)}, "bounds must be the least and the greatest"),
+        ([0, 1], {"method": "score"}, "or a mean of bounded scores"),
+        ([0, 1], {"greater_is_better": "no"}, "greater_is_better must be True or"),
+        ([0, 1], {"samples": "runs"}, "samples must be one of .*independent.*, got 'r"),
+        ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),
+    ],
+)
+def test_wrong_input(scores, options, error):
+    with pytest.raises(ValueError, match=error):
+        grades_report(scores, **{"samples": "independent", **options})
+
+
+@pytest.mark.parametrize(
+    "scores", [GRADES["A"], GRADES, pd.DataFrame(GRADES["A"]).to_numpy().tolist()]
+)
+def test_several_columns_need_a_word(scores):
+    """Samples of each item, runs and models are other columns."""
+    name = r"scores\['A'\]" if isinstance(scores, dict) else "scores"
+    message = (
+        rf"^{name} must be one column, or samples= .*\(60, 4\).*'independent'.*runs"
+    )
+    models = "; a report of several models takes them by name"
+    with pytest.raises(ValueError, match=message) as caught:
+        grades_report(scores)
+    assert (models in str(caught.value)) == (name == "scores")
+    assert (
+        grades_report(GRADES["A"][:, :1])["scores", "mean"]
+        == grades_report(GRADES["A"][:, 0])["scores", "mean"]
+    )
+    frame = pd.DataFrame({"score": [0.0, 1], "item": [0, 1]})
+    with pytest.raises(ValueError, match=r"^samples must not be given"):
+        grades_report("score", data=frame, item="item", samples="independent")
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 10])
+def test_pass_at_k_counts_sets_with_a_correct_sample(k):
+    n, correct = np.meshgrid([10, 13, 200], [0, 1, 4, 10])
+    expected = [
+        1 - math.comb(n - c, k) / math.comb(n, k)
+        for n, c in zip(n.ravel().tolist(), correct.ravel().tolist(), strict=True)
+    ]
+    np.testing.assert_allclose(pass_at_k(n, correct, k).ravel(), expected, rtol=1e-11)
+
+
+def test_pass_at_k_of_many_samples():
+    n, correct, k = 10**6, 3, 1000
+    expected = 1 - math.comb(n - correct, k) / math.comb(n, k)
+    found = pass_at_k(n, correct, k)
+    assert isinstance(found, float)
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    "arguments, error",
+    [
+        (
+            (5, 2, 6),
+            r"k must be a whole number from 1 to 5, got 6; the least of n_samples is 5",
+        ),
+        ((5, 2, 0), "k must be a whole number"),
+        ((5, 2, True), "k must be a whole number"),
+        ((5, 6, 2), "n_correct must be from 0 to n_samples"),
+        ((5, -1, 2), "n_correct must be from 0 to n_samples"),
+        ((5.5, 1, 2), "n_samples must hold whole numbers"),
+        ((2**70, 1, 2), "n_samples must hold whole numbers up to 2"),
+        (([[]], [[]], 1), "n_samples must not be empty"),
+        (([5, 6], [], 1), "n_correct must not be empty"),
+        (([5, 6], [1, 1, 1], 1), r"must have one shape, .* \(2,\) and \(3,\)"),
+    ],
+)
+def test_pass_at_k_of_wrong_numbers(arguments, error):
+    with pytest.raises(ValueError, match=error):
+        pass_at_k(*arguments)
+
+
+def long_form(scores, **columns):
+    """A row for each sample, in random order."""
+    rows = pd.concat(
+        [
+            pd.DataFrame(values)
+            .rename_axis("item")
+            .assign(**columns)
+            .reset_index()
+            .melt(["item", *columns], var_name="epoch", value_name="score")
+            .assign(model=model)
+            for model, values in scores.items()
+        ]
+    )
+    return rows.sample(frac=1, random_state=0)
+
+
+LONG = {"model": "model", "item": "item", "sample": "epoch"}
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("library", ["pandas", "polars", "lazy"])
+def test_a_row_for_each_sample(library):
+    pytest.importorskip("narwhals")
+    scores = {model: values.copy() for model, values in GRADES.items()}
+    scores["A"][3, 1:] = np.nan
+    columns = {"passage": np.arange(60) // 2, "w": 1.0 + np.arange(60) % 3}
+    columns["early"] = np.arange(60) < 30
+    drawn = {"groups": columns["passage"], "sample_weight": columns["w"]}
+    expected = grades_report(
+        scores, samples="independent", by=pd.DataFrame(columns)[["early"]], **drawn
+    )
+    frame = long_form(scores, **columns)
+    frame = frame.reset_index(drop=True)
+    if library != "pandas":
+        polars = pytest.importorskip("polars")
+        frame = polars.DataFrame({name: frame[name].tolist() for name in frame})
+        frame = frame.lazy() if library == "lazy" else frame
+    named = {"groups": "passage", "sample_weight": "w", "by": "early"}
+    same_intervals(grades_report("score", data=frame, **LONG, **named), expected)
+
+
+def test_rows_that_are_not_there_are_missing_items():
+    pytest.importorskip("narwhals")
+    frame = long_form(GRADES)
+    without = frame[(frame["model"] != "B") | (frame["item"] >= 4)]
+    with pytest.warns(UserWarning, match=r"4 of 60 items .* missing for 'B' \(4\)"):
+        found = grades_report("score", data=without, **LONG)
+    same_intervals(
+        found,
+        grades_report({k: v[4:] for k, v in GRADES.items()}, samples="independent"),
+    )
+
+
+def test_one_model_in_a_frame():
+    pytest.importorskip("narwhals")
+    frame = long_form({"A": GRADES["A"]})
+    found = grades_report("score", data=frame, item="item")
+    same_intervals(found, grades_report(GRADES["A"], samples="independent"))
+
+
+@pytest.mark.parametrize(
+    "change, options, error",
+    [
+        ({}, {"item": None}, "item must name a column of data, got None"),
+        ({}, {"model": ["model"]}, "model must name a column of data, got"),
+        ({}, {"item": "question"}, "item must name a column of data, which has"),
+        ({"epoch": 0}, {}, "sample must tell .* of model A, item .* and sample 0"),
+        ({"passage": range(480)}, {"groups": "passage"}, "groups must be the same in"),
+        ({"score": 2.0}, {"bounds": (0, 1)}, "scores must hold numbers from 0 to 1"),
+        ({"model": None}, {}, "model must have a value in every row"),
+        ({}, {"data": None}, "data must be given for model, item and sample"),
+    ],
+)
+def test_wrong_frames(change, options, error):
+    pytest.importorskip("narwhals")
+    frame = long_form(GRADES).assign(**change)
+    with pytest.raises((ValueError, TypeError), match=error):
+        grades_report("score", **{"data": frame, **LONG, **options})
+
+
+def two_levels(n_items, n_samples, rng):
+    """Scores of a standard deviation of 2 between and of 3 within items."""
+    items = rng.normal(0, 2, (n_items, 1))
+    return items + rng.normal(0, 3, (n_items, n_samples))
+
+
+def test_variance_components_are_those_of_a_mixed_model():
+    """At equal numbers of samples they are those of restricted likelihood."""
+    model = pytest.importorskip("statsmodels.regression.mixed_linear_model")
+    scores = two_levels(40, 3, np.random.default_rng(5))
+    items = np.repeat(np.arange(40), 3)
+    fitted = model.MixedLM(scores.ravel(), np.ones((120, 1)), groups=items).fit()
+    found = grades_report(scores, samples="independent").variance_components[
+        "scores", "mean"
+    ]
+    assert found.within == pytest.approx(fitted.scale, rel=1e-4)
+    assert found.between == pytest.approx(fitted.cov_re.item(), rel=1e-3)
+
+
+def test_variance_components_at_unequal_numbers_of_samples_are_unbiased():
+    """Monte Carlo errors are about .06 between and .05 within items."""
+    rng = np.random.default_rng(6)
+    lacks = np.arange(4) >= 1 + np.arange(60)[:, np.newaxis] % 4
+    found = [
+        grades_report(
+            np.where(lacks, np.nan, two_levels(60, 4, rng)), samples="independent"
+        ).variance_components["scores", "mean"]
+        for _ in range(150)
+    ]
+    between, within = np.mean(found, axis=0)
+    assert between == pytest.approx(4, abs=0.4)
+    assert within == pytest.approx(9, abs=0.4)
+
+
+@pytest.mark.parametrize("n_samples", [1, 3, 12])
+def test_sample_size_for_other_numbers_of_samples(n_samples):
+    scores = two_levels(40, 3, np.random.default_rng(7))
+    report = grades_report(scores, samples="independent")
+    within = scores.var(axis=1, ddof=1).mean()
+    between = scores.mean(axis=1).var(ddof=1) - within / 3
+    z = stats.norm.isf(0.025)
+    expected = (z / 0.2) ** 2 * (between + within / n_samples)
+    expected *= 39 / 40  # the pilot is taken for the population
+    found = report.sample_size(0.2, samples_per_item=n_samples)
+    # The squared quantile of t is that of z times 1 + (z^2 + 1) / 2n, or about so.
+    assert found == pytest.approx(expected + (z**2 + 1) / 2, abs=2)
+    if n_samples == 3:
+        assert found == report.sample_size(0.2)
+
+
+def adaptive(rng):
+    """Ten samples of items of variance 16, and two of those of variance 1."""
+    scores = rng.normal(0, 2, (60, 1)) + rng.normal(size=(60, 10))
+    varies = np.arange(60) % 3 == 0
+    scores[varies] += rng.normal(0, math.sqrt(15), (20, 10))
+    scores[~varies, 2:] = np.nan
+    return scores
+
+
+def test_items_that_vary_most_may_have_most_samples():
+    """Pooled over samples the variance within items would be 13; mean of 200 pilots."""
+    rng = np.random.default_rng(10)
+    reports = [grades_report(adaptive(rng), samples="independent") for _ in range(200)]
+    found = [report.variance_components["scores", "mean"] for report in reports]
+    between, within = np.mean(found, axis=0)
+    assert within == pytest.approx(16 / 3 + 2 / 3, rel=0.03)
+    assert between == pytest.approx(4, abs=0.25)
+
+
+def test_plan_of_items_of_unequal_variance_and_weight():
+    """The variance of the mean of new samples, by that of each item."""
+    scores = adaptive(np.random.default_rng(11))
+    weights = 1.0 + np.arange(60) % 2
+    report = grades_report(scores, samples="independent", sample_weight=weights)
+    share = weights / weights.sum()
+    variances = np.nanvar(scores, axis=1, ddof=1)
+    taken = (~np.isnan(scores)).sum(axis=1)
+    total = report["scores", "mean"].standard_error ** 2
+    z = stats.norm.isf(0.025)
+    for m in (1, 5):
+        variance = total + (share**2 * variances) @ (1 / m - 1 / taken)
+        expected = math.ceil((z / 0.3) ** 2 * 60 * variance)
+        assert report.sample_size(0.3, samples_per_item=m) == expected
+
+
+def test_sample_size_in_clusters_keeps_their_design_effect():
+    scores = two_levels(60, 4, np.random.default_rng(9))
+    report = grades_report(
+        scores, samples="independent", groups=PASSAGES, sample_weight=1 + PASSAGES % 2
+    )
+    error = report["scores", "mean"].standard_error
+    expected = math.ceil((stats.norm.isf(0.025) * error / 0.1) ** 2 * 60)
+    assert report.sample_size(0.1) == expected
+    assert report.sample_size(0.1, samples_per_item=4) == expected
+    assert report.sample_size(0.1, samples_per_item=2) > expected
+
+
+def test_planned_numbers_give_the_width():
+    """The median half width of 50 reports; its Monte Carlo error is about 1 %."""
+    rng = np.random.default_rng(8)
+    pilot = grades_report(two_levels(2000, 2, rng), samples="independent")
+    n = pilot.sample_size(0.4, samples_per_item=5)
+    limits = [
+        grades_report(two_levels(n, 5, rng), samples="independent")["scores", "mean"]
+        for _ in range(50)
+    ]
+    half_widths = [(each.high - each.low) / 2 for each in limits]
+    assert np.median(half_widths) == pytest.approx(0.4, rel=0.05)
+
+
+def test_selected_models_can_be_planned():
+    report = grades_report(GRADES, samples="independent").select(models="A")
+    assert list(report.variance_components) == [("A", "mean")]
+    assert report.sample_size(0.01, samples_per_item=1) > report.sample_size(0.01)
+
+
+@pytest.mark.parametrize(
+    "scores, samples, error",
+    [
+        (GRADES, 0, "samples_per_item must be a whole number from 1 on"),
+        (GRADES, 1.5, "samples_per_item must be a whole number from 1 on"),
+        (means_of(GRADES), 2, "mean of A has no estimated variance, or none within"),
+    ],
+)
+def test_wrong_plans(scores, samples, error):
+    with pytest.raises(ValueError, match=error):
+        report = grades_report(scores, samples="independent")
+        report.sample_size(0.01, samples_per_item=samples)

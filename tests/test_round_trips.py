@@ -1,0 +1,235 @@
+"""Copies of estimates and reports do what the originals do, not only show the same."""
+
+import copy
+import pickle
+from functools import lru_cache
+
+import classes_battery
+import metrics_battery
+import numbers_battery
+import numpy as np
+import pytest
+import scores_battery
+from battery import estimates, limit_rounding, limits, quiet
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+import skci
+from skci.designs import Strata
+from skci.reports import JointReport
+
+FAMILIES = {
+    "labels": metrics_battery.FAMILY,
+    **classes_battery.FAMILIES,
+    "scores": scores_battery.FAMILY,
+    "numbers": numbers_battery.FAMILY,
+    "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
+}
+COPIES = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda value: pickle.loads(pickle.dumps(value)),
+}
+every_copy = pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+
+_rng = np.random.default_rng(3)
+Y = _rng.integers(0, 2, 120)
+SCORES = {name: Y + _rng.normal(0, s, 120) for name, s in {"A": 0.6, "B": 1.1}.items()}
+LABELS = {name: (scores > 0.5).astype(int) for name, scores in SCORES.items()}
+PROBABILITIES = {name: 1 / (1 + np.exp(-each)) for name, each in SCORES.items()}
+SITE = _rng.choice(["north", "south"], 120)
+GROUPS = _rng.integers(0, 40, 120)
+TABLES = [[40, 9], [9, 40]], [[30, 3], [9, 8]]
+GIVEN = {(m, "accuracy"): 0.9 - 0.04 * k for k, m in enumerate("ABC")}
+
+
+def cross_validated(report, **options):
+    X, y = load_breast_cancer(return_X_y=True)
+    models = {"bayes": GaussianNB(), "tree": DecisionTreeClassifier(random_state=0)}
+    return report(models, X[::3], y[::3], **options)
+
+
+def accumulated(**options):
+    accumulator = skci.JointAccumulator("brier_score", **options)
+    accumulator.update(Y, y_score=PROBABILITIES)
+    return accumulator.report()
+
+
+def searched():
+    X, y = load_breast_cancer(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0)
+    search = GridSearchCV(tree, {"max_depth": [1, 3]}, cv=3).fit(X[::3], y[::3])
+    return skci.search_report(search, X[::3], y[::3], metrics="accuracy")
+
+
+REPORTS = {
+    "labels": lambda: skci.joint_report(Y, LABELS, metrics=["f1", "recall"]),
+    "groups": lambda: skci.joint_report(
+        Y, LABELS, metrics=["f1", "recall"], groups=GROUPS
+    ),
+    "subgroups": lambda: skci.joint_report(Y, LABELS, metrics="f1", by={"site": SITE}),
+    "strata": lambda: skci.joint_report(
+        Y, LABELS, metrics="accuracy", design=Strata(SITE)
+    ),
+    "scores": lambda: skci.joint_report(
+        Y, y_score=PROBABILITIES, metrics=["roc_auc", "brier_score"]
+    ),
+    "numbers": lambda: skci.joint_report(Y + 0.5, SCORES, metrics=["r2", "mae"]),
+    "blurred": lambda: skci.joint_report(Y, LABELS, metrics="f1", method="blurred"),
+    "moments": lambda: accumulated(moments=True),
+    "bins": lambda: accumulated(score_bins=40),
+    "ratios": lambda: REPORTS["labels"]().differences(scale="ratio"),
+    "differences": lambda: REPORTS["subgroups"]().differences(margin=0.05),
+    "gaps": lambda: REPORTS["subgroups"]().gaps(scale="ratio"),
+    "grades": lambda: skci.grades_report(PROBABILITIES, bounds=(0, 1)),
+    "given": lambda: skci.joint_intervals(GIVEN, np.eye(3) * 1e-4, bounds=(0, 1)),
+    "given ratios": lambda: REPORTS["given"]().differences(scale="ratio"),
+    "independent": lambda: skci.combine_independent(
+        {
+            name: skci.F1CI().from_confusion_matrix(matrix)
+            for name, matrix in {
+                "a": [[40, 9], [9, 40]],
+                "b": [[30, 3], [9, 8]],
+            }.items()
+        }
+    ),
+    "classes": lambda: skci.classification_report_ci(Y, LABELS["A"]),
+    "roc": lambda: skci.roc_report(Y[:6], SCORES["A"][:6]),
+    "thresholds": lambda: skci.threshold_report(
+        Y, SCORES["A"], thresholds=[0.3, 0.6], metrics=["f1", "recall"]
+    ),
+    "calibration": lambda: skci.calibration_report(Y, PROBABILITIES["A"], n_bins=4),
+    "cross-validation": lambda: cross_validated(
+        skci.cross_validate_report, metrics=["f1", "accuracy"]
+    ),
+    "fold models": lambda: cross_validated(
+        skci.cross_validate_report, metrics="f1", target="fold-models"
+    ),
+    "learning curves": lambda: cross_validated(
+        skci.learning_curve_report, metrics="f1", train_sizes=[60, 120]
+    ),
+    "search": searched,
+}
+
+
+@lru_cache
+def report_of(kind):
+    return quiet(REPORTS[kind])
+
+
+def first_reversed(report):
+    """The first comparison of a report the other way round."""
+    *panel, first, second = next(iter(report))
+    return report[(*panel, second, first)]
+
+
+USES = {
+    "level": lambda report: report.at(0.8),
+    "individual": lambda report: report.individual(),
+    "estimate": lambda report: report[next(iter(report))].confidence_interval(0.7),
+    "pvalue": lambda report: report[next(iter(report))].pvalue(0.7),
+    "requirement": lambda report: report.requirements({report.metrics[0]: (">=", 0.7)}),
+    "select": lambda report: report.select(metrics=report.metrics[0]),
+    "pair": lambda report: report.select(first=next(iter(report))[1]),
+    "reversed": first_reversed,
+    "differences": lambda report: report.differences(),
+    "ratios": lambda report: report.differences(scale="ratio"),
+    "reversed ratio": lambda report: first_reversed(report.differences(scale="ratio")),
+    "gaps": lambda report: report.gaps(),
+    "ratios of gaps": lambda report: report.gaps(scale="ratio", to="rest"),
+    "contrasts": lambda report: report.contrasts(
+        np.eye(1, len(report)) - np.eye(1, len(report), 1), ["first - second"]
+    ),
+    "best": lambda report: report.best(),
+    "ranks": lambda report: report.ranks(),
+    "size": lambda report: report.sample_size(0.01),
+    "findings": lambda report: report.findings(),
+    "wide": lambda report: report.to_frame(wide=True),
+    "where": lambda report: report.where(f"{report.metrics[0]} >= 0.4"),
+}
+
+
+def rounded(found):
+    """Numbers without the last bits, which depend on the layout of arrays in memory."""
+    if isinstance(found, dict):
+        return {key: rounded(value) for key, value in found.items()}
+    if isinstance(found, list | tuple):
+        return [rounded(value) for value in found]
+    return f"{found:.8g}" if isinstance(found, float) else found
+
+
+def outcome(use, report):
+    """What a use gives; or the error, where it has no such use."""
+    try:
+        found = quiet(use, report)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return type(error), str(error)
+    if hasattr(found, "to_dict") and not hasattr(found, "iloc"):
+        return rounded(quiet(found.to_dict)), quiet(repr, found)
+    return rounded(found) if isinstance(found, tuple | float) else quiet(repr, found)
+
+
+@lru_cache
+def outcomes_of(kind):
+    return {name: outcome(use, report_of(kind)) for name, use in USES.items()}
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+@every_copy
+def test_copies_of_reports_are_used_as_the_originals(kind, copied):
+    expected = outcomes_of(kind)
+    looked_at = copied is not COPIES["pickle"]
+    new = copied(report_of(kind) if looked_at else quiet(REPORTS[kind]))
+    for name, use in USES.items():
+        assert outcome(use, new) == expected[name], name
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_reports_are_mappings_from_labels_to_estimates(kind):
+    """Also parts of a report, and the report at another level."""
+    report = report_of(kind)
+    found = quiet(dict, report)
+    frame = quiet(report.to_frame)
+    assert list(found) == list(report) == list(report.keys())
+    assert list(found.values()) == report.values() == list(frame["estimate"])
+    assert [key for key, _ in report.items()] == list(found)
+    for estimate, row in zip(found.values(), frame.itertuples(), strict=True):
+        assert quiet(estimate.confidence_interval) == (row.low, row.high)
+    parts = [report.at(0.99)]
+    if hasattr(report, "select"):
+        column = "metric" + "s" * isinstance(report, JointReport)
+        parts.append(report.select(**{column: report.metrics[-1]}))
+    for part in parts:
+        for key, estimate in dict(part).items():
+            assert estimate == found[key] == part[key]
+            assert estimate.confidence_level == part.confidence_level
+
+
+@pytest.mark.parametrize("use", USES)
+def test_every_use_is_one_of_some_report(use):
+    """So that none of them compares only errors."""
+    found = [outcomes_of(kind)[use] for kind in ("ratios", "subgroups", "thresholds")]
+    assert any(not isinstance(each[0], type) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [(family, name) for family in FAMILIES for name in FAMILIES[family].cases],
+)
+@every_copy
+def test_copies_of_estimates_have_the_intervals_of_the_originals(family, name, copied):
+    case, rows = FAMILIES[family].cases[name], FAMILIES[family].sample[0]
+    found = quiet(case.metric, rows.y, rows.p)
+    for new in (copied(found), quiet(copied(case.metric), rows.y, rows.p)):
+        rtol = limit_rounding(found, 1e-12)
+        assert_allclose(estimates(new), estimates(found), rtol=1e-13)
+        assert_allclose(quiet(limits, new), quiet(limits, found), rtol)
+        assert_allclose(limits_at(0.8, new), limits_at(0.8, found), rtol)
+
+
+def limits_at(level, found):
+    """Limits at a level, of an estimate or of all of a report."""
+    parts = [found] if isinstance(found, float) else map(found.__getitem__, found)
+    return [quiet(part.confidence_interval, level) for part in parts]

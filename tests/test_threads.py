@@ -1,0 +1,82 @@
+"""Reports in several threads neither lose nor double the warnings of others."""
+
+import threading
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skci import (
+    AccuracyCI,
+    JointAccumulator,
+    grades_report,
+    joint_report,
+)
+from skci.exceptions import CriticalValueWarning, SmallSampleWarning
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, 400)
+MODELS = {name: np.where(RNG.random(400) < 0.2, 1 - Y, Y) for name in "ABC"}
+SCORES = {name: Y + RNG.normal(size=400) for name in "ABC"}
+
+
+def looked_at():
+    """A report over a horizon, whose numerical error is of no interest."""
+    accumulator = JointAccumulator(["accuracy", "f1"])
+    accumulator.update(Y, MODELS)
+    return accumulator.report(horizon=(200, 20_000))
+
+
+def of_frame():
+    frame = pd.DataFrame({"y": Y, **MODELS})
+    return joint_report("y", [*MODELS], data=frame, metrics=["accuracy", "f1"])
+
+
+CALLS = {
+    "labels": lambda: joint_report(Y, MODELS, metrics=["accuracy", "f1", "mcc"]),
+    "scores": lambda: joint_report(Y, y_score=SCORES, metrics=["roc_auc"]),
+    "numbers": lambda: joint_report(SCORES["A"], SCORES["B"], metrics=["r2", "mae"]),
+    "grades": lambda: grades_report(MODELS, bounds=(0, 1)).differences(),
+    "horizon": looked_at,
+    "frame": of_frame,
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_warnings_of_another_thread_are_neither_lost_nor_doubled(call):
+    """While a report is made, another thread warns, also by our categories."""
+    categories = [CriticalValueWarning, SmallSampleWarning, FutureWarning, UserWarning]
+    call()  # imports what it needs
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        filters, show = warnings.filters, warnings.showwarning
+        given = [*warnings.filters]
+        worker = threading.Thread(target=lambda: str(call()))
+        worker.start()
+        n = 0
+        while worker.is_alive():
+            for category in categories:
+                warnings.warn(f"mine: {n}", category, stacklevel=1)
+                n += 1
+            assert warnings.filters is filters and warnings.showwarning is show
+        worker.join()
+        assert [*warnings.filters] == given
+    messages = [str(warning.message) for warning in caught]
+    mine = [message for message in messages if message.startswith("mine: ")]
+    assert mine == [f"mine: {k}" for k in range(n)]
+
+
+def test_each_thread_has_its_warnings():
+    small = AccuracyCI(method="delta")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        threads = [
+            threading.Thread(target=lambda: small([0, 1, 1, 0, 1], [0, 1, 0, 0, 1]).low)
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert [warning.category for warning in caught] == [SmallSampleWarning] * 8
