@@ -19,13 +19,14 @@ from benchmarks.common.peers import installed, r_version
 from skci.measures.registry import MEASURES
 
 _ORACLES = """\
-Each number is computed in a second way. Random tables are of three rules and all
-metrics, with arbitrary error rates and dependence between rules.
+Each number is computed in a second way. Random tables are of three models and all
+metrics, with arbitrary error rates and dependence between models.
 
 The standard errors of skci are based on derivatives. The classical jackknife deletes a
-whole row, which is a step of 1/m in the smallest cell of a rule, of count m, and allows
-a difference of that order. The mean over deleting and adding a row has no first-order
-error, and leaves 1/m^2. Covariances are compared in units of the two standard errors.
+whole row, which is a step of 1/m in the smallest cell of a model, of count m, and
+allows a difference of that order. The mean over deleting and adding a row has no
+first-order error, and leaves 1/m^2. Covariances are compared in units of the two
+standard errors.
 
 A critical value states 3.5 of its own estimated standard errors as its error. At the
 limits of score intervals, and on the path to them, another optimiser maximises the

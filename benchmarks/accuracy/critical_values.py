@@ -80,7 +80,7 @@ def compare_quantiles(
     """Compare at many levels; the stated error is 3.5 standard errors."""
     levels = (0.8, 0.9, 0.95, 0.99, 0.999)
     cases = list(itertools.product(correlations, levels))
-    found = [skci.critical_value(each, level) for each, level in cases]
+    found = [skci.inference.critical_value(each, level) for each, level in cases]
     truth = [quantile(level) for quantile in quantiles for level in levels]
     stated = np.array([each.error for each in found])
     gap = np.subtract(found, truth)
@@ -121,8 +121,8 @@ def joint_intervals(size: Sizes) -> Iterator[Check]:
     if multcomp is None:
         return
     limits, levels = [], []
-    for rules, metrics in R_CASES[: size.reports]:
-        report = delta_report(correlated_counts(rules), metrics)
+    for models, metrics in R_CASES[: size.reports]:
+        report = delta_report(correlated_counts(models), metrics)
         inside, theirs = confint(report, size.repeats)
         columns = report.to_dict()
         ours = np.array([columns["low"], columns["high"]])

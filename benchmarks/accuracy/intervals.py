@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit, ndtri, rel_entr
 from scipy.stats import binomtest
 from scipy.stats.contingency import odds_ratio, relative_risk
 
@@ -233,7 +233,11 @@ def slow_root(name: str, table: Array, target: float) -> float:
     p = cells_at(best.x)
     gradient = value(name, p + _STEP * np.eye(4)).imag / _STEP.imag
     influence = gradient - p @ gradient
-    return float(np.sqrt(improved(table / n, p, influence, n)))
+    shares = table / n
+    x2 = n * np.sum((shares - p) ** 2 / p)
+    g2 = 2 * n * np.sum(rel_entr(shares, p))
+    rho = np.sum(shares * influence**2) / np.sum(p * influence**2)
+    return float(np.sqrt(improved(x2, g2, rho)))
 
 
 def cells_at(x: Array) -> Array:

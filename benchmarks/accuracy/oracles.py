@@ -47,29 +47,29 @@ def check(
     )
 
 
-def outcomes(rules: int) -> Array:
-    """Joint outcomes of the truth and some rules, as 0 and 1."""
-    return np.array(list(itertools.product([0, 1], repeat=rules + 1)))
+def outcomes(models: int) -> Array:
+    """Joint outcomes of the truth and some models, as 0 and 1."""
+    return np.array(list(itertools.product([0, 1], repeat=models + 1)))
 
 
-def membership(rules: int) -> Array:
-    """Cell of each rule as an indicator, of shape (outcomes, rules, 4)."""
-    truth, *predictions = outcomes(rules).T
+def membership(models: int) -> Array:
+    """Cell of each model as an indicator, of shape (outcomes, models, 4)."""
+    truth, *predictions = outcomes(models).T
     return np.eye(4)[np.stack([3 - truth - 2 * p for p in predictions], axis=-1)]
 
 
-def rule_tables(counts: Array) -> Array:
-    """Counts tp, fp, fn, tn of each rule: (..., outcomes) to (..., rules, 4)."""
-    rules = counts.shape[-1].bit_length() - 2
-    return np.einsum("...o,orc->...rc", counts, membership(rules))
+def model_tables(counts: Array) -> Array:
+    """Counts tp, fp, fn, tn of each model: (..., outcomes) to (..., models, 4)."""
+    models = counts.shape[-1].bit_length() - 2
+    return np.einsum("...o,orc->...rc", counts, membership(models))
 
 
 def rows(counts: Array) -> tuple[Array, dict[str, Array]]:
     """Labels and predictions with these counts of joint outcomes."""
-    rules = len(counts).bit_length() - 2
-    truth, *predictions = np.repeat(outcomes(rules), counts, axis=0).T
+    models = len(counts).bit_length() - 2
+    truth, *predictions = np.repeat(outcomes(models), counts, axis=0).T
     return truth, dict(
-        zip(map("rule {}".format, range(rules)), predictions, strict=True)
+        zip(map("model {}".format, range(models)), predictions, strict=True)
     )
 
 
@@ -84,15 +84,15 @@ def matrix(table: Iterable[Any]) -> list[list[int]]:
     return [[tn, fp], [fn, tp]]
 
 
-def correlated_counts(rules: int) -> Array:
-    """Outcomes of 1500 rows for correlated rules of increasing error rates."""
+def correlated_counts(models: int) -> Array:
+    """Outcomes of 1500 rows for correlated models of increasing error rates."""
     rng = np.random.default_rng(3)
     truth = rng.random(1500) < 0.4
-    difficulty = (rng.random(1500) + rng.random((rules, 1500)) / 2) / 1.5
-    wrong = difficulty < 0.2 + 0.05 * np.arange(rules)[:, np.newaxis]
+    difficulty = (rng.random(1500) + rng.random((models, 1500)) / 2) / 1.5
+    wrong = difficulty < 0.2 + 0.05 * np.arange(models)[:, np.newaxis]
     columns = np.vstack([truth, wrong ^ truth])
-    number = 2 ** np.arange(rules, -1, -1) @ columns
-    return np.bincount(number, minlength=2 ** (rules + 1))
+    number = 2 ** np.arange(models, -1, -1) @ columns
+    return np.bincount(number, minlength=2 ** (models + 1))
 
 
 def jackknives(size: Sizes) -> Iterator[Check]:
@@ -100,13 +100,13 @@ def jackknives(size: Sizes) -> Iterator[Check]:
 
     Influence values are derivatives. Deleting a whole row differs from them by up to
     1/m of a standard error, and the mean of deleting and adding one by 1/m^2, where m
-    is the count in the smallest cell of the rule.
+    is the count in the smallest cell of the model.
     """
     rng = np.random.default_rng(0)
     for n in (20, 100, 1000, 10_000, 100_000):
         tables = [random_outcomes(rng, n) for _ in range(size.tables)]
         reports = [delta_report(counts) for counts in tables]
-        cells = rule_tables(np.array(tables))
+        cells = model_tables(np.array(tables))
         truth = values(cells).reshape(len(tables), -1)
         estimates = np.array([report.estimates for report in reports])
         yield check(
@@ -154,31 +154,31 @@ def compare_covariances(
     )
 
 
-def random_outcomes(rng: np.random.Generator, n: int, rules: int = 3) -> Array:
-    """Random table of some rules, with at least two rows in each cell of each rule.
+def random_outcomes(rng: np.random.Generator, n: int, models: int = 3) -> Array:
+    """Random table of some models, with at least two rows in each cell of each model.
 
     The overlap coefficient has no derivative at fp = fn, which is avoided.
     """
-    size = 2 ** (rules + 1)
+    size = 2 ** (models + 1)
     while True:
         counts = rng.multinomial(n, rng.dirichlet(np.ones(size)))
-        cells = rule_tables(counts)
+        cells = model_tables(counts)
         if cells.min() >= 2 and np.abs(cells[:, 1] - cells[:, 2]).min() > 1:
             return counts
 
 
 def jackknife(counts: Array, steps: tuple[int, ...]) -> Array:
-    """Jackknife covariance of all measures of all rules, on outcome counts.
+    """Jackknife covariance of all measures of all models, on outcome counts.
 
     A single step -1 is the delete-one jackknife; the mean over opposite steps removes
     its first-order error.
     """
     n = counts.sum()
-    cells = rule_tables(counts)
+    cells = model_tables(counts)
     estimates = values(cells)
-    rules = len(cells)
+    models = len(cells)
     influence = sum(
-        (values(cells + step * membership(rules)) - estimates) * (n + step) / step
+        (values(cells + step * membership(models)) - estimates) * (n + step) / step
         for step in steps
     ) / len(steps)
     influence = influence.reshape(len(counts), -1)
@@ -189,9 +189,9 @@ def jackknife(counts: Array, steps: tuple[int, ...]) -> Array:
 POPULATIONS = {
     "balanced": [4200, 300, 400, 100, 300, 500, 700, 3500],
     "a fifth positive": [7300, 200, 200, 300, 500, 300, 200, 1000],
-    "similar rules": [4800, 50, 150, 1000, 800, 150, 50, 3000],
+    "similar models": [4800, 50, 150, 1000, 800, 150, 50, 3000],
 }
-"""Counts of the outcomes of the truth and two rules, 10,000 in all."""
+"""Counts of the outcomes of the truth and two models, 10,000 in all."""
 
 
 def simulations(size: Sizes) -> Iterator[Check]:
@@ -214,11 +214,11 @@ def simulations(size: Sizes) -> Iterator[Check]:
 def simulated_covariance(counts: Array, draws: int) -> Array:
     """Covariance of the estimates over simulated tables."""
     rng = np.random.default_rng(1)
-    n, truth = counts.sum(), values(rule_tables(counts)).ravel()
+    n, truth = counts.sum(), values(model_tables(counts)).ravel()
     total = np.zeros((1 + len(truth), 1 + len(truth)))
     for start in range(0, draws, 20_000):
         number = min(20_000, draws - start)
-        tables = rule_tables(rng.multinomial(n, counts / n, size=number))
+        tables = model_tables(rng.multinomial(n, counts / n, size=number))
         moved = values(tables).reshape(number, -1) - truth
         with_one = np.column_stack([np.ones(number), moved])
         total += with_one.T @ with_one

@@ -27,9 +27,9 @@ from benchmarks.accuracy.oracles import (
     correlated_counts,
     delta_report,
     matrix,
+    model_tables,
     outcomes,
     rows,
-    rule_tables,
 )
 from benchmarks.accuracy.textbook import value
 from benchmarks.common import Array
@@ -69,7 +69,7 @@ def mistakes(size: Sizes) -> Iterator[Mistake]:
     """Reproduce all mistakes."""
     yield from standard_errors(size)
     yield from intervals(size)
-    yield from paired_rules(size)
+    yield from paired_models(size)
     yield from singular_correlations(size)
     yield two_positive_labels()
 
@@ -282,8 +282,8 @@ def peer_report(table: Array) -> Interval:
     return interval
 
 
-def paired_rules(size: Sizes) -> Iterator[Mistake]:
-    """Compare two rules on the same rows."""
+def paired_models(size: Sizes) -> Iterator[Mistake]:
+    """Compare two models on the same rows."""
     counts = correlated_counts(2)
     report = delta_report(counts, ["f1"])
     contrast = np.array([1, -1])
@@ -292,14 +292,16 @@ def paired_rules(size: Sizes) -> Iterator[Mistake]:
         "by hand",
         float(np.sqrt(np.trace(report.covariance))),
         float(np.sqrt(contrast @ report.covariance @ contrast)),
-        simulated_error(lambda c: value("f1", rule_tables(c)) @ contrast, counts, size),
+        simulated_error(
+            lambda c: value("f1", model_tables(c)) @ contrast, counts, size
+        ),
     )
     if installed("statsmodels"):
         yield no_discordant_rows()
 
 
 def no_discordant_rows() -> Mistake:
-    """Compare a rule with itself."""
+    """Compare a model with itself."""
     tables = installed("statsmodels.stats.contingency_tables")
     counts = np.where(np.ptp(outcomes(2)[:, 1:], axis=1) == 0, 20, 0)
     y, predictions = rows(counts)
@@ -311,30 +313,31 @@ def no_discordant_rows() -> Mistake:
     difference = np.array([1, -1]) @ report.estimates
     error = np.sqrt(np.array([1, -1]) @ report.covariance @ [1, -1])
     return Mistake(
-        "McNemar's test of a rule and itself",
+        "McNemar's test of a model and itself",
         with_version("statsmodels"),
         f"{test.statistic}, p = {test.pvalue:g}",
         f"difference {difference:g}, standard error {error:g}",
-        "they are the same rule",
+        "they are the same model",
         confirmed=test.pvalue < 1,
-        correct=difference == error == 0 and "no rule is shown" in report.findings()[0],
+        correct=difference == error == 0
+        and "no model is shown" in report.findings()[0],
     )
 
 
 def singular_correlations(size: Sizes) -> Iterator[Mistake]:
     """Joint critical values of more estimates than there are moments."""
-    for rules, metrics in (
+    for models, metrics in (
         (1, ("f1", "jaccard")),
         (3, ("accuracy", "f1", "jaccard", "matthews_corrcoef")),
     ):
-        counts = 10 * correlated_counts(rules)
+        counts = 10 * correlated_counts(models)
         report = delta_report(counts, metrics)
         rank = np.linalg.matrix_rank(report.correlation, tol=1e-9)
         q = report.critical_value
         truth, error = simulated_quantile(metrics, counts, size)
         theirs = scipy_probability(report.correlation, q)
         yield Mistake(
-            f"critical value, {rules} x ({', '.join(metrics)}), rank {rank}",
+            f"critical value, {models} x ({', '.join(metrics)}), rank {rank}",
             with_version("scipy"),
             theirs,
             f"{q:.3f}",
@@ -363,7 +366,7 @@ def simulated_quantile(
     """Quantile of the maximum standardised deviation, and its Monte Carlo error."""
     n, draws = counts.sum(), size.draws // 5
     tables = np.random.default_rng(0).multinomial(n, counts / n, size=draws)
-    tables = rule_tables(tables)
+    tables = model_tables(tables)
     estimates = np.concatenate([value(name, tables) for name in metrics], axis=-1)
     z = (estimates - estimates.mean(axis=0)) / estimates.std(axis=0)
     maximum = np.abs(z).max(axis=-1)
@@ -376,7 +379,7 @@ def two_positive_labels() -> Mistake:
     """Evaluate two metrics with different positive labels together."""
     X, y = make_classification(400, flip_y=0.3, weights=[0.7], random_state=0)
     y = np.where(y == 1, "yes", "no")
-    rule = LogisticRegression().fit(X[:200], y[:200])
+    model = LogisticRegression().fit(X[:200], y[:200])
     X, y = X[200:], y[200:]
     scorers = {
         label: make_scorer(
@@ -384,13 +387,13 @@ def two_positive_labels() -> Mistake:
         )
         for label in ("yes", "no")
     }
-    together = check_scoring(rule, scoring=scorers)(rule, X, y)
-    alone = {label: scorer(rule, X, y) for label, scorer in scorers.items()}
+    together = check_scoring(model, scoring=scorers)(model, X, y)
+    alone = {label: scorer(model, X, y) for label, scorer in scorers.items()}
     metrics = {label: skci.PrecisionCI(pos_label=label) for label in scorers}
-    report = skci.JointEvaluator({"rule": rule}, metrics).evaluate(X, y)
-    ours = {label: float(report["rule", label]) for label in metrics}
+    report = skci.JointEvaluator({"model": model}, metrics).evaluate(X, y)
+    ours = {label: float(report["model", label]) for label in metrics}
     truth = {
-        label: precision_score(y, rule.predict(X), pos_label=label) for label in ours
+        label: precision_score(y, model.predict(X), pos_label=label) for label in ours
     }
     return Mistake(
         "positive label yes, and no, in one evaluation",

@@ -6,12 +6,12 @@ Samples are drawn from known populations, and it is counted how often the interv
 cover the true values, on six pages: individual and joint intervals for labels
 ("coverage"), joint intervals for other data ("chapters"), comparisons ("decisions"),
 small samples, by the default and by the former one ("small_samples"), means,
-differences and ranks of many models ("leaderboard"), and learners that are
+differences and ranks of many models ("leaderboard"), and models that are
 cross-validated ("cross_validation", which takes hours; fewer samples by --draws).
 Results are cached in the folder --work, so that a stopped run resumes as long as the
 code is the same. With the folder --data of ``abalone.data`` and
 ``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
-compares the rules of the paper on them.
+compares the models of the paper on them.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from benchmarks.coverage.figures import draw
 from benchmarks.coverage.populations import joint_settings, main_grid, stress_set
 from benchmarks.coverage.simulation import (
     LEVELS,
-    SeveralRules,
-    SingleRule,
+    SeveralModels,
+    SingleModel,
     check_batch,
 )
 from benchmarks.coverage.vectorized import METHODS, PROPORTIONS, TEXTBOOK
@@ -56,23 +56,23 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     check_batch(options.seed)
     stress = stress_set(size.stress, options.seed)
     simulations = [
-        *(SingleRule("main", setting, size.draws) for setting in main_grid()),
-        *(SingleRule("stress", setting, size.stress_draws) for setting in stress),
+        *(SingleModel("main", setting, size.draws) for setting in main_grid()),
+        *(SingleModel("stress", setting, size.stress_draws) for setting in stress),
     ][:: size.every]
-    single = runner.run(simulations, "one rule")
+    single = runner.run(simulations, "one model")
     again = worst_again(single, simulations, size.worst, size.afresh_draws)
-    single += runner.run(again, "one rule, worst settings")
+    single += runner.run(again, "one model, worst settings")
 
     joint_simulations = [
-        SeveralRules("grid", setting, size.joint_draws) for setting in joint_settings()
+        SeveralModels("grid", setting, size.joint_draws) for setting in joint_settings()
     ][:: size.every]
-    joint = runner.run(joint_simulations, "several rules")
+    joint = runner.run(joint_simulations, "several models")
     joint += runner.run(
         [
             replace(each, chapter="afresh", draws=size.joint_afresh_draws)
             for each in worst_settings(joint, joint_simulations, size.joint_worst)
         ],
-        "several rules, worst settings",
+        "several models, worst settings",
     )
     if work is not None:
         write_csv(single, work / "single.csv")
@@ -102,8 +102,8 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
 
 
 def worst_again(
-    records: Records, simulations: Sequence[SingleRule], number: int, draws: int
-) -> list[SingleRule]:
+    records: Records, simulations: Sequence[SingleModel], number: int, draws: int
+) -> list[SingleModel]:
     """Simulate the worst settings and metrics of "score" on the main grid afresh.
 
     The minimum over many simulated coverages is biased downwards; new samples are not.
@@ -115,14 +115,14 @@ def worst_again(
         for record in score.lowest(number):
             worst[record["setting"], record["metric"]] = None
     return [
-        SingleRule("afresh", settings[key], draws, (metric,), ("score",))
+        SingleModel("afresh", settings[key], draws, (metric,), ("score",))
         for key, metric in worst
     ]
 
 
 def worst_settings(
-    records: Records, simulations: Sequence[SeveralRules], number: int
-) -> list[SeveralRules]:
+    records: Records, simulations: Sequence[SeveralModels], number: int
+) -> list[SeveralModels]:
     """Settings in which joint "score" intervals cover least often."""
     by_setting = {json.dumps(asdict(each.setting)): each for each in simulations}
     return [
@@ -266,7 +266,7 @@ def worst(main: Records, again: Records, number: int = 5) -> list[Row]:
                     "level": f"{level:g}",
                     "rows": str(record["n"]),
                     "prevalence": f"{record['prevalence']:g}",
-                    "rule": record["quality"],
+                    "model": record["quality"],
                     "expected errors": f"{record['n'] * error_rate:.1f}",
                     "undefined": f"{record['undefined']:.1%}",
                     "score, new samples": f"{record['coverage']:.4f}",
@@ -283,11 +283,11 @@ def joint_methods(joint: Records) -> list[Row]:
         families = {}
         for metrics in records.unique("metrics"):
             family = records.where(metrics=metrics)
-            (rules,) = family.unique("rules")
-            families[f"{rules} x ({', '.join(metrics.split())})"] = family
+            (models,) = family.unique("models")
+            families[f"{models} x ({', '.join(metrics.split())})"] = family
         families["all"] = records
         rows += [
-            {"method": method, "rules x metrics": name, **_summary(family)}
+            {"method": method, "models x metrics": name, **_summary(family)}
             for name, family in families.items()
         ]
     return rows
@@ -324,7 +324,7 @@ from populations whose true values are known, and it is counted how often the in
 cover.
 
 The *main grid* has {settings} settings: 30 to 3000 rows, prevalences from .5 to .01
-and four kinds of rule, wherever at least five positives are expected. A *poor* rule
+and four kinds of model, wherever at least five positives are expected. A *poor* model
 has a false-negative rate of .4 and a false-positive rate of .3, a *good* one .15 and
 .1, a *near-perfect* one .02 and .01; a *conservative* one has a recall of .1 and a
 precision of .5. Each setting has {draws} samples. The *stress set* has {stress} random
@@ -378,14 +378,14 @@ coverage of new samples, and that of all methods on the original ones. *Undefine
 the share of the samples in which the metric is undefined; they are left out.
 """
 _JOINT = """\
-All intervals of a report at once, at level .95: three families of rules and metrics,
-100 to 2000 rows, prevalences .5, .2 and .05, poor, good and near-perfect rules whose
+All intervals of a report at once, at level .95: three families of models and metrics,
+100 to 2000 rows, prevalences .5, .2 and .05, poor, good and near-perfect models whose
 predictions are correlated (latent normals with correlation .6), wherever at least ten
 positives are expected. Each setting has {joint_draws} samples, for a Monte Carlo error
 of about .007; the minimum over so many settings would be about .933 even if all of them
 covered .95. So the {joint_worst} settings in which "score" covered least often were
 simulated again with {joint_afresh_draws} new samples each; their minimum is under
-*Goals*. Conservative rules are left out. Undefined metrics count as covered, as their
+*Goals*. Conservative models are left out. Undefined metrics count as covered, as their
 interval is the whole range.
 """
 

@@ -55,8 +55,8 @@ class Variant:
     ignored : str or None
         Argument that is omitted, by mistake; such intervals need not cover.
     compared : {"differences", "gaps"} or None
-        Whether intervals are for all differences between rules, or for all gaps between
-        subgroups.
+        Whether intervals are for all differences between models, or for all gaps
+        between subgroups.
     every : int
         Report only on every so many samples, where a report takes long.
     """

@@ -186,8 +186,8 @@ Below, which makes them wrong:
 - *Unequal clusters, few of them informative.* Where cluster sizes are very unequal and
   rows within clusters strongly correlated, the largest few clusters make up most of the
   variance. The effective number of clusters is smaller, which widens the intervals,
-  with a warning below 30. That brings *good* rules near the level. Where errors are few
-  as well, most of them are in a few clusters, and coverage remains low, with that
+  with a warning below 30. That brings *good* models near the level. Where errors are
+  few as well, most of them are in a few clusters, and coverage remains low, with that
   warning.
 - *Large weights.* A few rows with large weights have the same effect, most where one
   label is rare. There is a warning where the informative rows have an effective sample

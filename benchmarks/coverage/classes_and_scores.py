@@ -24,11 +24,11 @@ from sklearn.metrics import (
 from benchmarks.common import Array
 from benchmarks.coverage.chapter_simulation import Chapter, Truths, Variant
 from benchmarks.coverage.populations import (
-    RULES,
+    MODELS,
     SPREAD,
     correlated,
     latent,
-    rule_error_rates,
+    model_error_rates,
 )
 
 CLASS_METRICS = {
@@ -47,7 +47,7 @@ class Multiclass:
     rarest: float
     """Share of the rarest class."""
     error: float
-    """Error rate of the middle rule, in every class."""
+    """Error rate of the middle model, in every class."""
 
     @property
     def name(self) -> str:
@@ -62,18 +62,18 @@ class Multiclass:
         predictions = np.where(wrong.T, other, truth)
         return {
             "y_true": truth,
-            "y_pred": dict(zip(RULES, predictions, strict=True)),
+            "y_pred": dict(zip(MODELS, predictions, strict=True)),
             "metrics": list(CLASS_METRICS),
         }
 
     def truths(self) -> Truths:
         truth, predicted = np.indices((self.classes, self.classes)).reshape(2, -1)
         values = {}
-        for rule, error in zip(RULES, self.error * SPREAD, strict=True):
+        for model, error in zip(MODELS, self.error * SPREAD, strict=True):
             within = np.where(truth == predicted, 1 - error, error / (self.classes - 1))
             shares = self._shares[truth] * within
             for name, measure in CLASS_METRICS.items():
-                values[rule, name] = float(
+                values[model, name] = float(
                     measure(truth, predicted, sample_weight=shares)
                 )
         return values
@@ -93,11 +93,11 @@ def _balanced_and_not(n: int, classes: int, rarest: float) -> list[Multiclass]:
 MULTICLASS = Chapter(
     "Three and five classes",
     """\
-Three rules x (accuracy, f1_macro, mcc), and all their differences on each. Classes are
+Three models x (accuracy, f1_macro, mcc), and all their differences on each. Classes are
 *balanced*, or their shares decrease linearly to that of the *rarest*. In every class
-the error rate of a rule is .8, 1 or 1.25 times *error rate*; the latent normals behind
-the errors have correlation .6 between rules. A wrong prediction is any other class with
-equal probability, the same for all rules. The true values are exact.
+the error rate of a model is .8, 1 or 1.25 times *error rate*; the latent normals behind
+the errors have correlation .6 between models. A wrong prediction is any other class
+with equal probability, the same for all models. The true values are exact.
 """,
     [
         *_balanced_and_not(500, 3, 0.04),
@@ -136,7 +136,7 @@ TARGET_METRICS = {
     "accuracy": accuracy_score,
 }
 
-_RULES = RULES[:2]
+_MODELS = MODELS[:2]
 _CORRELATION = 0.3
 """Of the latent normals of two targets in a row."""
 _POPULATION = 2_000_000
@@ -163,14 +163,14 @@ class Multilabel:
         specific = latent(rng, positive.size).reshape(*size, -1)
         errors = correlated(latent(rng, self.n)[:, np.newaxis], specific, _CORRELATION)
         predictions = {}
-        for k, rule in enumerate(_RULES):
+        for k, model in enumerate(_MODELS):
             rates = [
-                rule_error_rates(self.quality, share)[:, k]
+                model_error_rates(self.quality, share)[:, k]
                 for share in self.prevalences
             ]
             threshold = np.where(positive, *np.transpose(rates))
             wrong = ndtr(errors[..., k]) < threshold
-            predictions[rule] = (positive ^ wrong).astype(int)
+            predictions[model] = (positive ^ wrong).astype(int)
         return {
             "y_true": positive.astype(int),
             "y_pred": predictions,
@@ -182,8 +182,8 @@ class Multilabel:
             np.random.default_rng(_POPULATION)
         )
         return {
-            (rule, name): float(measure(population["y_true"], predicted))
-            for rule, predicted in population["y_pred"].items()
+            (model, name): float(measure(population["y_true"], predicted))
+            for model, predicted in population["y_pred"].items()
             for name, measure in TARGET_METRICS.items()
         }
 
@@ -191,11 +191,11 @@ class Multilabel:
 MULTILABEL = Chapter(
     "Several targets",
     """\
-Two rules x (f1_micro, f1_macro, hamming_loss, accuracy) on rows with four targets, and
+Two models x (f1_micro, f1_macro, hamming_loss, accuracy) on rows with four targets, and
 all their differences on each; the accuracy is the share of rows with all targets right.
 Labels and errors are thresholded latent normals, with correlation .3 between two
-targets of a row and .6 between two rules on the same target. The error rates of the
-rules are .8 and 1 times those of :doc:`coverage`. The true values are computed by
+targets of a row and .6 between two models on the same target. The error rates of the
+models are .8 and 1 times those of :doc:`coverage`. The true values are computed by
 scikit-learn on two million rows.
 """,
     [
@@ -231,7 +231,7 @@ _OF_CLASSES = {
 }
 
 _DISTANCES = (2.0, 1.5, 1.0)
-"""Standardised mean differences between positives and negatives, by rule."""
+"""Standardised mean differences between positives and negatives, by model."""
 _QUANTILES = 1_000_000
 """Of the evidence given each label, that the true values are computed from."""
 
@@ -255,8 +255,8 @@ class Scored:
 
     def truths(self) -> Truths:
         return {
-            (rule, name): true_value(name, self.prevalence, distance, self.tied)
-            for rule, distance in zip(RULES, _DISTANCES, strict=True)
+            (model, name): true_value(name, self.prevalence, distance, self.tied)
+            for model, distance in zip(MODELS, _DISTANCES, strict=True)
             for name in _SCORE_METRICS
         }
 
@@ -268,13 +268,13 @@ def scored(
     distances: Sequence[float],
     tied: bool = False,
 ) -> dict[str, Any]:
-    """Draw labels, and scores by rules of these distances between the labels."""
+    """Draw labels, and scores by models of these distances between the labels."""
     positive = rng.random(n) < prevalence
     normals = latent(rng, n)[:, : len(distances)]
     evidence = normals + np.outer(positive, distances)
     scores = {
-        rule: probability(column, prevalence, distance, tied)
-        for rule, column, distance in zip(RULES, evidence.T, distances, strict=False)
+        model: probability(column, prevalence, distance, tied)
+        for model, column, distance in zip(MODELS, evidence.T, distances, strict=False)
     }
     return {"y_true": positive, "y_score": scores}
 
@@ -323,7 +323,7 @@ class ScoredClasses:
         ]
         return {
             "y_true": truth,
-            "y_score": dict(zip(RULES, probabilities, strict=True)),
+            "y_score": dict(zip(MODELS, probabilities, strict=True)),
             "metrics": list(_OF_CLASSES),
         }
 
@@ -332,8 +332,8 @@ class ScoredClasses:
             np.random.default_rng(_POPULATION)
         )
         return {
-            (rule, name): float(measure(population["y_true"], scores))
-            for rule, scores in population["y_score"].items()
+            (model, name): float(measure(population["y_true"], scores))
+            for model, scores in population["y_score"].items()
             for name, measure in _OF_CLASSES.items()
         }
 

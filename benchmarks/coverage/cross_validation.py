@@ -148,7 +148,7 @@ rows that train are one, and because both are the same rows. Here is how often t
 intervals of :func:`~skci.cross_validate_report` cover what they are said to cover, and
 how often those that people make by hand cover it.
 
-Two learners and all of their metrics are in one 95% report: accuracy, F1, MCC, the area
+Two models and all of their metrics are in one 95% report: accuracy, F1, MCC, the area
 under the ROC curve and the log loss, or R2 and the mean squared error. Except for
 *fold models* the true value is the mean performance in the population of models fitted
 to fresh samples of the size that the report names, 4/5 of the rows; nested
@@ -182,20 +182,20 @@ _WHY = """\
   150 fits.
 - *Noise of partitions*. The noise of partitioning the rows at random is in every
   estimate without a group, and the variance by the jackknife holds it G - 1 times: see
-  the last column of `Noise of partitions`_. Where two learners are much alike, it is
-  most of the variance of their difference. Differences of learners are freed of the
-  excess, at most of three fifths of their variance. Of the metrics of one learner,
+  the last column of `Noise of partitions`_. Where two models are much alike, it is
+  most of the variance of their difference. Differences of models are freed of the
+  excess, at most of three fifths of their variance. Of the metrics of one model,
   above all of a stable one, noise is a smaller part, and removing more of it would cost
   coverage: see `Variance and quantile`_. What is removed there, for the mean over
   partitions, has as many directions as there are partitions less one, and hardly
   changes the width.
-- *Undefined metrics*. Where a learner predicts hardly any row to be positive, MCC is
+- *Undefined metrics*. Where a model predicts hardly any row to be positive, MCC is
   undefined in some part of the data, and its interval is the whole range, with a
   warning: in most samples of "near the majority" and "rare label", and some of "rare
   and weak" and "stratified". The other intervals are unaffected.
 
 Individual coverages are lowest for F1 where few rows are, or are predicted to be, of
-the rarer label, and for losses and areas of stable learners, whose variance has no
+the rarer label, and for losses and areas of stable models, whose variance has no
 noise of partitions to spare. Two quantities that are known from the data tell how far
 to trust a jackknife: the number of rows of the rarer label, true and predicted, in each
 group (5 in "rare label"), and the share of the variance that is noise of partitions.
@@ -204,11 +204,11 @@ Where that is large, more partitions give narrower intervals.
 
 _METHODS = """\
 Over all settings. *All parameters* and *all differences* are the shares of samples in
-which the joint intervals of all metrics of both learners, and of all differences
-between the learners, cover together; *individual* is the coverage of single intervals
+which the joint intervals of all metrics of both models, and of all differences
+between the models, cover together; *individual* is the coverage of single intervals
 of metrics and of differences, each at 95%. *Settings below* counts those in which a
 coverage is lower than the goals above by more than two Monte Carlo errors. *Fits* are
-those of each learner. *Width* is the median width of the individual interval of the
+those of each model. *Width* is the median width of the individual interval of the
 difference in accuracy, or in squared error, over that of the corrected t interval of
 one 5-fold cross-validation, a mean over settings. *Warns* is
 the share of samples with a ``SmallSampleWarning``, a ``DegenerateVarianceWarning`` or
@@ -231,7 +231,7 @@ range, because a metric is undefined or has no variance.
 """
 
 _SCHEMES = """\
-The jackknife in G groups and P partitions fits each learner P G (G + 1) / 2 times. Its
+The jackknife in G groups and P partitions fits each model P G (G + 1) / 2 times. Its
 true values are for training on (G - 1) / G of the rows. *Width* is relative to the
 default, 5 groups in 3 partitions. *Variance* is the mean of the estimated variance of
 the difference in accuracy over the variance of its estimate, and *its degrees of
@@ -248,10 +248,10 @@ _VARIANTS = """\
 The default, 45 fits, with other variances and quantiles, in the same four settings.
 *Noise removed*: "in each direction" subtracts the noise of partitions 1 - 1/P times,
 and leaves a quarter of the variance in every direction; the default then removes the
-other G - 2 times from differences of learners, on the average of the shares over the
+other G - 2 times from differences of models, on the average of the shares over the
 metrics of a pair, and leaves two fifths. "G - 1 times" subtracts it G - 1 - 1/P times
 from the variance of each interval, of which the part that is named is left; *pooled*
-takes the mean share of noise over the metrics of a learner, or of a pair of learners.
+takes the mean share of noise over the metrics of a model, or of a pair of models.
 Differences then cover as often as they should, with narrower intervals than where
 noise is not removed, but parameters do not: what is removed is itself estimated from
 few partitions.
@@ -263,7 +263,7 @@ variance of the variance that differs between partitions estimated from them.
 _NOISE = """\
 *Noise* is the part of the variance of the estimate of one partition that is due to
 partitioning at random, and *variance* the mean of the variance by the jackknife over
-the variance of that estimate, medians over metrics and learners; then the same of
+the variance of that estimate, medians over metrics and models; then the same of
 differences. *Times noise* is how often the variance by the jackknife holds that of the
 noise of a difference: it is G - 1 if the noise of the estimates without each group is
 independent.

@@ -1,4 +1,4 @@
-"""Populations, learners and their true performance, for cross-validation."""
+"""Populations, models and their true performance, for cross-validation."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ REGRESSION = ("r2", "mean_squared_error")
 MEANS = ("accuracy", "log_loss", "mean_squared_error")
 """Metrics that are means over rows."""
 
-_CLIP = 0.01  # least probability that a learner predicts, so that losses are finite
+_CLIP = 0.01  # least probability that a model predicts, so that losses are finite
 
 
 # --------------------------------------------------------------------------------------
-# Learners
+# Models
 # --------------------------------------------------------------------------------------
 
 
@@ -73,7 +73,7 @@ class Tree(_Shrunken, DecisionTreeClassifier):  # type: ignore[misc]
     pass
 
 
-LEARNERS: dict[str, Any] = {
+ESTIMATORS: dict[str, Any] = {
     "LDA": LinearDiscriminant(),
     "logistic": LogisticRegression(),
     "7-NN": Neighbors(7, algorithm="brute"),
@@ -195,13 +195,13 @@ class Friedman(Population):
 
 @dataclass(frozen=True)
 class Setting:
-    """Samples of a population, and two learners that are cross-validated in them."""
+    """Samples of a population, and two models that are cross-validated in them."""
 
     name: str
     population: Population
     n: int
     """Number of rows, or of clusters."""
-    learners: tuple[str, str]
+    models: tuple[str, str]
     stratified: bool = False
     """Whether splitters, where they are given, stratify by label."""
     every: int = 1
@@ -218,12 +218,12 @@ class Setting:
 
     @property
     def estimators(self) -> dict[str, Any]:
-        return {name: LEARNERS[name] for name in self.learners}
+        return {name: ESTIMATORS[name] for name in self.models}
 
     @property
     def labels(self) -> list[tuple[str, str]]:
         """Labels of the intervals of a report, in its order."""
-        return [(rule, name) for rule in self.learners for name in self.metrics]
+        return [(model, name) for model in self.models for name in self.metrics]
 
 
 _NORMALS = TwoNormals
@@ -253,7 +253,7 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Truth:
-    """Mean performance in the population of learners trained on fresh samples."""
+    """Mean performance in the population of models trained on fresh samples."""
 
     setting: Setting
     n_train: int

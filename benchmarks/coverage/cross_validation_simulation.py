@@ -86,27 +86,27 @@ def jackknife(setting: Setting, sample: Sampled, seed: int) -> Any:
 def conservative_z(setting: Setting, sample: Sampled, seed: int) -> Any:
     # A list of splits has none for halves of the rows; a number does for clusters.
     cv = PARTS if sample.groups is not None else folds(setting, sample, seed)
-    return cross_validated(setting, sample, seed, variance="conservative-z", cv=cv)
+    return cross_validated(setting, sample, seed, resampling="conservative-z", cv=cv)
 
 
 def corrected_t(setting: Setting, sample: Sampled, seed: int) -> Any:
     cv = folds(setting, sample, seed)
-    return cross_validated(setting, sample, seed, variance="corrected-t", cv=cv)
+    return cross_validated(setting, sample, seed, resampling="corrected-t", cv=cv)
 
 
 def repeated_corrected_t(setting: Setting, sample: Sampled, seed: int) -> Any:
     cv = folds(setting, sample, seed, REPEATS)
-    return cross_validated(setting, sample, seed, variance="corrected-t", cv=cv)
+    return cross_validated(setting, sample, seed, resampling="corrected-t", cv=cv)
 
 
 def fold_t(setting: Setting, sample: Sampled, seed: int) -> Any:
     cv = folds(setting, sample, seed)
-    return cross_validated(setting, sample, seed, variance="fold-t", cv=cv)
+    return cross_validated(setting, sample, seed, resampling="fold-t", cv=cv)
 
 
 def nested(setting: Setting, sample: Sampled, seed: int) -> Any:
     metrics = [name for name in setting.metrics if name in MEANS]
-    return cross_validated(setting, sample, seed, variance="nested", metrics=metrics)
+    return cross_validated(setting, sample, seed, resampling="nested", metrics=metrics)
 
 
 def fold_models(setting: Setting, sample: Sampled, seed: int) -> Any:
@@ -146,7 +146,7 @@ class Method:
     name: str
     report: Callable[[Setting, Sampled, int], Any]
     fits: int
-    """Of each learner."""
+    """Of each model."""
     corrected: bool = False
     """Whether the estimate is corrected to training sets as large as the sample."""
     of_fold_models: bool = False

@@ -29,7 +29,7 @@ class Summary:
     singles: float
     """Share of samples in which the intervals of all parameters cover."""
     differences: float
-    """The same of all differences between learners."""
+    """The same of all differences between models."""
     each: dict[str, float]
     """Coverage of each individual interval."""
     warned: float
@@ -143,7 +143,7 @@ def by_setting(found: Sequence[Summary], method: str) -> list[Row]:
     return [
         {
             "setting": each.setting.name,
-            "learners": " and ".join(each.setting.learners),
+            "models": " and ".join(each.setting.models),
             "n": f"{each.setting.n:,} {each.setting.population.unit}".strip(),
             **_shares(each),
         }

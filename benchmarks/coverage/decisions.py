@@ -1,4 +1,4 @@
-"""Coverage of differences, and of the best rule by the possibly best ones."""
+"""Coverage of differences, and of the best model by the possibly best ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from benchmarks.common.results import Records, Runner, monte_carlo_error
 from benchmarks.coverage.populations import decision_settings
 from benchmarks.coverage.simulation import Decisions
 from benchmarks.paper.studies import Study, model_b, model_c
-from skci import JointReport, joint_report
+from skci import joint_report
+from skci.reports import JointReport
 
 MODULES = ("simulation", "populations")
 
@@ -30,15 +31,15 @@ class Guarantee:
     key: str
     """Key of the simulated share."""
     equal: bool
-    """Whether it is about equal rules."""
+    """Whether it is about equal models."""
     goal: float
 
 
 GUARANTEES = (
     Guarantee("all differences are covered", "coverage", False, 0.94),
-    Guarantee("no equal rules are distinguished", "coverage", True, 0.945),
-    Guarantee("the best rule is kept", "best", False, 0.95),
-    Guarantee("each of equal rules is kept", "best", True, 0.95),
+    Guarantee("no equal models are distinguished", "coverage", True, 0.945),
+    Guarantee("the best model is kept", "best", False, 0.95),
+    Guarantee("each of equal models is kept", "best", True, 0.95),
 )
 
 
@@ -102,7 +103,7 @@ def goals(again: Records) -> list[Row]:
         lowest = again.where(equal=guarantee.equal).lowest(1, guarantee.key)
         for record in lowest:  # a quick run may have none
             share = record[guarantee.key]
-            # For a mean over rules, this is an upper bound.
+            # For a mean over models, this is an upper bound.
             error = monte_carlo_error(share, record["draws"])
             rows.append(
                 {
@@ -135,12 +136,14 @@ def by_method(grid: Records) -> list[Row]:
 
 
 def on_data(folder: Path) -> list[Row]:
-    """Compare the rules of the paper by intervals and by differences."""
+    """Compare the models of the paper by intervals and by differences."""
     rows, sums = [], np.zeros(3, int)
     for study in (model_b(folder), model_c(folder)):
         report = tested(study)
         for name in report.metrics:
-            limits = [report[rule, name].confidence_interval() for rule in report.rules]
+            limits = [
+                report[model, name].confidence_interval() for model in report.models
+            ]
             low, high = np.array(limits).T
             differences = report.differences(metrics=name)
             disjoint = np.count_nonzero(low[:, np.newaxis] > high)
@@ -154,7 +157,7 @@ def on_data(folder: Path) -> list[Row]:
                     "metric": name,
                     **dict(zip(_COUNTS, map(str, counts), strict=True)),
                     "letters": letters,
-                    "possibly the best": ", ".join(report.best(name).rules),
+                    "possibly the best": ", ".join(report.best(name).models),
                 }
             )
         print(f"\n{study.title}\n{study.about}\n\n{report}\n\n{report.differences()}")
@@ -174,23 +177,23 @@ def tested(study: Study) -> JointReport:
         population.counts, study.n
     )
     y, *predictions = np.repeat(population.outcomes, counts, axis=0).T
-    rules = dict(zip(study.rules, predictions, strict=True))
-    return joint_report(y, rules, metrics=list(study.metrics), method="score")
+    models = dict(zip(study.models, predictions, strict=True))
+    return joint_report(y, models, metrics=list(study.metrics), method="score")
 
 
 _INTRODUCTION = """\
 :doc:`/comparing` states that at level .95 all differences are covered at once, that
-equally good rules are distinguished in 5 of 100 test sets at most, and that the best
-rule is among the possibly best ones in 95. Here that is counted.
+equally good models are distinguished in 5 of 100 test sets at most, and that the best
+model is among the possibly best ones in 95. Here that is counted.
 
-There are {settings} settings: three rules whose predictions are correlated (latent
+There are {settings} settings: three models whose predictions are correlated (latent
 normals with correlation .6), on 200 and on 1000 rows, with prevalences .5, .2 and .05;
-poor, good and near-perfect rules as in :doc:`coverage`, with error rates in the ratio
+poor, good and near-perfect models as in :doc:`coverage`, with error rates in the ratio
 .8 to 1 to 1.25, or equal. All pairs are compared on two or three metrics at once, so
 that six or nine intervals must cover together. Each setting has {draws} samples, for a
 Monte Carlo error of about .007.
 
-Equal rules are distinguished where a step-down p-value is below .05, which is just
+Equal models are distinguished where a step-down p-value is below .05, which is just
 where a single-step one is, and where an interval excludes zero: the first step is the
 same. A difference is covered by "score" where the statistic at the true difference is
 at most the critical value, which is what its interval inverts.
@@ -200,14 +203,14 @@ _GOALS = """\
 Where "score" keeps each guarantee least often. The {worst} worst settings for each were
 simulated again with {afresh_draws} new samples each; shares and errors are those of the
 new samples. *Within error* is short of the goal by less than two Monte Carlo errors.
-The goal for equal rules allows a family-wise error rate of .055.
+The goal for equal models allows a family-wise error rate of .055.
 """
 
 _METHODS = """\
 The minimum and the mean share over all settings, by method.
 """
 _DATA = """\
-The rules of :doc:`paper` on one test set each: how many pairs of rules are
+The models of :doc:`paper` on one test set each: how many pairs of models are
 distinguished by the intervals of a report that do not overlap, and by the intervals of
 all differences on a metric, at level .95 by "score".
 """

@@ -25,7 +25,7 @@ _CLIP = 0.01  # probability of a label that a training set lacks
 
 
 def n_fits(n_groups: int, n_partitions: int) -> int:
-    """Number of fits of each learner."""
+    """Number of fits of each model."""
     return n_partitions * n_groups * (n_groups + 1) // 2
 
 
@@ -71,12 +71,10 @@ class Jackknives:
 
 def estimates(setting: Setting, sample: Sampled, seed: int, n_groups: int) -> list[Any]:
     """Estimates in each partition, from all rows and without each group."""
-    rng = np.random.default_rng(seed)
-    rows = Rows(sample.y, None, None, seed)
+    rows = Rows(sample.X, sample.y, None, None, seed)
     models = setting.estimators.values()
     found = []
-    for _ in range(PARTITIONS[n_groups]):
-        groups = rows.partition(n_groups, rng)
+    for groups in rows.partitions(n_groups, PARTITIONS[n_groups]):
         sums = np.stack([_sums(model, sample, groups, n_groups) for model in models])
         whole = np.einsum("raas->rs", sums)
         without = sums.sum(axis=1) - np.einsum("rkks->rks", sums)

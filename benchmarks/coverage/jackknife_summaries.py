@@ -148,7 +148,7 @@ def noises(
         for number in n_groups:
             found = records.where(setting=setting.name).column("values")
             values = np.array([each[str(number)] for each in found], float)
-            first, second = np.split(values, 2, axis=-1)  # by learner
+            first, second = np.split(values, 2, axis=-1)  # by model
             parameters, differences = _noise(values), _noise(first - second)
             rows.append(
                 {

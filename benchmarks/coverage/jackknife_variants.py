@@ -14,8 +14,8 @@ from scipy.special import logit
 from benchmarks.common import Array
 from benchmarks.coverage.cross_validation_settings import Setting
 from benchmarks.coverage.simulation import JOINT_LEVEL
-from skci.inference.given_covariance import _MOST_EXCESS
 from skci.inference.resampling_variance import group_jackknife
+from skci.inference.sampling import _MOST_EXCESS
 
 _POINTS = 8_000  # of the simulated critical value
 _ON_LOGIT_SCALE = "roc_auc"
@@ -53,7 +53,7 @@ def noise(values: Array) -> Array:
 
 
 def _as_shipped(values: Array, contrasts: Array) -> Array:
-    """As `cross_validate_report`: of a pair of learners, also the excess."""
+    """As `cross_validate_report`: of a pair of models, also the excess."""
     _, covariance, _, excess = group_jackknife(values[:, 0], values[:, 1:])
     whole = contrasts @ np.nan_to_num(covariance) @ contrasts.T
     if excess is None or contrasts.sum(axis=1).any():  # of single estimates
@@ -80,7 +80,7 @@ def _from_variances(
 ) -> Array:
     """As often as a jackknife multiplies it, from the variance of each interval.
 
-    Its share of the variance may be pooled over the metrics of a learner, or of a pair.
+    Its share of the variance may be pooled over the metrics of a model, or of a pair.
     Correlations are those of the jackknife.
     """
     n_partitions, n_estimates, n_parameters = values.shape
@@ -182,7 +182,7 @@ def intervals(
 
 
 def differences_of(n_metrics: int) -> Array:
-    """Contrasts of two learners in each metric."""
+    """Contrasts of two models in each metric."""
     return np.hstack([np.eye(n_metrics), -np.eye(n_metrics)])
 
 

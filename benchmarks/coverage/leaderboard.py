@@ -54,14 +54,16 @@ class Leaderboard:
     ) -> dict[str, float]:
         passage = np.arange(self.questions) % self.passages
         grades = self._draw(rng, passage)
-        report = skci.score_report(grades, groups=passage, bounds=(0, 1))
+        report = skci.grades_report(
+            grades, groups=passage, bounds=(0, 1), samples="independent"
+        )
         means = np.array([each.mean() for each in grades.values()])
         rows = [each.mean(axis=1) for each in grades.values()]
         errors = np.std(rows, axis=1, ddof=1) / np.sqrt(self.questions)
         differences = report.differences()
         ranks = report.ranks("mean")
         low, high = ranks.intervals.T
-        of_rank = truths[[[*_SKILLS].index(model) for model in ranks.names["rule"]]]
+        of_rank = truths[[[*_SKILLS].index(model) for model in ranks.names["model"]]]
         # Of equal models, a rank is any from that of the first to that of the last.
         first = 1 + (of_rank > of_rank[:, np.newaxis]).sum(axis=1)
         last = (of_rank >= of_rank[:, np.newaxis]).sum(axis=1)
@@ -85,7 +87,7 @@ class Leaderboard:
         return grades
 
 
-def _cover(report: skci.JointReport, truths: Array) -> Array:
+def _cover(report: skci.reports.JointReport, truths: Array) -> Array:
     limits = np.array(
         [each.confidence_interval() for each in (report[key] for key in report)]
     )
@@ -147,7 +149,7 @@ def row(records: Records, questions: int, passages: int, answers: int) -> Row:
 _INTRODUCTION = """
 Eight models answer questions about passages, as on the page :doc:`/leaderboard`, where
 the data are described; three pairs of models are equal. Coverage of
-95% intervals of :func:`skci.score_report` is over {draws} samples of each setting; the
+95% intervals of :func:`skci.grades_report` is over {draws} samples of each setting; the
 Monte Carlo error of .95 is {error:.3f}, and less for the means over eight intervals.
 """
 _TABLE = """

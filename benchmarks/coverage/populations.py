@@ -1,4 +1,4 @@
-"""Simulated populations: binary rules on one table, and several rules on each row."""
+"""Simulated populations: binary models on one table, and several models on each row."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ QUALITIES: dict[str, tuple[float, float] | None] = {
 
 
 def error_rates(quality: str, prevalence: float) -> tuple[float, float]:
-    """False-negative and false-positive rate of a rule.
+    """False-negative and false-positive rate of a model.
 
-    A conservative rule has a recall of .1 and a precision of .5.
+    A conservative model has a recall of .1 and a precision of .5.
     """
     return QUALITIES[quality] or (0.9, 0.1 * prevalence / (1 - prevalence))
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A binary rule on a sample of n rows."""
+    """A binary model on a sample of n rows."""
 
     n: int
     prevalence: float
@@ -86,26 +86,26 @@ LATENT_CORRELATION = 0.6
 
 @dataclass(frozen=True)
 class JointSetting:
-    """Rules on the same rows that differ in their error rates only.
+    """Models on the same rows that differ in their error rates only.
 
-    With a spread of 1 the error rates are equal as well. A rule predicts positive if a
-    latent normal exceeds a threshold; given the truth, the latent normals of the rules
+    With a spread of 1 the error rates are equal as well. A model predicts positive if a
+    latent normal exceeds a threshold; given the truth, the latent normals of the models
     are equicorrelated.
     """
 
     n: int
     prevalence: float
     quality: str
-    rules: int
+    models: int
     metrics: tuple[str, ...]
     spread: float = 1.25
-    """Ratio of the error rates of the worst and the middle rule."""
+    """Ratio of the error rates of the worst and the middle model."""
 
     def outcomes(self) -> tuple[Array, Array]:
         """All joint outcomes (truth, predictions) and their probabilities."""
         fnr, fpr = error_rates(self.quality, self.prevalence)
-        spread = np.linspace(1 / self.spread, self.spread, self.rules)
-        grid = np.indices((2,) * (self.rules + 1)).reshape(self.rules + 1, -1).T
+        spread = np.linspace(1 / self.spread, self.spread, self.models)
+        grid = np.indices((2,) * (self.models + 1)).reshape(self.models + 1, -1).T
         outcomes = grid.astype(bool)
         positive = _joint_probability(1 - fnr * spread, outcomes[:, 1:])
         negative = _joint_probability(fpr * spread, outcomes[:, 1:])
@@ -117,7 +117,7 @@ class JointSetting:
 
 
 def _joint_probability(rates: Array, predictions: Array) -> Array:
-    """Probability of predictions by equicorrelated rules with these positive rates."""
+    """Probability of predictions by equicorrelated models with these positive rates."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     shared = np.sqrt(LATENT_CORRELATION) * nodes[:, np.newaxis]
     yes = ndtr((ndtri(rates) - shared) / np.sqrt(1 - LATENT_CORRELATION))
@@ -133,7 +133,7 @@ _FAMILIES = (
 
 
 def decision_settings() -> Iterator[JointSetting]:
-    """Families of three different or equal rules."""
+    """Families of three different or equal models."""
     for metrics in (_FAMILIES[0][1], _FAMILIES[2][1]):
         for n in (200, 1000):
             for prevalence in (0.5, 0.2, 0.05):
@@ -143,20 +143,20 @@ def decision_settings() -> Iterator[JointSetting]:
 
 
 def joint_settings() -> Iterator[JointSetting]:
-    """Families of rules and metrics, with enough expected positives."""
-    for rules, metrics in _FAMILIES:
+    """Families of models and metrics, with enough expected positives."""
+    for models, metrics in _FAMILIES:
         for n in (100, 500, 2000):
             for prevalence in (0.5, 0.2, 0.05):
                 for quality in ("poor", "good", "near-perfect"):
                     if n * prevalence >= 2 * MIN_POSITIVES:
-                        yield JointSetting(n, prevalence, quality, rules, metrics)
+                        yield JointSetting(n, prevalence, quality, models, metrics)
 
 
-RULES = ("A", "B", "C")
+MODELS = ("A", "B", "C")
 METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
 
 SPREAD = np.array([0.8, 1, 1.25])
-"""Error rates of the rules relative to the middle one."""
+"""Error rates of the models relative to the middle one."""
 
 
 def correlated(shared: Array, specific: Array, correlation: float) -> Array:
@@ -165,13 +165,13 @@ def correlated(shared: Array, specific: Array, correlation: float) -> Array:
 
 
 def latent(rng: np.random.Generator, n: int) -> Array:
-    """Draw a normal for each row and rule, correlated within a row."""
-    shared, specific = rng.normal(size=(n, 1)), rng.normal(size=(n, len(RULES)))
+    """Draw a normal for each row and model, correlated within a row."""
+    shared, specific = rng.normal(size=(n, 1)), rng.normal(size=(n, len(MODELS)))
     return correlated(shared, specific, LATENT_CORRELATION)
 
 
-def rule_error_rates(quality: str, prevalence: float) -> Array:
-    """False-negative and false-positive rates, of shape (2, rules)."""
+def model_error_rates(quality: str, prevalence: float) -> Array:
+    """False-negative and false-positive rates, of shape (2, models)."""
     return np.outer(error_rates(quality, prevalence), SPREAD)
 
 
@@ -181,7 +181,7 @@ def predicted(positive: Array, latents: Array, rates: Array) -> dict[str, Any]:
     predictions = positive[:, np.newaxis] ^ (ndtr(latents) < threshold)
     return {
         "y_true": positive,
-        "y_pred": dict(zip(RULES, predictions.T, strict=True)),
+        "y_pred": dict(zip(MODELS, predictions.T, strict=True)),
         "metrics": list(METRICS),
     }
 
@@ -190,9 +190,9 @@ def true_values(prevalence: float, rates: Array) -> dict[tuple[str, ...], float]
     """Measures of the population, by scikit-learn on its four outcomes."""
     y, p = [1, 1, 0, 0], [0, 1, 1, 0]
     values = {}
-    for rule, (fnr, fpr) in zip(RULES, rates.T, strict=True):
+    for model, (fnr, fpr) in zip(MODELS, rates.T, strict=True):
         within = np.array([fnr, 1 - fnr, fpr, 1 - fpr])
         shares = np.repeat([prevalence, 1 - prevalence], 2) * within
         for name, measure in METRICS.items():
-            values[rule, name] = float(measure(y, p, sample_weight=shares))
+            values[model, name] = float(measure(y, p, sample_weight=shares))
     return values

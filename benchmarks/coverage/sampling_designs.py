@@ -13,11 +13,11 @@ from scipy.special import ndtr, ndtri
 from benchmarks.common import Array
 from benchmarks.coverage.chapter_simulation import Chapter, Truths, Variant
 from benchmarks.coverage.populations import (
-    RULES,
+    MODELS,
     correlated,
     latent,
+    model_error_rates,
     predicted,
-    rule_error_rates,
     true_values,
 )
 
@@ -48,13 +48,13 @@ class Clustered:
         drawn = predicted(
             ndtr(labels) < self.prevalence,
             errors,
-            rule_error_rates(self.quality, self.prevalence),
+            model_error_rates(self.quality, self.prevalence),
         )
         return {**drawn, "groups": self._groups}
 
     def truths(self) -> Truths:
         return true_values(
-            self.prevalence, rule_error_rates(self.quality, self.prevalence)
+            self.prevalence, model_error_rates(self.quality, self.prevalence)
         )
 
     def _clustered(self, shared: Array, specific: Array) -> Array:
@@ -75,10 +75,10 @@ _SIZES = ((500, 100, True), (2000, 100, False))
 CLUSTERED = Chapter(
     "Clustered rows",
     """\
-Three rules x (accuracy, f1, mcc) on clustered rows, with the clusters passed as
+Three models x (accuracy, f1, mcc) on clustered rows, with the clusters passed as
 ``groups``. Labels and errors are thresholded latent normals, and *correlation* is the
-correlation of these normals within a cluster; those of two rules on the same row have
-correlation .6. The *good* and the *near-perfect* rules are those of :doc:`coverage`,
+correlation of these normals within a cluster; those of two models on the same row have
+correlation .6. The *good* and the *near-perfect* models are those of :doc:`coverage`,
 with .8, 1 and 1.25 times their error rates. Cluster sizes are not informative. For
 comparison: the default without ``groups``, on every fourth sample.
 """,
@@ -129,14 +129,16 @@ class Lognormal:
         weight = rng.normal(size=self.n)
         errors = correlated(-weight[:, np.newaxis], latent(rng, self.n), _EXPLAINED)
         positive = rng.random(self.n) < self.prevalence
-        drawn = predicted(positive, errors, rule_error_rates(_QUALITY, self.prevalence))
+        drawn = predicted(
+            positive, errors, model_error_rates(_QUALITY, self.prevalence)
+        )
         return {**drawn, "sample_weight": np.exp(self.spread * weight)}
 
     def truths(self) -> Truths:
         # In the weighted population the log weights have mean spread^2, which shifts
         # the latent normals down.
         shift = np.sqrt(_EXPLAINED) * self.spread
-        rates = ndtr(ndtri(rule_error_rates(_QUALITY, self.prevalence)) + shift)
+        rates = ndtr(ndtri(model_error_rates(_QUALITY, self.prevalence)) + shift)
         return true_values(self.prevalence, rates)
 
 
@@ -153,23 +155,25 @@ class CaseControl:
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
         positive = rng.random(self.n) < 0.5
-        rates = rule_error_rates(_QUALITY, self.prevalence)
+        rates = model_error_rates(_QUALITY, self.prevalence)
         drawn = predicted(positive, latent(rng, self.n), rates)
         weight = np.where(positive, self.prevalence, 1 - self.prevalence)
         return {**drawn, "sample_weight": weight}
 
     def truths(self) -> Truths:
-        return true_values(self.prevalence, rule_error_rates(_QUALITY, self.prevalence))
+        return true_values(
+            self.prevalence, model_error_rates(_QUALITY, self.prevalence)
+        )
 
 
 WEIGHTED = Chapter(
     "Weighted rows",
     """\
-Three *good* rules x (accuracy, f1, mcc) on rows with ``sample_weight``; the true values
-are those of the weighted population. *Lognormal weights* of spread :math:`s` are
+Three *good* models x (accuracy, f1, mcc) on rows with ``sample_weight``; the true
+values are those of the weighted population. *Lognormal weights* of spread :math:`s` are
 :math:`e^{sZ}` with a normal :math:`Z`, and rows with large weights are hard to
 classify: :math:`-Z` has correlation .5 with the latent normals, which are low where a
-rule errs. *Inverse probabilities* weight a sample in which half of the rows are
+model errs. *Inverse probabilities* weight a sample in which half of the rows are
 positive, more than in the population. For comparison: the default without the weights,
 on every fourth sample.
 """,
@@ -193,7 +197,7 @@ on every fourth sample.
 
 
 _METRICS = ["accuracy", "f1"]
-_RULES = RULES[:2]
+_MODELS = MODELS[:2]
 _NAMES = np.array(["large", "middle", "small"])
 _SHARES = np.array([0.6, 0.3, 0.1])
 _RATIOS = np.array([1, 1.25, 2])
@@ -219,7 +223,7 @@ class Subgroups:
         drawn = predicted(positive, latent(rng, self.n), self._rates[:, subgroup])
         return {
             "y_true": drawn["y_true"],
-            "y_pred": {rule: drawn["y_pred"][rule] for rule in _RULES},
+            "y_pred": {model: drawn["y_pred"][model] for model in _MODELS},
             "metrics": _METRICS,
             "by": _NAMES[subgroup],
         }
@@ -233,16 +237,16 @@ class Subgroups:
 
     @property
     def _rates(self) -> Array:
-        """False-negative and false-positive rates, of shape (2, subgroups, rules)."""
+        """False-negative and false-positive rates, of shape (2, subgroups, models)."""
         ratios = _RATIOS if self.gap else np.ones(len(_NAMES))
-        rates = rule_error_rates("good", self.prevalence)
+        rates = model_error_rates("good", self.prevalence)
         return rates[:, np.newaxis] * ratios[:, np.newaxis]
 
 
 SUBGROUPS = Chapter(
     "Subgroups",
     """\
-Two *good* rules x (accuracy, f1) in three subgroups with 60%, 30% and 10% of the rows,
+Two *good* models x (accuracy, f1) in three subgroups with 60%, 30% and 10% of the rows,
 passed as ``by``, and the gaps between all subgroups. With *gaps* the error rates of the
 middle and the small subgroup are 1.25 and 2 times those of the large one; with *no
 gaps* they are equal. At 500 rows the small subgroup has about 50, and at prevalence .1

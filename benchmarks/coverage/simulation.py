@@ -1,4 +1,4 @@
-"""Simulated coverage: one rule in one setting, joint reports, and decisions."""
+"""Simulated coverage: one model in one setting, joint reports, and decisions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _WIDTH_DRAWS = 200
 
 
 @dataclass(frozen=True)
-class SingleRule:
+class SingleModel:
     """Samples from one setting; by default all methods of each metric."""
 
     chapter: str
@@ -150,14 +150,16 @@ def check_batch(seed: int) -> None:
         raise SystemExit("\n".join(wrong))
 
 
-def report_of(setting: JointSetting, rows: Array, method: str) -> skci.JointReport:
-    """Report on rows of a truth and the predictions of each rule."""
-    rules = {f"rule {k}": rows[:, 1 + k] for k in range(setting.rules)}
+def report_of(
+    setting: JointSetting, rows: Array, method: str
+) -> skci.reports.JointReport:
+    """Report on rows of a truth and the predictions of each model."""
+    models = {f"model {k}": rows[:, 1 + k] for k in range(setting.models)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return skci.joint_report(
             rows[:, 0],
-            rules,
+            models,
             metrics=list(setting.metrics),
             confidence_level=JOINT_LEVEL,
             method=method,
@@ -165,10 +167,10 @@ def report_of(setting: JointSetting, rows: Array, method: str) -> skci.JointRepo
 
 
 def true_values(setting: JointSetting) -> Array:
-    """Measures of the population, of shape (rules, metrics)."""
+    """Measures of the population, of shape (models, metrics)."""
     outcomes, p = setting.outcomes()
     codes = 2 * outcomes[:, :1] + outcomes[:, 1:]
-    matrices = [np.bincount(rule, weights=p, minlength=4) for rule in codes.T]
+    matrices = [np.bincount(model, weights=p, minlength=4) for model in codes.T]
     cells = np.array(matrices)[:, [3, 1, 2, 0]]
     return np.column_stack([estimate(name, cells) for name in setting.metrics])
 
@@ -192,8 +194,8 @@ def covers_jointly(report: Any, truths: Array) -> bool:
 
 
 @dataclass(frozen=True)
-class SeveralRules:
-    """Joint reports, or comparisons, on samples from one setting of several rules."""
+class SeveralModels:
+    """Joint reports, or comparisons, on samples from one setting of several models."""
 
     chapter: str
     setting: JointSetting
@@ -202,7 +204,7 @@ class SeveralRules:
 
     @property
     def cost(self) -> float:
-        return self.draws * len(self.methods) * 2**self.setting.rules
+        return self.draws * len(self.methods) * 2**self.setting.models
 
     def records(self, rng: np.random.Generator) -> list[Record]:
         """Joint coverage by method."""
@@ -223,7 +225,7 @@ class SeveralRules:
             "prevalence": self.setting.prevalence,
             "quality": self.setting.quality,
             "equal": self.setting.spread == 1,
-            "rules": self.setting.rules,
+            "models": self.setting.models,
             "metrics": " ".join(self.setting.metrics),
             "method": method,
             "confidence_level": JOINT_LEVEL,
@@ -235,15 +237,15 @@ class SeveralRules:
 
 
 @dataclass(frozen=True)
-class Decisions(SeveralRules):
-    """All differences, and the set of possibly best rules."""
+class Decisions(SeveralModels):
+    """All differences, and the set of possibly best models."""
 
     @property
     def cost(self) -> float:
-        return self.draws * len(self.methods) * 4**self.setting.rules
+        return self.draws * len(self.methods) * 4**self.setting.models
 
     def records(self, rng: np.random.Generator) -> list[Record]:
-        """Joint coverage of all differences, and of the best rule, by method."""
+        """Joint coverage of all differences, and of the best model, by method."""
         outcomes, p = self.setting.outcomes()
         truths = true_values(self.setting)
         differences = np.array(
@@ -296,7 +298,7 @@ def _score_roots(setting: JointSetting, tables: Array, nulls: Array) -> Array:
     return np.array(roots)
 
 
-def _accepts(report: skci.JointReport, root: float) -> bool:
+def _accepts(report: skci.reports.JointReport, root: float) -> bool:
     """Whether a root is at most the joint critical value."""
     if root <= norm.isf((1 - JOINT_LEVEL) / 2):
         return True
@@ -306,34 +308,36 @@ def _accepts(report: skci.JointReport, root: float) -> bool:
 
 
 def _best(setting: JointSetting, truths: Array) -> Array:
-    """Rules that are the best in the population, of shape (rules, metrics)."""
+    """Models that are the best in the population, of shape (models, metrics)."""
     signs = [1 if MEASURES[name].greater_is_better else -1 for name in setting.metrics]
     values = truths * signs
     return values >= values.max(axis=0) - 1e-12
 
 
-def _kept_by_roots(report: skci.JointReport, best: Array, nulls: Array) -> Array:
-    """Share of the best rules that are possibly the best, from roots at zero.
+def _kept_by_roots(
+    report: skci.reports.JointReport, best: Array, nulls: Array
+) -> Array:
+    """Share of the best models that are possibly the best, from roots at zero.
 
-    A rule is kept if no root of a difference to another rule is below minus the
+    A model is kept if no root of a difference to another model is below minus the
     one-sided critical value, which is at least the normal quantile.
     """
-    rules, metrics = best.shape
-    pairs = list(combinations(range(rules), 2))
+    models, metrics = best.shape
+    pairs = list(combinations(range(models), 2))
     shares = np.zeros(metrics)
     for m, metric in enumerate(report.metrics):
         roots = nulls[m * len(pairs) : (m + 1) * len(pairs)]
         correlation = None
-        for rule in np.flatnonzero(best[:, m]):
-            columns = [k for k, pair in enumerate(pairs) if rule in pair]
-            signs = np.array([1 if pairs[k][0] == rule else -1 for k in columns])
+        for model in np.flatnonzero(best[:, m]):
+            columns = [k for k, pair in enumerate(pairs) if model in pair]
+            signs = np.array([1 if pairs[k][0] == model else -1 for k in columns])
             lowest = (signs * roots[columns]).min()
             if lowest > -norm.isf(1 - JOINT_LEVEL):
                 shares[m] += 1
                 continue
             if correlation is None:
                 correlation = report.differences(metrics=metric).correlation
-            limit = skci.critical_value(
+            limit = skci.inference.critical_value(
                 correlation[np.ix_(columns, columns)] * np.outer(signs, signs),
                 JOINT_LEVEL,
                 alternative="less",
@@ -342,10 +346,12 @@ def _kept_by_roots(report: skci.JointReport, best: Array, nulls: Array) -> Array
     return shares / best.sum(axis=0)
 
 
-def _kept(report: skci.JointReport, best: Array) -> Array:
-    """Share of the best rules that the report keeps as possibly the best, by metric."""
+def _kept(report: skci.reports.JointReport, best: Array) -> Array:
+    """Share of the best models that the report keeps as possibly best, by metric."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        kept = [report.best(metric).rules for metric in report.metrics]
-    reported = np.array([[rule in rules for rules in kept] for rule in report.rules])
+        kept = [report.best(metric).models for metric in report.metrics]
+    reported = np.array(
+        [[model in models for models in kept] for model in report.models]
+    )
     return (reported & best).sum(axis=0) / best.sum(axis=0)

@@ -15,8 +15,8 @@ from benchmarks.common import Array
 from benchmarks.coverage import populations
 from benchmarks.coverage.chapter_simulation import Truths
 from benchmarks.coverage.classes_and_scores import scored, true_value
-from benchmarks.coverage.populations import RULES
-from skci.inference.parameter import DEFAULT_RULE
+from benchmarks.coverage.populations import MODELS
+from skci.inference.parameter import DEFAULT_MODEL
 
 PREVALENCE = 0.1
 """Of the positive label, where there are scores."""
@@ -24,14 +24,14 @@ PREVALENCE = 0.1
 
 @dataclass(frozen=True)
 class Probabilities:
-    """Right probabilities of a rare label, given normal evidence, by one rule or two.
+    """Right probabilities of a rare label, given normal evidence, by one model or two.
 
-    A rule predicts the label if it is more likely than not.
+    A model predicts the label if it is more likely than not.
     """
 
     n: int
     areas: tuple[float, ...]
-    """Area under the ROC curve of each rule."""
+    """Area under the ROC curve of each model."""
     metrics: tuple[str, ...]
 
     @property
@@ -43,19 +43,19 @@ class Probabilities:
         drawn = scored(rng, self.n, PREVALENCE, self._distances)
         if "accuracy" in self.metrics:
             scores = drawn["y_score"].items()
-            drawn["y_pred"] = {rule: column > 0.5 for rule, column in scores}
+            drawn["y_pred"] = {model: column > 0.5 for model, column in scores}
         return {**drawn, "metrics": list(self.metrics)}
 
     def truths(self) -> Truths:
         return {
-            (rule, name): true_value(name, PREVALENCE, distance)
-            for rule, distance in zip(RULES, self._distances, strict=False)
+            (model, name): true_value(name, PREVALENCE, distance)
+            for model, distance in zip(MODELS, self._distances, strict=False)
             for name in self.metrics
         }
 
     @property
     def _distances(self) -> list[float]:
-        """Standardised mean difference between the labels, by rule."""
+        """Standardised mean difference between the labels, by model."""
         return [float(np.sqrt(2) * ndtri(area)) for area in self.areas]
 
 
@@ -104,7 +104,7 @@ class Regression:
         skill = 1 - 2 * above / self._deviation(errors)
         values = variance, np.sqrt(variance), 0.5, np.sqrt(0.5), 2 * above, skill
         pairs = zip(_OF_NUMBERS, values, strict=True)
-        return {(DEFAULT_RULE, name): float(value) for name, value in pairs}
+        return {(DEFAULT_MODEL, name): float(value) for name, value in pairs}
 
     @staticmethod
     def _deviation(errors: Any) -> float:
@@ -139,7 +139,7 @@ class Weighted:
         return {**drawn, "sample_weight": 1 + rng.pareto(self.shape, self.n)}
 
     def truths(self) -> Truths:
-        return {(DEFAULT_RULE, "accuracy"): self.accuracy}
+        return {(DEFAULT_MODEL, "accuracy"): self.accuracy}
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Clusters:
         return {**drawn, "groups": np.repeat(np.arange(self.n), sizes)}
 
     def truths(self) -> Truths:
-        return {(DEFAULT_RULE, "accuracy"): self.accuracy}
+        return {(DEFAULT_MODEL, "accuracy"): self.accuracy}
 
 
 def _predicted(rng: np.random.Generator, accuracy: Array) -> dict[str, Any]:
@@ -189,7 +189,7 @@ _OF_LABELS = {"f1": f1_score, "precision": precision_score}
 
 @dataclass(frozen=True)
 class FewPositives:
-    """A rule whose precision is its recall, on a few expected positives."""
+    """A model whose precision is its recall, on a few expected positives."""
 
     n: int
     positives: int = 10
@@ -208,7 +208,7 @@ class FewPositives:
             name: partial(measure, *_CELLS.T, sample_weight=self._shares)
             for name, measure in _OF_LABELS.items()
         }
-        return {(DEFAULT_RULE, name): float(f()) for name, f in measured.items()}
+        return {(DEFAULT_MODEL, name): float(f()) for name, f in measured.items()}
 
     @property
     def _shares(self) -> Array:

@@ -89,8 +89,10 @@ class BeforeAndNow:
     ) -> Iterator[tuple[str, list[int]]]:
         """What is to be covered together: a description, and positions of intervals."""
         if self.variant == JOINT:
-            rules, metrics = (list(dict.fromkeys(x)) for x in zip(*labels, strict=True))
-            yield f"{len(rules)} x ({', '.join(metrics)})", list(range(len(labels)))
+            models, metrics = (
+                list(dict.fromkeys(x)) for x in zip(*labels, strict=True)
+            )
+            yield f"{len(models)} x ({', '.join(metrics)})", list(range(len(labels)))
             return
         for k, label in enumerate(labels):
             if self.variant == DIFFERENCES:
@@ -140,7 +142,9 @@ def former_limits(report: Any, sample: Mapping[str, Any]) -> Array:
     normal = crit = np.full(len(report), float(joint.normal_quantile))
     if "groups" in sample:
         _, rows = np.unique(sample["groups"], return_counts=True)
-        numbers = [effective_number(rows, effect) for effect in joint.design_effects]
+        numbers = [
+            effective_number(rows, effect) for effect in joint.sampling.design_effects
+        ]
         crit = stats.t.isf(stats.norm.sf(normal), np.array(numbers) - 1)
     half = crit * np.sqrt(report.covariance.diagonal())
     limits = np.stack([report.estimates - half, report.estimates + half], axis=-1)

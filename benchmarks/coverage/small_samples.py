@@ -189,11 +189,11 @@ any of its intervals. Where a method is named, it is the method of both interval
 
 Rows are independent, so that the number of positives varies; *n clusters* are counted
 in place of rows. Scores are the right probabilities given normal evidence, as in
-:doc:`chapters`; the table gives the areas of one rule or of two, with correlation .6
+:doc:`chapters`; the table gives the areas of one model or of two, with correlation .6
 between their evidence. Regression errors have mean zero, lognormal ones are those of
 :math:`e^Z`; predictions are normal with the variance of the errors, so that R2 is .5.
 Weights are 1 plus a Pareto variable. Accuracies of clusters have a beta distribution;
-clusters have 10 rows, or 10 times a lognormal, rounded up. The rule on 10 expected
+clusters have 10 rows, or 10 times a lognormal, rounded up. The model on 10 expected
 positives has a precision and a recall of .8. True values are exact, or computed by
 scikit-learn on a million evenly spaced quantiles for each label.
 """

@@ -34,7 +34,7 @@ class Coverage:
     error: float
     """Monte Carlo error of a coverage at the nominal level."""
     rarest: float
-    """Expected count in the rarest cell of the rule, or of the rules."""
+    """Expected count in the rarest cell of the model, or of the models."""
 
     @property
     def too_low(self) -> bool:
@@ -118,7 +118,7 @@ class Result:
     def _coverage(
         self, of: str, members: tuple[Label, ...], share: float, width: float
     ) -> Coverage:
-        rarest = min(self.study.rarest[label.rule] for label in members)
+        rarest = min(self.study.rarest[label.model] for label in members)
         return Coverage(f"{self.study.title}, {of}", share, width, self.error, rarest)
 
 
@@ -148,9 +148,9 @@ def individual(result: Result) -> list[Row]:
     """Coverage and width of the individual intervals."""
     rows = []
     for label, truth in result.study.truths.items():
-        rarest = result.study.rarest[label.rule]
+        rarest = result.study.rarest[label.model]
         row = {
-            "rule": label.rule,
+            "model": label.model,
             "measure": label.measure,
             "true value": short(truth),
             "rarest cell": f"{rarest:.{0 if rarest >= ENOUGH else 1}f}",
@@ -232,7 +232,7 @@ def wrapped(text: str) -> str:
 def findings(results: list[Result]) -> Iterator[str]:
     """Findings; every number is computed from the tables."""
     yield large_samples(results)
-    yield from same_rules(results)
+    yield from same_models(results)
     yield from shortfalls(results)
     yield from zero_variance(results)
 
@@ -247,24 +247,24 @@ def large_samples(results: list[Result]) -> str:
     return wrapped(
         f"*Large samples.* In {result.study.title}, the expected count is "
         f"{min(result.study.rarest.values()):.0f} or more in every cell of every "
-        f'rule. There, {near} of {len(shares)} coverages of "delta", {len(individual)} '
-        f"individual and {len(joint)} joint ones, are within three Monte Carlo "
-        f"errors of {short(_LEVEL, '')}; they range from {short(shares.min())} to "
-        f"{short(shares.max())}."
+        f'model. There, {near} of {len(shares)} coverages of "delta", '
+        f"{len(individual)} individual and {len(joint)} joint ones, are within "
+        f"three Monte Carlo errors of {short(_LEVEL, '')}; they range from "
+        f"{short(shares.min())} to {short(shares.max())}."
     )
 
 
-def same_rules(results: list[Result]) -> Iterator[str]:
-    """Name rules that are nearly identical."""
+def same_models(results: list[Result]) -> Iterator[str]:
+    """Name models that are nearly identical."""
     for study in {result.study.name: result.study for result in results}.values():
-        codes, design = study.population.codes, study.population.design
-        for (r, first), (s, second) in combinations(enumerate(study.rules), 2):
+        codes, rows = study.population.codes, study.population.rows
+        for (r, first), (s, second) in combinations(enumerate(study.models), 2):
             differ = codes[:, 1 + r] != codes[:, 1 + s]
-            points = int(design.counts[differ].sum())
-            if points < design.n_samples / 1000:
+            points = int(rows.counts[differ].sum())
+            if points < rows.n_samples / 1000:
                 yield wrapped(
-                    f"*Nearly identical rules.* In {study.name}, {first} and {second} "
-                    f"differ on {points:,} of {design.n_samples:,} points: with one "
+                    f"*Nearly identical models.* In {study.name}, {first} and {second} "
+                    f"differ on {points:,} of {rows.n_samples:,} points: with one "
                     "feature, the trees of a forest vote as the nearest neighbour does."
                 )
 
@@ -281,7 +281,7 @@ def shortfalls(results: list[Result]) -> Iterator[str]:
     )
     yield wrapped(
         f'*Small counts.* "delta" is too low for {len(low)} of {len(delta)} '
-        "parameters, of rules whose rarest cell has an expected count of "
+        "parameters, of models whose rarest cell has an expected count of "
         f"{min(low.values()):.1f} to {max(low.values()):.1f}. Of these "
         f'parameters, "blurred" is too low for {blurred} and "score" for {score}.'
     )
@@ -306,7 +306,7 @@ def zero_variance(results: list[Result]) -> Iterator[str]:
             yield wrapped(
                 f"*Zero variance.* In {result.study.title}, {share:.1%} of the test "
                 f"sets give zero estimated variance for {label.measure} of "
-                f'{label.rule}: "delta" is the whole range there, with a warning, and '
+                f'{label.model}: "delta" is the whole range there, with a warning, and '
                 f"covers {delta}. The zero-width interval of the formula would cover "
                 f"{short(alone)} and {short(jointly)}. Blurring adds variance and "
                 f"covers {blurred}."
@@ -353,7 +353,7 @@ def draw_panel(ax: Any, result: Result) -> None:
 
 INTRODUCTION = """\
 How often do 95% intervals cover the true value? Yuan and Jiang [YJ]_ study this in
-three simulations, which are repeated here. Classifiers, or rules, are fitted once, and
+three simulations, which are repeated here. Classifiers, or models, are fitted once, and
 their joint outcomes are counted on a population, so that all true values are known. A
 test set is a multinomial draw of the counts of outcomes. Joint intervals have the
 critical value of their own test set. The paper's intervals are "delta", individual or
@@ -375,7 +375,7 @@ _BY_METHOD = f"""\
 All studies together: the minimum coverages and where they are; how many individual and
 how many joint coverages are *too low*, by more than three Monte Carlo errors; the mean
 coverage of individual intervals where the expected count in the rarest of the four
-cells of the rule is below {ENOUGH}, or not; and the width relative to "score", a
+cells of the model is below {ENOUGH}, or not; and the width relative to "score", a
 geometric mean over individual intervals. An interval that is the whole range, as the
 estimated variance is zero, counts as covering, and with its width. Numbers of errors
 are integers, so the coverage for an accuracy near 1 is discrete and equals the level

@@ -48,7 +48,7 @@ def beside(
     found = {result.study.title: result for result in results}
     for row in printed:
         if result := found.get(row["study"]):
-            names = ("table", "study", "rule", "measure")
+            names = ("table", "study", "model", "measure")
             cells = {name: row[name] for name in names}
             for column, ours in columns.items():
                 cells[f"{column}, paper"] = row[column]
@@ -79,7 +79,7 @@ def difference(result: Result, printed: Iterable[Row]) -> str:
 
 
 def _printed() -> list[dict[str, str]]:
-    """Figures of the paper; rule and measure are "all" where intervals are joint."""
+    """Figures of the paper; model and measure are "all" where intervals are joint."""
     with Path(__file__).with_name("published.csv").open() as file:
         return list(csv.DictReader(file))
 
@@ -105,7 +105,7 @@ _CAPTION = """\
 Tables IV to VII of the paper, of 10,000 test sets, and the same figures *here*.
 "delta" is its Choice I and "blurred" its Choice II. The first table has true values and
 coverages of single intervals, the second the coverages of joint ones, of all measures
-of a rule or of everything, and the third their mean lengths. *Individual* intervals
+of a model or of everything, and the third their mean lengths. *Individual* intervals
 have the normal quantile, and their coverage is that of all at once; both choices are
 shown here. The individual lengths of Table VII are like those of Choice II: the joint
 lengths of Choice II are the same multiples of them in the paper and here.
@@ -117,5 +117,5 @@ skci's intervals, in the tables of each study below, are the whole range there.
 
 The fitted classifiers differ, as their seeds and software do, so true values differ
 too. Compare patterns, and compare lengths where true values are alike. In Table VI the
-individual length of everything is below that of each rule, of which it should be the
-mean, so that the lengths of its rules are not comparable."""
+individual length of everything is below that of each model, of which it should be the
+mean, so that the lengths of its models are not comparable."""

@@ -1,6 +1,6 @@
 """The three simulation studies of Yuan and Jiang: populations, and test sets from them.
 
-A study has the counts of the joint outcomes of truth and rules in its population. A
+A study has the counts of the joint outcomes of truth and models in its population. A
 test set is a multinomial draw of such counts.
 """
 
@@ -24,12 +24,13 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from benchmarks.common import Array
-from skci import F05CI, AccuracyCI, LiftCI, critical_value
-from skci.data.reading import Reader
+from skci import F05CI, AccuracyCI, LiftCI
+from skci.data.reading import Reader, Wanted
 from skci.data.sample import Sample
-from skci.inference.design import Design
+from skci.inference import critical_value
 from skci.inference.intervals.methods import refusal
 from skci.inference.joint import JointEstimate
+from skci.inference.rows import Rows
 
 METHODS = ("delta", "blurred", "plus-four", "score")
 
@@ -37,7 +38,7 @@ METHODS = ("delta", "blurred", "plus-four", "score")
 class Label(NamedTuple):
     """Name of a parameter."""
 
-    rule: str
+    model: str
     measure: str
 
 
@@ -72,11 +73,11 @@ class Study:
     name: str
     about: str
     population: Sample
-    rules: tuple[str, ...]
+    models: tuple[str, ...]
     n: int
     metrics: tuple[Any, ...] = (F05CI(), AccuracyCI())
     compared: int = 2
-    """Number of rules that are compared on a measure."""
+    """Number of models that are compared on a measure."""
     relative: bool = False
     """Whether the paper divides lengths by true values."""
 
@@ -87,8 +88,8 @@ class Study:
     def labels(self, method: str = "delta") -> list[Label]:
         """Parameters that a method supports; "delta" supports all."""
         return [
-            Label(rule, metric.name)
-            for rule, metric in product(self.rules, self.metrics)
+            Label(model, metric.name)
+            for model, metric in product(self.models, self.metrics)
             if refusal(method, metric._measure) is None
         ]
 
@@ -99,48 +100,48 @@ class Study:
 
     def _groups(self) -> Iterator[Group]:
         measures = [metric.name for metric in self.metrics]
-        for rule in self.rules:
-            members = tuple(Label(rule, measure) for measure in measures)
-            yield Group(f"{rule} ({', '.join(measures)})", members)
+        for model in self.models:
+            members = tuple(Label(model, measure) for measure in measures)
+            yield Group(f"{model} ({', '.join(measures)})", members)
         for measure in measures:
-            for rules in combinations(self.rules, self.compared):
-                members = tuple(Label(rule, measure) for rule in rules)
-                yield Group(f"{measure} ({', '.join(rules)})", members)
+            for models in combinations(self.models, self.compared):
+                members = tuple(Label(model, measure) for model in models)
+                yield Group(f"{measure} ({', '.join(models)})", members)
         labels = tuple(self.labels())
         yield Group(f"all {len(labels)}", labels)
 
     @cached_property
     def truths(self) -> dict[Label, float]:
         """Measures of the population."""
-        joint = self.estimate("delta", self.population.design.counts)
+        joint = self.estimate("delta", self.population.rows.counts)
         return dict(zip(self.labels(), joint.estimates.tolist(), strict=True))
 
     @cached_property
     def rarest(self) -> dict[str, float]:
-        """Expected count of a test set in the rarest cell of each rule."""
+        """Expected count of a test set in the rarest cell of each model."""
         sample = self.population
-        shares = sample.design.counts / sample.design.n_samples
+        shares = sample.rows.counts / sample.rows.n_samples
         return {
-            rule: self.n
-            * float(np.bincount(sample.cells(sample.one_vs_rest(rule)), shares).min())
-            for rule in self.rules
+            model: self.n
+            * float(np.bincount(sample.cells(sample.one_vs_rest(model)), shares).min())
+            for model in self.models
         }
 
     def estimate(self, method: str, counts: Array) -> JointEstimate:
         """Joint estimate from the counts of a test set."""
-        sample = replace(self.population, design=Design(counts))
+        sample = replace(self.population, rows=Rows(counts))
         parameters = (
             parameter
-            for rule, metric in product(self.rules, self.metrics)
+            for model, metric in product(self.models, self.metrics)
             if refusal(method, metric._measure) is None
-            for parameter in metric.bind(sample, rule, method=method)
+            for parameter in metric.bind(sample, model, method=method)
         )
-        return JointEstimate.from_rows(parameters, sample.design)
+        return JointEstimate.from_rows(parameters, sample.rows, sample.design)
 
     def draw(self, draws: int, seed: list[int]) -> dict[str, Draws]:
         """Simulate test sets and compute the intervals of each method."""
-        design = self.population.design
-        shares = design.counts / design.n_samples
+        rows = self.population.rows
+        shares = rows.counts / rows.n_samples
         tests = np.random.default_rng(seed).multinomial(self.n, shares, size=draws)
         return {method: self._simulated(method, tests) for method in METHODS}
 
@@ -218,14 +219,14 @@ def model_a(points: int) -> list[Study]:
         return rng.normal(y)[:, np.newaxis], y
 
     X_train, y_train = drawn(500)
-    rules = classifiers("1-NN", "Logistic", "Random forest")
-    population = predicted(rules, X_train, y_train, *drawn(points))
+    models = classifiers("1-NN", "Logistic", "Random forest")
+    population = predicted(models, X_train, y_train, *drawn(points))
     about = (
         "Labels 0 and 1 are equally likely, and the only feature is normal with the "
         f"label as mean and variance 1; 500 rows for training, {points:,} others are "
         "the population."
     )
-    small = Study("Model A", about, population, tuple(rules), n=500)
+    small = Study("Model A", about, population, tuple(models), n=500)
     return [small, replace(small, n=2000)]
 
 
@@ -236,37 +237,37 @@ def model_b(folder: Path | None) -> Study:
         features[:, :1]
     )
     X = np.hstack([sex, features[:, 1:].astype(float)])
-    rules = classifiers("1-NN", "Logistic", "Random forest")
-    population = held_out(rules, X, rings.astype(int) == 6, 844)
-    n = population.design.n_samples
+    models = classifiers("1-NN", "Logistic", "Random forest")
+    population = held_out(models, X, rings.astype(int) == 6, 844)
+    n = population.rows.n_samples
     about = (
         f"Abalone: six rings against the rest; 844 rows for training, {n:,} others are "
         "the population."
     )
-    return Study("Model B", about, population, tuple(rules), n=n)
+    return Study("Model B", about, population, tuple(models), n=n)
 
 
 def model_c(folder: Path | None) -> Study:
     """Letter recognition: A and B together against the rest."""
     features, letters = rows(folder, "letter-recognition.data", label=0, openml=6)
-    rules = classifiers("1-NN", "Logistic", "Random forest", "SVM")
+    models = classifiers("1-NN", "Logistic", "Random forest", "SVM")
     y = np.isin(letters, ["A", "B"])
-    population = held_out(rules, features.astype(float), y, 3936)
+    population = held_out(models, features.astype(float), y, 3936)
     return Study(
         "Model C",
         "Letter recognition: A and B together against the rest; 3,936 rows for "
-        f"training, {population.design.n_samples:,} others are the population.",
+        f"training, {population.rows.n_samples:,} others are the population.",
         population,
-        tuple(rules),
+        tuple(models),
         n=3000,
         metrics=(F05CI(), AccuracyCI(), LiftCI()),
-        compared=len(rules),
+        compared=len(models),
         relative=True,
     )
 
 
 def classifiers(*names: str) -> dict[str, Any]:
-    """Unfitted rules; features are standardised where that matters."""
+    """Unfitted models; features are standardised where that matters."""
     logistic = LogisticRegression(C=np.inf, max_iter=10_000)
     known = {
         "1-NN": make_pipeline(StandardScaler(), KNeighborsClassifier(1)),
@@ -277,26 +278,26 @@ def classifiers(*names: str) -> dict[str, Any]:
     return {name: known[name] for name in names}
 
 
-def held_out(rules: dict[str, Any], X: Array, y: Array, train: int) -> Sample:
+def held_out(models: dict[str, Any], X: Array, y: Array, train: int) -> Sample:
     """Joint outcomes on the rows that are not for training."""
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, train_size=train, random_state=0
     )
-    return predicted(rules, X_train, y_train, X_test, y_test)
+    return predicted(models, X_train, y_train, X_test, y_test)
 
 
 def predicted(
-    rules: dict[str, Any],
+    models: dict[str, Any],
     X_train: Array,
     y_train: Array,
     X: Array,
     y: Array,
 ) -> Sample:
-    """Fit the rules and count their joint outcomes on other rows."""
+    """Fit the models and count their joint outcomes on other rows."""
     predictions = {
-        name: rule.fit(X_train, y_train).predict(X) for name, rule in rules.items()
+        name: model.fit(X_train, y_train).predict(X) for name, model in models.items()
     }
-    return Reader(y).sample(predictions)
+    return Reader.open(Wanted(), y).sample(predictions)
 
 
 def rows(

@@ -1,8 +1,8 @@
-"""How far do many rules, many parameters and long streams go?
+"""How far do many models, many parameters and long streams go?
 
     python -m benchmarks.scale [--quick]
 
-Reports on many rules are measured in processes of their own, critical values against
+Reports on many models are measured in processes of their own, critical values against
 exact ones where there are any, and streams are looked at after every batch. Streams
 are cached in the folder --work, so that a stopped run resumes as long as the code is
 the same. Claim exponents and shares only: the seconds are of one machine.
@@ -26,14 +26,14 @@ Times are processor times of one thread.
 """
 
 _CASES = """\
-Reports on correlated rules, with all that they have: limits, joint and individual,
+Reports on correlated models, with all that they have: limits, joint and individual,
 standard errors and, for all paired differences, adjusted p-values. The memory is the
 peak of a process of its own, with Python, the libraries and the data.
 """
 
 _ROWS = """\
 Chunks of five million rows of 0/1 labels are added to a
-:class:`~skci.JointAccumulator`, the truth and the predictions of some rules. A pass is
+:class:`~skci.JointAccumulator`, the truth and the predictions of some models. A pass is
 ``np.bincount`` of one column of the same chunk. The memory does not grow with the rows.
 A second table has the same report on a Parquet file by each library of data frames that
 is installed, with the processor time of all threads and the peak memory of its process,
@@ -45,8 +45,8 @@ beside its own GROUP BY of the columns.
 _NUMBERS = """\
 Chunks of a million rows of numbers are added to a :class:`~skci.JointAccumulator` that
 keeps their moments, and to one that keeps rows, a tenth as many in all, for mean
-squared and mean absolute error and R2 of one rule. With moments neither the time of the
-report, with its limits, nor the memory grows with the rows.
+squared and mean absolute error and R2 of one model. With moments neither the time of
+the report, with its limits, nor the memory grows with the rows.
 """
 
 _CRITICAL = """\
@@ -62,12 +62,12 @@ the exact value. From some 1,000 parameters of full rank on, points are limited,
 the stated error may be above .001, and a report warns of it: .005 is a tenth of a
 percent of the width, and .001 would take ten times as long at 5,000, since the error
 falls about as the number of points to the power of -2/3. Of low rank, as of the
-differences of few means or rules, only as many normal variables are drawn as the rank
+differences of few means or models, only as many normal variables are drawn as the rank
 has.
 
 The Gaussian multiplier bootstrap of Chernozhukov, Chetverikov and Kato (2013) draws
 from the same distribution without the correlation: sums of influence values with
-standard normal multipliers. The last table has it for the accuracies of K rules, in
+standard normal multipliers. The last table has it for the accuracies of K models, in
 single precision, and for as long as the correlation and the critical value take. Both
 agree. But the error of the bootstrap, as many standard errors, is 8 to 90 times as
 large: it takes all rows for each draw, of which one in twenty exceeds the quantile, and
@@ -110,8 +110,8 @@ def main() -> None:
     options = command.parse_args()
     size = sizes(
         options.quick,
-        rules=(1_000, 30),
-        compared=(60, 8),  # rules whose differences are taken
+        models=(1_000, 30),
+        compared=(60, 8),  # models whose differences are taken
         rows=(100_000, 5_000),
         streamed=(1_000_000_000, 10_000_000),
         stored=(50_000_000, 100_000),
@@ -129,15 +129,15 @@ def main() -> None:
     measured = [
         (case, many.measure(case))
         for case in (
-            many.Case(size.rules, size.rows, differences=False, gibibytes=2),
+            many.Case(size.models, size.rows, differences=False, gibibytes=2),
             many.Case(size.compared, size.rows, differences=True, seconds=60),
         )
     ]
     tables = [many.cases(measured), many.stages(measured)]
-    sections = [Section("Many rules", _CASES, tables)]
+    sections = [Section("Many models", _CASES, tables)]
     show(sections[-1])
     tables = [
-        rows.streamed([rows.stream(rules, size.streamed) for rules in (1, 2, 5)]),
+        rows.streamed([rows.stream(models, size.streamed) for models in (1, 2, 5)]),
         frames.frames(size.framed),
         rows.databases(size.stored),
     ]

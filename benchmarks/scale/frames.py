@@ -20,7 +20,7 @@ from benchmarks.common.processes import (
     peak_of_process,
     processor_seconds,
 )
-from benchmarks.scale.many import METRICS, correlated_rules
+from benchmarks.scale.many import METRICS, correlated_models
 
 _MEBIBYTE = 1 << 20
 
@@ -108,10 +108,10 @@ class Reported:
     report: dict[str, Any]
 
 
-def _report(name: str, path: str, rules: Sequence[str]) -> Reported:
+def _report(name: str, path: str, models: Sequence[str]) -> Reported:
     start = processor_seconds()
     frame = FRAMES[name][1](path)
-    report = skci.joint_report("y", [*rules], data=frame, metrics=[*METRICS])
+    report = skci.joint_report("y", [*models], data=frame, metrics=[*METRICS])
     found = report.to_dict()
     _stop_java()
     seconds = processor_seconds() - start
@@ -126,16 +126,16 @@ def _is_there(package: str) -> bool:
 
 
 def frames(n: int) -> list[Row]:
-    """Compare the libraries that are installed on n rows of three rules."""
+    """Compare the libraries that are installed on n rows of three models."""
     installed = [name for name, (package, _) in FRAMES.items() if _is_there(package)]
     if find_spec("pyarrow") is None:
         return []
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         # The file too, since processes inherit the peak of this one.
-        rules = in_new_process(_write, path, n)
+        models = in_new_process(_write, path, n)
         found = {
-            name: in_new_process(_report, name, str(path), rules) for name in installed
+            name: in_new_process(_report, name, str(path), models) for name in installed
         }
     first = next(iter(found.values())).report
     return [
@@ -154,11 +154,11 @@ def frames(n: int) -> list[Row]:
 
 
 def _write(path: Path, n: int) -> list[str]:
-    """Write labels of rules to a Parquet file of a million rows a group."""
+    """Write labels of models to a Parquet file of a million rows a group."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    y, predictions = correlated_rules(3, n)
+    y, predictions = correlated_models(3, n)
     table = pa.table({"y": y, **predictions})
     parquet.write_table(table, path, row_group_size=1 << 20)
     return [*predictions]

@@ -1,4 +1,4 @@
-"""Time and peak memory of reports on many rules, and of many critical values."""
+"""Time and peak memory of reports on many models, and of many critical values."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ LEVEL = 0.95
 _GIBIBYTE = 1 << 30
 
 
-def correlated_rules(rules: int, n: int) -> tuple[Array, dict[str, Array]]:
+def correlated_models(models: int, n: int) -> tuple[Array, dict[str, Array]]:
     """Labels, and predictions that tend to be wrong on the same rows."""
     rng = np.random.default_rng(0)
     y, difficulty = rng.random(n) < 0.3, rng.normal(size=n)
     predictions = {}
-    for rule in range(rules):
+    for model in range(models):
         score = 0.7**0.5 * difficulty + 0.3**0.5 * rng.normal(size=n)
-        wrong = score > 1.2 + 0.3 * rule / rules
-        predictions[f"rule {rule}"] = (y ^ wrong).astype(np.int8)
+        wrong = score > 1.2 + 0.3 * model / models
+        predictions[f"model {model}"] = (y ^ wrong).astype(np.int8)
     return y.astype(np.int8), predictions
 
 
@@ -45,7 +45,7 @@ def correlated_rules(rules: int, n: int) -> tuple[Array, dict[str, Array]]:
 class Case:
     """A report, whose stages are timed, and a limit to its time or memory."""
 
-    rules: int
+    models: int
     n: int
     differences: bool
     seconds: float = np.inf
@@ -53,7 +53,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        of = f"{self.rules:,} rules, {len(METRICS)} metrics, {self.n:,} rows"
+        of = f"{self.models:,} models, {len(METRICS)} metrics, {self.n:,} rows"
         return f"differences of {of}" if self.differences else of
 
 
@@ -76,7 +76,7 @@ def measure(case: Case) -> Measured:
 
 
 def _measure(case: Case) -> Measured:
-    y, predictions = correlated_rules(case.rules, case.n)
+    y, predictions = correlated_models(case.models, case.n)
     stages: dict[str, float] = {}
 
     def timed(stage: str, task: Callable[[], Any]) -> Any:
@@ -143,11 +143,11 @@ class Solved:
     exact: float = np.nan
 
 
-FULL, LOW, RULES = "one factor", "differences of means", "rules"
+FULL, LOW, MODELS = "one factor", "differences of means", "models"
 FAMILIES = {
     FULL: "one factor and independent parts, of full rank",
     LOW: "all differences of independent means, of low rank",
-    RULES: f"{len(METRICS)} metrics of correlated rules",
+    MODELS: f"{len(METRICS)} metrics of correlated models",
 }
 
 
@@ -160,11 +160,11 @@ def solve_all(sizes: Sequence[int]) -> Iterator[Solved]:
         means = round((1 + (1 + 8 * size) ** 0.5) / 2)
         exact = studentized_quantile(means, LEVEL)
         yield _solve(LOW, pairwise_correlation(means), exact)
-        rules = -(-size // len(METRICS))
+        models = -(-size // len(METRICS))
         report = skci.joint_report(
-            *correlated_rules(rules, 20_000), metrics=[*METRICS], method="delta"
+            *correlated_models(models, 20_000), metrics=[*METRICS], method="delta"
         )
-        yield _solve(RULES, report.correlation[:size, :size])
+        yield _solve(MODELS, report.correlation[:size, :size])
 
 
 def _solve(family: str, correlation: Array, exact: float = np.nan) -> Solved:
@@ -248,7 +248,7 @@ class Found:
 
 
 def bootstrapped(cases: Sequence[tuple[int, int]]) -> list[Row]:
-    """Compare with the multiplier bootstrap, for accuracies of rules on some rows."""
+    """Compare with the multiplier bootstrap, for accuracies of models on some rows."""
     rows = []
     for size, n in cases:
         law = in_new_process(_law, size, n)
@@ -281,7 +281,7 @@ def _law(size: int, n: int) -> Found:
     np.fill_diagonal(correlation, 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        value = skci.critical_value(correlation, LEVEL)
+        value = skci.inference.critical_value(correlation, LEVEL)
     seconds = time.process_time() - start
     return Found(float(value), value.error, seconds, peak_of_process())
 
@@ -307,7 +307,7 @@ def _multipliers(size: int, n: int, seconds: float) -> Found:
 
 def _influence(size: int, n: int, dtype: type[np.floating[Any]] = np.float64) -> Array:
     """Influence values of accuracies, with columns of length 1."""
-    y, predictions = correlated_rules(size, n)
+    y, predictions = correlated_models(size, n)
     influence = np.empty((n, size), dtype=dtype)
     for column, predicted in enumerate(predictions.values()):
         right = predicted == y

@@ -22,7 +22,7 @@ _MEBIBYTE = 1 << 20
 class Summed:
     """A report on numbers that come in chunks, in a new process."""
 
-    rules: int
+    models: int
     n: int
     moments: bool
     updates: float
@@ -33,15 +33,15 @@ class Summed:
     """Peak of the process after the first chunk and after all, in bytes."""
 
 
-def add_up(rules: int, n: int, moments: bool) -> Summed:
-    """Report on n rows of some rules in a new process."""
-    return in_new_process(_add_up, rules, n, moments)
+def add_up(models: int, n: int, moments: bool) -> Summed:
+    """Report on n rows of some models in a new process."""
+    return in_new_process(_add_up, models, n, moments)
 
 
-def _add_up(rules: int, n: int, moments: bool) -> Summed:
+def _add_up(models: int, n: int, moments: bool) -> Summed:
     rng, size = np.random.default_rng(0), min(CHUNK, n)
     y = rng.normal(size=size)
-    predicted = {f"rule {k}": y + rng.normal(size=size) for k in range(rules)}
+    predicted = {f"model {k}": y + rng.normal(size=size) for k in range(models)}
     accumulator = skci.JointAccumulator(_METRICS, moments=moments)
     with threadpool_limits(1):
         start = time.process_time()
@@ -53,11 +53,11 @@ def _add_up(rules: int, n: int, moments: bool) -> Summed:
         report = accumulator.report()
         assert report.n_samples == n // size * size
         report.to_dict()
-        if rules > 1:
+        if models > 1:
             report.differences().to_dict()
         done = time.process_time()
     peaks = first, peak_of_process()
-    return Summed(rules, n, moments, updated - start, done - updated, peaks)
+    return Summed(models, n, moments, updated - start, done - updated, peaks)
 
 
 def summed(results: list[Summed]) -> list[Row]:
@@ -65,7 +65,7 @@ def summed(results: list[Summed]) -> list[Row]:
     return [
         {
             "rows": f"{each.n:,}",
-            "rules": str(each.rules),
+            "models": str(each.models),
             "kept": "moments" if each.moments else "rows",
             "million rows a second": f"{each.n / each.updates / 1e6:.1f}",
             "report, seconds": f"{each.report:.1f}",

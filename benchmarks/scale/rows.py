@@ -17,12 +17,12 @@ import skci
 from benchmarks.common import Array
 from benchmarks.common.pages import Row, yes
 from benchmarks.common.processes import in_new_process, peak_of_process
-from benchmarks.scale.many import METRICS, correlated_rules
+from benchmarks.scale.many import METRICS, correlated_models
 
 CHUNK = 5_000_000
 """Rows of a chunk, fewer where there are fewer in all."""
 _REPEATS = 7
-_MOST_PASSES = 1.0  # of np.bincount, that counting one rule may take
+_MOST_PASSES = 1.0  # of np.bincount, that counting one model may take
 _MEBIBYTE = 1 << 20
 
 
@@ -30,7 +30,7 @@ _MEBIBYTE = 1 << 20
 class Streamed:
     """Counting of rows that come in chunks, in a new process."""
 
-    rules: int
+    models: int
     n: int
     seconds: float
     """Processor time of all updates."""
@@ -40,14 +40,14 @@ class Streamed:
     """Peak of the process after the first chunk and after all, in bytes."""
 
 
-def stream(rules: int, n: int) -> Streamed:
-    """Count n rows of some rules in a new process."""
-    return in_new_process(_stream, rules, n)
+def stream(models: int, n: int) -> Streamed:
+    """Count n rows of some models in a new process."""
+    return in_new_process(_stream, models, n)
 
 
-def _stream(rules: int, n: int) -> Streamed:
+def _stream(models: int, n: int) -> Streamed:
     size = min(CHUNK, n)
-    y, predictions = correlated_rules(rules, size)
+    y, predictions = correlated_models(models, size)
     accumulator = skci.JointAccumulator([*METRICS], labels=[0, 1])
     with threadpool_limits(1):
         accumulator.update(y, predictions)
@@ -63,7 +63,7 @@ def _stream(rules: int, n: int) -> Streamed:
             / _timed(lambda: np.bincount(y))
             for _ in range(_REPEATS)
         ]
-    return Streamed(rules, n, seconds, median(ratios), peaks)
+    return Streamed(models, n, seconds, median(ratios), peaks)
 
 
 def _timed(task: Callable[[], object]) -> float:
@@ -73,16 +73,16 @@ def _timed(task: Callable[[], object]) -> float:
 
 
 def streamed(results: list[Streamed]) -> list[Row]:
-    """Rows a second, passes of bincount, and memory, by the number of rules."""
+    """Rows a second, passes of bincount, and memory, by the number of models."""
     return [
         {
             "rows": f"{each.n:,}",
-            "rules": str(each.rules),
+            "models": str(each.models),
             "seconds": f"{each.seconds:.1f}",
             "million rows a second": f"{each.n / each.seconds / 1e6:.0f}",
             "passes of np.bincount": f"{each.passes:.2f}",
-            "goal": f"{_MOST_PASSES:g}" if each.rules == 1 else "",
-            "met": yes(each.passes <= _MOST_PASSES) if each.rules == 1 else "",
+            "goal": f"{_MOST_PASSES:g}" if each.models == 1 else "",
+            "met": yes(each.passes <= _MOST_PASSES) if each.models == 1 else "",
             "peak memory, first chunk, MiB": f"{each.memory[0] / _MEBIBYTE:.0f}",
             "all chunks, MiB": f"{each.memory[1] / _MEBIBYTE:.0f}",
         }
@@ -94,7 +94,7 @@ def databases(n: int) -> list[Row]:
     """Reports on a Parquet file by DuckDB, beside its GROUP BY of the same columns."""
     if find_spec("duckdb") is None or find_spec("pyarrow") is None:
         return []
-    y, predictions = correlated_rules(2, n)
+    y, predictions = correlated_models(2, n)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.parquet"
         _write(path, {"y": y, **predictions})
@@ -108,15 +108,15 @@ def _write(path: Path, columns: dict[str, Array]) -> None:
     parquet.write_table(pa.table(columns), path)
 
 
-def _databases(path: Path, n: int, rules: list[str]) -> Iterator[Row]:
+def _databases(path: Path, n: int, models: list[str]) -> Iterator[Row]:
     import duckdb
 
-    names = ", ".join(f'"{name}"' for name in ["y", *rules])
+    names = ", ".join(f'"{name}"' for name in ["y", *models])
     query = f"SELECT {names}, count(*) FROM '{path}' GROUP BY {names}"
 
     def report() -> object:
         frame = duckdb.sql(f"SELECT * FROM '{path}'")
-        report = skci.joint_report("y", rules, data=frame, metrics=[*METRICS])
+        report = skci.joint_report("y", models, data=frame, metrics=[*METRICS])
         return report.to_dict()
 
     def grouped() -> object:

@@ -33,7 +33,7 @@ class Setting:
 
     name: str
     metrics: tuple[str, ...]
-    rules: int
+    models: int
     looks: tuple[int, ...]
     differences: bool = False
     groups: bool = False
@@ -76,7 +76,7 @@ class Population:
     def truth(self, setting: Setting) -> Array:
         """True values, by scikit-learn, in the order of a report."""
         values = {
-            metric: [self._value(metric, rule) for rule in range(setting.rules)]
+            metric: [self._value(metric, model) for model in range(setting.models)]
             for metric in setting.metrics
         }
         if setting.differences:
@@ -84,15 +84,15 @@ class Population:
             return np.concatenate([*pairs])
         return np.transpose([*values.values()]).ravel()
 
-    def _value(self, metric: str, rule: int) -> float:
+    def _value(self, metric: str, model: int) -> float:
         if metric in _LABELS:
-            return float(_LABELS[metric](self.y, self.predictions[rule]))
-        return float(_SCORES[metric](self.y, self.scores[rule]))
+            return float(_LABELS[metric](self.y, self.predictions[model]))
+        return float(_SCORES[metric](self.y, self.scores[model]))
 
 
 @cache
 def population() -> Population:
-    """Rows of groups of one to many rows, which are alike, and three rules."""
+    """Rows of groups of one to many rows, which are alike, and three models."""
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(_GROUPS), 1 + rng.poisson(3, _GROUPS))
     effect = rng.normal(size=_GROUPS)[group]
@@ -190,7 +190,7 @@ def _update(
         within = [np.flatnonzero(every.group == group) for group in drawn]
         rows = np.concatenate(within)
         groups = np.repeat(np.arange(seen, until), list(map(len, within)))
-    names = [f"rule {rule}" for rule in range(setting.rules)]
+    names = [f"model {model}" for model in range(setting.models)]
     columns = {}
     if set(setting.metrics) & set(_LABELS):
         columns["y_pred"] = dict(zip(names, every.predictions[:, rows], strict=False))
@@ -332,7 +332,7 @@ def joint_quantiles() -> list[Row]:
     rows = []
     for size in (1, 6):
         correlation = np.full((size, size), 0.5) + 0.5 * np.eye(size)
-        one = float(skci.critical_value(correlation, LEVEL))
+        one = float(skci.inference.critical_value(correlation, LEVEL))
         alpha = (1 - LEVEL) / size
         for last in (2_000, 20_000):
             law = _law(correlation, (200, last))

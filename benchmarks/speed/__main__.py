@@ -37,7 +37,7 @@ package confidenceinterval.
 """
 
 _BOOTSTRAP = """\
-A joint report of 12 estimates, 4 rules and 3 metrics, with both kinds of intervals,
+A joint report of 12 estimates, 4 models and 3 metrics, with both kinds of intervals,
 beside 1,000 resamples of the rows. Each resample is drawn once for all 12: the plain
 loop and the statistic that scipy is given (``paired=True, vectorized=False``) compute
 12 scikit-learn metrics. {resamples} resamples are timed, and the others assumed to take
@@ -57,10 +57,10 @@ error is the median distance from an exact one-dimensional integral, over matric
 seeds, with the maximum in parentheses, where there is such an integral. The
 correlations are one-factor ones, equal ones of .5 among them; those of all differences
 of independent means, which are singular; those of random covariances; and that of a
-report of 4 rules and 3 metrics, which is singular as well. skci caches its quasi-random
-points ("again"); comparisons are without the cache, each call with its own seed. The
-time of mvtnorm excludes the start of R. For scipy, the distribution function of
-``multivariate_normal`` is solved by ``brentq`` to four decimals; it has non-singular
+report of 4 models and 3 metrics, which is singular as well. skci caches its
+quasi-random points ("again"); comparisons are without the cache, each call with its own
+seed. The time of mvtnorm excludes the start of R. For scipy, the distribution function
+of ``multivariate_normal`` is solved by ``brentq`` to four decimals; it has non-singular
 matrices only, as others take far too long.
 """
 
@@ -68,25 +68,25 @@ _CROSS_VALIDATION = """\
 A report of three metrics by the default jackknife, with its table, beside a loop that
 fits to the same training sets and predicts the same rows, and beside scikit-learn's
 ``cross_validate`` with the same fits and metrics. What the report adds does not depend
-on the learner: its share falls with the time of a fit. Predictions are dropped
+on the model: its share falls with the time of a fit. Predictions are dropped
 partition by partition, so that memory does not grow with their number.
 """
 
 _GROWTH = """\
 .. figure:: speed.png
-   :alt: Time and peak memory against rows, rules and parameters, both on logarithmic
+   :alt: Time and peak memory against rows, models and parameters, both on logarithmic
       scales. Time is proportional to the rows, and memory flat from the first chunk on.
 
    Time and peak memory. Dotted lines are proportional. Time and memory scale with the
-   rows as they should; the covariance of many rules and the critical value of many
-   parameters grow faster, so that a report on hundreds of rules takes longer than their
-   accuracies alone.
+   rows as they should; the covariance of many models and the critical value of many
+   parameters grow faster, so that a report on hundreds of models takes longer than
+   their accuracies alone.
 
 Above a million rows, F05CI has chunks of a million, of which it keeps the counts: the
 outcome tables are added and the interval is computed from the sum. The reports on many
-rules are of the accuracy, on 100,000 rows of bytes, beside as many calls of
-``accuracy_score``. The reports on many parameters are of up to 20 metrics of each rule,
-on 10,000 rows. Memory is the peak of what is allocated beyond the data.
+models are of the accuracy, on 100,000 rows of bytes, beside as many calls of
+``accuracy_score``. The reports on many parameters are of up to 20 metrics of each
+model, on 10,000 rows. Memory is the peak of what is allocated beyond the data.
 """
 
 
@@ -101,7 +101,7 @@ def main() -> None:
         resamples=(20, 2),  # that are timed, of 1,000
         matrices=(12, 1),  # of each kind of correlation
         chunks=(100, 10),  # of a million rows
-        rules=((1, 2, 5, 10, 15, 20, 50, 100, 200), (1, 5, 20)),
+        models=((1, 2, 5, 10, 15, 20, 50, 100, 200), (1, 5, 20)),
         parameters=((1, 2, 5, 10, 20, 40, 100, 200, 400, 1000, 2000), (1, 5, 20, 40)),
     )
     bootstrap = _BOOTSTRAP.format(resamples=size.resamples)

@@ -189,11 +189,11 @@ def rounded(value: float) -> str:
     return f"{number:,.0f}" if number >= 10 else f"{number:g}"
 
 
-def labels(n: int, rules: int = 1, dtype: Any = np.int64) -> tuple[Array, list[Array]]:
+def labels(n: int, models: int = 1, dtype: Any = np.int64) -> tuple[Array, list[Array]]:
     """Random labels, and predictions of increasing error rate."""
     rng = np.random.default_rng(0)
     truth = rng.random(n) < 0.3
-    rates = np.linspace(0.2, 0.3, rules)
+    rates = np.linspace(0.2, 0.3, models)
     predictions = [truth ^ (rng.random(n) < rate) for rate in rates]
     return truth.astype(dtype), [p.astype(dtype) for p in predictions]
 
@@ -206,14 +206,14 @@ def many_labels(n: int, number: int) -> tuple[Array, Array]:
     return truth, np.where(rng.random(n) < 0.8, truth, guess)
 
 
-def scored(n: int, rules: int = 1) -> tuple[Array, list[Array]]:
+def scored(n: int, models: int = 1) -> tuple[Array, list[Array]]:
     """Random labels, and scores of decreasing information."""
     rng = np.random.default_rng(0)
     truth = rng.random(n) < 0.3
-    shifts = np.linspace(0.5, 0.3, rules)
+    shifts = np.linspace(0.5, 0.3, models)
     scores = [(shift * truth + rng.random(n)) / (1 + shift) for shift in shifts]
     return truth.astype(np.int64), scores
 
 
 def named(predictions: list[Array]) -> dict[str, Array]:
-    return {f"rule {k}": each for k, each in enumerate(predictions)}
+    return {f"model {k}": each for k, each in enumerate(predictions)}

@@ -93,7 +93,7 @@ def correlation_of(factors: Array) -> Array:
 
 
 def of_report() -> Array:
-    y, predictions = labels(10_000, rules=4)
+    y, predictions = labels(10_000, models=4)
     report = skci.joint_report(y, named(predictions), metrics=METRICS)
     return np.asarray(report.correlation)
 
@@ -138,11 +138,11 @@ def summary(errors: list[float]) -> str:
 
 def cached(correlation: Array) -> str:
     """Time with cached quasi-random points."""
-    return duration(timer(partial(skci.critical_value, correlation))())
+    return duration(timer(partial(skci.inference.critical_value, correlation))())
 
 
 def by_skci(correlation: Array, seed: int) -> tuple[float, float]:
-    return timed(partial(skci.critical_value, correlation, random_state=seed))
+    return timed(partial(skci.inference.critical_value, correlation, random_state=seed))
 
 
 def by_scipy(correlation: Array, seed: int) -> tuple[float, float]:

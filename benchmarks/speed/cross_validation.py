@@ -33,7 +33,7 @@ _COLUMNS = (20, 100, 500)
 _METRICS = ("accuracy", "f1", "matthews_corrcoef")
 _PARTITIONS = (3, 12)
 _MOST_ADDED = 0.02
-_LEARNER = LogisticRegression(max_iter=1_000)
+_ESTIMATOR = LogisticRegression(max_iter=1_000)
 
 
 def cross_validations(size: Sizes) -> Iterator[Row]:
@@ -60,7 +60,9 @@ def cross_validations(size: Sizes) -> Iterator[Row]:
             duration(median(times.a)),
             duration(median(times.b)),
         )
-        scores = partial(cross_validate, _LEARNER, X, y, cv=splits, scoring=[*_METRICS])
+        scores = partial(
+            cross_validate, _ESTIMATOR, X, y, cv=splits, scoring=[*_METRICS]
+        )
         times = side_by_side(report(X, y), scores, size.few_repeats)
         yield compared(task, "cross_validate of scikit-learn", times, goal=1)
     yield memory_row()
@@ -68,21 +70,21 @@ def cross_validations(size: Sizes) -> Iterator[Row]:
 
 def training_sets(y: Array) -> list[Split]:
     """Splits of the default jackknife."""
-    pools = jackknife_pools(Rows(y, None, None, 0), 5, 3)
-    return [split for batch in pools for split in unique_training_sets(batch)]
+    pools = jackknife_pools(Rows(y, y, None, None, 0), 5, 3)
+    return [split for batch in pools for split in unique_training_sets(batch).values()]
 
 
 def fit(splits: Sequence[Split], X: Array, y: Array) -> list[Array]:
     """Fit to each training set and predict its test rows."""
     return [
-        clone(_LEARNER).fit(X[train], y[train]).predict(X[test])
+        clone(_ESTIMATOR).fit(X[train], y[train]).predict(X[test])
         for train, test in splits
     ]
 
 
-def report(X: Array, y: Array, learner: Any = _LEARNER, **options: Any) -> Callable:
+def report(X: Array, y: Array, estimator: Any = _ESTIMATOR, **options: Any) -> Callable:
     """Task of a report and its table."""
-    task = partial(skci.cross_validate_report, learner, X, y, metrics=[*_METRICS])
+    task = partial(skci.cross_validate_report, estimator, X, y, metrics=[*_METRICS])
     return lambda: str(task(random_state=0, **options))
 
 
@@ -91,7 +93,11 @@ def memory_row() -> Row:
     X, y = make_classification(_ROWS, _COLUMNS[0], random_state=0)
     few, many = (
         peak_memory(
-            report(X, y, variance=skci.GroupJackknife(n_partitions=n_partitions))
+            report(
+                X,
+                y,
+                resampling=skci.resampling.GroupJackknife(n_partitions=n_partitions),
+            )
         )
         for n_partitions in _PARTITIONS
     )

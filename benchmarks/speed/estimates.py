@@ -107,9 +107,9 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
         against, theirs = "roc_auc_score", roc_auc_score
         metric = skci.RocAucCI
         yield comparison(task, metric, (y, scores), against, theirs, fewer, goal=1.5)
-    y, predictions = labels(size.rows, rules=4)
+    y, predictions = labels(size.rows, models=4)
     yield compared(
-        f"joint_report, 4 rules x 3 metrics, {size.rows:,} int64",
+        f"joint_report, 4 models x 3 metrics, {size.rows:,} int64",
         "12 point estimates of scikit-learn",
         side_by_side(
             lambda: skci.joint_report(y, named(predictions), metrics=METRICS).to_dict(),
@@ -135,7 +135,7 @@ def estimates(y: Array, *predictions: Array) -> list[float]:
 
 def scored_report_row(size: Sizes, n: int) -> Row:
     """Compare a joint report on labels and scores with its point estimates."""
-    y, scores = scored(n, rules=3)
+    y, scores = scored(n, models=3)
     predictions = [(s > 0.5).astype(y.dtype) for s in scores]
     metrics = [*_LABEL_METRICS, *_SCORE_METRICS]
 
@@ -151,7 +151,7 @@ def scored_report_row(size: Sizes, n: int) -> Row:
         ]
 
     return compared(
-        f"joint_report, 3 rules x {len(metrics)} metrics of labels and scores, {n:,}",
+        f"joint_report, 3 models x {len(metrics)} metrics of labels and scores, {n:,}",
         f"{3 * len(metrics)} point estimates of scikit-learn",
         side_by_side(ours, theirs, size.repeats),
         goal=1,
@@ -163,13 +163,13 @@ _ROWS, _RESAMPLES = 10_000, 1_000
 
 def bootstraps(size: Sizes) -> Iterator[Row]:
     """Compare a joint report with the bootstrap."""
-    y, predictions = labels(_ROWS, rules=4)
-    rules = named(predictions)
+    y, predictions = labels(_ROWS, models=4)
+    models = named(predictions)
     seeds = itertools.count()
 
     def ours() -> Any:
         seed = next(seeds)
-        report = skci.joint_report(y, rules, metrics=METRICS, random_state=seed)
+        report = skci.joint_report(y, models, metrics=METRICS, random_state=seed)
         return report.to_dict()
 
     resample = size.resamples
@@ -194,7 +194,7 @@ def bootstraps(size: Sizes) -> Iterator[Row]:
 
         times = alternate(timer(ours), theirs, max(1, size.repeats // 4))
         yield compared(
-            f"joint_report, 4 rules x 3 metrics, {_ROWS:,} int64",
+            f"joint_report, 4 models x 3 metrics, {_ROWS:,} int64",
             name.format(_RESAMPLES),
             times,
             goal=1 / 1000,

@@ -1,4 +1,4 @@
-"""Time and peak memory by the number of rows, rules and parameters."""
+"""Time and peak memory by the number of rows, models and parameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from benchmarks.speed.comparisons import (
     seconds,
 )
 from benchmarks.speed.estimates import score_metrics
-from skci.data.reading import Reader
+from skci.data.reading import Reader, Wanted
 from skci.data.sample import Sample
 from skci.inference.joint import JointEstimate
 
@@ -80,8 +80,8 @@ class Growth:
 
 
 def growth(size: Sizes) -> list[Growth]:
-    """Measure the growth with rows, rules and parameters."""
-    return [in_rows(size), in_rules(size), in_parameters(size)]
+    """Measure the growth with rows, models and parameters."""
+    return [in_rows(size), in_models(size), in_parameters(size)]
 
 
 def measured(
@@ -133,11 +133,11 @@ def in_chunks(columns: Sequence[Array], chunks: int) -> Any:
     """Read the same rows repeatedly, add the samples and compute the interval."""
     y, *predictions = columns
     samples: Iterator[Sample] = (
-        Reader(y).sample(named(predictions)) for _ in range(chunks)
+        Reader.open(Wanted(), y).sample(named(predictions)) for _ in range(chunks)
     )
     sample = reduce(add, samples)
-    (parameter,) = skci.F05CI().bind(sample, sample.rules[0])
-    return JointEstimate.from_rows([parameter], sample.design).intervals
+    (parameter,) = skci.F05CI().bind(sample, sample.models[0])
+    return JointEstimate.from_rows([parameter], sample.rows, sample.design).intervals
 
 
 def chunk_rows(curve: Curve) -> Iterator[Row]:
@@ -165,14 +165,14 @@ def memory_rows() -> Iterator[Row]:
         (4, np.int64),
         (20, np.int64),
     )
-    for rules, dtype in cases:
-        y, predictions = labels(_CHUNK, rules, dtype)
+    for models, dtype in cases:
+        y, predictions = labels(_CHUNK, models, dtype)
         report = partial(skci.joint_report, y, named(predictions), metrics=["accuracy"])
         memory = peak_memory(report)
-        ratio = memory / (_CHUNK * rules)
+        ratio = memory / (_CHUNK * models)
         yield Row(
-            f"memory, rules: {rules}, {_CHUNK:,} {np.dtype(dtype).name}",
-            "one byte per row and rule",
+            f"memory, models: {models}, {_CHUNK:,} {np.dtype(dtype).name}",
+            "one byte per row and model",
             ratio=fraction(ratio),
             goal="1",
             met=is_met(ratio, 1),
@@ -180,25 +180,25 @@ def memory_rows() -> Iterator[Row]:
         )
 
 
-def in_rules(size: Sizes) -> Growth:
-    y, predictions = labels(_ROWS, max(size.rules), np.int8)
+def in_models(size: Sizes) -> Growth:
+    y, predictions = labels(_ROWS, max(size.models), np.int8)
 
-    def report(rules: int) -> Any:
-        named_rules = named(predictions[:rules])
-        return skci.joint_report(y, named_rules, metrics=["accuracy"]).to_dict()
+    def report(models: int) -> Any:
+        named_models = named(predictions[:models])
+        return skci.joint_report(y, named_models, metrics=["accuracy"]).to_dict()
 
-    def count(rules: int) -> Any:
-        return Reader(y).sample(named(predictions[:rules]))
+    def count(models: int) -> Any:
+        return Reader.open(Wanted(), y).sample(named(predictions[:models]))
 
-    def theirs(rules: int) -> list[float]:
-        return [accuracy_score(y, p) for p in predictions[:rules]]
+    def theirs(models: int) -> list[float]:
+        return [accuracy_score(y, p) for p in predictions[:models]]
 
     return Growth(
-        "rules",
+        "models",
         [
-            measured("joint_report", report, size.rules, memory=True),
-            measured("counting", count, size.rules),
-            measured("accuracy_score", theirs, size.rules, peer=True),
+            measured("joint_report", report, size.models, memory=True),
+            measured("counting", count, size.models),
+            measured("accuracy_score", theirs, size.models, peer=True),
         ],
     )
 
@@ -209,13 +209,13 @@ def in_parameters(size: Sizes) -> Growth:
     correlations = {}
 
     def report(parameters: int) -> Any:
-        rules = named(predictions[: -(-parameters // len(metrics))])
-        found = skci.joint_report(y, rules, metrics=metrics[:parameters])
+        models = named(predictions[: -(-parameters // len(metrics))])
+        found = skci.joint_report(y, models, metrics=metrics[:parameters])
         correlations[parameters] = found.correlation
         return found.to_dict()
 
     def solve(parameters: int) -> float:
-        return skci.critical_value(correlations[parameters])
+        return skci.inference.critical_value(correlations[parameters])
 
     return Growth(
         "parameters",
