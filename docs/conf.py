@@ -32,10 +32,10 @@ numpydoc_show_class_members = False
 # Public docstrings are complete, save for what they refer to. Parameters with one
 # description stand together, and noun phrases describe results.
 numpydoc_validation_checks = {"all", "ES01", "EX01", "PR03", "SA01", "SS05"}
-_elsewhere = [r"See\s+(there|:(class|func|meth):)", r"[Rr]eturned\s+by"]
+_elsewhere = [r"See\s+:meth:", r"[Rr]eturned\s+by"]
 numpydoc_validation_overrides = {
-    **dict.fromkeys(["PR01", "PR04", "RT01"], _elsewhere),
-    "PR02": [r"Base of all metrics"],  # options that only some of them have
+    **dict.fromkeys(["PR04", "RT01"], _elsewhere),
+    "PR01": [*_elsewhere, r"is a design for every metric"],  # a protocol is not called
     "SS03": [r"Alias for field"],  # of a named tuple
 }
 

@@ -11,7 +11,7 @@ import matplotlib
 import numpy as np
 from matplotlib import pyplot as plt
 
-from skci.reports.axes import COLOURS
+from skci.reports.panels import COLOURS
 
 DOCS = Path(__file__).resolve().parent
 

@@ -7,7 +7,7 @@ uncertain their mean is. A jackknife of the whole cross-validation does.
 """
 
 # %%
-# Learners, not fitted yet, and data without a test set.
+# Estimators, not fitted yet, and data without a test set.
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -18,21 +18,21 @@ from sklearn.tree import DecisionTreeClassifier
 from skci import cross_validate_report
 
 X, y = load_breast_cancer(return_X_y=True)
-learners = {
+estimators = {
     "Logistic": make_pipeline(StandardScaler(), LogisticRegression()),
     "Naive Bayes": GaussianNB(),
     "Tree": DecisionTreeClassifier(random_state=0),
 }
-report = cross_validate_report(learners, X, y, metrics=["accuracy", "f1"])
+report = cross_validate_report(estimators, X, y, metrics=["accuracy", "f1"])
 display = report.plot()
 
 # %%
-# The intervals are about learners trained on sets of this size, and allow for the
+# The intervals are about models trained on sets of this size, and allow for the
 # training rows as well as for the test rows:
 report.target
 
 # %%
-# The differences are paired, since all learners have the same splits.
+# The differences are paired, since all models have the same splits.
 differences = report.differences()
 display = differences.plot()
 

@@ -12,7 +12,7 @@ rank says how far the order can be trusted.
 import numpy as np
 from scipy.special import expit
 
-from skci import score_report
+from skci import grades_report
 
 rng = np.random.default_rng(0)
 passage = np.arange(400) % 50
@@ -24,7 +24,7 @@ grades = {
     for model, skill in skills.items()
 }
 
-report = score_report(grades, groups=passage, bounds=(0, 1))
+report = grades_report(grades, groups=passage, bounds=(0, 1), samples="independent")
 display = report.plot()
 
 # %%

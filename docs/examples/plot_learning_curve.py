@@ -7,8 +7,8 @@ end more than chance?
 """
 
 # %%
-# Two learners of handwritten digits, at five sizes of the training set. The band covers
-# at all sizes, for both learners, at once.
+# Two models of handwritten digits, at five sizes of the training set. The band covers
+# at all sizes, for both models, at once.
 from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -16,12 +16,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from skci import learning_curve_report
 
 X, y = load_digits(return_X_y=True)
-learners = {"Naive Bayes": GaussianNB(), "1-NN": KNeighborsClassifier(1)}
+estimators = {"Naive Bayes": GaussianNB(), "1-NN": KNeighborsClassifier(1)}
 report = learning_curve_report(
-    learners, X, y, metrics="accuracy", train_sizes=[0.1, 0.25, 0.5, 0.75, 1.0]
+    estimators, X, y, metrics="accuracy", train_sizes=[0.1, 0.25, 0.5, 0.75, 1.0]
 )
 display = report.plot()
 
 # %%
-# At each size the two learners are compared on the same splits.
+# At each size the two models are compared on the same splits.
 report.differences().findings()

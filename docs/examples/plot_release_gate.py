@@ -7,7 +7,7 @@ to.
 """
 
 # %%
-# Three candidates, and two requirements that were set beforehand.
+# Three models, and two requirements that were set beforehand.
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -45,5 +45,5 @@ verdicts = report.requirements(requirements)
 verdicts
 
 # %%
-# Candidates that are shown to meet all:
+# Models that are shown to meet all:
 verdicts.met_by

@@ -12,7 +12,8 @@ difference between two models?
 import numpy as np
 from matplotlib import pyplot as plt
 
-from skci import minimum_detectable, sample_size
+from skci import sample_size
+from skci.planning import minimum_detectable
 
 rows = np.geomspace(100, 10_000, 13).astype(int)
 figure, ax = plt.subplots(figsize=(5, 3.2), layout="constrained")

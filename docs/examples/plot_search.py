@@ -3,17 +3,18 @@ How good is the winner of a search?
 ===================================
 
 The best score of a search is too good, because it is the best of many. Which of the
-candidates may be the best, and what can be said about the winner?
+models may be the best, and what can be said about the winner?
 """
 
 # %%
-# A search over the depth of a tree, that takes the simplest candidate that is not shown
+# A search over the depth of a tree, that takes the simplest model that is not shown
 # to be worse than the best one.
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
-from skci import search_report, simplest_not_worse
+from skci import search_report
+from skci.resampling import simplest_not_worse
 
 X, y = load_breast_cancer(return_X_y=True)
 tree = DecisionTreeClassifier(random_state=0)
@@ -26,7 +27,7 @@ search = GridSearchCV(
 search.best_params_
 
 # %%
-# The report cross-validates the candidates anew, on splits that did not choose them.
+# The report cross-validates the models anew, on splits that did not choose them.
 # Its intervals allow for picking one of them.
 report = search_report(search, X, y, metrics="accuracy", top=7)
 display = report.plot()

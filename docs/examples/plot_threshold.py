@@ -3,7 +3,7 @@ Where to cut?
 =============
 
 The threshold that looks best on the test rows looks better than it is. Intervals that
-cover at all candidate thresholds at once hold whichever of them is chosen.
+cover at all thresholds at once hold whichever of them is chosen.
 """
 
 # %%
