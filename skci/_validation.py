@@ -90,6 +90,22 @@ def check_range(
     return float(ends[0]), float(ends[1])
 
 
+def check_directions(
+    directions: Any, metrics: Sequence[str], parameter: str
+) -> dict[str, bool]:
+    """Check which metrics are better if greater; True for those not in a mapping."""
+    given = directions
+    if not isinstance(directions, Mapping):
+        given = dict.fromkeys(metrics, directions)
+    for name, value in given.items():
+        if name not in metrics or not isinstance(value, bool | np.bool_):
+            raise ValueError(
+                f"{parameter} must be True, False or a mapping to them of some of the "
+                f"metrics {list(metrics)}, got {directions!r}"
+            )
+    return {name: bool(given.get(name, True)) for name in metrics}
+
+
 def check_degrees(df: Any) -> float:
     """Check degrees of freedom, infinite for a normal distribution."""
     return check_number(df, "df", "a number of at least 1 or None", lambda x: x >= 1)

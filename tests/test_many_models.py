@@ -40,7 +40,7 @@ GROUPS = {"groups": np.arange(N) // 3}
 WEIGHTS = {"sample_weight": np.random.default_rng(1).uniform(0.5, 2, N)}
 REPORTS = {
     "grades": lambda: grades_report(graded(), bounds=(0, 1)),
-    "losses": lambda: grades_report(graded(1), bounds=(0, 1), greater_is_better=False),
+    "losses": lambda: grades_report(graded(1), bounds=(0, 1), higher_is_better=False),
     "rubric": lambda: grades_report(
         {k: np.round(4 * v) for k, v in graded(2).items()}, bounds=(0, 4)
     ),

@@ -1,20 +1,29 @@
-"""Reading numbers of items without a truth, such as grades, several samples of each."""
+"""Reading grades of items by several scorers, of several samples of each item."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import LARGEST, as_numbers, join_names, named_columns
+from skci._validation import (
+    LARGEST,
+    as_numbers,
+    column_names,
+    join_names,
+    named_columns,
+)
 from skci.data.drawing import RowOptions, distinct_names
-from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, parameter_name
+from skci.data.rows import SEVERAL_MODELS_HINT, Alignment
 from skci.data.sample import Sample, Vocabulary
 from skci.exceptions import warn_caller
 
-_SCORES = "scores"
+UNNAMED = "mean"
+"""Name of the metric of grades whose scorer has no name."""
+_GRADES = "grades"
+_NAMES = "model", "scorer", "item", "sample"
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,71 +56,164 @@ class ItemGrades:
         return type(self)(self.means[kept], self.n_samples[kept], self.squares[kept])
 
 
+class Samples(NamedTuple):
+    """Grades of samples by one scorer of one model, as they were given."""
+
+    parameter: str
+    item: Array
+    """Number of the item of each sample."""
+    grades: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Items:
     """Grades of models on the items that all of them have, and how items were drawn."""
 
     sample: Sample
-    """Of the means of each model, as its numbers."""
-    grades: Mapping[str, ItemGrades]
+    """Of the means of each model, as its numbers with a column for each scorer."""
+    grades: Mapping[tuple[str, str], ItemGrades]
+    """By model and scorer."""
 
 
-def read_items(
-    scores: Any, bounds: tuple[float, float], several: bool, rows: RowOptions
-) -> Items:
-    """Read an array of shape (n_items,) of each model.
+@dataclass(frozen=True, eq=False)
+class GradedSamples:
+    """Grades of samples of n items by model and scorer, as they were given."""
 
-    If there may be several samples of an item, also of shape (n_items, n_samples).
-    """
-    check_aligned = Alignment().check
-    read: dict[str, ItemGrades] = {}
-    for model, values in named_columns(scores, _SCORES, _SCORES).items():
-        name = _SCORES if model == _SCORES else parameter_name(model, _SCORES)
-        check_aligned(name, values)
-        read[model] = _read_grades(values, name, bounds, several)
-        n, expected = len(read[model].means), len(next(iter(read.values())).means)
-        if n != expected:
-            raise ValueError(
-                f"{name} must have a row for each of the {expected} items of the other "
-                f"models, got {n}; those of an item without grades are NaN"
-            )
-    return _on_common_items(read, rows, check_aligned)
+    samples: Mapping[tuple[str, str], Samples]
+    n_items: int
+    rows: RowOptions
+    check_aligned: Callable[[str, Any], None]
 
+    @classmethod
+    def of_arrays(cls, grades: Any, several: bool, rows: RowOptions) -> Self:
+        """Read arrays of shape (n_items,) of each scorer of each model.
 
-def read_long_items(
-    columns: Mapping[str, Any], bounds: tuple[float, float], rows: RowOptions
-) -> Items:
-    """Read a row for each sample: its grade, model and item, and the number of it.
-
-    Other columns are of the item, and the same in all of its rows.
-    """
-    numbers = as_numbers(columns[_SCORES], _SCORES, missing=True)
-    _check_range(numbers, _SCORES, bounds)
-    codes, names = {}, {}
-    for parameter in ("model", "item", "sample"):
-        if columns[parameter] is not None:
-            found = distinct_names(columns[parameter], parameter, parameter)
-            names[parameter], codes[parameter] = found
-    _check_distinct_samples(names, codes)
-    item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
-    of_items: dict[str, Any] = {}
-    for parameter, values in rows.columns.items():
-        if parameter != "by" and columns.get(parameter) is not None:
-            values = columns[parameter]
-            of_items[parameter] = _of_items(values, item, first, parameter)
-    if columns["by"] is not None:
-        names_of = partial(distinct_names, kind="subgroup", missing=rows.missing)
-        of_items["by"] = {
-            name: _of_items(np.take(*names_of(values, name)), item, first, name)
-            for name, values in columns["by"].items()
+        If there may be several samples of an item, also of shape (n_items, n_samples).
+        """
+        check_aligned = Alignment().check
+        arrays = {
+            (model, scorer): values
+            for model, by_scorer in named_columns(grades, _GRADES, _GRADES).items()
+            for scorer, values in _by_scorer(by_scorer, model, several).items()
         }
-    models = names.get("model", np.array([_SCORES])).tolist()
-    model = codes.get("model", np.zeros(len(item), dtype=int))
-    grades = {}
-    for k, name in enumerate(models):
-        samples = item[model == k], numbers[model == k]
-        grades[str(name)] = ItemGrades.of_samples(*samples, len(first))
-    return _on_common_items(grades, rows.with_columns(of_items), Alignment().check)
+        samples: dict[tuple[str, str], Samples] = {}
+        expected: int | None = None
+        for (model, scorer), values in arrays.items():
+            name = _parameter(model, scorer)
+            check_aligned(name, values)
+            numbers = _check_grades(values, name, several)
+            n = len(numbers)
+            expected = n if expected is None else expected
+            if n != expected:
+                raise ValueError(
+                    f"{name} must have a row for each of the {expected} items of the "
+                    f"other models, got {n}; those of an item without grades are NaN"
+                )
+            item = np.repeat(np.arange(n), numbers.size // n)
+            samples[model, scorer] = Samples(name, item, numbers.ravel())
+        by_model: dict[str, list[str]] = {}
+        for model, scorer in samples:
+            by_model.setdefault(model, []).append(scorer)
+        scorers = next(iter(by_model.values()))
+        for model, others in by_model.items():
+            if set(others) != set(scorers):
+                raise ValueError(
+                    f"grades[{model!r}] must be of the scorers of the other models, "
+                    f"{scorers}, got {others}"
+                )
+        assert expected is not None
+        return cls(samples, expected, rows, check_aligned)
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Any], rows: RowOptions) -> Self:
+        """Read a row for each sample: its grades, model and item, and the number of it.
+
+        Other columns are of the item, and the same in all of its rows.
+        """
+        codes, names = {}, {}
+        for parameter in _NAMES:
+            if columns[parameter] is not None:
+                found = distinct_names(columns[parameter], parameter, parameter)
+                names[parameter], codes[parameter] = found
+        _check_distinct_samples(names, codes)
+        item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
+        of_items: dict[str, Any] = {}
+        for parameter, values in rows.columns.items():
+            if parameter != "by" and columns.get(parameter) is not None:
+                values = columns[parameter]
+                of_items[parameter] = _of_items(values, item, first, parameter)
+        if columns["by"] is not None:
+            names_of = partial(distinct_names, kind="subgroup", missing=rows.missing)
+            of_items["by"] = {
+                name: _of_items(np.take(*names_of(values, name)), item, first, name)
+                for name, values in columns["by"].items()
+            }
+        samples = {}
+        for name, values in columns[_GRADES].items():
+            parameter = _GRADES if name == UNNAMED else f"{_GRADES}[{name!r}]"
+            numbers = as_numbers(values, parameter, missing=True)
+            known = {"model": [_GRADES], "scorer": [name]} | names
+            for m, model in enumerate(known["model"]):
+                for k, scorer in enumerate(known["scorer"]):
+                    among = (codes.get("model", 0) == m) & (codes.get("scorer", 0) == k)
+                    among = np.broadcast_to(among, item.shape)
+                    samples[str(model), str(scorer)] = Samples(
+                        parameter, item[among], numbers[among]
+                    )
+        return cls(samples, len(first), rows.with_columns(of_items), Alignment().check)
+
+    @property
+    def scorers(self) -> list[str]:
+        """Names of the scorers."""
+        return list(dict.fromkeys(scorer for _, scorer in self.samples))
+
+    def items(self, bounds: Mapping[str, tuple[float, float]]) -> Items:
+        """Average the samples of each item, and keep the items that all models have.
+
+        Those that some model, or scorer of it, has no grade of are warned of.
+        """
+        grades = {}
+        for (model, scorer), samples in self.samples.items():
+            _check_range(samples, bounds[scorer])
+            item, values = samples.item, samples.grades
+            grades[model, scorer] = ItemGrades.of_samples(item, values, self.n_items)
+        common = np.logical_and.reduce([each.n_samples > 0 for each in grades.values()])
+        if not common.any():
+            raise ValueError(
+                f"{_GRADES} must hold an item that all models have, got none"
+            )
+        if not common.all():
+            _warn_of_lacking(grades, common)
+        counts = None if common.all() else common.astype(np.int64)
+        rows = replace(self.rows, counts=counts)
+        checked = rows.read(self.n_items, _GRADES, self.check_aligned)
+        kept = {key: each.among(checked.kept) for key, each in grades.items()}
+        numbers = {
+            model: np.column_stack([kept[model, s].means for s in self.scorers])
+            for model in dict.fromkeys(model for model, _ in kept)
+        }
+        codes = np.zeros((len(next(iter(numbers.values()))), 0), dtype=bool)
+        sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
+        return Items(sample, kept)
+
+
+def _by_scorer(values: Any, model: str, several: bool) -> Mapping[str, Any]:
+    """Grades of a model by each of its scorers, or by one without a name."""
+    is_frame = column_names(values) is not None
+    if is_frame and several:
+        raise ValueError(
+            f"{_parameter(model)} must be an array, or arrays by scorer, with "
+            "samples=, got a data frame, whose columns are of a scorer each"
+        )
+    if is_frame or isinstance(values, Mapping):
+        return named_columns(values, _parameter(model), "")
+    return {UNNAMED: values}
+
+
+def _parameter(model: str, scorer: str = UNNAMED) -> str:
+    """Name of the grades of a model by a scorer in messages, as they were passed."""
+    names = [name for name in (model, scorer) if name not in (_GRADES, UNNAMED)]
+    return _GRADES + "".join(f"[{name!r}]" for name in names)
 
 
 def _check_distinct_samples(
@@ -146,10 +248,8 @@ def _of_items(values: Any, item: Array, first: Array, parameter: str) -> Any:
     return of_items
 
 
-def _read_grades(
-    values: Any, name: str, bounds: tuple[float, float], several: bool
-) -> ItemGrades:
-    """Read the grades of one model, of one sample of each item or of several."""
+def _check_grades(values: Any, name: str, several: bool) -> Array:
+    """Check grades of one sample of each item, or of several."""
     numbers = as_numbers(values, name, missing=True)
     if numbers.ndim not in (1, 2) or not numbers.size:
         raise ValueError(
@@ -157,7 +257,7 @@ def _read_grades(
             f"got shape {numbers.shape}"
         )
     if numbers.ndim == 2 and numbers.shape[1] > 1 and not several:
-        hint = SEVERAL_MODELS_HINT if name == _SCORES else ""
+        hint = SEVERAL_MODELS_HINT if name == _GRADES else ""
         raise ValueError(
             f"{name} must be one column, or samples= must say what its columns are, "
             f"got shape {numbers.shape}; samples='independent' if they are samples of "
@@ -165,47 +265,34 @@ def _read_grades(
             "column share a seed, a judge or another run, average the columns, for a "
             f"report on these runs alone{hint}"
         )
-    _check_range(numbers, name, bounds)
-    n_items = len(numbers)
-    item = np.repeat(np.arange(n_items), numbers.size // n_items)
-    return ItemGrades.of_samples(item, numbers.ravel(), n_items)
+    return numbers
 
 
-def _check_range(numbers: Array, name: str, bounds: tuple[float, float]) -> None:
-    """Check that numbers are within bounds, and their squares in those of floats."""
+def _check_range(samples: Samples, bounds: tuple[float, float]) -> None:
+    """Check that grades are within bounds, and their squares in those of floats."""
     low, high = np.clip(bounds, -LARGEST, LARGEST)
-    strange = numbers[(numbers < low) | (numbers > high)]
+    grades = samples.grades
+    strange = grades[(grades < low) | (grades > high)]
     if len(strange):
         raise ValueError(
-            f"{name} must hold numbers from {low:g} to {high:g}, got {strange[0]:g}"
+            f"{samples.parameter} must hold numbers from {low:g} to {high:g}, got "
+            f"{strange[0]:g}"
         )
 
 
-def _on_common_items(
-    grades: Mapping[str, ItemGrades],
-    rows: RowOptions,
-    check_aligned: Callable[[str, Any], None],
-) -> Items:
-    """Keep the items that all models have grades of, and warn of the others."""
-    has = {model: each.n_samples > 0 for model, each in grades.items()}
-    common = np.logical_and.reduce(list(has.values()))
-    n = len(common)
-    if not common.any():
-        raise ValueError(f"{_SCORES} must hold an item that all models have, got none")
-    if not common.all():
-        lacking = [
-            f"{model!r} ({np.sum(~h)})" for model, h in has.items() if not h.all()
-        ]
-        warn_caller(
-            f"{np.sum(~common)} of {n} items are left out, of which grades are missing "
-            f"for {join_names(lacking)}; models are compared on the other "
-            f"{np.sum(common)}",
-            UserWarning,
-        )
-    counts = None if common.all() else common.astype(np.int64)
-    checked = replace(rows, counts=counts).read(n, _SCORES, check_aligned)
-    kept = {model: each.among(checked.kept) for model, each in grades.items()}
-    numbers = {model: each.means[:, np.newaxis] for model, each in kept.items()}
-    codes = np.zeros((len(next(iter(numbers.values()))), 0), dtype=bool)
-    sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
-    return Items(sample, kept)
+def _warn_of_lacking(
+    grades: Mapping[tuple[str, str], ItemGrades], common: Array
+) -> None:
+    """Warn of items that some model, or scorer of it, has no grade of."""
+    lacking = []
+    for (model, scorer), each in grades.items():
+        n_missing = np.sum(each.n_samples == 0)
+        by = "" if scorer == UNNAMED else f" by {scorer!r}"
+        if n_missing:
+            lacking.append(f"{model!r}{by} ({n_missing})")
+    warn_caller(
+        f"{np.sum(~common)} of {len(common)} items are left out, of which grades are "
+        f"missing for {join_names(lacking)}; models are compared on the other "
+        f"{np.sum(common)}",
+        UserWarning,
+    )

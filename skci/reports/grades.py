@@ -44,7 +44,9 @@ class Spread:
         more were taken may be those that vary most; with one sample it is the mean of
         others.
         """
-        grades = items.grades[parameter.key.model].among(parameter.units)
+        grades = items.grades[parameter.key.model, parameter.key.metric].among(
+            parameter.units
+        )
         weights = items.sample.rows.weights[parameter.units]
         share = weights / weights.sum()
         n, repeated = len(share), grades.n_samples > 1
@@ -95,7 +97,7 @@ class GradesReport(JointReport):
     >>> from skci import grades_report
     >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
     >>> report = grades_report(grades, samples="independent")
-    >>> report["scores", "mean"]
+    >>> report["grades", "mean"]
     mean = 0.62 [0.48, 0.75], 95% interval (hall, n = 40)
     """
 
@@ -118,7 +120,7 @@ class GradesReport(JointReport):
 
     @property
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
-        r"""Variances between and within items of each model, by its names.
+        r"""Variances between and within items of each model and scorer, by their names.
 
         Those of analysis of variance: within items the mean over items of the variance
         of their samples, whatever their number; between items the variance of their
@@ -131,7 +133,7 @@ class GradesReport(JointReport):
         >>> from skci import grades_report
         >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
         >>> report = grades_report(grades, samples="independent")
-        >>> report.variance_components["scores", "mean"].within
+        >>> report.variance_components["grades", "mean"].within
         0.125
         """
         spreads = [self._spread[p.key].components for p in self._joint.parameters]
