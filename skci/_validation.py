@@ -14,6 +14,11 @@ import numpy as np
 
 from skci._arrays import Array
 
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+SCRAMBLES = 8
+"""Independent randomisations of quasi-random points, each with a seed."""
+
 LARGEST = 1e125
 """Size of numbers of which contrasts have squares in the range of floats."""
 
@@ -109,6 +114,27 @@ def check_directions(
 def check_degrees(df: Any) -> float:
     """Check degrees of freedom, infinite for a normal distribution."""
     return check_number(df, "df", "a number of at least 1 or None", lambda x: x >= 1)
+
+
+def draw_seeds(random_state: RandomState) -> list[int]:
+    """Seeds of the scrambles."""
+    source: Any = 0 if random_state is None else random_state
+    if isinstance(source, np.random.RandomState):
+        source = source.randint(1 << 31, dtype=np.int64)
+    try:
+        generator = np.random.default_rng(source)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            "random_state must be an int of at least 0, a numpy Generator, a "
+            f"RandomState or None, got {random_state!r}"
+        ) from error
+    seeds: list[int] = generator.integers(1 << 31, size=SCRAMBLES).tolist()
+    return seeds
+
+
+def fixed_seed(random_state: RandomState) -> int | None:
+    """Draw a seed once, so that later calls repeat each other."""
+    return None if random_state is None else draw_seeds(random_state)[0]
 
 
 def check_choice(value: Any, choices: Sequence[str], name: str) -> str:

@@ -17,13 +17,13 @@ from skci._validation import (
     check_directions,
     check_integer,
     check_range,
+    fixed_seed,
     join_names,
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import UNNAMED, GradedSamples
 from skci.data.sample import Sample
-from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter

@@ -14,9 +14,9 @@ from skci._validation import (
     check_degrees,
     check_directions,
     check_sizes,
+    fixed_seed,
     is_iterable,
 )
-from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter

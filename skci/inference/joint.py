@@ -16,7 +16,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from skci._arrays import Array, cached_property
-from skci.inference.correlation import correlation_from, shrink_correlation
+from skci.inference.critical.correlation import correlation_from, shrink_correlation
 from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue

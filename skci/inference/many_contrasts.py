@@ -15,7 +15,7 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property
 from skci.inference.contrast_parameters import ContrastTables
-from skci.inference.correlation import shrink_correlation, shrinkage_of_loadings
+from skci.inference.critical.correlation import shrink_correlation
 from skci.inference.critical.horizon import HorizonLaw
 from skci.inference.critical.law import Alternative, LawOfLoadings, MaximumLaw
 from skci.inference.critical.loadings import Loadings
@@ -327,7 +327,7 @@ class ManyContrasts(JointEstimate):
         """Share of the variance that is made independent, by shrinkage."""
         known = np.flatnonzero(self.usable)
         df = self.degrees_of_freedom[known]
-        return shrinkage_of_loadings(self._loadings.taken(known), df)
+        return self._loadings.taken(known).shrinkage(df)
 
     def law(self, alternative: Alternative = "two-sided") -> MaximumLaw | HorizonLaw:
         if self.is_individual or self.horizon is not None:

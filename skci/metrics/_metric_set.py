@@ -11,6 +11,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import (
     check_confidence_level,
+    fixed_seed,
     is_iterable,
     join_names,
     named_pairs,
@@ -22,7 +23,6 @@ from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.reading import Reader, Wanted, named_predictions
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.sample import Sample, Vocabulary
-from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
