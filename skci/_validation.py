@@ -358,19 +358,21 @@ def check_names(
     return wanted
 
 
-def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
+def named_values(values: Any, parameter: str) -> dict[str, Any]:
     """Check a mapping of names, or pairs of a distinct name and a value."""
     wanted = f"{parameter} must be a mapping of names or pairs of (name, value)"
-    if not is_iterable(values):
+    if not isinstance(values, Mapping) and not is_iterable(values):
         raise TypeError(f"{wanted}, got {values!r}")
-    named = []
-    for pair in values.items() if isinstance(values, Mapping) else values:
+    pairs = [*(values.items() if isinstance(values, Mapping) else values)]
+    named: dict[str, Any] = {}
+    for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
             raise TypeError(f"{wanted}, got an entry {pair!r}")
-        named.append((str(pair[0]), pair[1]))
+        named[str(pair[0])] = pair[1]
     if not named:
         raise ValueError(f"{parameter} must hold at least one entry, got none")
-    check_distinct([name for name, _ in named], parameter)
+    if len(named) < len(pairs):
+        check_distinct([str(name) for name, _ in pairs], parameter)
     return named
 
 
@@ -383,15 +385,15 @@ def check_distinct(names: Sequence[Any], parameter: str, what: str = "names") ->
 
 def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
     """Columns of a data frame, a mapping or pairs; or one column and its name."""
-    if (columns := column_names(values)) is not None:
-        named = named_pairs([(column, column) for column in columns], parameter)
-        return {name: values[column] for name, column in named}
     are_pairs = isinstance(values, list | tuple) and any(
         isinstance(entry, tuple) for entry in values[:1]
     )
     if are_pairs or isinstance(values, Mapping):
-        return dict(named_pairs(values, parameter))
-    return {name: values}
+        return named_values(values, parameter)
+    if (columns := column_names(values)) is None:
+        return {name: values}
+    named = named_values([(column, column) for column in columns], parameter)
+    return {name: values[column] for name, column in named.items()}
 
 
 def named_estimators(estimators: Any) -> list[tuple[str, Any]]:
@@ -405,7 +407,7 @@ def named_estimators(estimators: Any) -> list[tuple[str, Any]]:
             (f"{name}-{number}" if names.count(name) > 1 else name, estimator)
             for name, number, estimator in zip(names, numbers, estimators, strict=True)
         ]
-    return named_pairs(estimators, "estimators")
+    return [*named_values(estimators, "estimators").items()]
 
 
 def _predicts(estimator: Any) -> bool:

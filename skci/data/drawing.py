@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -68,18 +67,21 @@ class RowOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """Columns of rows by the names of their parameters, None if not given."""
-        names = "sample_weight", "counts", "groups", "by"
-        columns = {name: getattr(self, name) for name in names}
+        columns = {
+            "sample_weight": self.sample_weight,
+            "counts": self.counts,
+            "groups": self.groups,
+            "by": self.by,
+        }
         if isinstance(self.design, Strata):
             columns["strata"] = self.design.strata
         return columns
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""
-        changed = {name: columns[name] for name in columns if name != "strata"}
-        if columns.get("strata") is not None:
-            changed["design"] = copy(self.design)
-            changed["design"].strata = columns["strata"]
+        changed = dict(columns)
+        if (strata := changed.pop("strata", None)) is not None:
+            changed["design"] = Strata(strata)
         return replace(self, **changed)
 
     @property

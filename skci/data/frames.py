@@ -18,7 +18,7 @@ from skci._validation import (
     check_distinct,
     column_names,
     join_names,
-    named_pairs,
+    named_values,
 )
 from skci.data.drawing import RowOptions, check_counts, is_missing_named
 from skci.data.rows import MISSING_SUBGROUP_HINT
@@ -224,7 +224,7 @@ def _parsed(parameter: str, value: Any) -> Any:
             value = [value]
         if isinstance(value, list | tuple) and all(isinstance(x, str) for x in value):
             value = [(name, name) for name in value]
-        return dict(named_pairs(value, parameter))
+        return named_values(value, parameter)
     if parameter == "y_true" and isinstance(value, list | tuple):
         check_distinct(value, parameter, "columns")
         return list(value)
