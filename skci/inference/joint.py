@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +55,8 @@ class JointEstimate:
     """What the estimates are of, if not of given models in the population."""
     horizon: Horizon | None = None
     """Looks at growing data at which the intervals shall cover, all at once."""
+    _laws: dict[str, MaximumLaw | HorizonLaw] = field(default_factory=dict, init=False)
+    _tasks: dict[int, Task] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_rows(
@@ -223,12 +225,11 @@ class JointEstimate:
     @cached_property
     def usable(self) -> Array:
         """Which parameters have a variance to make an interval of, shape (K,)."""
-        if len(self.parameters) == 1:
-            method = self.parameters[0].interval_method
-            total = self._variances[0] if method.blurs else 0.0
-            return np.array([self.sampling.is_usable(0, total)])
-        pairs = enumerate(self._variances)
-        return np.array([self.sampling.is_usable(k, v) for k, v in pairs], dtype=bool)
+        usable = np.zeros(len(self.parameters), dtype=bool)
+        for k, parameter in enumerate(self.parameters):
+            blurs = parameter.interval_method.blurs
+            usable[k] = self.sampling.is_usable(k, self._variances[k] if blurs else 0)
+        return usable
 
     @property
     def z(self) -> float:
@@ -329,10 +330,6 @@ class JointEstimate:
         return MaximumLaw(correlation, df=df, **options)
 
     @cached_property
-    def _laws(self) -> dict[str, MaximumLaw | HorizonLaw]:
-        return {}
-
-    @cached_property
     def is_individual(self) -> bool:
         """Whether each interval covers for itself, or there is but one."""
         few = len(self.parameters) == 1
@@ -418,7 +415,3 @@ class JointEstimate:
             error = math.sqrt(self._variances[k]) if needs_error else math.nan
             self._tasks[k] = self.sampling.task(k, error)
         return self._tasks[k]
-
-    @cached_property
-    def _tasks(self) -> dict[int, Task]:
-        return {}

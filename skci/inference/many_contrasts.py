@@ -395,5 +395,7 @@ def _of_class(
     kind: type[JointEstimate], joint: JointEstimate, sampling: Any, **options: Any
 ) -> JointEstimate:
     """Take over the options of another joint estimate."""
-    taken = {field.name: getattr(joint, field.name) for field in fields(joint)}
+    taken = {
+        field.name: getattr(joint, field.name) for field in fields(joint) if field.init
+    }
     return kind(**taken | {"sampling": sampling} | options)

@@ -49,13 +49,16 @@ class MetricSet:
         self.confidence_level = check_confidence_level(confidence_level)
         self.metrics = named_metrics(metrics)
         self.methods = methods_by_metric(method, list(self.metrics))
-        self.kinds = {name: metric.reads for name, metric in self.metrics.items()}
-        self.reads = set(self.kinds.values())
         self.pos_label = pos_label
         # Fixed, for a report to be the same whatever is computed first.
         self.seed = fixed_seed(random_state)
+        self.kinds: dict[str, str] = {}
+        self.several = True  # whether there may be more than two labels, or targets
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
+            self.kinds[name] = metric.reads
+            self.several &= metric._several
+        self.reads = set(self.kinds.values())
         if "numbers" in self.reads and len(self.reads) > 1:
             raise ValueError(
                 "metrics must be all of numbers or all of labels and scores, for they "
@@ -74,11 +77,6 @@ class MetricSet:
                 f"{error}; or give methods by metric, as in "
                 f"method={{{name!r}: {method!r}, '*': 'auto'}}"
             ) from error
-
-    @property
-    def several(self) -> bool:
-        """Whether there may be more than two labels, or several targets."""
-        return all(metric._several for metric in self.metrics.values())
 
     def without_tables(self) -> Self:
         """The same metrics, with interval methods that need no table of counts."""
@@ -365,11 +363,12 @@ def known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
 
 def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     """Metrics by their names in the report."""
-    if not isinstance(metrics, Mapping):
-        alone = isinstance(metrics, str) or not is_iterable(metrics)
-        metrics = [
-            (metric if isinstance(metric, str) else resolve_metric(metric).name, metric)
-            for metric in ([metrics] if alone else metrics)
-        ]
-    named = named_values(metrics, "metrics")
-    return {name: resolve_metric(metric) for name, metric in named.items()}
+    if isinstance(metrics, Mapping):
+        named = named_values(metrics, "metrics")
+        return {name: resolve_metric(metric) for name, metric in named.items()}
+    alone = isinstance(metrics, str) or not is_iterable(metrics)
+    pairs = []
+    for given in [metrics] if alone else metrics:
+        metric = resolve_metric(given)
+        pairs.append((given if isinstance(given, str) else metric.name, metric))
+    return named_values(pairs, "metrics")

@@ -14,8 +14,7 @@ from skci.data.items import Items
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.planning import by_metric, rows_for_width
-from skci.reports.comparisons import References
-from skci.reports.joint import JointReport
+from skci.reports.joint import JointReport, References
 
 
 class VarianceComponents(NamedTuple):
