@@ -214,7 +214,7 @@ def grades_report(
     else:
         graded = GradedSamples.of_arrays(grades, samples is not None, rows)
     metrics = _metrics(graded.scorers, bounds, higher_is_better, method)
-    items = graded.items({name: trait.bounds for name, (trait, _) in metrics.items()})
+    items = graded.items([trait.bounds for trait, _ in metrics.values()])
     bind = partial(_bind, items.sample, metrics)
     parameters = list(bind(items.sample.parts))
     joint = JointEstimate.from_rows(
@@ -228,8 +228,8 @@ def grades_report(
     if by is not None:
         references = partial(_references, items.sample, metrics)
     spread = {p.key: Spread.of(items, p) for p in parameters}
-    n_samples = np.concatenate([each.n_samples for each in items.grades.values()])
-    return GradesReport(joint, spread, (n_samples.min(), n_samples.max()), references)
+    least, most = int(items.n_samples.min()), int(items.n_samples.max())
+    return GradesReport(joint, spread, (least, most), references)
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:

@@ -1,9 +1,11 @@
 """Reading grades of items by several scorers, of several samples of each item."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from skci._arrays import Array
 from skci._validation import (
     LARGEST,
     as_numbers,
+    check_distinct,
     column_names,
     join_names,
     named_columns,
@@ -23,46 +26,6 @@ from skci.exceptions import warn_caller
 UNNAMED = "mean"
 """Name of the metric of grades whose scorer has no name."""
 _GRADES = "grades"
-_NAMES = "model", "scorer", "item", "sample"
-
-
-@dataclass(frozen=True, eq=False)
-class ItemGrades:
-    """Grades of one model: of each of n items the mean of its samples."""
-
-    means: Array
-    """NaN for items without a sample."""
-    n_samples: Array
-    """Number of samples of each item."""
-    squares: Array
-    """Sum of squared deviations of the samples of each item from their mean."""
-
-    @classmethod
-    def of_samples(cls, item: Array, values: Array, n_items: int) -> Self:
-        """Average samples, of which NaN are missing, by the number of their item."""
-        item, values = (each[~np.isnan(values)] for each in (item, values))
-        n_samples = np.bincount(item, minlength=n_items)
-        with np.errstate(invalid="ignore"):
-            means = np.bincount(item, values, n_items) / n_samples
-        # Again, for the mean of equal samples to be one of them to the last bit.
-        means += np.bincount(item, values - means[item], n_items) / np.maximum(
-            n_samples, 1
-        )
-        squares = np.bincount(item, (values - means[item]) ** 2, n_items)
-        return cls(means, n_samples, squares)
-
-    def among(self, kept: Any) -> Self:
-        """Keep some of the items."""
-        return type(self)(self.means[kept], self.n_samples[kept], self.squares[kept])
-
-
-class Samples(NamedTuple):
-    """Grades of samples by one scorer of one model, as they were given."""
-
-    parameter: str
-    item: Array
-    """Number of the item of each sample."""
-    grades: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,67 +34,80 @@ class Items:
 
     sample: Sample
     """Of the means of each model, as its numbers with a column for each scorer."""
-    grades: Mapping[tuple[str, str], ItemGrades]
-    """By model and scorer."""
+    columns: Sequence[tuple[str, str]]
+    """Model and scorer of each column of grades."""
+    n_samples: Array
+    """Number of samples of each item, (columns, n)."""
+    squares: Array
+    """Sum of squared deviations of the samples of each item from their mean."""
 
 
 @dataclass(frozen=True, eq=False)
 class GradedSamples:
-    """Grades of samples of n items by model and scorer, as they were given."""
+    """Grades of samples of n items, as they were given; NaN where one is missing."""
 
-    samples: Mapping[tuple[str, str], Samples]
+    models: Sequence[str]
+    scorers: Sequence[str]
+    column: Array
+    """Number of the model, times that of scorers, plus the number of the scorer."""
+    item: Array
+    grades: Array
     n_items: int
     rows: RowOptions
-    check_aligned: Callable[[str, Any], None]
+    alignment: Alignment
 
     @classmethod
-    def of_arrays(cls, grades: Any, several: bool, rows: RowOptions) -> Self:
+    def of_arrays(cls, grades: Any, several: bool, rows: RowOptions) -> GradedSamples:
         """Read arrays of shape (n_items,) of each scorer of each model.
 
         If there may be several samples of an item, also of shape (n_items, n_samples).
         """
-        check_aligned = Alignment().check
-        arrays = {
-            (model, scorer): values
-            for model, by_scorer in named_columns(grades, _GRADES, _GRADES).items()
-            for scorer, values in _by_scorer(by_scorer, model, several).items()
-        }
-        samples: dict[tuple[str, str], Samples] = {}
-        expected: int | None = None
-        for (model, scorer), values in arrays.items():
-            name = _parameter(model, scorer)
-            check_aligned(name, values)
-            numbers = _check_grades(values, name, several)
-            n = len(numbers)
-            expected = n if expected is None else expected
-            if n != expected:
+        alignment, n_items = Alignment(), 0
+        scorers: list[str] = []
+        columns: list[Array] = []
+        items, read = [], []
+        models = named_columns(grades, _GRADES, _GRADES)
+        for model, given in models.items():
+            by_scorer = _by_scorer(given, model, several)
+            scorers = scorers or list(by_scorer)
+            if by_scorer.keys() != set(scorers):
                 raise ValueError(
-                    f"{name} must have a row for each of the {expected} items of the "
-                    f"other models, got {n}; those of an item without grades are NaN"
+                    f"{_parameter(model)} must be of the scorers of the other models, "
+                    f"{scorers}, got {list(by_scorer)}"
                 )
-            item = np.repeat(np.arange(n), numbers.size // n)
-            samples[model, scorer] = Samples(name, item, numbers.ravel())
-        by_model: dict[str, list[str]] = {}
-        for model, scorer in samples:
-            by_model.setdefault(model, []).append(scorer)
-        scorers = next(iter(by_model.values()))
-        for model, others in by_model.items():
-            if set(others) != set(scorers):
-                raise ValueError(
-                    f"grades[{model!r}] must be of the scorers of the other models, "
-                    f"{scorers}, got {others}"
-                )
-        assert expected is not None
-        return cls(samples, expected, rows, check_aligned)
+            for scorer in scorers:
+                name, values = _parameter(model, scorer), by_scorer[scorer]
+                alignment.check(name, values)
+                numbers = _check_grades(values, name, several)
+                n_items = n_items or len(numbers)
+                if len(numbers) != n_items:
+                    raise ValueError(
+                        f"{name} must have a row for each of the {n_items} items of "
+                        f"the other models, got {len(numbers)}; those of an item "
+                        "without grades are NaN"
+                    )
+                columns.append(np.full(numbers.size, len(columns)))
+                items.append(np.repeat(np.arange(n_items), numbers.size // n_items))
+                read.append(numbers.ravel())
+        return cls(
+            [*models],
+            scorers,
+            np.concatenate(columns),
+            np.concatenate(items),
+            np.concatenate(read),
+            n_items,
+            rows,
+            alignment,
+        )
 
     @classmethod
-    def of_columns(cls, columns: Mapping[str, Any], rows: RowOptions) -> Self:
+    def of_columns(cls, columns: Mapping[str, Any], rows: RowOptions) -> GradedSamples:
         """Read a row for each sample: its grades, model and item, and the number of it.
 
         Other columns are of the item, and the same in all of its rows.
         """
-        codes, names = {}, {}
-        for parameter in _NAMES:
+        names, codes = {}, {}
+        for parameter in ("model", "scorer", "item", "sample"):
             if columns[parameter] is not None:
                 found = distinct_names(columns[parameter], parameter, parameter)
                 names[parameter], codes[parameter] = found
@@ -148,53 +124,74 @@ class GradedSamples:
                 name: _of_items(np.take(*names_of(values, name)), item, first, name)
                 for name, values in columns["by"].items()
             }
-        samples = {}
-        for name, values in columns[_GRADES].items():
-            parameter = _GRADES if name == UNNAMED else f"{_GRADES}[{name!r}]"
-            numbers = as_numbers(values, parameter, missing=True)
-            known = {"model": [_GRADES], "scorer": [name]} | names
-            for m, model in enumerate(known["model"]):
-                for k, scorer in enumerate(known["scorer"]):
-                    among = (codes.get("model", 0) == m) & (codes.get("scorer", 0) == k)
-                    among = np.broadcast_to(among, item.shape)
-                    samples[str(model), str(scorer)] = Samples(
-                        parameter, item[among], numbers[among]
-                    )
-        return cls(samples, len(first), rows.with_columns(of_items), Alignment().check)
+        given = columns[_GRADES]  # a column, or one for each scorer
+        grades = [as_numbers(each, _GRADES, missing=True) for each in given.values()]
+        models = [*map(str, names.get("model", [_GRADES]))]
+        scorers = [*map(str, names.get("scorer", list(given)))]
+        check_distinct(models, "model")
+        check_distinct(scorers, "scorer")
+        column = np.zeros(item.shape, dtype=int) + codes.get("scorer", 0)
+        column += codes.get("model", 0) * len(scorers)
+        return cls(
+            models,
+            scorers,
+            np.concatenate([column + k for k in range(len(grades))]),
+            np.tile(item, len(grades)),
+            np.concatenate(grades),
+            len(first),
+            rows.with_columns(of_items),
+            Alignment(),
+        )
 
-    @property
-    def scorers(self) -> list[str]:
-        """Names of the scorers."""
-        return list(dict.fromkeys(scorer for _, scorer in self.samples))
-
-    def items(self, bounds: Mapping[str, tuple[float, float]]) -> Items:
+    def items(self, bounds: Sequence[tuple[float, float]]) -> Items:
         """Average the samples of each item, and keep the items that all models have.
 
-        Those that some model, or scorer of it, has no grade of are warned of.
+        Those that some model, or scorer of it, has no grade of are warned of. The
+        bounds are those of the grades of each scorer.
         """
-        grades = {}
-        for (model, scorer), samples in self.samples.items():
-            _check_range(samples, bounds[scorer])
-            item, values = samples.item, samples.grades
-            grades[model, scorer] = ItemGrades.of_samples(item, values, self.n_items)
-        common = np.logical_and.reduce([each.n_samples > 0 for each in grades.values()])
+        columns = [(model, scorer) for model in self.models for scorer in self.scorers]
+        known = ~np.isnan(self.grades)
+        column, item, grades = (
+            each[known] for each in (self.column, self.item, self.grades)
+        )
+        # Contrasts of grades have squares in the range of floats.
+        low, high = np.clip(bounds, -LARGEST, LARGEST)[column % len(bounds)].T
+        strange = np.flatnonzero((grades < low) | (grades > high))
+        if len(strange):
+            k = strange[0]
+            raise ValueError(
+                f"{_GRADES} must hold numbers from {low[k]:g} to {high[k]:g}, got "
+                f"{grades[k]:g} of {_title(*columns[column[k]])}"
+            )
+        shape = len(columns), self.n_items
+        cell, size = column * self.n_items + item, len(columns) * self.n_items
+        n_samples = np.bincount(cell, minlength=size)
+        common: Array = n_samples.reshape(shape).min(axis=0) > 0
         if not common.any():
             raise ValueError(
                 f"{_GRADES} must hold an item that all models have, got none"
             )
+        divisor = np.maximum(n_samples, 1)
+        means = np.bincount(cell, grades, size) / divisor
+        # Again, for the mean of equal samples to be one of them to the last bit.
+        means += np.bincount(cell, grades - means[cell], size) / divisor
+        squares = np.bincount(cell, (grades - means[cell]) ** 2, size)
+        rows = self.rows
         if not common.all():
-            _warn_of_lacking(grades, common)
-        counts = None if common.all() else common.astype(np.int64)
-        rows = replace(self.rows, counts=counts)
-        checked = rows.read(self.n_items, _GRADES, self.check_aligned)
-        kept = {key: each.among(checked.kept) for key, each in grades.items()}
-        numbers = {
-            model: np.column_stack([kept[model, s].means for s in self.scorers])
-            for model in dict.fromkeys(model for model, _ in kept)
-        }
-        codes = np.zeros((len(next(iter(numbers.values()))), 0), dtype=bool)
+            _warn_of_lacking(columns, n_samples.reshape(shape), common)
+            rows = replace(rows, counts=common.astype(np.int64))
+        checked = rows.read(self.n_items, _GRADES, self.alignment.check)
+        kept = means.reshape(shape)[:, checked.kept]
+        by_model = kept.reshape(len(self.models), len(self.scorers), -1)
+        numbers = dict(zip(self.models, by_model.transpose(0, 2, 1), strict=True))
+        codes = np.zeros((kept.shape[1], 0), dtype=bool)
         sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
-        return Items(sample, kept)
+        return Items(
+            sample,
+            columns,
+            n_samples.reshape(shape)[:, checked.kept],
+            squares.reshape(shape)[:, checked.kept],
+        )
 
 
 def _by_scorer(values: Any, model: str, several: bool) -> Mapping[str, Any]:
@@ -212,8 +209,13 @@ def _by_scorer(values: Any, model: str, several: bool) -> Mapping[str, Any]:
 
 def _parameter(model: str, scorer: str = UNNAMED) -> str:
     """Name of the grades of a model by a scorer in messages, as they were passed."""
-    names = [name for name in (model, scorer) if name not in (_GRADES, UNNAMED)]
-    return _GRADES + "".join(f"[{name!r}]" for name in names)
+    of_model = "" if model == _GRADES else f"[{model!r}]"
+    return _GRADES + of_model + ("" if scorer == UNNAMED else f"[{scorer!r}]")
+
+
+def _title(model: str, scorer: str) -> str:
+    """Name of a model, and of a scorer that has one."""
+    return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
 
 
 def _check_distinct_samples(
@@ -268,28 +270,16 @@ def _check_grades(values: Any, name: str, several: bool) -> Array:
     return numbers
 
 
-def _check_range(samples: Samples, bounds: tuple[float, float]) -> None:
-    """Check that grades are within bounds, and their squares in those of floats."""
-    low, high = np.clip(bounds, -LARGEST, LARGEST)
-    grades = samples.grades
-    strange = grades[(grades < low) | (grades > high)]
-    if len(strange):
-        raise ValueError(
-            f"{samples.parameter} must hold numbers from {low:g} to {high:g}, got "
-            f"{strange[0]:g}"
-        )
-
-
 def _warn_of_lacking(
-    grades: Mapping[tuple[str, str], ItemGrades], common: Array
+    columns: Sequence[tuple[str, str]], n_samples: Array, common: Array
 ) -> None:
     """Warn of items that some model, or scorer of it, has no grade of."""
-    lacking = []
-    for (model, scorer), each in grades.items():
-        n_missing = np.sum(each.n_samples == 0)
-        by = "" if scorer == UNNAMED else f" by {scorer!r}"
-        if n_missing:
-            lacking.append(f"{model!r}{by} ({n_missing})")
+    n_missing = (n_samples == 0).sum(axis=1)
+    lacking = [
+        f"{_title(*column)} ({n})"
+        for column, n in zip(columns, n_missing, strict=True)
+        if n
+    ]
     warn_caller(
         f"{np.sum(~common)} of {len(common)} items are left out, of which grades are "
         f"missing for {join_names(lacking)}; models are compared on the other "

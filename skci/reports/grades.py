@@ -43,25 +43,27 @@ class Spread:
         more were taken may be those that vary most; with one sample it is the mean of
         others.
         """
-        grades = items.grades[parameter.key.model, parameter.key.metric].among(
-            parameter.units
-        )
-        weights = items.sample.rows.weights[parameter.units]
+        key, units = parameter.key, parameter.units
+        k = items.columns.index((key.model, key.metric))
+        n_samples, squares = items.n_samples[k, units], items.squares[k, units]
+        numbers = items.sample.numbers[key.model]
+        means = numbers[units, k % numbers.shape[1]]
+        weights = items.sample.rows.weights[units]
         share = weights / weights.sum()
-        n, repeated = len(share), grades.n_samples > 1
+        n, repeated = len(share), n_samples > 1
         if not repeated.any():
             return cls(VarianceComponents(np.nan, np.nan), np.nan, np.nan)
-        variances = grades.squares / np.maximum(grades.n_samples - 1, 1)
+        variances = squares / np.maximum(n_samples - 1, 1)
         within = float(np.average(variances[repeated], weights=share[repeated]))
         variances[~repeated] = within
-        centred = grades.means - share @ grades.means
+        centred = means - share @ means
         total = share @ centred**2 * n / max(n - 1, 1)
-        between = total - share @ (variances / grades.n_samples)
-        squares = len(items.sample.rows.weights) * share**2
+        between = total - share @ (variances / n_samples)
+        shares = len(items.sample.rows.weights) * share**2
         return cls(
             VarianceComponents(max(float(between), 0.0) if n > 1 else np.nan, within),
-            float(squares @ (variances / grades.n_samples)),
-            float(squares @ variances),
+            float(shares @ (variances / n_samples)),
+            float(shares @ variances),
         )
 
     def per_item(
