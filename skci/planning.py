@@ -48,7 +48,7 @@ def sample_size(
     confidence_level: float = 0.95,
     method: str | None = None,
 ) -> int:
-    r"""Number of rows for an interval of some width, or a comparison of some power.
+    r"""Number of rows for the half width of an interval or the power of a comparison.
 
     Parameters
     ----------

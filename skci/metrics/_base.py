@@ -86,7 +86,7 @@ class _WithOptions:
 
 @declare_options
 class MetricCI(BaseEstimator):
-    """Base of all metrics.
+    """Base class of all metrics.
 
     A metric is called like a function of :mod:`sklearn.metrics` and returns the same
     number, as a float with a confidence interval. All metrics have the options below,
