@@ -42,8 +42,9 @@ def classification_report_ci(
 ) -> ClassificationReport:
     """Precision, recall and F1 of each class and on average, with joint intervals.
 
-    The numbers of :func:`sklearn.metrics.classification_report`. All intervals cover at
-    once with the confidence level, so that you may report the worst class.
+    The estimates are those of :func:`sklearn.metrics.classification_report`. All
+    intervals cover at once with the confidence level, so that you may report the worst
+    class.
 
     Parameters
     ----------

@@ -38,6 +38,9 @@ def cross_validate_report(
 ) -> CrossValidationReport:
     """Joint confidence intervals for metrics of models by cross-validation.
 
+    By default they cover the expected performance of the procedure, over training sets
+    of the size of a split's, and so include the variability of training.
+
     Parameters
     ----------
     estimators : mapping, list of (str, estimator), list of estimators or estimator

@@ -52,6 +52,11 @@ class JointEvaluator:
     verbose : int, default=0
         Above 0, a line is printed when an estimator has predicted.
 
+    See Also
+    --------
+    joint_report : The same from predictions.
+    cross_validate_report : Without held-out rows.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification
@@ -362,8 +367,8 @@ def joint_report(
         the procedure that made the models, for which see
         :func:`cross_validate_report`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, up to a common factor: sampling weights. Frequencies, which
-        say how often a row occurs, are `counts`.
+        Sampling weights of the rows; only their ratios matter. They are not
+        frequencies, for which see `counts` of :func:`joint_report`.
     counts : array-like of shape (n_samples,), optional
         How often each row occurs: frequencies, whole numbers. The report is that of
         rows repeated so often.
@@ -392,6 +397,9 @@ def joint_report(
     -----
     UndefinedMetricWarning
         If a metric is undefined for a model. The other intervals stay jointly valid.
+    DegenerateVarianceWarning, SmallSampleWarning
+        When the intervals are first accessed, if a variance is zero or estimated from
+        few rows or groups.
     UserWarning
         If scores are integers and labels only, as if predicted.
 
