@@ -11,35 +11,35 @@ from skci._arrays import Array
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    r"""Totals of influence values of independent units: a part of a variance.
+    r"""Totals of influence values within independent units: a term of a covariance.
 
-    With :math:`S_g` the totals of the G units, the part is
+    With the totals :math:`S_g` of G units, the term is
 
     .. math:: \pm \frac{G}{G - d} \sum_g S_g S_g^T ,
 
-    d being `ddof`. Units of several blocks, such as strata, are centred in each block
-    and counted by block.
+    with d = `ddof`. If there are blocks, such as strata, totals are centred and
+    units are counted within each block, and the terms of all blocks are added.
 
     Parameters
     ----------
     totals : array-like of shape (G, K)
         Sums of the weighted influence values of each parameter within each unit.
     sign : {1, -1}, default=1
-        Whether the part is added or subtracted.
+        Whether the term is added or subtracted.
     blocks : ndarray of int of shape (G,), optional
         The block of each unit.
     sizes : ndarray of shape (G,), optional
-        Share of each unit in the total weight. Means within blocks are then ratios to
-        these, else means of totals.
+        Share of each unit in the total weight. Totals are then centred in proportion
+        to these, else at their mean.
     repeats : ndarray of shape (4, G), optional
-        For totals that stand for several units each: the number of these, and the sums
-        of the second, third and fourth powers of their weights over the mean one.
+        For totals that represent several units each: the number of these, and the sums
+        of the second, third and fourth powers of their weights relative to the mean.
     ddof : int, default=1
-        0 where the units are all those of a population.
+        Delta degrees of freedom; 0 if the units are the whole population.
     degrees_of_freedom : float, optional
-        Those of the part, of totals of which only the products are those of units.
+        Degrees of freedom of the term, if they do not follow from the totals.
     is_known : bool, default=False
-        Whether the part is known, and not estimated from the units.
+        Whether the term is known and not estimated from the units.
 
     Examples
     --------
