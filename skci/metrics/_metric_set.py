@@ -61,8 +61,8 @@ class MetricSet:
         self.reads = set(self.kinds.values())
         if "numbers" in self.reads and len(self.reads) > 1:
             raise ValueError(
-                "metrics must be all of numbers or all of labels and scores, for they "
-                f"have one truth, got {self.kinds}"
+                "metrics must be all of numbers or all of labels and scores, since "
+                f"y_true is either, got {self.kinds}"
             )
 
     def _check(self, metric: MetricCI, method: str | None) -> None:
