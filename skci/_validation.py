@@ -95,18 +95,31 @@ def check_range(
     return float(ends[0]), float(ends[1])
 
 
+def by_metric(
+    values: Any, metrics: Iterable[str], parameter: str, wanted: str
+) -> dict[str, Any]:
+    """Values by metric, from one for all or a mapping for some; `wanted` is one."""
+    known = list(dict.fromkeys(metrics))
+    if not isinstance(values, Mapping):
+        return dict.fromkeys(known, values)
+    if any(name not in known for name in values):
+        raise ValueError(
+            f"{parameter} must be {wanted} or a mapping of some of the metrics "
+            f"{known}, got {values!r}"
+        )
+    return dict(values)
+
+
 def check_directions(
-    directions: Any, metrics: Sequence[str], parameter: str
+    directions: Any, metrics: Iterable[str], parameter: str
 ) -> dict[str, bool]:
     """Check which metrics are better if greater; True for those not in a mapping."""
-    given = directions
-    if not isinstance(directions, Mapping):
-        given = dict.fromkeys(metrics, directions)
-    for name, value in given.items():
-        if name not in metrics or not isinstance(value, bool | np.bool_):
+    metrics, wanted = list(metrics), "True, False"
+    given = by_metric(directions, metrics, parameter, wanted)
+    for value in given.values():
+        if not isinstance(value, bool | np.bool_):
             raise ValueError(
-                f"{parameter} must be True, False or a mapping to them of some of the "
-                f"metrics {list(metrics)}, got {directions!r}"
+                f"{parameter} must be {wanted} or a mapping to them, got {directions!r}"
             )
     return {name: bool(given.get(name, True)) for name in metrics}
 

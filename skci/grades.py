@@ -12,6 +12,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import (
     as_numbers,
+    by_metric,
     check_choice,
     check_confidence_level,
     check_directions,
@@ -338,13 +339,8 @@ def _metrics(
 ) -> dict[str, tuple[Trait, str]]:
     """Properties and the interval method of the mean of the grades of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
-    methods = methods_by_metric(method, list(scorers))
-    ranges = bounds if isinstance(bounds, Mapping) else dict.fromkeys(scorers, bounds)
-    if unknown := [name for name in ranges if name not in scorers]:
-        raise ValueError(
-            f"bounds must be a pair, or pairs by scorer of {list(scorers)}, got "
-            f"{unknown}"
-        )
+    methods = methods_by_metric(method, scorers)
+    ranges = by_metric(bounds, scorers, "bounds", "a pair")
     return {
         name: (_trait(name, ranges.get(name), better[name]), methods[name] or AUTO)
         for name in scorers

@@ -616,14 +616,14 @@ def test_items_that_a_scorer_lacks_are_left_out_for_all():
 @pytest.mark.parametrize(
     "change, error",
     [
-        ({"bounds": {"exact": (0, 1), "other": (0, 1)}}, r"by scorer of .*\['other'\]"),
+        ({"bounds": {"exact": (0, 1), "other": (0, 1)}}, "bounds must be .*'other'"),
         (
             {"bounds": {"words": (0, 1)}},
             "grades must hold numbers .* of 'A' by 'words'",
         ),
         ({"bounds": {"exact": 1}}, "bounds must be the least and the greatest"),
         ({"higher_is_better": {"wrods": False}}, "higher_is_better must be .*'wrods'"),
-        ({"method": {"wrods": "hall"}}, r"method must be .*\['wrods'\]"),
+        ({"method": {"wrods": "hall"}}, r"method must be .*'wrods'"),
         ({"method": "score"}, "or a mean of bounded grades"),
         ({"samples": None}, r"grades\['A'\]\['judge'\] must be one column"),
     ],

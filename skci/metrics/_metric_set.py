@@ -1,6 +1,6 @@
 """The metrics of a report."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -10,6 +10,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import (
+    by_metric,
     check_confidence_level,
     fixed_seed,
     is_iterable,
@@ -48,7 +49,7 @@ class MetricSet:
     ) -> None:
         self.confidence_level = check_confidence_level(confidence_level)
         self.metrics = named_metrics(metrics)
-        self.methods = methods_by_metric(method, list(self.metrics))
+        self.methods = methods_by_metric(method, [*self.metrics])
         self.pos_label = pos_label
         # Fixed, for a report to be the same whatever is computed first.
         self.seed = fixed_seed(random_state)
@@ -339,20 +340,13 @@ class MetricSet:
                     yield from metric.bind(sample, model, name, *settings)
 
 
-def methods_by_metric(method: Any, metrics: list[str]) -> dict[str, str | None]:
+def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | None]:
     """Methods of some metrics: one for all, or by metric with "*" for all others."""
-    if not isinstance(method, Mapping):
-        return dict.fromkeys(metrics, None if method is None else check_method(method))
-    if unknown := [name for name in method if name not in [*metrics, "*"]]:
-        raise ValueError(
-            f"method must be a name, or names by metric of {metrics} or '*', got "
-            f"{unknown}"
-        )
-    checked = {
-        name: None if each is None else check_method(each)
-        for name, each in method.items()
-    }
-    return {name: checked.get(name, checked.get("*")) for name in metrics}
+    given = by_metric(method, [*metrics, "*"], "method", "a name")
+    for each in given.values():
+        if each is not None:
+            check_method(each)
+    return {name: given.get(name, given.get("*")) for name in metrics}
 
 
 def known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:

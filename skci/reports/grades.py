@@ -13,7 +13,7 @@ from skci._validation import check_integer, check_positive_number
 from skci.data.items import Items
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, TableParameter
-from skci.inference.planning import by_metric, rows_for_width
+from skci.inference.planning import by_position, rows_for_width
 from skci.reports.joint import JointReport, References
 
 
@@ -195,7 +195,7 @@ class GradesReport(JointReport):
             check_integer(samples_per_item, "samples_per_item")
         per_item = self._joint.standard_errors**2 * self._joint.rows.n_samples
         planned = per_item.copy()
-        widths = by_metric(self._joint, half_width, "half_width")
+        widths = by_position(self._joint, half_width, "half_width")
         for k, width in widths.items():
             check_positive_number(width, "half_width")
             parameter = self._joint.parameters[k]

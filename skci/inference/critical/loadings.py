@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from skci._arrays import Array, cached_property
-from skci.inference.critical.correlation import blocks, principal_axes, shrinkage
+from skci.inference.critical.correlation import blocks, principal_axes
 
 _COSTLY = 1 << 22  # size of loadings that are projected in single precision
 _ROUNDED = 1 << 15  # distinct correlations on either side of 0
@@ -140,15 +140,6 @@ class Loadings:
         step = -(-(self.size**2) // _MOST_PRODUCTS)
         chosen = np.arange(0, self.size, step)
         return self.project(self.rows(chosen)) ** 2, chosen
-
-    def shrinkage(self, df: Array) -> float:
-        """Share by which their correlation is to be shrunk; see `shrink_correlation`.
-
-        Of many coordinates it is estimated from evenly spaced ones and all others.
-        """
-        if np.isinf(df).all():
-            return 0.0
-        return shrinkage(*self.squared_correlations(), df)
 
 
 def differences_of(factor: Array, first: Array, second: Array) -> Loadings:
