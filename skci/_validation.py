@@ -23,6 +23,7 @@ LARGEST = 1e125
 """Size of numbers of which contrasts have squares in the range of floats."""
 
 _LARGEST_COEFFICIENT = 1e20
+_LARGEST_WHOLE = 2**53
 _LOWEST_LEVEL = 1e-6  # of confidence
 _NUMBERS = (Real, Decimal, np.bool_)
 
@@ -243,6 +244,22 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
             f"{name} must hold finite numbers, got {value} in row {position[0]}"
         )
     return numbers
+
+
+def as_whole_numbers(
+    values: Any, name: str, meaning: str = "", hint: str = ""
+) -> Array:
+    """Make an array of integers; `meaning` says what they are."""
+    numbers = as_numbers(values, name)
+    strange = numbers[
+        (numbers != np.rint(numbers)) | (np.abs(numbers) > _LARGEST_WHOLE)
+    ]
+    if len(strange):
+        raise ValueError(
+            f"{name} must hold whole numbers up to 2**53{meaning}, got {strange[0]}"
+            f"{hint}"
+        )
+    return numbers.astype(np.int64)
 
 
 def _as_floats(array: Array, name: str) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import (
-    as_numbers,
+    as_whole_numbers,
     by_metric,
     check_choice,
     check_confidence_level,
@@ -306,12 +306,11 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
 
 
 def _whole_numbers(values: Any, name: str) -> Array:
-    numbers = as_numbers(np.array(values) if isinstance(values, Real) else values, name)
+    array = np.array(values) if isinstance(values, Real) else values
+    numbers = as_whole_numbers(array, name)
     if not numbers.size:
         raise ValueError(f"{name} must not be empty")
-    if ((numbers != np.rint(numbers)) | (np.abs(numbers) > 2**53)).any():
-        raise ValueError(f"{name} must hold whole numbers up to 2**53, got {values!r}")
-    return numbers.astype(np.int64)
+    return numbers
 
 
 def _read_frame(

@@ -14,6 +14,7 @@ from skci._arrays import Array, distinct_rows, factorise
 from skci._validation import (
     as_array,
     as_numbers,
+    as_whole_numbers,
     check_choice,
     check_nonnegative,
     is_null,
@@ -39,7 +40,6 @@ from skci.inference.rows import Rows
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
 _MAX_SUBGROUPS = 100
 _MISSING = "missing"  # name of the subgroup of rows without one
-_MOST_ROWS = 2**53
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 _REPORT_COLUMNS = {
     *("model", "metric", "first", "second", "contrast", "models", "metrics"),
@@ -346,14 +346,8 @@ def _check_strata(
 
 def check_counts(values: Any, name: str) -> Array:
     """Check whole numbers, how often rows occur."""
-    numbers = as_numbers(values, name)
-    strange = numbers[(numbers != np.rint(numbers)) | (np.abs(numbers) > _MOST_ROWS)]
-    if len(strange):
-        raise ValueError(
-            f"{name} must hold whole numbers up to 2**53, how often each row occurs, "
-            f"got {strange[0]}; weights are given by sample_weight"
-        )
-    return numbers.astype(np.int64)
+    hint = "; weights are given by sample_weight"
+    return as_whole_numbers(values, name, ", how often each row occurs", hint)
 
 
 def _check_weights(weights: Array, counts: Array | None) -> Array:
