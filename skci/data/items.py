@@ -49,8 +49,9 @@ class GradedSamples:
     models: Sequence[str]
     scorers: Sequence[str]
     column: Array
-    """Number of the model, times that of scorers, plus the number of the scorer."""
+    """Position of the model and scorer of each sample in their product."""
     item: Array
+    """Number of the item of each sample."""
     grades: Array
     n_items: int
     rows: RowOptions
@@ -155,13 +156,15 @@ class GradedSamples:
             each[known] for each in (self.column, self.item, self.grades)
         )
         # Contrasts of grades have squares in the range of floats.
-        low, high = np.clip(bounds, -LARGEST, LARGEST)[column % len(bounds)].T
-        strange = np.flatnonzero((grades < low) | (grades > high))
-        if len(strange):
-            k = strange[0]
+        low, high = np.clip(bounds, -LARGEST, LARGEST).T
+        scorer = column % len(self.scorers)
+        outside = (grades < low[scorer]) | (grades > high[scorer])
+        if outside.any():
+            k = outside.argmax()
+            ends = f"{low[scorer[k]]:g} to {high[scorer[k]]:g}"
             raise ValueError(
-                f"{_GRADES} must hold numbers from {low[k]:g} to {high[k]:g}, got "
-                f"{grades[k]:g} of {_title(*columns[column[k]])}"
+                f"{_GRADES} must hold numbers from {ends}, got {grades[k]:g} of "
+                f"{_title(*columns[column[k]])}"
             )
         shape = len(columns), self.n_items
         cell, size = column * self.n_items + item, len(columns) * self.n_items

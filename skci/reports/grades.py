@@ -88,10 +88,10 @@ class Spread:
 
 
 class GradesReport(JointReport):
-    """Joint confidence intervals of the mean grades of models.
+    """Joint confidence intervals of the mean grades of models, by scorer.
 
-    Returned by :func:`skci.grades_report`. A :class:`JointReport` that knows how much
-    grades vary between items and within them.
+    Returned by :func:`skci.grades_report`. A :class:`JointReport` whose metrics are the
+    scorers, and that knows how much grades vary between items and within them.
 
     Examples
     --------
