@@ -142,11 +142,6 @@ class JointEstimate:
         return self.sampling.rows
 
     @property
-    def drawn(self) -> tuple[Rows, Any]:
-        """The rows of the sample, and the design they were drawn by."""
-        return self.rows, self.sampling.design
-
-    @property
     def is_of_rows(self) -> bool:
         """Whether the estimates are of rows, and not given."""
         return self.sampling.rows is not None

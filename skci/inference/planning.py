@@ -250,7 +250,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
         ]
     return JointEstimate.from_rows(
         parameters,
-        *population(*joint.drawn, factor),
+        *population(joint.rows, joint.sampling.design, factor),
         confidence_level=joint.confidence_level,
         simultaneous=joint.simultaneous,
         random_state=joint.random_state,

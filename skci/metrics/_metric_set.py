@@ -15,19 +15,20 @@ from skci._validation import (
     fixed_seed,
     is_iterable,
     join_names,
+    named_columns,
     named_values,
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import check_label
 from skci.data.moments import MomentSample, Monomial, Variable
-from skci.data.reading import Reader, Wanted, named_predictions
+from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics._base import MetricCI
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._names import resolve_metric
@@ -195,12 +196,12 @@ class MetricSet:
                 "report and its metrics"
             )
         # Of two labels the positive one is that of the scores, if there are any.
-        stated = [positive[kind] for kind in ("scores", "labels") if kind in positive]
+        kind = "scores" if "scores" in positive else "labels"
         wanted = Wanted(
             frozenset(self.reads),
             self.several,
-            stated[0] if stated else self.pos_label,
-            infer_pos_label=not stated,
+            positive.get(kind, self.pos_label),
+            infer_pos_label=kind not in positive,
             require_pos_label=require_pos_label,
             labels=(*known, *labels),
             abstain=next(iter(abstains), None),
@@ -231,7 +232,7 @@ class MetricSet:
                         "columns of a data frame, give it as data="
                     )
                 if values is not None and parameter in ("y_pred", "y_score"):
-                    columns[parameter] = named_predictions(values, parameter)
+                    columns[parameter] = named_columns(values, parameter, DEFAULT_MODEL)
             self.must_be_given(columns["y_pred"], columns["y_score"])
         else:
             frame = Frame(data, columns)
