@@ -40,15 +40,17 @@ def check_correlation(correlation: Any) -> Array:
     if matrix.shape != (size, size) or not size:
         raise ValueError(f"{must} a square matrix, got shape {given.shape}")
     _check_entries(matrix, must)
-    matrix = np.clip((matrix + matrix.T) / 2, -1, 1)
-    np.fill_diagonal(matrix, 1)
+    matrix = (matrix + matrix.T) / 2
+    np.clip(matrix, -1, 1, out=matrix)
+    np.fill_diagonal(matrix, 1 + size * ROUNDING)
     try:
-        np.linalg.cholesky(matrix + size * ROUNDING * np.eye(size))
+        np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        least = np.linalg.eigvalsh(matrix)[0]
+        least = np.linalg.eigvalsh(matrix)[0] - size * ROUNDING
         raise ValueError(
             f"{must} positive semidefinite, got an eigenvalue of {least:.2g}"
         ) from None
+    np.fill_diagonal(matrix, 1)
     return matrix
 
 
