@@ -12,7 +12,7 @@ import pytest
 from battery import quiet
 from scipy.special import expit
 from sklearn.metrics import log_loss
-from slow import slow_except
+from slow import each_once
 
 from skci import JointAccumulator, joint_report
 from skci.data.writing import replacing
@@ -182,11 +182,9 @@ def test_memory_grows_with_distinct_outcomes_and_not_with_rows():
     assert max(sizes[5:]) <= 1.5 * sizes[0]
 
 
-@pytest.mark.parametrize("ending", [".npz", ".json"])
 @pytest.mark.parametrize(
-    "design", slow_except(["groups and weights", "subgroups"], DESIGNS)
+    ("kind", "design", "ending"), each_once(DATA, DESIGNS, [".npz", ".json"])
 )
-@pytest.mark.parametrize("kind", DATA)
 def test_what_is_saved_is_loaded(kind, design, ending, tmp_path):
     path = tmp_path / f"table{ending}"
     parts = np.array_split(np.arange(N), 2)
@@ -222,8 +220,7 @@ def test_every_option_is_saved():
     assert options == {*inspect.signature(JointAccumulator).parameters} - {"metrics"}
 
 
-@pytest.mark.parametrize("ending", [".npz", ".json"])
-@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize(("option", "ending"), each_once(OPTIONS, [".npz", ".json"]))
 def test_what_is_loaded_is_used_with_the_options_that_were_saved(
     option, ending, tmp_path
 ):
