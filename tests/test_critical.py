@@ -13,8 +13,8 @@ from scipy import optimize, special, stats
 from slow import each_once, slow
 
 from skci.exceptions import CriticalValueWarning
-from skci.inference.critical.law import MaximumLaw, critical_value
-from skci.inference.critical.quantile import CriticalValue
+from skci.inference import CriticalValue, critical_value
+from skci.inference.critical.law import MaximumLaw
 
 # Correlation matrices
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import studentized_range
-from slow import each_once, slow, slow_except
+from slow import slow, slow_except
 
 import skci.inference.many_contrasts
 import skci.inference.ranking
@@ -216,10 +216,15 @@ def test_differences_of_independent_means_have_tukey_s_quantile(models):
 
 
 @pytest.mark.parametrize(
-    ("noise", "side"), each_once([0.05, 0.4], ["two-sided", "less"])
+    ("models", "noise", "side"),
+    [
+        (8, 0.05, "two-sided"),
+        (8, 0.4, "less"),
+        slow((48, 0.05, "less")),
+        slow((48, 0.4, "two-sided")),
+    ],
 )
-@pytest.mark.parametrize("models", [8, slow(48)])
-def test_independent_noise_is_that_of_the_correlation(noise, side, models):
+def test_independent_noise_is_that_of_the_correlation(models, noise, side):
     """The larger number of coordinates is counted at places."""
     loadings = all_differences(models)
     rows = loadings.standardised().rows(np.arange(loadings.size))
