@@ -28,7 +28,7 @@ from battery import (
     standard_errors,
 )
 from numpy.testing import assert_allclose
-from slow import each_once, slow_except
+from slow import each_once, slow, slow_except
 
 from skci import RejectionRateCI, available_metrics, joint_report, metrics
 from skci.inference.intervals.methods import METHODS, automatic, refusal
@@ -107,7 +107,7 @@ def is_of_several(cls):
 
 
 @every_case
-@pytest.mark.parametrize("weights", ["equal", "any", "integer"])
+@pytest.mark.parametrize("weights", ["equal", "any", slow("integer")])
 def test_equals_scikit_learn_and_the_textbook(family, name, weights):
     case, rows, some, integer, _ = case_of(family, name)
     kept = integer > 0 if weights == "integer" else np.full(len(rows), True)
