@@ -28,6 +28,8 @@ from skci.inference.stratified import (
     has_sparse_stratum,
     stratified_table,
 )
+from skci.measures.functional import Mean
+from skci.measures.registry import IDENTITY
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
@@ -398,7 +400,7 @@ class ParameterSampling:
         smooths = self.parameter.interval_method.smooths
         parts = self.components or [self]
         if self.has_variance(variance) and not smooths:
-            return min(self.moments.degrees_of_freedom, self._df_of_area(parts))
+            return min(self.moments.degrees_of_freedom, self._df_of_area)
         if self.is_simple:
             return math.inf
         return min(
@@ -407,14 +409,15 @@ class ParameterSampling:
             for units in part._informative
         )
 
-    def _df_of_area(self, parts: list[ParameterSampling]) -> float:
+    @cached_property
+    def _df_of_area(self) -> float:
         """Degrees of freedom of the totals of weights in the rarer class of areas.
 
         The variance within a class of few rows may be tiny by chance.
         """
         weights = [
             units_with(units, *part._pooled[:2])
-            for part in parts
+            for part in self.components or [self]
             if len(part._classes) == 2
             for units in part._pooled_classes
         ]
@@ -429,10 +432,17 @@ class ParameterSampling:
         the least favourable direction, in standard errors, is added to both (DiCiccio
         and Efron, 1992). A coefficient a above that of the greatest skewness is cut.
         """
-        parameter = self.parameter
         if not self.has_variance(variance):
             return 0.0, 0.0
-        g = self.moments.skewness
+        g, bend = self.moments.skewness, self._bend
+        return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
+
+    @property
+    def _bend(self) -> float:
+        """Half the second derivative in the least favourable direction; 0 of a mean."""
+        parameter = self.parameter
+        if isinstance(parameter.functional, Mean) and parameter.trait.scale == IDENTITY:
+            return 0.0
         size, n = parameter.size, self.rows.n_samples
         step = np.bincount(parameter.index, self._direction, size + 1)[:size]
         step *= _STEP * n / self.rows.weights.sum()
@@ -441,8 +451,7 @@ class ParameterSampling:
         with np.errstate(all="ignore"):
             left, middle, right = parameter.trait.scale.forward(np.array(values))
             bend = (left + right - 2 * middle) / (_STEP * (right - left))
-        bend = float(bend) if np.isfinite(bend) else 0.0
-        return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
+        return float(bend) if np.isfinite(bend) else 0.0
 
     @property
     def _direction(self) -> Array:

@@ -65,11 +65,21 @@ class Scores:
         """Scores of united units; `unit` is the new number of each."""
         return self
 
+    @property
+    def levels(self) -> Array:
+        """What rows of the same level have in common: their score."""
+        return self.values
+
     @cached_property
-    def ranked(self) -> tuple[int, Array]:
-        """Number of distinct scores, and the rank of each row among them."""
-        levels, ranks = np.unique(self.values, return_inverse=True)
-        return len(levels), ranks
+    def ranked(self) -> tuple[Array, Array]:
+        """Order of the rows by level, and the rank of the level of each in this order.
+
+        Ranks are dense, from 0 on.
+        """
+        order = np.argsort(self.levels)
+        levels = self.levels[order]
+        rises = np.append(False, levels[1:] != levels[:-1])
+        return order, np.cumsum(rises)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +131,7 @@ class _Area(Functional):
 
     def _masses(self, p: Array) -> tuple[Array, Array]:
         """Weights of the cells of negative rows, and of those of positive ones."""
-        positive = np.where(self.positive, p, 0)
+        positive = p * self.positive
         return p - positive, positive
 
     def _by_level(self, p: Array) -> Array:
@@ -157,9 +167,13 @@ class RocAuc(_Area):
             rows, sizes = self.n_rows, np.array(self.sizes)
             # From a variance over all rows to one within each class.
             factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
-            of_negative = 1 - value - self._below(positive) / positives
+            of_negative = self._below(positive)
+            of_negative /= positives
+            np.subtract(1 - value, of_negative, out=of_negative)
             of_negative *= factors[0] / negatives
-            of_positive = below / negatives - value
+            of_positive = below
+            of_positive /= negatives
+            of_positive -= value
             of_positive *= factors[1] / positives
         influence = np.where(self.positive, of_positive, of_negative)
         return Evaluation(value, influence, self._gradient)
