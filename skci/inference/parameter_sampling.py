@@ -400,7 +400,7 @@ class ParameterSampling:
         smooths = self.parameter.interval_method.smooths
         parts = self.components or [self]
         if self.has_variance(variance) and not smooths:
-            return min(self.moments.degrees_of_freedom, self._df_of_area)
+            return min(self.moments.degrees_of_freedom, self._df_of_area(parts))
         if self.is_simple:
             return math.inf
         return min(
@@ -409,15 +409,14 @@ class ParameterSampling:
             for units in part._informative
         )
 
-    @cached_property
-    def _df_of_area(self) -> float:
+    def _df_of_area(self, parts: list[ParameterSampling]) -> float:
         """Degrees of freedom of the totals of weights in the rarer class of areas.
 
         The variance within a class of few rows may be tiny by chance.
         """
         weights = [
             units_with(units, *part._pooled[:2])
-            for part in self.components or [self]
+            for part in parts
             if len(part._classes) == 2
             for units in part._pooled_classes
         ]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import EPS, Array, cached_property, dot
+from skci._arrays import EPS, Array, cached_property, dot, running_count
 from skci.measures.functional import Boundary, Evaluation, Functional, Support
 from skci.measures.functions import EDGE
 
@@ -79,7 +79,7 @@ class Scores:
         order = np.argsort(self.levels)
         levels = self.levels[order]
         rises = np.append(False, levels[1:] != levels[:-1])
-        return order, np.cumsum(rises)
+        return order, running_count(rises)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,18 +215,13 @@ class AveragePrecision(_Area):
         return self.sizes[1]
 
     def estimate(self, p: Array) -> Array:
-        _, positive = self._masses(p)
-        hits, flagged = self._from(positive), self._from(p)
+        positive, precision, _ = self._curve(p)
         with np.errstate(all="ignore"):
-            precision = np.where(positive > 0, hits / flagged, 0)
             return np.asarray(dot(positive, precision) / positive.sum())
 
     def __call__(self, p: Array) -> Evaluation:
-        _, positive = self._masses(p)
-        hits, flagged = self._from(positive), self._from(p)
+        positive, precision, share = self._curve(p)
         with np.errstate(all="ignore"):
-            precision = np.where(flagged > 0, hits / flagged, 0)
-            share = np.where(flagged > 0, positive / flagged, 0)
             value = np.asarray(dot(positive, precision) / positive.sum())
             # A row counts at its own score and at all below it.
             lowers = self._to(share * precision)
@@ -235,9 +230,17 @@ class AveragePrecision(_Area):
             influence /= positive.sum()
         return Evaluation(value, influence, self._gradient)
 
+    def _curve(self, p: Array) -> tuple[Array, Array, Array]:
+        """Positive mass, the precision, and the mass over all from the score on."""
+        _, positive = self._masses(p)
+        hits, flagged = self._from(positive), self._from(p)
+        with np.errstate(all="ignore"):
+            flagged = np.where(flagged > 0, flagged, np.inf)
+            return positive, hits / flagged, positive / flagged
+
     def _from(self, mass: Array) -> Array:
         """Total mass of the same score or a greater one."""
-        total = np.cumsum(mass[::-1])[::-1]
+        total = _from(mass)
         first, second = self._tied
         total[second] = total[first]
         return total

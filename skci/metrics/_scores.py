@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from skci._arrays import Array, dot
+from skci._arrays import Array, dot, running_count
 from skci._docstrings import parameters_from
 from skci._validation import check_choice, check_integer
 from skci.data.labels import (
@@ -238,7 +238,7 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
         occurs[number] = True
         occurs[outside] = True  # the number of a cell is that of those before it
         cells = np.empty_like(order)
-        cells[order] = (np.cumsum(occurs) - 1)[number]
+        cells[order] = (running_count(occurs) - 1)[number]
         occurring = np.flatnonzero(occurs[:outside])
         level, is_positive = occurring >> 1, (occurring & 1).astype(bool)
         n = round(frequencies.sum())
