@@ -431,17 +431,18 @@ class ParameterSampling:
         the least favourable direction, in standard errors, is added to both (DiCiccio
         and Efron, 1992). A coefficient a above that of the greatest skewness is cut.
         """
+        parameter = self.parameter
         if not self.has_variance(variance):
             return 0.0, 0.0
-        g, bend = self.moments.skewness, self._bend
+        is_mean = isinstance(parameter.functional, Mean)
+        is_straight = is_mean and parameter.trait.scale == IDENTITY
+        g, bend = self.moments.skewness, 0.0 if is_straight else self._bend
         return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
 
     @property
     def _bend(self) -> float:
-        """Half the second derivative in the least favourable direction; 0 of a mean."""
+        """Half the second derivative in the least favourable direction."""
         parameter = self.parameter
-        if isinstance(parameter.functional, Mean) and parameter.trait.scale == IDENTITY:
-            return 0.0
         size, n = parameter.size, self.rows.n_samples
         step = np.bincount(parameter.index, self._direction, size + 1)[:size]
         step *= _STEP * n / self.rows.weights.sum()
