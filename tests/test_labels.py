@@ -313,6 +313,15 @@ def test_many_rows(many_rows, dtype):
     assert value.n_samples == 300_007
 
 
+def test_a_label_may_first_occur_late():
+    y = np.repeat([1, 3], 10_000)
+    p = np.roll(y, 500)
+    assert F1CI()(y, p) == pytest.approx(sk.f1_score(y == 1, p == 1), rel=1e-13)
+    assert AccuracyCI()(y, p) == 0.95
+    with pytest.raises(ValueError, match=r"got continuous values such as 1\.5"):
+        F1CI()(np.where(y == 3, 1.5, y), p)
+
+
 @pytest.mark.parametrize(
     ("dtype", "bad"),
     [
