@@ -353,8 +353,10 @@ class ParameterSampling:
     def design_effect(self) -> float:
         """Variance over that of a simple random sample of the same size.
 
-        From the influence values at the table with pseudo-counts. Where next to no
-        variance is observed, as if the rows of a cluster were all alike.
+        From the influence values at the table with pseudo-counts, but never less than
+        :attr:`_exchangeable_design_effect`: where few rows err, the heavy ones or large
+        clusters may have no error by chance. Where next to no variance is observed, as
+        if the rows of a cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
         if self._strata is None and is_simple(rows, self.design):
@@ -378,7 +380,34 @@ class ParameterSampling:
         on_sample = self._influence(influence, smoothed=True)
         estimated = variance_of(self._components(on_sample))
         n = parameter.counts.sum() * max(1 - 1 / n_rows, 1 / n_rows)
-        return estimated * n / variance
+        return max(estimated * n / variance, self._exchangeable_design_effect)
+
+    @property
+    def _exchangeable_design_effect(self) -> float:
+        r"""Design effect if errors are related to neither weights nor cluster sizes.
+
+        .. math:: \frac{n}{W (\sum_i w_i)} \Big((1 - \rho) \sum_i w_i^2
+            + \rho \sum_g \big(\sum_{i \in g} w_i\big)^2\Big)
+
+        over the rows with influence, of all n rows of weight W, with the correlation
+        :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
+        Zero for areas, which have a variance in each class.
+        """
+        units, rows = self._with_influence, self.rows
+        if self._classes or not units.any():
+            return 0.0
+        index = units.view(np.uint8)
+        indicator = Influences([np.array([0.0, 1.0])], [index], rows)
+        total = float(rows.weights[units].sum() / rows.weights.sum())
+        squares = dot(rows.repeats[1], *[indicator.column(0)] * 2)
+        correlation = getattr(self.design, "correlation", None)
+        if correlation is not None:
+            influence = np.append(self.parameter.smoothed_influence, 0.0)
+            rho = correlation(influence[self.parameter.index], units)
+            of_units = unit_weights(self.design.components(indicator), total).squares
+            squares += rho * (of_units - squares)
+        whole = rows.weights[self.parameter.units].sum() / rows.weights.sum()
+        return float(self.parameter.counts.sum() * squares / (whole * total))
 
     @property
     def is_normal(self) -> bool:

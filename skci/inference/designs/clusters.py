@@ -13,6 +13,9 @@ from skci.inference.designs.design import Component
 from skci.inference.influences import Influences
 
 
+_NO_PAIR = 1e-9  # share of pairs of rows in a squared weight that is rounding
+
+
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """Clusters of rows: the weight of the rows of each unit in each cluster."""
@@ -25,18 +28,28 @@ class Clusters:
     """Total weight of its rows in the cluster, on the scale of the rows."""
     keys: Array
     """Names of the clusters, by number."""
+    squares: Array | None = None
+    """Sum of the squared weights of these rows, if rows have weights."""
     ddof: int = 1
     rows_are_units: ClassVar[bool] = False
 
     @classmethod
     def of(
-        cls, keys: Array, number: Array, unit: Array, weights: Array | None
+        cls,
+        keys: Array,
+        number: Array,
+        unit: Array,
+        weights: Array | None,
+        squares: Array | None = None,
     ) -> Clusters:
         """Add up the weights of rows by cluster and unit; each counts once if None."""
         units = int(unit.max()) + 1
         pairs, pair = np.unique(number * units + unit, return_inverse=True)
         number, unit = np.divmod(pairs, units)
-        return cls(number, unit, np.bincount(pair.ravel(), weights), keys)
+        sums = np.bincount(pair.ravel(), weights)
+        if squares is not None:
+            squares = np.bincount(pair.ravel(), squares)
+        return cls(number, unit, sums, keys, squares)
 
     @cached_property
     def starts(self) -> Array:
@@ -67,6 +80,41 @@ class Clusters:
         entries = np.diff(self.starts, append=len(self.unit))
         return np.bincount(self.unit, self.weights * np.repeat(totals, entries))
 
+    def correlation(self, influence: Array, counted: Array) -> float:
+        r"""Correlation of influence values of rows of the same cluster.
+
+        The mean over clusters of the products of pairs of rows, over that of squares:
+
+        .. math:: \hat\rho = \sum_g \frac{\sum_{i \ne j} w_i w_j L_i L_j}
+            {\sum_{i \ne j} w_i w_j} \Big/ \sum_g \frac{\sum_i w_i^2 L_i^2}
+            {\sum_i w_i^2}
+
+        over clusters of two rows or more that count. Each cluster counts once, so that
+        a few large ones do not decide. It is 1 where no cluster shows it.
+
+        Parameters
+        ----------
+        influence : ndarray of shape (U,)
+            Influence value of each unit.
+        counted : ndarray of bool of shape (U,)
+            Whether the rows of a unit count.
+        """
+
+        def totals(values: Array, by_unit: Array) -> Array:
+            return np.add.reduceat(by_unit[self.unit] * values, self.starts)
+
+        squares = self.known_squares
+        ones, values = 1.0 * counted, np.where(counted, influence, 0.0)
+        weight, weight_of_squares = totals(self.weights, ones), totals(squares, ones)
+        pairs = weight**2 - weight_of_squares
+        several = pairs > _NO_PAIR * weight**2
+        if not several.any():
+            return 1.0
+        sums, sums_of_squares = totals(self.weights, values), totals(squares, values**2)
+        products = (sums**2 - sums_of_squares)[several] / pairs[several]
+        each = sums_of_squares[several] / weight_of_squares[several]
+        return float(np.clip(products.sum() / each.sum(), 0, 1)) if each.any() else 1.0
+
     def among(self, units: Array) -> Clusters:
         """Keep some of the units, given as a bool array, renumbered."""
         kept = units[self.unit]
@@ -76,15 +124,23 @@ class Clusters:
             number=self.number[kept],
             unit=renumbered[self.unit[kept]],
             weights=self.weights[kept],
+            squares=None if self.squares is None else self.squares[kept],
         )
 
     def regrouped(self, unit: Array) -> Clusters:
         """The same for units that are united; `unit` is the new number of each."""
-        return self.of(self.keys, self.number, unit[self.unit], self.weights)
+        columns = self.number, unit[self.unit], self.weights, self.squares
+        return self.of(self.keys, *columns)
 
     def times(self, factor: float) -> Clusters:
         """Multiply the weights of all rows."""
-        return replace(self, weights=self.weights * factor)
+        squares = self.known_squares * factor**2
+        return replace(self, weights=self.weights * factor, squares=squares)
+
+    @property
+    def known_squares(self) -> Array:
+        """Sums of squared weights, each row of weight 1 if there are none."""
+        return self.weights if self.squares is None else self.squares
 
     def __str__(self) -> str:
         return f"in {self.n_units} group{'s' if self.n_units > 1 else ''}"
@@ -104,7 +160,8 @@ def join_clusters(
     entries, first, start = [], 0, 0
     for clusters, size in zip(parts, n_units, strict=True):
         renumbered = number.ravel()[first + clusters.number]
-        entries.append((renumbered, start + clusters.unit, clusters.weights))
+        columns = clusters.weights, clusters.known_squares
+        entries.append((renumbered, start + clusters.unit, *columns))
         first, start = first + len(clusters.keys), start + size
-    numbers, unit, weights = map(np.concatenate, zip(*entries, strict=True))
-    return Clusters(numbers, unit, weights, keys)
+    numbers, unit, *sums = map(np.concatenate, zip(*entries, strict=True))
+    return Clusters(numbers, unit, sums[0], keys, sums[1])
