@@ -14,6 +14,7 @@ from skci.inference.designs.design import Component, Design
 from skci.inference.designs.totals import (
     Moments,
     UnitWeights,
+    intraclass_correlation,
     moments,
     tail_shape,
     unit_weights,
@@ -31,6 +32,7 @@ from skci.inference.stratified import (
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
+_ROUNDING = 1e-12  # design effect that is zero
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
@@ -393,21 +395,28 @@ class ParameterSampling:
         :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
         Zero for areas, which have a variance in each class.
         """
-        units, rows = self._with_influence, self.rows
+        units, rows, n = self._with_influence, self.rows, self.parameter.counts.sum()
         if self._classes or not units.any():
             return 0.0
         index = units.view(np.uint8)
-        indicator = Influences([np.array([0.0, 1.0])], [index], rows)
         total = float(rows.weights[units].sum() / rows.weights.sum())
+        indicator = Influences([np.array([0.0, 1.0])], [index], rows)
         squares = dot(rows.repeats[1], *[indicator.column(0)] * 2)
-        correlation = getattr(self.design, "correlation", None)
-        if correlation is not None:
-            influence = np.append(self.parameter.smoothed_influence, 0.0)
-            rho = correlation(influence[self.parameter.index], units)
-            of_units = unit_weights(self.design.components(indicator), total).squares
+        if not getattr(self.design, "rows_are_units", False):
+            influence = np.append(self.parameter.smoothed_influence, 0.0) / total
+            weight = np.array([0.0, 1 / total])
+            influences = Influences(
+                [influence, weight, influence**2, weight**2],
+                [self.parameter.index, index] * 2,
+                rows,
+                orders=[1, 1, 2, 2],
+            )
+            rho = intraclass_correlation(self.design.components(influences))
+            of_units = self._units_with(units).squares
             squares += rho * (of_units - squares)
         whole = rows.weights[self.parameter.units].sum() / rows.weights.sum()
-        return float(self.parameter.counts.sum() * squares / (whole * total))
+        effect = float(n * squares / (whole * total))
+        return effect if effect > _ROUNDING else 0.0
 
     @property
     def is_normal(self) -> bool:

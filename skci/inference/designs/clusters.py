@@ -13,9 +13,6 @@ from skci.inference.designs.design import Component
 from skci.inference.influences import Influences
 
 
-_NO_PAIR = 1e-9  # share of pairs of rows in a squared weight that is rounding
-
-
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """Clusters of rows: the weight of the rows of each unit in each cluster."""
@@ -68,10 +65,15 @@ class Clusters:
 
     def components(self, influences: Influences) -> Iterator[Component]:
         totals = np.empty((self.n_units, influences.shape[1]))
-        weights = self.weights / influences.rows.weights.sum()
-        pairs = zip(influences.values, influences.indices, strict=True)
-        for k, (values, index) in enumerate(pairs):
-            terms = values[index[self.unit]] * weights
+        total = influences.rows.weights.sum()
+        weights = {1: self.weights / total}
+        if 2 in influences.orders:
+            weights[2] = self.known_squares / total**2
+        columns = zip(
+            influences.values, influences.indices, influences.orders, strict=True
+        )
+        for k, (values, index, order) in enumerate(columns):
+            terms = values[index[self.unit]] * weights[order]
             totals[:, k] = np.add.reduceat(terms, self.starts)
         yield Component(totals, ddof=self.ddof)
 
@@ -79,41 +81,6 @@ class Clusters:
         """Sum values of the clusters over the rows of each unit, by weight."""
         entries = np.diff(self.starts, append=len(self.unit))
         return np.bincount(self.unit, self.weights * np.repeat(totals, entries))
-
-    def correlation(self, influence: Array, counted: Array) -> float:
-        r"""Correlation of influence values of rows of the same cluster.
-
-        The mean over clusters of the products of pairs of rows, over that of squares:
-
-        .. math:: \hat\rho = \sum_g \frac{\sum_{i \ne j} w_i w_j L_i L_j}
-            {\sum_{i \ne j} w_i w_j} \Big/ \sum_g \frac{\sum_i w_i^2 L_i^2}
-            {\sum_i w_i^2}
-
-        over clusters of two rows or more that count. Each cluster counts once, so that
-        a few large ones do not decide. It is 1 where no cluster shows it.
-
-        Parameters
-        ----------
-        influence : ndarray of shape (U,)
-            Influence value of each unit.
-        counted : ndarray of bool of shape (U,)
-            Whether the rows of a unit count.
-        """
-
-        def totals(values: Array, by_unit: Array) -> Array:
-            return np.add.reduceat(by_unit[self.unit] * values, self.starts)
-
-        squares = self.known_squares
-        ones, values = 1.0 * counted, np.where(counted, influence, 0.0)
-        weight, weight_of_squares = totals(self.weights, ones), totals(squares, ones)
-        pairs = weight**2 - weight_of_squares
-        several = pairs > _NO_PAIR * weight**2
-        if not several.any():
-            return 1.0
-        sums, sums_of_squares = totals(self.weights, values), totals(squares, values**2)
-        products = (sums**2 - sums_of_squares)[several] / pairs[several]
-        each = sums_of_squares[several] / weight_of_squares[several]
-        return float(np.clip(products.sum() / each.sum(), 0, 1)) if each.any() else 1.0
 
     def among(self, units: Array) -> Clusters:
         """Keep some of the units, given as a bool array, renumbered."""
