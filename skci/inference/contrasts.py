@@ -39,15 +39,28 @@ def pairwise_contrasts(
     All pairs, each once, the first less the second, or over it; with a control, each of
     the others and the control.
     """
-    keys = [joint.parameters[k].key for k in positions]
+    pairs = list(itertools.combinations(positions, 2))
+    if control is not None:
+        level = {k: joint.parameters[k].key.level(factor) for k in positions}
+        seconds = [k for k in positions if level[k] == control]
+        pairs = [(i, j) for j in seconds for i in positions if i != j]
+    return [comparison(joint, *pair, factor, ratio) for pair in pairs]
+
+
+def comparison(
+    joint: JointEstimate,
+    first: int,
+    second: int,
+    factor: str = "model",
+    ratio: bool = False,
+    sign: float = 1.0,
+) -> Contrast:
+    """Compare two parameters that differ in one factor; see `pairwise_contrasts`."""
+    keys = [joint.parameters[k].key for k in (first, second)]
     names = [key.level(factor) for key in keys]
-    contrasts: list[Contrast] = []
-    for i, j in itertools.permutations(range(len(keys)), 2):
-        if i < j if control is None else names[j] == control:
-            compared = (names[i], "/" if ratio else "-", names[j])
-            key = replace(keys[i].without(factor), compared=compared)
-            contrasts.append((key, {positions[i]: 1.0, positions[j]: -1.0}))
-    return contrasts
+    compared = (names[0], "/" if ratio else "-", names[1])
+    key = replace(keys[0].without(factor), compared=compared)
+    return key, {first: sign, second: -sign}
 
 
 def contrasts_with(

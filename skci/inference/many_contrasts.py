@@ -33,6 +33,7 @@ MOST_TABLES = 1 << 10
 
 _BLOCK = 1 << 8  # contrasts whose tables are in memory at once
 _MOST = 1 << 14  # contrasts whose covariance is computed where it is asked for
+_TOLERANCE = 5e-3  # of quantiles of some of them: as accurate as p-values
 _CONSTANT = 1e-12  # share of the largest variance of a contrast that is zero
 
 
@@ -47,6 +48,7 @@ class _Facts(NamedTuple):
     is_usable_with_noise: Array
     is_degenerate: Array
     has_noise: Array
+    standard_errors: Array
     design_effects: Array
     spans_strata: Array
     n_rows: Array
@@ -56,14 +58,6 @@ class _Facts(NamedTuple):
     """Intervals to compute, without tables."""
     null_roots: Array
     """Roots at no difference, or a ratio of 1, of methods that read tables."""
-
-
-class _Block(RowSampling):
-    """Some contrasts, of which the covariance is not asked for."""
-
-    @cached_property
-    def variances(self) -> Array:
-        return np.array([each.estimated_variance for each in self.each])
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +94,12 @@ class ContrastSampling(Sampling):
     def with_tables(self, positions: Sequence[int]) -> RowSampling:
         """Make the tables of some contrasts."""
         made = (self.tables.with_table(self.parameters[k]) for k in positions)
-        return _Block(tuple(made), self.rows, self.design)
+        return RowSampling(tuple(made), self.rows, self.design)
 
     @property
     def with_all_tables(self) -> RowSampling:
         """Make the tables of all contrasts."""
-        made = map(self.tables.with_table, self.parameters)
-        return RowSampling(tuple(made), self.rows, self.design)
+        return self.with_tables(range(len(self.parameters)))
 
     def with_parameters(self, parameters: Sequence[TableParameter]) -> RowSampling:
         """Other parameters of the same rows."""
@@ -156,6 +149,7 @@ class ContrastSampling(Sampling):
             np.array([sampling.is_usable(k, 1.0) for k in each], dtype=bool),
             np.array([sampling.is_degenerate(k) for k in each], dtype=bool),
             np.broadcast_to(sampling.noise_variances(1.0) > 0, usable.shape),
+            sampling.standard_errors,
             sampling.design_effects,
             sampling.spans_strata,
             np.array([sampling.n_rows(k) for k in each]),
@@ -177,10 +171,9 @@ class ContrastSampling(Sampling):
     def is_linear(self) -> Array:
         return self._facts.is_linear
 
-    @cached_property
+    @property
     def standard_errors(self) -> Array:
-        blocks = map(self.with_tables, self._blocks)
-        return np.concatenate([block.standard_errors for block in blocks])
+        return self._facts.standard_errors
 
     @property
     def design_effects(self) -> Array:
@@ -290,10 +283,6 @@ class ManyContrasts(JointEstimate):
     def with_tables(self) -> JointEstimate:
         return _of_class(JointEstimate, self, self.sampling.with_all_tables)
 
-    @cached_property
-    def _variances(self) -> Array:
-        return self.sampling.variances + self.sampling.noise_variances(self.z)
-
     def _batches(
         self, positions: Array
     ) -> Iterator[tuple[IntervalMethod, Array, list[Task]]]:
@@ -334,19 +323,20 @@ class ManyContrasts(JointEstimate):
             return super().law(alternative)
         if alternative not in self._laws:
             known = np.flatnonzero(self.usable)
-            self._laws[alternative] = self._law_among(known, alternative)
+            loadings = self._loadings.taken(known)
+            self._laws[alternative] = self._law_of(loadings, alternative)
         return self._laws[alternative]
 
     def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
         if self.horizon is not None:
             return super().law_among(positions, signs)
-        return self._law_among(positions, "less", signs)
-
-    def _law_among(
-        self, positions: Array, alternative: Alternative, signs: Array | float = 1.0
-    ) -> MaximumLaw:
         loadings = self._loadings.taken(positions).scaled(signs)
-        options: Any = {"alternative": alternative, "random_state": self.random_state}
+        return self._law_of(loadings, "less", tol=_TOLERANCE)
+
+    def _law_of(
+        self, loadings: Loadings, alternative: Alternative, **options: Any
+    ) -> LawOfLoadings:
+        options |= {"alternative": alternative, "random_state": self.random_state}
         return LawOfLoadings(loadings, self._noise, **options)
 
     @property

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from skci._arrays import Array
-from skci.inference.contrasts import contrast_estimate, pairwise_contrasts
+from skci.inference.contrasts import comparison, contrast_estimate
 from skci.inference.critical.law import step_down_directions
 from skci.inference.critical.loadings import differences_of
 from skci.inference.joint import JointEstimate
@@ -54,12 +53,9 @@ def _better_by(
 ) -> JointEstimate:
     """Estimate how much better the first of each pair is than the second."""
     sign = joint.parameters[positions[0]].trait.sign
-    contrasts = []
-    for i, j in pairs:
-        first, second = (joint.parameters[positions[k]].key for k in (i, j))
-        compared = (first.level("model"), "-", second.level("model"))
-        key = replace(first.without("model"), compared=compared)
-        contrasts.append((key, {positions[i]: sign, positions[j]: -sign}))
+    contrasts = [
+        comparison(joint, positions[i], positions[j], sign=sign) for i, j in pairs
+    ]
     return contrast_estimate(joint, contrasts)
 
 
@@ -225,13 +221,10 @@ def _ordered_pairs(
     variances = (factor**2).sum(axis=1)
     blocks = []
     for positions in map(list, panels):
-        sign = joint.parameters[positions[0]].trait.sign
         for row in range(1, len(positions)):
             second, first = positions[row], np.array(positions[:row])
-            name = joint.parameters[second].key.level("model")
-            contrasts = pairwise_contrasts(joint, [*positions[: row + 1]], control=name)
-            compared = contrast_estimate(joint, contrasts)
-            statistics = sign * signed_statistics(compared)
+            compared = _better_by(joint, positions, [(k, row) for k in range(row)])
+            statistics = signed_statistics(compared)
             varying = ((factor[first] - factor[second]) ** 2).sum(axis=1)
             noise = _NO_VARIANCE * (variances[first] + variances[second])
             known = compared.usable & (varying > noise)

@@ -1,0 +1,146 @@
+"""What a leaderboard of many models is asked for: time, memory and errors."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
+
+import skci
+from benchmarks.common import Array
+from benchmarks.common.pages import Row, within_error, yes
+from benchmarks.common.processes import in_new_process, peak_of_process
+from benchmarks.common.results import monte_carlo_error
+from skci.inference.pvalues import excludes
+
+_GIBIBYTE = 1 << 30
+_MOST_MEMORY = 2 * _GIBIBYTE
+
+QUESTIONS: dict[str, tuple[Callable[[Any], Any], float]] = {
+    "report": (str, 2),
+    "ranks()": (lambda report: str(report.ranks()), 30),
+    "best()": (lambda report: str(report.best()), 30),
+    "print(differences())": (lambda report: str(report.differences()), 60),
+    "differences().to_frame()": (lambda report: report.differences().to_frame(), 60),
+}
+"""What is asked of a report, and the seconds that it may take."""
+
+_TASKS = {name: task for name, (task, _) in QUESTIONS.items()}
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Models on the same items: their grades or, with metrics, their labels."""
+
+    models: int
+    items: int
+    spread: float
+    """Standard deviation of the skills, beside that of 1 of an answer."""
+    metrics: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        of = f"{len(self.metrics)} metrics" if self.metrics else "grades"
+        skills = f"skills +- {self.spread:g}" if self.spread else "equally good"
+        return f"{self.models:,} models, {of}, {self.items:,} items, {skills}"
+
+    def report(self, seed: int = 0) -> Any:
+        """Report on one draw of skills and items."""
+        rng = np.random.default_rng(seed)
+        ease = rng.normal(size=self.items)
+        answers = {
+            f"model {k}": skill + ease + rng.normal(size=self.items)
+            for k, skill in enumerate(rng.normal(0, self.spread, self.models))
+        }
+        if not self.metrics:
+            grades = {name: expit(answer) for name, answer in answers.items()}
+            return skci.grades_report(grades, bounds=(0, 1))
+        y = rng.random(self.items) < 0.4
+        labels = {name: y ^ (answer < -1) for name, answer in answers.items()}
+        return skci.joint_report(y, labels, metrics=[*self.metrics])
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Time and peak memory of one question, in a process of its own."""
+
+    board: Leaderboard
+    question: str
+    seconds: float
+    """Processor time of one thread."""
+    elapsed: float
+    """Time with as many threads as the libraries take."""
+    memory: int
+
+
+def answer_all(boards: Sequence[Leaderboard]) -> Iterator[Answered]:
+    """Ask all questions of all leaderboards."""
+    for board in boards:
+        for question in QUESTIONS:
+            seconds, memory = in_new_process(_answer, board, question, 1)
+            elapsed, _ = in_new_process(_answer, board, question, None)
+            yield Answered(board, question, seconds, elapsed, memory)
+
+
+def _answer(
+    board: Leaderboard, question: str, threads: int | None
+) -> tuple[float, int]:
+    """Seconds of an answer, processor time if of one thread, and the peak memory."""
+    clock = time.perf_counter if threads is None else time.process_time
+    limited = nullcontext() if threads is None else threadpool_limits(threads)
+    with warnings.catch_warnings(), limited:
+        warnings.simplefilter("ignore")
+        start = clock()
+        _TASKS[question](board.report())
+        return clock() - start, peak_of_process()
+
+
+def answers(answered: Sequence[Answered]) -> list[Row]:
+    """Time and memory of each answer, and whether they are within the goal."""
+    rows = []
+    for each in answered:
+        goal = QUESTIONS[each.question][1]
+        rows.append(
+            {
+                "leaderboard": each.board.name,
+                "asked for": each.question,
+                "seconds": f"{each.seconds:.1f}",
+                "elapsed by default": f"{each.elapsed:.1f}",
+                "peak memory, GiB": f"{each.memory / _GIBIBYTE:.2f}",
+                "goal": f"{goal:g} s, 2 GiB",
+                "met": yes(each.seconds <= goal and each.memory <= _MOST_MEMORY),
+            }
+        )
+    return rows
+
+
+def errors(board: Leaderboard, samples: int) -> list[Row]:
+    """How often equal models are called different, or not the best."""
+    found: Array = np.zeros((samples, 2), dtype=bool)
+    for seed in range(samples):
+        report = board.report(seed)
+        joint = report.differences()._joint
+        found[seed, 0] = excludes(joint, 0.0).any()
+        found[seed, 1] = (report.ranks().intervals != [1, board.models]).any()
+    rows = []
+    for kind, share in zip(
+        ("differences()", "ranks()"), found.mean(axis=0), strict=True
+    ):
+        error = monte_carlo_error(share, samples)
+        rows.append(
+            {
+                "leaderboard": board.name,
+                "asked for": kind,
+                "samples": f"{samples:,}",
+                "with an error": f"{share:.3f} ({error:.3f})",
+                "at most .05": within_error(-share, -0.05, error),
+            }
+        )
+    return rows
