@@ -35,8 +35,7 @@ peak of a process of its own, with Python, the libraries and the data.
 _LEADERBOARDS = """\
 What a leaderboard is asked for, from grades or labels on: the report, the ranks,
 the models that may be the best, and all differences with their intervals and p-values,
-printed or as a frame. Each answer is of a process of its own, with the processor time
-of one thread, and the time that passes with as many threads as the libraries take.
+printed or as a frame. Each answer is of a process of its own.
 An answer is the sum of a skill, the ease of the item and noise of the same variance;
 skills of different models have half its standard deviation, or a tenth. Ranks and the
 best are tested at no difference, without limits of all pairs; models that Bonferroni's

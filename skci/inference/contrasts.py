@@ -16,14 +16,11 @@ from skci.inference.contrast_parameters import (
     CANCELLED,
     Contrast,
     ContrastTables,
-    base_terms,
-    combined_value,
-    method_of,
-    trait_of,
+    contrast_parameter,
 )
 from skci.inference.joint import JointEstimate
 from skci.inference.many_contrasts import ContrastSampling, estimate_contrasts
-from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.parameter import Key, TableParameter
 from skci.inference.sampling import GivenCovariance
 
 
@@ -129,28 +126,19 @@ def _given_contrasts(
     """Contrasts of estimates with a given covariance."""
     parameters = []
     slopes = np.zeros((len(contrasts), len(sampling.parameters)))
-    for row, (key, weights) in enumerate(contrasts):
-        combined = [sampling.parameters[k] for k in weights]
-        terms = base_terms(sampling.parameters, key, weights, ratio)
-        trait = trait_of(terms, ratio, key)
-        values = np.array([parameter.estimate for parameter in combined])
-        slope = np.array(list(weights.values()), dtype=float)
-        estimate = combined_value(values, slope, trait, ratio)
-        if ratio:
-            with np.errstate(all="ignore"):
-                slope *= estimate / values  # there is none for a ratio with zero
-            slope[~np.isfinite(slope)] = 0
-        slopes[row, list(weights)] = slope
-        parameters.append(
-            Parameter(
-                key=key,
-                trait=trait,
-                method=method_of(combined, trait, method, table=False),
-                given=estimate,
-                components=tuple(terms),
-                coefficients=tuple(terms.values()),
-            )
+    for row, contrast in enumerate(contrasts):
+        parameter = contrast_parameter(
+            sampling.parameters, contrast, ratio, method, table=False
         )
+        positions = list(contrast[1])
+        slope = np.array(list(contrast[1].values()), dtype=float)
+        if ratio:
+            values = np.array([sampling.parameters[k].estimate for k in positions])
+            with np.errstate(all="ignore"):
+                slope *= parameter.given / values  # none for a ratio with zero
+            slope[~np.isfinite(slope)] = 0
+        slopes[row, positions] = slope
+        parameters.append(parameter)
     pairs = [_compared_models(sampling, weights) for _, weights in contrasts]
     return sampling.contrasts(parameters, slopes, pairs)
 

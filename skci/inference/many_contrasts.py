@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,16 +16,14 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property
 from skci.inference.contrast_parameters import ContrastTables
-from skci.inference.correlation import shrink_correlation, shrinkage_of_loadings
+from skci.inference.correlation import shrinkage_of_loadings
 from skci.inference.critical.horizon import HorizonLaw
 from skci.inference.critical.law import Alternative, LawOfLoadings, MaximumLaw
 from skci.inference.critical.loadings import Loadings
-from skci.inference.designs.design import Design
 from skci.inference.intervals.methods import IntervalMethod, Task
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.parameter_sampling import SmallSampleReason
-from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling, Sampling
 from skci.inference.terms import base_slopes
 
@@ -57,7 +56,12 @@ class _Facts(NamedTuple):
     tasks: Array
     """Intervals to compute, without tables."""
     null_roots: Array
-    """Roots at no difference, or a ratio of 1, of methods that read tables."""
+    """Roots at no difference, or a ratio of 1; NaN for methods that read no tables."""
+
+
+def _of(path: str) -> Any:
+    """Attribute of what a sampling of contrasts has it from."""
+    return property(attrgetter(path))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,29 +71,19 @@ class ContrastSampling(Sampling):
     tables: ContrastTables
     parameters: tuple[Parameter, ...]
 
-    @property
-    def rows(self) -> Rows:  # type: ignore[override]
-        return self.tables.sampling.rows
-
-    @property
-    def design(self) -> Design:  # type: ignore[override]
-        return self.tables.sampling.design
-
-    @property
-    def shows_variance(self) -> bool:
-        return self.tables.sampling.shows_variance
-
-    @property
-    def is_simple(self) -> bool:
-        return self.tables.sampling.is_simple
-
-    @property
-    def n_groups(self) -> int | None:
-        return self.tables.sampling.n_groups
-
-    @property
-    def design_in_words(self) -> str:
-        return self.tables.sampling.design_in_words
+    rows = _of("tables.sampling.rows")
+    design = _of("tables.sampling.design")
+    shows_variance = _of("tables.sampling.shows_variance")
+    is_simple = _of("tables.sampling.is_simple")
+    n_groups = _of("tables.sampling.n_groups")
+    design_in_words = _of("tables.sampling.design_in_words")
+    variances = _of("_facts.variances")
+    degrees_of_freedom = _of("_facts.degrees_of_freedom")
+    is_linear = _of("_facts.is_linear")
+    standard_errors = _of("_facts.standard_errors")
+    design_effects = _of("_facts.design_effects")
+    spans_strata = _of("_facts.spans_strata")
+    table_sizes = _of("_facts.table_sizes")
 
     def with_tables(self, positions: Sequence[int]) -> RowSampling:
         """Make the tables of some contrasts."""
@@ -158,39 +152,6 @@ class ContrastSampling(Sampling):
             tasks,
             roots,
         )
-
-    @property
-    def variances(self) -> Array:
-        return self._facts.variances
-
-    @property
-    def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        return self._facts.degrees_of_freedom
-
-    @property
-    def is_linear(self) -> Array:
-        return self._facts.is_linear
-
-    @property
-    def standard_errors(self) -> Array:
-        return self._facts.standard_errors
-
-    @property
-    def design_effects(self) -> Array:
-        return self._facts.design_effects
-
-    @property
-    def spans_strata(self) -> Array:
-        return self._facts.spans_strata
-
-    @property
-    def table_sizes(self) -> Array:
-        return self._facts.table_sizes
-
-    @property
-    def null_roots(self) -> Array:
-        """Roots at no difference, or a ratio of 1; NaN where they are not kept."""
-        return self._facts.null_roots
 
     def has_variance(self, k: int) -> bool:
         return bool(self._facts.has_variance[k])
@@ -297,7 +258,7 @@ class ManyContrasts(JointEstimate):
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
         null = self.sampling.null
-        roots = self.sampling.null_roots[positions]
+        roots = self.sampling._facts.null_roots[positions]
         known = above == (self.estimates[positions] > null)
         known &= ~np.isnan(roots) & (nulls == null)
         rest = np.flatnonzero(~known)
@@ -341,25 +302,6 @@ class ManyContrasts(JointEstimate):
 
     @property
     def _covariance(self) -> Array:
-        deviations = np.sqrt(self._variances)
-        return self._unshrunk * np.outer(deviations, deviations)
-
-    @property
-    def covariance(self) -> Array:
-        return self._known(self._covariance)
-
-    @property
-    def _shrunk(self) -> Array:
-        correlation = self._unshrunk
-        known = np.flatnonzero(self.usable)
-        block = np.ix_(known, known)
-        df = self.degrees_of_freedom[known]
-        correlation[block] = shrink_correlation(correlation[block], df)
-        correlation[~self.usable] = correlation[:, ~self.usable] = np.nan
-        return correlation
-
-    @property
-    def _unshrunk(self) -> Array:
         size = len(self.parameters)
         if size > _MOST:
             raise ValueError(
@@ -367,8 +309,11 @@ class ManyContrasts(JointEstimate):
                 f"{size:,}; select some, or name a control"
             )
         rows = self._loadings.rows(np.arange(size))
-        correlation: Array = np.clip(rows @ rows.T, -1, 1)
+        correlation: Array = rows @ rows.T
         np.fill_diagonal(correlation, 1.0)
+        deviations = np.sqrt(self._variances)
+        correlation *= deviations
+        correlation *= deviations[:, np.newaxis]
         return correlation
 
 
