@@ -33,16 +33,16 @@ peak of a process of its own, with Python, the libraries and the data.
 """
 
 _LEADERBOARDS = """\
-What a leaderboard is asked for, from grades or labels on: the report, the ranks,
-the models that may be the best, and all differences with their intervals and p-values,
-printed or as a frame. Each answer is of a process of its own.
-An answer is the sum of a skill, the ease of the item and noise of the same variance;
-the standard deviation of the skills is relative to it. Ranks are tests at no difference,
-without limits. Models that Bonferroni's inequality shows to be worse are settled at
-once, so that :meth:`~.JointReport.best` takes longest where all may be the best.
+What a leaderboard is asked for, from grades or labels on: the report, the ranks, the
+models that may be the best, and all differences with their intervals and p-values,
+printed or as a frame. Each is measured in a process of its own. An answer is the sum of
+a skill, the ease of the item and noise, both standard normal; the page names the
+standard deviation of the skills. Ranks are tests at no difference, without limits.
+Models that Bonferroni's inequality shows to be worse are settled at once, so that
+:meth:`~.JointReport.best` takes longest where all may be the best.
 
 The second table has the share of samples in which some of equally good models are
-called different, or one of their ranks is excluded, with its Monte Carlo error.
+called different, with its Monte Carlo error.
 """
 
 _ROWS = """\
