@@ -325,35 +325,27 @@ def method_of(
 def _extension_of(
     parameters: Sequence[TableParameter], coefficients: Sequence[float], ratio: bool
 ) -> tuple[float, float]:
-    """Extension of the interval for undefined classes, or bins, of the components."""
-    if not any(any(parameter.extension) for parameter in parameters):
-        return 0.0, 0.0
-    if ratio:
-        return _extension_of_ratio(parameters, np.array(coefficients))
-    extensions = [
-        parameter.extension if coefficient > 0 else parameter.extension[::-1]
-        for coefficient, parameter in zip(coefficients, parameters, strict=True)
-    ]
-    low, high = (np.abs(coefficients) @ extensions).tolist()
-    return low, high
+    """Extension of the interval for undefined classes, or bins, of the components.
 
-
-def _extension_of_ratio(
-    parameters: Sequence[TableParameter], coefficients: Array
-) -> tuple[float, float]:
-    """Extension of a ratio by what bins can change in its estimate.
-
-    With undefined classes nothing is known.
+    To the contrasts of their least and greatest values. Of a ratio with undefined
+    classes nothing is known.
     """
-    if any(any(each.extension) and not each.binning_error for each in parameters):
+    extended = [parameter for parameter in parameters if any(parameter.extension)]
+    if not extended:
+        return 0.0, 0.0
+    if ratio and not all(parameter.binning_error for parameter in extended):
         return np.inf, np.inf
     values = np.array([parameter.value for parameter in parameters])
     low, high = np.array([parameter.extension for parameter in parameters]).T
-    ends = np.maximum(values - low, 0), values + high
-    least, greatest = (np.where(coefficients > 0, *each) for each in (ends, ends[::-1]))
+    ends = np.array([values - low, values + high])
+    if ratio:
+        ends = np.maximum(ends, 0)
+    powers: Array = np.array(coefficients)
+    least, greatest = (np.where(powers > 0, *each) for each in (ends, ends[::-1]))
+    reached = np.array([least, values, greatest])
     with np.errstate(all="ignore"):
-        factors = np.array([least, values, greatest]) ** coefficients
-        reach = np.diff(factors.prod(axis=1))
+        reached = np.prod(reached**powers, axis=1) if ratio else reached @ powers
+        reach = np.diff(reached)
     below, above = np.nan_to_num(reach, nan=np.inf, posinf=np.inf).tolist()
     return below, above
 
