@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -242,26 +242,39 @@ def _ordered_pairs(
 def compact_letters(differ: Array) -> list[str]:
     """Letters such that two of R rows share one exactly if they do not differ.
 
-    Which differ is a symmetric matrix; the first row has an "a". The insert-and-absorb
+    Which differ is a symmetric matrix; the first row has an "a". Each letter is of a
+    largest possible group of rows of which no two differ, as by the insert-and-absorb
     algorithm of Piepho (2004), J. Comput. Graph. Stat. 13, 456-466.
     """
-    size = len(differ)
-    groups = [frozenset(range(size))]
-    for i, j in np.argwhere(np.triu(differ, 1)).tolist():
-        split = []
-        for group in groups:
-            both = {i, j} <= group
-            split += [group - {i}, group - {j}] if both else [group]
-        distinct = list(dict.fromkeys(split))
-        groups = [g for g in distinct if not any(g < other for other in distinct)]
-    groups.sort(key=sorted)
-    letters = [_letter(k) for k in range(len(groups))]
-    return [
-        "".join(
-            letter for letter, group in zip(letters, groups, strict=True) if i in group
-        )
-        for i in range(size)
-    ]
+    alike = [frozenset(np.flatnonzero(~row).tolist()) for row in differ]
+    groups = sorted(map(sorted, _maximal_cliques(alike)))
+    letters: list[str] = [""] * len(alike)
+    for place, group in enumerate(groups):
+        for row in group:
+            letters[row] += _letter(place)
+    return letters
+
+
+def _maximal_cliques(neighbours: Sequence[frozenset[int]]) -> Iterator[frozenset[int]]:
+    """All maximal sets of vertices that are neighbours of one another.
+
+    Each vertex is a neighbour of itself. The algorithm of Bron and Kerbosch (1973,
+    Comm. ACM 16, 575-577) with pivots.
+    """
+    none: frozenset[int] = frozenset()
+    stack = [(none, frozenset(range(len(neighbours))), none)]
+    while stack:
+        clique, candidates, excluded = stack.pop()
+        if not candidates and not excluded:
+            yield clique
+        if not candidates:
+            continue
+        reach = {k: len(neighbours[k] & candidates) for k in candidates | excluded}
+        pivot = max(reach, key=reach.__getitem__)
+        for k in candidates - (neighbours[pivot] - {pivot}):
+            others = neighbours[k] - {k}
+            stack.append((clique | {k}, candidates & others, excluded & others))
+            candidates, excluded = candidates - {k}, excluded | {k}
 
 
 def _letter(k: int) -> str:
