@@ -76,10 +76,15 @@ class Answered:
 
 
 def answer_all(boards: Sequence[Leaderboard]) -> Iterator[Answered]:
-    """Ask all questions of all leaderboards, each in a process of its own."""
+    """Ask all questions of leaderboards, each in a process of its own."""
     for board in boards:
         for question in QUESTIONS:
-            yield in_new_process(_answer, board, question)
+            yield answer(board, question)
+
+
+def answer(board: Leaderboard, question: str) -> Answered:
+    """Ask one question, in a process of its own."""
+    return in_new_process(_answer, board, question)
 
 
 def _answer(board: Leaderboard, question: str) -> Answered:
