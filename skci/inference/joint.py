@@ -206,8 +206,6 @@ class JointEstimate:
     @cached_property
     def _variances(self) -> Array:
         """Variances behind the intervals, (K,)."""
-        if len(self.parameters) > 1:
-            return self._covariance.diagonal()
         return self.sampling.variances + self.sampling.noise_variances(self.z)
 
     def _known(self, values: Array) -> Array:

@@ -288,9 +288,7 @@ class RowSampling(Sampling):
 
     @cached_property
     def variances(self) -> Array:
-        if len(self.parameters) == 1:
-            return np.array([self.each[0].estimated_variance])
-        return self.covariance.diagonal()
+        return np.array([each.estimated_variance for each in self.each])
 
     def has_variance(self, k: int) -> bool:
         return self.each[k].has_variance(self.variances[k])
@@ -317,19 +315,20 @@ class RowSampling(Sampling):
 
     @cached_property
     def covariance(self) -> Array:  # type: ignore[override]
+        variances = self.variances
         if len(self.parameters) == 1:
-            return self.variances[:, np.newaxis]
+            return variances[:, np.newaxis]
         total = self.unsmoothed
-        for k in np.flatnonzero(self.is_linear).tolist():
-            parameter, least = self.parameters[k], self.each[k].least_variance
-            if parameter.components and 0 < total[k, k] < least:
-                # Contrasts keep the rank that their coefficients leave them.
-                scale = np.sqrt(least / total[k, k])
-                total[k] *= scale
-                total[:, k] *= scale
-            total[k, k] = max(total[k, k], least)
-            if parameter.is_on_boundary:
-                total[k] = total[:, k] = 0  # what is left is rounding
+        observed = total.diagonal()
+        is_contrast = np.array([bool(p.components) for p in self.parameters])
+        # Contrasts keep the rank that their coefficients leave them.
+        raised = is_contrast & (observed > 0) & (observed < variances)
+        scale = np.sqrt(np.where(raised, variances, 1) / np.where(raised, observed, 1))
+        total *= scale
+        total *= scale[:, np.newaxis]
+        on_boundary = variances == 0  # what is left is rounding
+        total[on_boundary] = total[:, on_boundary] = 0
+        np.fill_diagonal(total, variances)
         return total
 
     @property
@@ -397,37 +396,42 @@ class RowSampling(Sampling):
         standard errors reach as far as Wilson's interval for as many successes as rows;
         they are combined as squares (Newcombe, 1998).
         """
-        size = len(self.parameters)
-        of_strata = np.diag([each.stratum_noise(z) for each in self.each])
-        column: dict[tuple[TableParameter, str], int] = {}
-        rows, columns, slopes = [], [], []
-        for k in np.flatnonzero(self.is_linear).tolist():
-            parameter = self.parameters[k]
-            if not parameter.components:
-                continue
-            for base, slope in base_slopes(parameter):
-                rows.append(k)
-                named = base, parameter.method
-                columns.append(column.setdefault(named, len(column)))
-                slopes.append(slope)
-        if not rows:
-            return of_strata + np.diag([each.noise(z) for each in self.each])
-        for k in np.flatnonzero(self.is_linear).tolist():
-            if not self.parameters[k].components:
-                rows.append(k)
-                named = self.parameters[k], self.parameters[k].method
-                columns.append(column.setdefault(named, len(column)))
-                slopes.append(1.0)
-        bases = [self._of(base.with_method(method)) for base, method in column]
-        variances = np.array([each.noise(z) for each in bases])
-        deviations = np.nan_to_num(slopes) * np.sqrt(variances)[columns]
-        jacobian = sparse.csr_array((deviations, (rows, columns)), (size, len(bases)))
-        return (jacobian @ jacobian.T).toarray() + of_strata
+        if not self._has_contrasts:
+            return np.diag(self.noise_variances(z))
+        loadings = self._noise_loadings(z)
+        return (loadings @ loadings.T).toarray() + np.diag(self._stratum_noise(z))
 
-    def noise_variances(self, z: float) -> Array | float:
-        if any(parameter.components for parameter in self.parameters):
-            return self.noise(z).diagonal()
-        return np.array([each.noise(z) + each.stratum_noise(z) for each in self.each])
+    def noise_variances(self, z: float) -> Array:
+        if not self._has_contrasts:
+            of_each = np.array([each.noise(z) for each in self.each])
+        else:
+            of_each = np.asarray(self._noise_loadings(z).power(2).sum(axis=1)).ravel()
+        return of_each + self._stratum_noise(z)
+
+    @property
+    def _has_contrasts(self) -> bool:
+        return any(parameter.components for parameter in self.parameters)
+
+    def _stratum_noise(self, z: float) -> Array:
+        """Variances for strata with few rows, (K,)."""
+        return np.array([each.stratum_noise(z) for each in self.each])
+
+    def _noise_loadings(self, z: float) -> sparse.csr_array:
+        """Loadings on independent noises of the parameters that are no contrasts."""
+        columns: dict[tuple[TableParameter, str], int] = {}
+        entries = [
+            (k, columns.setdefault((base, parameter.method), len(columns)), slope)
+            for k, parameter in enumerate(self.parameters)
+            if parameter.is_linear
+            for base, slope in base_slopes(parameter)
+        ]
+        bases = [self._of(base.with_method(method)) for base, method in columns]
+        deviations = np.sqrt([each.noise(z) for each in bases])
+        rows, places, slopes = np.reshape(entries, (-1, 3)).T
+        places = places.astype(int)
+        loadings = np.nan_to_num(slopes) * deviations[places]
+        shape = len(self.parameters), len(bases)
+        return sparse.csr_array((loadings, (rows.astype(int), places)), shape)
 
     @cached_property
     def design_effects(self) -> Array:
