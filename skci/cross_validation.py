@@ -194,7 +194,7 @@ def cross_validate_report(
     metric_set = MetricSet(metrics, *options)
     check_choice(target, _TARGETS, "target")
     if target == "procedure":
-        metric_set = metric_set.without_tables()
+        metric_set = metric_set.without_tables("skewness")
     data = X, y, cv, groups, sample_weight
     running = {"n_jobs": n_jobs, "verbose": verbose, "keep": return_estimator}
     procedures = Resampling.read(metric_set, estimators, *data, **running)

@@ -16,6 +16,7 @@ from skci.data.rows import check_numbers
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import ResampledMoments
+from skci.inference.sampling import Sampling
 from skci.metrics._metric_set import MetricSet
 from skci.reports.resampling import LearningCurveReport
 from skci.resampling.estimation import Fitted, Resampling
@@ -131,7 +132,7 @@ def learning_curve_report(
     ('Bayes', 'accuracy', '100', '1400')
     """
     options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(metrics, *options).without_tables()
+    metric_set = MetricSet(metrics, *options).without_tables("skewness")
     scheme = scheme_of(resampling, cv, _RESAMPLINGS)
     data = X, y, cv, groups, sample_weight
     running = {"n_jobs": n_jobs, "verbose": verbose}
@@ -210,6 +211,7 @@ class _Subsampled(Resampling):
         self,
         parameters: Sequence[TableParameter],
         moments: ResampledMoments,
+        out_of_fold: Sampling,
         target: Target,
     ) -> JointEstimate:
         """Joint estimate whose keys name the size apart from the model, and end by it.
@@ -226,7 +228,8 @@ class _Subsampled(Resampling):
             sized.append(replace(parameter, key=key))
         sizes = " to ".join(map(str, dict.fromkeys([self.sizes[0], self.sizes[-1]])))
         target = target._replace(target=self.trained_on(sizes))
-        joint = super().joint(sized, moments._replace(excess=None), target)
+        moments = moments._replace(excess=None)
+        joint = super().joint(sized, moments, out_of_fold, target)
         order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
         return joint.select(order)
 

@@ -24,7 +24,7 @@ from skci.inference.contrast_parameters import (
 from skci.inference.joint import JointEstimate
 from skci.inference.many_contrasts import ContrastSampling, estimate_contrasts
 from skci.inference.parameter import Key, Parameter, TableParameter
-from skci.inference.sampling import GivenCovariance
+from skci.inference.sampling import GivenCovariance, ResampledEstimates
 
 
 def pairwise_contrasts(
@@ -98,7 +98,11 @@ def contrast_estimate(
     """
     sampling: Any = joint.sampling
     if isinstance(sampling, GivenCovariance):
-        given = _given_contrasts(sampling, contrasts, ratio, method)
+        given: Any = _given_contrasts(sampling, contrasts, ratio, method)
+        if isinstance(given, ResampledEstimates):
+            of_rows = JointEstimate(given.out_of_fold)
+            compared = contrast_estimate(of_rows, contrasts, ratio, method)
+            given = replace(given, out_of_fold=compared.sampling)
         return replace(joint, sampling=given, simultaneous=simultaneous)
     if isinstance(sampling, ContrastSampling) and ratio != sampling.tables.ratio:
         sampling = sampling.with_all_tables  # each is a component
@@ -132,7 +136,7 @@ def _given_contrasts(
             Parameter(
                 key=key,
                 trait=trait,
-                method=method_of(combined, trait, method, table=False),
+                method=method_of(combined, trait, method, sampling.known),
                 given=estimate,
                 components=tuple(terms),
                 coefficients=tuple(terms.values()),
