@@ -62,8 +62,8 @@ def few_degrees_of_freedom(
 ) -> SmallSampleReason:
     """Reason of a variance with fewer than so many degrees of freedom."""
     text = (
-        f"fewer than {least} degrees of freedom: few rows or groups tell most "
-        "of the variance, and the interval may be too narrow"
+        f"fewer than {least} degrees of freedom: few rows or groups determine the "
+        "variance, and the interval may be too narrow"
     )
     return SmallSampleReason(text, other_method_helps)
 
