@@ -11,6 +11,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._docstrings import parameters_from
+from skci._validation import hint_at
 from skci.cross_validation import cross_validate_report
 from skci.data.rows import check_numbers
 from skci.inference.joint import JointEstimate, Target
@@ -28,6 +29,7 @@ _COLUMN = "train_size"
 """Name of the column of a report that holds the sizes."""
 
 
+@hint_at(scoring="metrics")
 @parameters_from(cross_validate_report)
 def learning_curve_report(
     estimators: Any,
@@ -198,6 +200,10 @@ class _Subsampled(Resampling):
             {name: each for found in sizes for name, each in found.items()}
             for sizes in zip(*by_size, strict=True)
         ]
+
+    @property
+    def fits_of_each_set(self) -> int:
+        return len(self.estimators) * len(self.sizes)
 
     def _subset(self, train: Array, size: int, rank: Array) -> Array:
         """Rows of the first units of a training set, in the share of a size."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -216,6 +217,10 @@ class Resampling:
         """Report the metrics of all estimators, with the variance of a scheme."""
         if scheme.needs_means:
             self._check_means(scheme)
+        if self.verbose:
+            rows = replace(self.rows, cv=deepcopy(self.rows.cv))  # may hold a state
+            batches = (pools for pools, _ in scheme.batches(rows))
+            self._announce(sum(map(len, map(unique_training_sets, batches))))
         evaluated = Evaluations(self, scheme)
         moments = scheme.moments(self.rows, evaluated)
         target = Target(self._target(scheme, evaluated.splits), str(scheme))
@@ -223,6 +228,16 @@ class Resampling:
         joint = self.joint(evaluated.parameters, moments, out_of_fold, target)
         warn_of_undefined(joint)
         return CrossValidationReport(joint, evaluated.splits, evaluated.estimators)
+
+    def _announce(self, n_training_sets: int) -> None:
+        """Print the number of fits before them."""
+        n_fits = n_training_sets * self.fits_of_each_set
+        print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
+
+    @property
+    def fits_of_each_set(self) -> int:
+        """Number of fits to each training set."""
+        return len(self.estimators)
 
     def _check_means(self, scheme: Scheme) -> None:
         """Check that the metrics are means over rows, whatever is predicted.
@@ -316,6 +331,8 @@ class Resampling:
                 "cv must test each row at most once with target='fold-models', got "
                 f"{type(self.rows.cv).__name__}, which tests some again"
             )
+        if self.verbose:
+            self._announce(len(pool))
         fitted = self.fit(pool, FOLD, models)
         joint = mean_over_folds(self.metric_set, self.sample(pool, fitted, True))
         return CrossValidationReport(joint, splits, _estimators(fitted))
