@@ -100,9 +100,10 @@ def cross_validate_report(
         Weights of the rows in the metrics, and of the training rows for estimators
         that request them (see the metadata routing of scikit-learn).
     method : str or mapping of str to str, optional
-        Interval method: for "procedure" "delta"; for areas under curves and other
-        metrics between 0 and 1 "logit"; for losses and metrics of numbers "hall". For
-        "fold-models" that of :func:`joint_report`.
+        Interval method: for "procedure" by default "hall" for losses and metrics of
+        numbers, corrected for the skewness of losses out of fold, "logit" for areas
+        under curves, and "delta" for others; metrics between 0 and 1 may have "logit".
+        For "fold-models" that of :func:`joint_report`.
     n_jobs : int, optional
         Number of fits in parallel, as in joblib.
     verbose : int, default=0
@@ -128,6 +129,9 @@ def cross_validate_report(
     UndefinedMetricWarning
         If a metric is undefined where it must be known, as in a split for
         "corrected-t". The other intervals stay jointly valid.
+    SmallSampleWarning
+        If losses out of fold have heavy tails, or a few rows determine their variance,
+        when an interval is looked at.
     ResamplingWarning
         If the variance is that between stratified splits, made by a splitter or given,
         and a metric moves with the prevalence.

@@ -237,7 +237,7 @@ class CrossValidations:
         population = self.setting.population
         least, per_unit = _FOLD_ROWS
         rows = max(least / population.rows_per_unit, per_unit * self.setting.n)
-        fresh = population.draw(int(rows), rng)
+        fresh = population.fresh(int(rows), rng)
         values = [
             performance_of_models(by_fold, fresh, self.setting.metrics)
             for by_fold in zip(*models.values(), strict=True)
