@@ -293,9 +293,9 @@ _SETTINGS = """\
   with 5 rows in each leaf.
 - *errors*: a linear function of two of three normal features, with errors that are
   normal, of t with 5 or 2.5 degrees of freedom, or lognormal; ridge regression and 7
-  nearest neighbours. In *t2.2 features* errors are normal, and features of t with 2.2
-  degrees of freedom. The variance of the errors is added to the true values, which are
-  of rows without them.
+  nearest neighbours. The variance of the errors is added to the true values, which are
+  of rows without them. In *t2.2 features* errors are normal, features of t with 2.2
+  degrees of freedom, and the metric is the mean absolute error.
 
 Trees have 10 rows or more in each leaf unless they are grown in full. Probabilities are
 kept within .01 and .99, so that log losses are finite.
