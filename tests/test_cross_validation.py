@@ -54,7 +54,7 @@ from skci.inference.resampling_variance import (
     nested,
 )
 from skci.measures.registry import Trait
-from skci.reports.joint import JointReport
+from skci.reports import JointReport
 from skci.resampling import (
     Bootstrap632,
     ConservativeZ,
