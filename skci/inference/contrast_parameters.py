@@ -18,6 +18,7 @@ from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.methods import (
     AUTO,
     METHODS,
+    Known,
     automatic,
     check_serves,
     refusal,
@@ -216,7 +217,7 @@ def contrast_parameter(
     contrast: Contrast,
     ratio: bool,
     method: str | None,
-    table: bool = True,
+    known: Known = "table",
 ) -> Any:
     """Parameter of a contrast of some parameters, with its estimate."""
     key, weights = contrast
@@ -228,7 +229,7 @@ def contrast_parameter(
     return Parameter(
         key=key,
         trait=trait,
-        method=method_of(combined, trait, method, table=table),
+        method=method_of(combined, trait, method, known),
         given=_combined_value(values, coefficients, trait, ratio),
         components=tuple(terms),
         coefficients=coefficients,
@@ -299,27 +300,27 @@ def _size_limit(
     return ""
 
 
-def _has_default(parameter: Parameter, table: bool = True) -> bool:
+def _has_default(parameter: Parameter, known: Known = "table") -> bool:
     """Whether the method is the one that "auto" stands for."""
-    return parameter.method == automatic(parameter.trait, table=table)
+    return parameter.method == automatic(parameter.trait, known=known)
 
 
 def method_of(
     parameters: Sequence[Parameter],
     trait: Trait,
     method: str | None,
-    table: bool = True,
+    known: Known = "table",
 ) -> str:
     """Interval method of a contrast."""
     if method not in (None, AUTO):
-        check_serves(method, trait, table=table)
+        check_serves(method, trait, known=known)
         return method
-    others = [p for p in parameters if not _has_default(p, table)]
+    others = [p for p in parameters if not _has_default(p, known)]
     methods = {parameter.method for parameter in parameters if not method and others}
-    serving = [m for m in methods if not refusal(m, trait, table=table)]
+    serving = [m for m in methods if not refusal(m, trait, known=known)]
     if len(serving) == 1:
         return serving[0]
-    return automatic(trait, table=table)
+    return automatic(trait, known=known)
 
 
 def _extension_of(

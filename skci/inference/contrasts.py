@@ -21,7 +21,7 @@ from skci.inference.contrast_parameters import (
 from skci.inference.joint import JointEstimate
 from skci.inference.many_contrasts import ContrastSampling, estimate_contrasts
 from skci.inference.parameter import Key, TableParameter
-from skci.inference.sampling import GivenCovariance
+from skci.inference.sampling import GivenCovariance, ResampledEstimates
 
 
 def pairwise_contrasts(
@@ -108,7 +108,11 @@ def contrast_estimate(
     """
     sampling: Any = joint.sampling
     if isinstance(sampling, GivenCovariance):
-        given = _given_contrasts(sampling, contrasts, ratio, method)
+        given: Any = _given_contrasts(sampling, contrasts, ratio, method)
+        if isinstance(given, ResampledEstimates):
+            of_rows = JointEstimate(given.out_of_fold)
+            compared = contrast_estimate(of_rows, contrasts, ratio, method)
+            given = replace(given, out_of_fold=compared.sampling)
         return replace(joint, sampling=given, simultaneous=simultaneous)
     if isinstance(sampling, ContrastSampling) and ratio != sampling.tables.ratio:
         sampling = sampling.with_all_tables  # each is a component
@@ -128,7 +132,7 @@ def _given_contrasts(
     slopes = np.zeros((len(contrasts), len(sampling.parameters)))
     for row, contrast in enumerate(contrasts):
         parameter = contrast_parameter(
-            sampling.parameters, contrast, ratio, method, table=False
+            sampling.parameters, contrast, ratio, method, sampling.known
         )
         positions = list(contrast[1])
         slope = np.array(list(contrast[1].values()), dtype=float)

@@ -46,10 +46,6 @@ _SPARSE = (
     "an interval that allows for what they do not show, so that it may be too narrow; "
     "unite strata"
 )
-_HEAVY_TAIL = (
-    "heavy tails: a few rows have so much influence that the variance may not exist "
-    "and the interval may be too narrow, however many rows there are"
-)
 
 
 class SmallSampleReason(NamedTuple):
@@ -57,6 +53,23 @@ class SmallSampleReason(NamedTuple):
 
     text: str
     other_method_helps: bool = False
+
+
+HEAVY_TAIL = SmallSampleReason(
+    "heavy tails: a few rows have so much influence that the variance may not exist "
+    "and the interval may be too narrow, however many rows there are"
+)
+
+
+def few_degrees_of_freedom(
+    least: int, other_method_helps: bool = False
+) -> SmallSampleReason:
+    """Reason of a variance with fewer than so many degrees of freedom."""
+    text = (
+        f"fewer than {least} degrees of freedom: few rows or groups determine the "
+        "variance, and the interval may be too narrow"
+    )
+    return SmallSampleReason(text, other_method_helps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -539,13 +552,9 @@ class ParameterSampling:
             return reasons
         least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T
         if self.degrees_of_freedom(variance) < least:
-            text = (
-                f"fewer than {least} degrees of freedom: few rows or groups determine "
-                "the variance, and the interval may be too narrow"
-            )
-            reasons.append(SmallSampleReason(text, other_method_helps=normal))
+            reasons.append(few_degrees_of_freedom(least, other_method_helps=normal))
         if self.has_variance(variance) and self._has_heavy_tail:
-            reasons.append(SmallSampleReason(_HEAVY_TAIL))
+            reasons.append(HEAVY_TAIL)
         return reasons
 
     @property

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -16,11 +16,13 @@ from skci.inference.designs.design import Design
 from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import covariance
 from skci.inference.influences import Influences
-from skci.inference.intervals.methods import Task
+from skci.inference.intervals.methods import Known, Task
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.parameter_sampling import (
+    HEAVY_TAIL,
     ParameterSampling,
     SmallSampleReason,
+    few_degrees_of_freedom,
     is_simple,
 )
 from skci.inference.rows import Rows
@@ -32,6 +34,8 @@ _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
 _SMALL_SHARE = 1e-7  # share to which rounding adds something
 _NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
 _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
+# Degrees of freedom of losses, for which the quantile of a resampling does not allow.
+_ENOUGH_OF_LOSSES = 16
 _AT_END = (
     "the estimate is within a standard error of an end of its range, where intervals "
     "on the logit scale are wide, and others may not cover"
@@ -53,6 +57,8 @@ class Sampling:
     """Degrees of freedom of a variance that all have in common, if there is one."""
     rows: Rows | None = None
     design: Design | None = None
+    known: ClassVar[Known] = "table"
+    """What is known beside estimates and degrees of freedom."""
 
     def select(self, positions: Sequence[int]) -> Sampling:
         """Keep some of the parameters."""
@@ -163,6 +169,7 @@ class GivenCovariance(Sampling):
     """Whether they are those of one variance, as of the residuals of a linear model."""
     excess: Mapping[frozenset[str], float] = field(default_factory=dict)
     """Share of the variance that comparisons of two models, by name, are free of."""
+    known: ClassVar[Known] = "covariance"
 
     @property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
@@ -204,6 +211,66 @@ class GivenCovariance(Sampling):
         return replace(
             self, parameters=tuple(parameters), covariance=covariance, excess={}
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResampledEstimates(GivenCovariance):
+    """Estimates with the covariance of a resampling, and the skewness of their losses.
+
+    Their skewness, and whether tails are heavy, follow from the losses of rows that
+    were predicted out of fold, as if the models were given.
+    """
+
+    out_of_fold: Sampling
+    """The same parameters of these rows, each predicted once."""
+    models: ResampledEstimates | None = None
+    """The estimates that contrasts are of."""
+    known: ClassVar[Known] = "skewness"
+
+    def select(self, positions: Sequence[int]) -> ResampledEstimates:
+        selected: Any = super().select(positions)
+        return replace(selected, out_of_fold=self.out_of_fold.select(positions))
+
+    def contrasts(
+        self,
+        parameters: Sequence[Parameter],
+        slopes: Array,
+        pairs: Sequence[frozenset[str]],
+    ) -> ResampledEstimates:
+        compared: Any = super().contrasts(parameters, slopes, pairs)
+        return replace(compared, models=self.models or self)
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Reasons why an interval may be too narrow, those of the losses included.
+
+        Heavy tails are also those of the models that a contrast is of: the losses of
+        models that are given may be close, but not what other rows would train.
+        """
+        reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
+        corrects = parameter.interval_method.corrects_skewness
+        if corrects and self.out_of_fold.degrees_of_freedom[k] < _ENOUGH_OF_LOSSES:
+            reasons.append(few_degrees_of_freedom(_ENOUGH_OF_LOSSES))
+        of_models = self.models.heavy_tails if self.models else self.heavy_tails
+        if {parameter, *parameter.components} & (self.heavy_tails | of_models):
+            reasons.append(HEAVY_TAIL)
+        return reasons
+
+    @cached_property
+    def heavy_tails(self) -> set[Parameter]:
+        """Parameters whose losses seem to be without a variance."""
+        return {
+            parameter
+            for k, parameter in enumerate(self.parameters)
+            if parameter.trait.heavy_tails
+            and HEAVY_TAIL in self.out_of_fold.small_sample_reasons(k)
+        }
+
+    def task(self, k: int, standard_error: float) -> Task:
+        task = super().task(k, standard_error)
+        if not self.parameters[k].interval_method.corrects_skewness:
+            return task
+        of_rows = math.sqrt(self.out_of_fold.variances[k])
+        return replace(task, hall=self.out_of_fold.task(k, of_rows).hall)
 
 
 def excess_shares(
@@ -470,7 +537,7 @@ class RowSampling(Sampling):
             table = each.stratified
             functional, counts = table.functional, table.counts
             effect = table.design_effect
-        elif method.needs_table or parameter.support.rarer_class:
+        elif method.needs == "table" or parameter.support.rarer_class:
             effect = each.design_effect
         if isinstance(functional, Negative):
             functional = functional.functional
