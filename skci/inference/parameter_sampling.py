@@ -370,10 +370,10 @@ class ParameterSampling:
     def design_effect(self) -> float:
         """Variance over that of a simple random sample of the same size.
 
-        From the influence values at the table with pseudo-counts, but never less than
-        :attr:`_exchangeable_design_effect`: where few rows err, the heavy ones or large
-        clusters may have no error by chance. Where next to no variance is observed, as
-        if the rows of a cluster were all alike.
+        From the influence values at the table with pseudo-counts; of methods that smooth
+        or blur never less than :attr:`_exchangeable_design_effect`, as where few rows
+        err the heavy ones or large clusters may have no error by chance. Where next to
+        no variance is observed, as if the rows of a cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
         if self._strata is None and is_simple(rows, self.design):
@@ -397,7 +397,11 @@ class ParameterSampling:
         on_sample = self._influence(influence, smoothed=True)
         estimated = variance_of(self._components(on_sample))
         n = parameter.counts.sum() * max(1 - 1 / n_rows, 1 / n_rows)
-        return max(estimated * n / variance, self._exchangeable_design_effect)
+        effect = estimated * n / variance
+        method = parameter.interval_method
+        if method.smooths or method.blurs:
+            effect = max(effect, self._exchangeable_design_effect)
+        return effect
 
     @property
     def _exchangeable_design_effect(self) -> float:
