@@ -57,8 +57,14 @@ else:
 
 def binade(values: Array) -> float:
     """Power of two of the size of the largest value, to divide by without rounding."""
-    largest = max(values.max(initial=0), -values.min(initial=0))
+    largest = np.abs(values).max(initial=0)
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
+
+
+def repeated(values: Array, n: int) -> Array:
+    """View of n copies of an array; np.broadcast_to takes 30 times as long."""
+    shape, strides = (n, *values.shape), (0, *values.strides)
+    return np.ndarray(shape, values.dtype, values, strides=strides)
 
 
 def dot(*vectors: Array) -> float:

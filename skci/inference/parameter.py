@@ -219,6 +219,13 @@ class Parameter:
         return self.value if self.defined else self.undefined_as
 
     @property
+    def unsigned(self) -> tuple[Trait, float]:
+        """Trait and estimate; of a measure times -1 those of the measure itself."""
+        if self.trait.negative_of is not None:
+            return self.trait.negative_of, -self.estimate
+        return self.trait, self.estimate
+
+    @property
     def is_on_boundary(self) -> bool:
         """Whether it is an area on the boundary of its range, or made of such."""
         return False
@@ -339,9 +346,9 @@ class TableParameter(Parameter):
         """
         if not self.defined or self.interval_method.smooths:
             return self.defined
-        if not math.isfinite(self.value) or np.isinf(
-            self.trait.scale.slope(self.value)
-        ):
+        if not math.isfinite(self.value):
+            return False
+        if math.isinf(self.trait.scale.slope(self.value)):
             return False
         return self.steepness < _NO_DERIVATIVE * max(abs(self.value), 1.0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ from skci.inference.designs.totals import (
     moments,
     tail_shape,
     unit_weights,
-    variance_of,
 )
 from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
@@ -207,16 +206,17 @@ class ParameterSampling:
         n = float(self.parameter.counts.sum())
         return float(self.rows.counts.sum()) / n if n else 1.0
 
-    def _components(self, influence: Array) -> list[Component]:
+    def _components(self, influence: Array) -> Iterable[Component]:
         """Totals of values on the cells, and outside, of independent units.
 
         The second column is of an indicator of the rows in the table. Units of the same
         cell are pooled where the design allows it.
         """
         rows, design, index = self._pooled
-        inside = 1.0 * (np.arange(len(influence)) < self.parameter.size)
+        inside = np.ones(len(influence))
+        inside[self.parameter.size :] = 0
         values = Influences([influence, inside], [index] * 2, rows)
-        return list(design.components(values))
+        return design.components(values)
 
     @cached_property
     def _pooled(self) -> tuple[Rows, Design, Any]:
@@ -239,22 +239,12 @@ class ParameterSampling:
             pooled = Rows(counts)
         return pooled, self.design, slice(None)
 
-    @property
-    def _totals(self) -> list[Component]:
-        """Totals of influence values of independent units; see `_components`."""
-        return self._components(self.influence)
-
-    @cached_property
-    def variance(self) -> float:
-        """Variance of the estimate."""
-        return variance_of(self._totals)
-
     @cached_property
     def estimated_variance(self) -> float:
         """Variance of the estimate by its method, zero where there is none."""
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
-        return max(self.variance, self.least_variance)
+        return max(self.moments.variance, self.least_variance)
 
     @property
     def least_variance(self) -> float:
@@ -296,7 +286,7 @@ class ParameterSampling:
     @cached_property
     def moments(self) -> Moments:
         """Moments of the totals of influence values of independent units."""
-        return moments(self._totals, self._pooled_classes)
+        return moments(self._components(self.influence), self._pooled_classes)
 
     @property
     def _pooled_classes(self) -> list[Array]:
@@ -345,7 +335,7 @@ class ParameterSampling:
             return self.sampling_of(parameter.with_method("delta")).observed_variance
         if not parameter.is_linear or parameter.is_on_boundary:
             return 0.0
-        return self.variance
+        return self.moments.variance
 
     # How well the variance is known
 
@@ -376,7 +366,7 @@ class ParameterSampling:
             n = parameter.support.rarer_class or rows.counts[self._informative[0]].sum()
             return n / effective if effective else 1.0
         on_sample = self._influence(influence, smoothed=True)
-        estimated = variance_of(self._components(on_sample))
+        estimated = moments(self._components(on_sample)).variance
         n = parameter.counts.sum() * max(1 - 1 / n_rows, 1 / n_rows)
         return estimated * n / variance
 
@@ -396,29 +386,30 @@ class ParameterSampling:
         are needed in a simple random sample.
         """
         smooths = self.parameter.interval_method.smooths
-        parts = self.components or [self]
         if self.has_variance(variance) and not smooths:
-            return min(self.moments.degrees_of_freedom, self._df_of_area(parts))
+            return self._df_of_totals
         if self.is_simple:
             return math.inf
         return min(
             self._units_with(units).degrees_of_freedom
-            for part in parts
+            for part in self.components or [self]
             for units in part._informative
         )
 
-    def _df_of_area(self, parts: list[ParameterSampling]) -> float:
-        """Degrees of freedom of the totals of weights in the rarer class of areas.
+    @cached_property
+    def _df_of_totals(self) -> float:
+        """Degrees of freedom of the totals of influence values.
 
-        The variance within a class of few rows may be tiny by chance.
+        Of an area at most those of the weights in each class: the variance within a
+        class of few rows may be tiny by chance.
         """
-        weights = [
-            units_with(units, *part._pooled[:2])
-            for part in parts
-            if len(part._classes) == 2
-            for units in part._pooled_classes
-        ]
-        return min((each.degrees_of_freedom for each in weights), default=math.inf)
+        found = [self.moments.degrees_of_freedom]
+        for part in self.components or [self]:
+            if len(part._classes) == 2:
+                for units in part._pooled_classes:
+                    weights = units_with(units, *part._pooled[:2])
+                    found.append(weights.degrees_of_freedom)
+        return min(found)
 
     def hall_coefficients(self, variance: float) -> tuple[float, float]:
         r"""Coefficients a and b of Hall's transformation.

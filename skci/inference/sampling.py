@@ -142,10 +142,7 @@ class Sampling:
 
     def task(self, k: int, standard_error: float) -> Task:
         """Interval to compute for a parameter, or for what it is minus."""
-        trait, estimate = self.parameters[k].trait, self.parameters[k].estimate
-        if trait.negative_of is not None:
-            trait, estimate = trait.negative_of, -estimate
-        return Task(trait, estimate, standard_error)
+        return Task(*self.parameters[k].unsigned, standard_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,7 +355,7 @@ class RowSampling(Sampling):
             terms = Terms(parameters, lambda p: (self._of(p).influence, p.index))
             if len(terms) < len(chosen) / 2:
                 of_terms = self._products(terms.influences, terms.indices)
-                variances = np.array([each.variance for each in chosen])
+                variances = np.array([each.moments.variance for each in chosen])
                 share = variances / terms.largest(of_terms.diagonal())
                 if not ((share > _NO_SHARE) & (share < _SMALL_SHARE)).any():
                     block = terms.combine(of_terms)
@@ -455,23 +452,24 @@ class RowSampling(Sampling):
         return each.small_sample_reasons(self.variances[k])
 
     def task(self, k: int, standard_error: float) -> Task:
-        each, method = self.each[k], self.parameters[k].interval_method
-        parameter = each.parameter
+        each, parameter = self.each[k], self.parameters[k]
+        method = parameter.interval_method
         hall = self._hall(k, standard_error) if method.corrects_skewness else (0.0, 0.0)
         if parameter.trait.negative_of is not None:
             hall = -hall[0], -hall[1]
         functional, counts = parameter.functional, parameter.counts
         effect: float | None = None
         if method.smooths and each.stratified:
-            table = each.stratified
-            functional, counts = table.functional, table.counts
-            effect = table.design_effect
+            stratified = each.stratified
+            functional, counts = stratified.functional, stratified.counts
+            effect = stratified.design_effect
         elif method.needs_table or parameter.support.rarer_class:
             effect = each.design_effect
         if isinstance(functional, Negative):
             functional = functional.functional
-        return replace(
-            super().task(k, standard_error),
+        return Task(
+            *parameter.unsigned,
+            standard_error,
             rarer_class=parameter.support.rarer_class,
             functional=functional,
             counts=counts,
