@@ -142,7 +142,8 @@ class Sampling:
 
     def task(self, k: int, standard_error: float) -> Task:
         """Interval to compute for a parameter, or for what it is minus."""
-        return Task(*self.parameters[k].unsigned, standard_error)
+        trait, estimate = self.parameters[k].unsigned
+        return Task(trait, estimate, standard_error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -439,11 +440,11 @@ class RowSampling(Sampling):
 
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        df = np.full(len(self.parameters), np.inf)
-        for k, each in enumerate(self.each):
-            if not each.is_normal:
-                df[k] = each.degrees_of_freedom(self.variances[k])
-        return df
+        df = [
+            math.inf if each.is_normal else each.degrees_of_freedom(self.variances[k])
+            for k, each in enumerate(self.each)
+        ]
+        return np.array(df)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         each = self.each[k]

@@ -4,6 +4,7 @@ A method turns estimates and a critical value into limits. The critical value is
 normal quantile for an individual interval and that of the maximum for a joint one.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -114,9 +115,8 @@ def _clip(task: Task, low: float, high: float) -> Limits:
     An estimate on the boundary of the range has that limit.
     """
     lowest, highest = task.trait.bounds
-    below, above = np.nextafter(task.estimate, [-np.inf, np.inf])
-    low = max(min(low, below), lowest)
-    high = min(max(high, above), highest)
+    low = max(min(low, math.nextafter(task.estimate, -math.inf)), lowest)
+    high = min(max(high, math.nextafter(task.estimate, math.inf)), highest)
     width = highest - lowest
     edge = EDGE * width if width < np.inf else 0.0  # measures with units have none
     if task.estimate <= lowest + edge:
