@@ -14,6 +14,8 @@ from the estimate."""
 _GRID = np.linspace(0, 1, 32)
 _HALF_GRID = np.geomspace(1e-3, 1, 7)
 _ZOOM_GRID = np.concatenate([-_HALF_GRID[::-1], [0], _HALF_GRID])  # dense at the guess
+_IS_BELOW = _ZOOM_GRID < 0
+_NEIGHBOURS = np.arange(4)  # two of them before the first point beyond
 _MAX_ZOOMS = 20
 _TOLERANCE = 0.03  # width of a bracket that is left to interpolation
 _MARGIN = 0.01  # relative distance of a guess from the ends of its bracket
@@ -35,29 +37,28 @@ def first_crossing(
     finer grids around its inverse interpolation narrow the bracket.
     """
     crit, (low, high) = crit[:, np.newaxis], span
+    rows = np.arange(len(crit))[:, np.newaxis]
     x = low + (high - low) * grid
     value, root = profile(x)
-    exists = (root >= crit).any(-1)
+    beyond = root >= crit
+    exists = beyond.any(-1)
     for _ in range(_MAX_ZOOMS):
-        near = _neighbours_of_first(root >= crit)
+        beyond[:, -1] = True
+        first = np.maximum(np.minimum(beyond.argmax(-1) - 2, beyond.shape[1] - 4), 0)
+        near = rows, first[:, np.newaxis] + _NEIGHBOURS
         x, value, excess = x[near], value[near], np.log(root[near] / crit)
         low, high = x[:, :1], x[:, -1:]
         guess, crossing = _interpolate_at_zero(excess, np.array([x, value]))
-        if not (exists & (high - low > _TOLERANCE)[:, 0]).any():
+        width = high - low
+        if not (width[exists] > _TOLERANCE).any():
             break
-        margin = _MARGIN * (high - low)
+        margin = _MARGIN * width
         guess = np.fmin(np.fmax(guess, low + margin), high - margin)  # never NaN
-        x = guess + np.where(_ZOOM_GRID < 0, guess - low, high - guess) * _ZOOM_GRID
+        x = guess + np.where(_IS_BELOW, guess - low, high - guess) * _ZOOM_GRID
         value, root = profile(x)
+        beyond = root >= crit
     crossing = np.fmin(np.fmax(crossing[:, 0], value.min(-1)), value.max(-1))
     return np.where(exists, crossing, default)
-
-
-def _neighbours_of_first(beyond: Array) -> tuple[Array, Array]:
-    """Index of four neighbours, two of them before the first that is True."""
-    beyond[:, -1] = True
-    first = np.maximum(np.minimum(beyond.argmax(-1) - 2, beyond.shape[1] - 4), 0)
-    return np.arange(len(first))[:, np.newaxis], first[:, np.newaxis] + np.arange(4)
 
 
 def _interpolate_at_zero(x: Array, y: Array) -> Array:

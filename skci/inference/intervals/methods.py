@@ -5,7 +5,7 @@ normal quantile for an individual interval and that of the maximum for a joint o
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -285,45 +285,33 @@ class Score(IntervalMethod):
     """
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
-        limits = np.empty((len(tasks), 2))
-        crits = crits * np.sqrt([task.design_effect for task in tasks])
-        for k, functionals, counts, bounds in _by_cells(tasks):
-            found = score_limits(functionals, counts, crits[k], bounds)
-            limits[k] = np.transpose(found)
-        pairs = zip(tasks, limits, strict=True)
-        return [_clip(task, low, high) for task, (low, high) in pairs]
+        functionals, counts, bounds, effects = _tables(tasks)
+        found = score_limits(functionals, counts, crits * np.sqrt(effects), bounds)
+        return [*map(_clip, tasks, *(limits.tolist() for limits in found))]
 
     def roots(
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
     ) -> Array:
-        estimates, effects = np.array([(t.estimate, t.design_effect) for t in tasks]).T
-        ends = np.array([task.trait.bounds for task in tasks], dtype=float)
+        estimates = np.array([task.estimate for task in tasks])
+        functionals, counts, ends, effects = _tables(tasks)
         outwards = nulls == np.where(above, ends[:, 0], ends[:, 1])
         width = ends[:, 1] - ends[:, 0]
         edge = EDGE * np.where(width < np.inf, width, 1)
         on_boundary = np.abs(estimates - nulls) <= edge
         roots = np.where(outwards & ~on_boundary, np.nan, -np.inf)
-        inside = np.flatnonzero((nulls[:, np.newaxis] != ends).all(-1))
-        for rows, functionals, counts, bounds in _by_cells(
-            [tasks[k] for k in inside.tolist()]
-        ):
-            k = inside[rows]
-            found = score_roots(functionals, counts, nulls[k], bounds)
-            roots[k] = np.where(above[k], found, -found)
-            paths = np.flatnonzero(
-                [values_of_mean(each) is None for each in functionals]
-            )
-            if len(paths):
-                batch = [functionals[j] for j in paths.tolist()], counts[paths]
-                k, bounds = k[paths], bounds[paths]
-                excluded = _exclude_before(*batch, roots[k], bounds, nulls[k])
-                roots[k[excluded]] = np.nan
+        k = np.flatnonzero((nulls[:, np.newaxis] != ends).all(-1))
+        batch = [functionals[j] for j in k], [counts[j] for j in k]
+        found = score_roots(*batch, nulls[k], ends[k])
+        roots[k] = np.where(above[k], found, -found)
+        k = k[[values_of_mean(functional) is None for functional in batch[0]]]
+        batch = [functionals[j] for j in k], [counts[j] for j in k]
+        roots[k[_exclude_before(*batch, roots[k], ends[k], nulls[k])]] = np.nan
         return roots / np.sqrt(effects)
 
 
 def _exclude_before(
     functionals: Sequence[Functional],
-    counts: Array,
+    counts: Sequence[Array],
     crit: Array,
     bounds: Array,
     nulls: Array,
@@ -338,17 +326,13 @@ def _exclude_before(
     return distance > _NEAR * (high - low)
 
 
-def _by_cells(
+def _tables(
     tasks: Sequence[Task],
-) -> Iterator[tuple[Array, list[Functional], Array, Array]]:
-    """Positions, functionals, counts and bounds of tasks, by their number of cells."""
-    cells = np.array([len(task.counts) for task in tasks])
-    for size in dict.fromkeys(cells.tolist()):
-        rows = np.flatnonzero(cells == size)
-        batch = [tasks[k] for k in rows.tolist()]
-        bounds = np.array([task.trait.bounds for task in batch], dtype=float)
-        counts = np.stack([task.counts for task in batch])
-        yield rows, [task.functional for task in batch], counts, bounds
+) -> tuple[list[Functional], list[Array], Array, Array]:
+    """Functionals of tasks, their counts, bounds and design effects."""
+    bounds = np.array([task.trait.bounds for task in tasks], dtype=float)
+    effects = np.array([task.design_effect for task in tasks])
+    return [t.functional for t in tasks], [t.counts for t in tasks], bounds, effects
 
 
 _PROPORTION: dict[str, Any] = {
