@@ -109,6 +109,9 @@ class Sample:
     truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
+    # Maps of labels to cells, and the cell of each unit, once for all measures.
+    _maps: dict[Any, CellMap] = field(default_factory=dict, init=False)
+    _cells: dict[CellMap, Array] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_matrix(cls, matrix: Array, model: str = DEFAULT_MODEL) -> Sample:
@@ -183,22 +186,14 @@ class Sample:
         columns = self.columns(model, target)
         return CellMap(columns, (symbols[:n], symbols), cells, size)
 
-    @cached_property
-    def _maps(self) -> dict[tuple[Any, ...], CellMap]:
-        return {}
-
     def cells(self, cell_map: CellMap) -> Array:
         """Cell of each unit, once for all measures of the same map."""
-        if cell_map not in self._known_cells:
+        if cell_map not in self._cells:
             cells = cell_map(*self.codes.T[list(cell_map.columns)])
             if cell_map.subgroups is not None:
                 cells[~self.within(cell_map.subgroups)] = cell_map.size
-            self._known_cells[cell_map] = cells
-        return self._known_cells[cell_map]
-
-    @cached_property
-    def _known_cells(self) -> dict[CellMap, Array]:
-        return {}
+            self._cells[cell_map] = cells
+        return self._cells[cell_map]
 
     def indicators(self, model: str) -> tuple[Array, Array]:
         """Targets that are present and that are predicted, (m, targets)."""

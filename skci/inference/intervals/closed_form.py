@@ -28,8 +28,7 @@ import numpy as np
 from scipy.special import expit, rel_entr
 
 from skci._arrays import Array
-from skci.inference.intervals.crossing import first_crossing
-from skci.inference.intervals.statistic import Samples, smooth
+from skci.inference.intervals.statistic import Samples, first_crossing, smooth
 from skci.measures.functional import CellFunctional, Functional
 
 # The search variable is the log of the distance of logit(H / T) from its estimate.

@@ -286,8 +286,8 @@ class Score(IntervalMethod):
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
         functionals, counts, bounds, effects = _tables(tasks)
-        found = score_limits(functionals, counts, crits * np.sqrt(effects), bounds)
-        return [*map(_clip, tasks, *(limits.tolist() for limits in found))]
+        low, high = score_limits(functionals, counts, crits * np.sqrt(effects), bounds)
+        return [*map(_clip, tasks, low.tolist(), high.tolist())]
 
     def roots(
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
@@ -299,13 +299,14 @@ class Score(IntervalMethod):
         edge = EDGE * np.where(width < np.inf, width, 1)
         on_boundary = np.abs(estimates - nulls) <= edge
         roots = np.where(outwards & ~on_boundary, np.nan, -np.inf)
-        k = np.flatnonzero((nulls[:, np.newaxis] != ends).all(-1))
-        batch = [functionals[j] for j in k], [counts[j] for j in k]
-        found = score_roots(*batch, nulls[k], ends[k])
+        k = np.flatnonzero((nulls[:, np.newaxis] != ends).all(-1)).tolist()
+        inside = [functionals[j] for j in k], [counts[j] for j in k]
+        found = score_roots(*inside, nulls[k], ends[k])
         roots[k] = np.where(above[k], found, -found)
-        k = k[[values_of_mean(functional) is None for functional in batch[0]]]
-        batch = [functionals[j] for j in k], [counts[j] for j in k]
-        roots[k[_exclude_before(*batch, roots[k], ends[k], nulls[k])]] = np.nan
+        k = [j for j in k if values_of_mean(functionals[j]) is None]
+        paths = [functionals[j] for j in k], [counts[j] for j in k]
+        excluded = _exclude_before(*paths, roots[k], ends[k], nulls[k])
+        roots[k] = np.where(excluded, np.nan, roots[k])
         return roots / np.sqrt(effects)
 
 
@@ -328,11 +329,11 @@ def _exclude_before(
 
 def _tables(
     tasks: Sequence[Task],
-) -> tuple[list[Functional], list[Array], Array, Array]:
+) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
     """Functionals of tasks, their counts, bounds and design effects."""
-    bounds = np.array([task.trait.bounds for task in tasks], dtype=float)
-    effects = np.array([task.design_effect for task in tasks])
-    return [t.functional for t in tasks], [t.counts for t in tasks], bounds, effects
+    rows = [(t.functional, t.counts, t.trait.bounds, t.design_effect) for t in tasks]
+    functionals, counts, bounds, effects = zip(*rows, strict=True)
+    return functionals, counts, np.array(bounds, dtype=float), np.array(effects)
 
 
 _PROPORTION: dict[str, Any] = {

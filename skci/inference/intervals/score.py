@@ -29,10 +29,9 @@ from skci.inference.intervals.bounded_mean import (
     values_of_mean,
 )
 from skci.inference.intervals.closed_form import as_tversky, tversky_limits
-from skci.inference.intervals.crossing import POINTS
 from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
 from skci.inference.intervals.problem import Problem
-from skci.inference.intervals.statistic import Samples, Statistic, improved
+from skci.inference.intervals.statistic import POINTS, Samples, Statistic, improved
 from skci.measures.functional import Functional
 from skci.measures.poststratified import Poststratified
 
@@ -67,7 +66,8 @@ def score_limits(
             elif form == "ratio":
                 limits[k] = tversky_limits(samples, found, crit[k], bounds[k])
             else:
-                limits[k] = path_limits(Problem(samples, *found, bounds[k]), crit[k])
+                problem = Problem(samples, bounds[k], *found)
+                limits[k] = path_limits(problem, crit[k])
     (low, high), (least, greatest) = limits.T, bounds.T
     return np.clip(low, least, greatest), np.clip(high, least, greatest)
 
@@ -95,7 +95,8 @@ def score_roots(
             if form == "mean":
                 roots[k] = mean_roots(samples, found, nulls[k])
             else:
-                roots[k] = path_roots(Problem(samples, *found, bounds[k]), nulls[k])
+                problem = Problem(samples, bounds[k], *found)
+                roots[k] = path_roots(problem, nulls[k])
     return roots
 
 
@@ -124,9 +125,11 @@ def _batches(
             form = key
         batches.setdefault((form, tables.shape[1]), []).append((found, rows))
     for (form, cells), parts in batches.items():
-        found = [each for each, _ in parts]
-        positions = [k for _, rows in parts for k in rows]
-        which = [j for j, (_, rows) in enumerate(parts) for _ in rows]
+        found, positions, which = [], [], []
+        for j, (each, rows) in enumerate(parts):
+            found.append(each)
+            positions += rows
+            which += [j] * len(rows)
         numbers = 2 * len(LEVELS) * (cells + 1) * cells
         if form in ("mean", "ratio"):
             numbers = POINTS * cells
@@ -134,10 +137,10 @@ def _batches(
             numbers = 2 * len(LEVELS) * int(found[0].occurs.sum()) * cells
         size = max(1, _BATCH_SIZE // numbers)
         for first in range(0, len(positions), size):
-            rows, of_rows = (x[first : first + size] for x in (positions, which))
-            takes: Any = found, np.array(of_rows)
+            rows = positions[first : first + size]
+            takes: Any = found, np.array(which[first : first + size])
             if form in ("mean", "ratio"):
-                takes = np.array([found[j] for j in of_rows])
+                takes = np.array(found)[takes[1]]
             yield rows, form, takes, np.array([counts[k] for k in rows], dtype=float)
 
 
