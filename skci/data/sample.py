@@ -183,13 +183,14 @@ class Sample:
         symbols = np.full(n_codes, -1, dtype=np.min_scalar_type(-n_codes))
         symbols[self.occurring] = of_labels
         symbols[n:] = of_no_answer
-        columns = self.columns(model, target)
-        return CellMap(columns, (symbols[:n], symbols), cells, size)
+        cells = cells.astype(np.min_scalar_type(size), copy=False)
+        return CellMap(self.columns(model, target), (symbols[:n], symbols), cells, size)
 
     def cells(self, cell_map: CellMap) -> Array:
         """Cell of each unit, once for all measures of the same map."""
         if cell_map not in self._cells:
-            cells = cell_map(*self.codes.T[list(cell_map.columns)])
+            truth, answer = cell_map.columns
+            cells = cell_map(self.codes[:, truth], self.codes[:, answer])
             if cell_map.subgroups is not None:
                 cells[~self.within(cell_map.subgroups)] = cell_map.size
             self._cells[cell_map] = cells
@@ -414,6 +415,6 @@ def _as_index(codes: Array) -> Array:
     return codes.view(np.uint8) if codes.dtype == bool else codes
 
 
-_ONE_VS_REST = np.array([[3, 1, 4], [2, 0, 4]])
+_ONE_VS_REST = np.array([[3, 1, 4], [2, 0, 4]], dtype=np.uint8)
 """Cell by whether the label is true, and whether it is not predicted, is predicted, or
 there is no answer."""

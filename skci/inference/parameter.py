@@ -132,7 +132,7 @@ class CellMap:
         for code, symbols in zip(codes, self.symbols, strict=True):
             index.append(symbols[code.view(np.uint8) if code.dtype == bool else code])
         cells: Array = self.cells[tuple(index)]
-        return cells.astype(np.min_scalar_type(self.size))
+        return cells
 
     def among(self, subgroups: frozenset[int]) -> CellMap:
         """Return the same map for units in one of some subgroups."""
@@ -286,6 +286,11 @@ class TableParameter(Parameter):
         return len(self.counts)
 
     @cached_property
+    def total(self) -> float:
+        """Number of rows in its table, by their weights."""
+        return float(self.counts.sum())
+
+    @cached_property
     def units(self) -> Array:
         """Which units of the sample are in its table."""
         return self.index < self.size
@@ -298,7 +303,7 @@ class TableParameter(Parameter):
     @cached_property
     def value(self) -> float:
         counts = self.counts
-        cells = counts if self.trait.scale_free else counts / counts.sum()
+        cells = counts if self.trait.scale_free else counts / self.total
         value = float(self.functional.estimate(cells))
         low, high = self.trait.bounds
         if value < low - _ROUNDING or value > high + _ROUNDING:
@@ -313,7 +318,7 @@ class TableParameter(Parameter):
         """Weights of the cells at which the functional is linearised."""
         if self.interval_method.smooths:
             return self.smoothed_weights
-        return self.counts / self.counts.sum()
+        return self.counts / self.total
 
     @property
     def smoothed_weights(self) -> Array:

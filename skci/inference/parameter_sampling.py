@@ -176,7 +176,7 @@ class ParameterSampling:
         the rows of one include all others.
         """
         parameter, counts = self.parameter, self.parameter.counts
-        total = max(counts.sum(), 1.0) if counts.sum() else 1.0
+        total = max(parameter.total, 1.0)
         if parameter.sees_all:
             return influence - counts @ influence / total
         if self.components:
@@ -189,7 +189,7 @@ class ParameterSampling:
             influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
         else:
             influence = influence * self.small_sample_factor
-        influence = influence - counts @ influence / max(counts.sum(), 1.0)
+        influence = influence - counts @ influence / total
         return np.append(influence * self.inverse_sampling_fraction, 0.0)
 
     @cached_property
@@ -203,7 +203,7 @@ class ParameterSampling:
     @property
     def inverse_sampling_fraction(self) -> float:
         """All rows over those in the table."""
-        n = float(self.parameter.counts.sum())
+        n = self.parameter.total
         return float(self.rows.counts.sum()) / n if n else 1.0
 
     def _components(self, influence: Array) -> Iterable[Component]:
@@ -235,7 +235,7 @@ class ParameterSampling:
         else:
             counts = parameter.counts
             if not parameter.sees_all:
-                counts = np.append(counts, rows.n_samples - counts.sum())
+                counts = np.append(counts, rows.n_samples - parameter.total)
             pooled = Rows(counts)
         return pooled, self.design, slice(None)
 
@@ -253,7 +253,7 @@ class ParameterSampling:
         if not parameter.interval_method.smooths:
             return 0.0
         squares = parameter.weights @ parameter.linearised.influence**2
-        return float(squares / parameter.counts.sum() * self.design_effect)
+        return float(squares / parameter.total * self.design_effect)
 
     def noise(self, z: float) -> float:
         """Variance of the noise of a parameter that is no contrast."""
@@ -355,7 +355,7 @@ class ParameterSampling:
         influence = parameter.smoothed_influence
         if self.stratified:
             multinomial = parameter.smoothed_weights @ influence**2
-            n = parameter.counts.sum()
+            n = parameter.total
             return self.stratified.variance * n / multinomial if multinomial else 1.0
         variance = rows.mean_square(influence, parameter.counts)
         smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
@@ -367,7 +367,7 @@ class ParameterSampling:
             return n / effective if effective else 1.0
         on_sample = self._influence(influence, smoothed=True)
         estimated = moments(self._components(on_sample)).variance
-        n = parameter.counts.sum() * max(1 - 1 / n_rows, 1 / n_rows)
+        n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
         return estimated * n / variance
 
     @property

@@ -436,7 +436,7 @@ class RowSampling(Sampling):
 
     @property
     def table_sizes(self) -> Array:
-        return np.array([parameter.counts.sum() for parameter in self.parameters])
+        return np.array([parameter.total for parameter in self.parameters])
 
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
