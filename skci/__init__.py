@@ -1,8 +1,8 @@
-"""Confidence intervals for performance measures of classifiers, joint if many.
+"""Confidence intervals for performance metrics, simultaneous in reports.
 
 Metric objects such as :class:`F05CI` are called like functions of
-:mod:`sklearn.metrics` and return floats that know their interval.
-:class:`JointEvaluator` and :func:`joint_report` put many measures of many models into
+:mod:`sklearn.metrics` and return floats with a confidence interval.
+:class:`JointEvaluator` and :func:`joint_report` put many metrics of many models into
 one report whose intervals all cover at once. What fewer users need is in the modules
 :mod:`skci.designs`, :mod:`skci.resampling`, :mod:`skci.reports`, :mod:`skci.planning`,
 :mod:`skci.inference` and :mod:`skci.textbook`.

@@ -30,16 +30,16 @@ from skci.reports.joint import JointReport
 class JointAccumulator:
     """Accumulate batches of predictions for a joint report on all of their rows.
 
-    The report is that of :func:`joint_report` on all rows at once, whatever the batches
-    and their order. Of metrics of labels only the distinct outcomes are kept, with
-    their counts, so that memory does not grow with the rows; of scores and numbers the
-    rows are, unless scores are counted in bins, or moments are kept.
+    The report equals that of :func:`joint_report` on all rows at once, whatever the
+    batches and their order. Metrics of labels need only the distinct outcomes and
+    their counts, so that memory does not grow with the rows. For metrics of scores and
+    numbers the rows are kept, unless scores are counted in bins, or moments are kept.
 
     Parameters
     ----------
     labels : array-like, optional
-        Labels that there are, for batches that need not hold all of them: scores of
-        more than two labels have a column for each.
+        All labels, if a batch may lack some of them. Scores of more than two labels
+        have a column for each.
     score_bins : int or array-like of edges, optional
         Count the scores of two labels in bins: so many of equal width from 0 to 1, or
         between these edges, ascending, and one on either side. Outcomes are then

@@ -33,7 +33,7 @@ def calibration_report(
     groups: Any = None,
     random_state: Any = None,
 ) -> CalibrationReport:
-    r"""Report how often predicted probabilities come true, with a joint band.
+    r"""Calibration curve of predicted probabilities, with joint intervals.
 
     In each bin of predicted probabilities, the fraction of positives,
 
@@ -59,6 +59,8 @@ def calibration_report(
         predictions; they do not move the bins.
     method : str, default="score"
         Interval method; "score" is close to "wilson", and takes weights and groups.
+    pos_label : label, optional
+        Positive label; 1 if not given. Labels that are strings need it.
 
     Returns
     -------

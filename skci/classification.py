@@ -40,10 +40,11 @@ def classification_report_ci(
     groups: Any = None,
     random_state: Any = None,
 ) -> ClassificationReport:
-    """Report precision, recall and F1 of each class and on average, jointly.
+    """Precision, recall and F1 of each class and on average, with joint intervals.
 
-    The numbers of :func:`sklearn.metrics.classification_report`. All intervals cover at
-    once with the confidence level, so that you may report the worst class.
+    The estimates are those of :func:`sklearn.metrics.classification_report`. All
+    intervals cover at once with the confidence level, so that you may report the worst
+    class.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def classification_report_ci(
     Warns
     -----
     UndefinedMetricWarning
-        If a measure is undefined, as the precision of a class never predicted.
+        If a metric is undefined, as the precision of a class never predicted.
 
     Examples
     --------

@@ -36,7 +36,10 @@ def cross_validate_report(
     random_state: Any = None,
     return_estimator: bool = False,
 ) -> CrossValidationReport:
-    """Cross-validate models and report measures of them by joint intervals.
+    """Joint confidence intervals for metrics of models by cross-validation.
+
+    By default they cover the expected performance of the procedure, over training sets
+    of the size of a split's, and so include the variability of training.
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ def cross_validate_report(
           repeated without each of them, in 3 partitions: 45 fits of each model.
         - "conservative-z": `cv` in all rows and in each half of 10 random divisions.
         - "corrected-t": the variance between splits, corrected for their overlap. With
-          few splits, joint intervals of more measures than splits are too narrow.
+          few splits, joint intervals of more metrics than splits are too narrow.
         - "nested": nested cross-validation, for means of losses, with a correction of
           the estimate for bias: 150 fits.
         - "fold-t": the variance between splits without a correction. It is too small,
@@ -90,10 +93,10 @@ def cross_validate_report(
         :class:`.GroupJackknife`, :class:`.ConservativeZ`,
         :class:`.NestedCrossValidation` or :class:`.Bootstrap632`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows in the measures, and of the training rows for estimators
+        Weights of the rows in the metrics, and of the training rows for estimators
         that request them (see the metadata routing of scikit-learn).
     method : str or mapping of str to str, optional
-        Interval method: for "procedure" "delta" or, of measures between 0 and 1,
+        Interval method: for "procedure" "delta" or, for metrics between 0 and 1,
         "logit"; for "fold-models" that of :func:`joint_report`.
     n_jobs : int, optional
         Number of fits in parallel, as in joblib.
@@ -118,7 +121,7 @@ def cross_validate_report(
     Warns
     -----
     UndefinedMetricWarning
-        If a measure is undefined where it must be known, as in a split for
+        If a metric is undefined where it must be known, as in a split for
         "corrected-t". The other intervals stay jointly valid.
     ResamplingWarning
         If the variance is that between stratified splits, made by a splitter or given,

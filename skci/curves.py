@@ -38,7 +38,7 @@ def threshold_report(
     groups: Any = None,
     random_state: Any = None,
 ) -> ThresholdReport:
-    """Report measures at several thresholds of scores by joint intervals.
+    """Joint confidence intervals for metrics at several thresholds of scores.
 
     The intervals cover at all thresholds of all models at once, so that you may report
     the best one.
@@ -108,7 +108,7 @@ def roc_report(
     groups: Any = None,
     random_state: Any = None,
 ) -> ThresholdReport:
-    r"""Report ROC curves of one or more models with a simultaneous band.
+    r"""ROC curves of one or more models with a simultaneous confidence band.
 
     The false positive rate and the recall at several thresholds t,
 
@@ -127,6 +127,8 @@ def roc_report(
         makes all rows positive.
     method : str, default="score"
         Interval method; the coverage of "score" is close to nominal in small samples.
+    pos_label : label, optional
+        Positive label; 1 if not given. Labels that are strings need it.
 
     Returns
     -------
@@ -142,11 +144,11 @@ def roc_report(
     Warns
     -----
     UndefinedMetricWarning
-        If a measure is undefined, as precision where no row reaches a threshold.
+        If a metric is undefined, as precision where no row reaches a threshold.
 
     See Also
     --------
-    threshold_report : Any measures at thresholds.
+    threshold_report : Any metrics of labels at thresholds.
     RocAucCI : The area under the curve.
 
     Notes
@@ -190,7 +192,7 @@ def precision_recall_report(
     groups: Any = None,
     random_state: Any = None,
 ) -> ThresholdReport:
-    r"""Report precision-recall curves of one or more models with a simultaneous band.
+    r"""Precision-recall curves of one or more models with a simultaneous band.
 
     The recall and the precision at several thresholds t,
 

@@ -1,4 +1,4 @@
-"""Joint reports of several measures of several models on the same rows."""
+"""Joint reports of several metrics of several models on the same rows."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -35,7 +35,9 @@ _BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
 
 @dataclass(eq=False, repr=False)
 class JointEvaluator:
-    """Evaluate fitted classifiers on held-out data by joint confidence intervals.
+    """Joint confidence intervals for metrics of fitted estimators on held-out rows.
+
+    :meth:`evaluate` predicts and returns the report of :func:`joint_report`.
 
     Parameters
     ----------
@@ -49,6 +51,11 @@ class JointEvaluator:
         Number of estimators that predict in parallel, as in joblib.
     verbose : int, default=0
         Above 0, a line is printed when an estimator has predicted.
+
+    See Also
+    --------
+    joint_report : The same from predictions.
+    cross_validate_report : Without held-out rows.
 
     Examples
     --------
@@ -296,10 +303,17 @@ def joint_report(
     design: Any = None,
     random_state: Any = None,
 ) -> JointReport:
-    """Report measures of several models on the same rows by joint intervals.
+    r"""Joint confidence intervals for metrics of several models on the same rows.
 
-    For fitted estimators see :class:`JointEvaluator`. Columns may be Dask arrays, of
-    which each block of rows is read where it is.
+    All K intervals, one for each model and metric, cover at once with the confidence
+    level. Each extends to the critical value q, the quantile of the largest of K
+    correlated statistics: normal or, where variances are poorly estimated, t:
+
+    .. math:: P\Big(\max_k |Z_k| \le q\Big) = \text{confidence level}, \qquad
+        Z \sim N(0, R) ,
+
+    with the estimated correlation matrix R. For fitted estimators see
+    :class:`JointEvaluator`. Dask arrays are read block by block where the blocks are.
 
     Parameters
     ----------
@@ -329,12 +343,13 @@ def joint_report(
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : str or mapping of str to str, optional
-        Interval method of metrics that do not set their own, or methods by metric, with
+        Interval method of metrics that do not set one, or methods by metric, with
         "*" for all others. If not given, "auto": "score" for metrics of labels where it
         can serve and else "blurred", "score" for Brier scores, "logit" for areas under
-        curves, "hall" for other losses and numbers. Metrics say which serve them.
+        curves, "hall" for other losses and numbers. The docstring of a metric lists
+        the methods that support it.
     pos_label : label, optional
-        Positive label of metrics that do not set their own; 1 if not given.
+        Positive label of metrics that do not set one; 1 if not given.
     abstain : label, optional
         Prediction that means no answer. Metrics of labels are then of the rows that a
         model answers, and "rejection_rate" is the proportion of the others.
@@ -352,8 +367,8 @@ def joint_report(
         the procedure that made the models, for which see
         :func:`cross_validate_report`.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, up to a common factor: sampling weights. Frequencies, which
-        say how often a row occurs, are `counts`.
+        Sampling weights of the rows; only their ratios matter. They are not
+        frequencies, for which see `counts` of :func:`joint_report`.
     counts : array-like of shape (n_samples,), optional
         How often each row occurs: frequencies, whole numbers. The report is that of
         rows repeated so often.
@@ -381,7 +396,10 @@ def joint_report(
     Warns
     -----
     UndefinedMetricWarning
-        If a measure is undefined for a model. The other intervals stay jointly valid.
+        If a metric is undefined for a model. The other intervals stay jointly valid.
+    DegenerateVarianceWarning, SmallSampleWarning
+        When the intervals are first accessed, if a variance is zero or estimated from
+        few rows or groups.
     UserWarning
         If scores are integers and labels only, as if predicted.
 
@@ -439,7 +457,7 @@ def confusion_matrix_report(
     method: str | Mapping[str, str] | None = None,
     random_state: Any = None,
 ) -> JointReport:
-    """Report measures of one model by joint intervals from its confusion matrix.
+    """Joint confidence intervals for metrics of one model from a confusion matrix.
 
     Parameters
     ----------

@@ -17,15 +17,15 @@ __all__ = [
 
 
 class BinningWarning(UserWarning):
-    """Scores are in bins so wide that intervals are noticeably extended for it.
+    """Bins of scores are so wide that the interval is noticeably extended.
 
-    The largest error of an estimate by its bins, by which the interval is extended, is
-    more than a tenth of the standard error. Narrower bins make it smaller.
+    The interval is extended by the largest error of the estimate that binning can
+    cause, which is more than a tenth of the standard error. Use narrower bins.
     """
 
 
 class DegenerateVarianceWarning(UserWarning):
-    """There is no usable estimate of the variance of a measure.
+    """There is no usable estimate of the variance of a metric.
 
     It is estimated as zero, the derivative does not exist at the observed table, or
     there is a single row. An interval based on that variance alone is the whole range.
@@ -35,20 +35,20 @@ class DegenerateVarianceWarning(UserWarning):
 class SmallSampleWarning(UserWarning):
     """The sample is too small for the approximation behind an interval.
 
-    The variance has fewer than 12 degrees of freedom, or fewer than 19 where the
-    quantile is normal and not that of t. A proportion of many rows with few successes
-    or failures has about two for each. Or, of a metric of numbers, the influence values
-    have so heavy a tail that their variance may not exist; a metric of absolute errors
-    is then estimated better than one of squared errors.
+    The variance has fewer than 12 degrees of freedom, or fewer than 19 if the quantile
+    is normal and not that of t. A proportion of many rows has about two degrees of
+    freedom for each success, or failure if these are fewer. For regression metrics, the
+    influence values may also have so heavy a tail that their variance may not exist;
+    absolute errors are then estimated better than squared errors.
     """
 
 
 class ResamplingWarning(UserWarning):
-    """The splits do not show all of the variance of a resampled estimate.
+    """The variance between splits omits a part of the variance of the estimate.
 
     Stratified splits all have the same prevalence, so that the variance between them
-    leaves out that of the prevalence, with which many metrics move. A score that is the
-    same on all splits shows no variance at all.
+    omits that of the prevalence, on which many metrics depend. If the metric is the
+    same on all splits, the variance between them is zero.
     """
 
 

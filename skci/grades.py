@@ -51,11 +51,11 @@ def grades_report(
     method: str | None = None,
     random_state: Any = None,
 ) -> GradesReport:
-    r"""Report the mean grades of several models on the same items by joint intervals.
+    r"""Joint confidence intervals for mean grades of several models on the same items.
 
-    Grades are numbers that need no truth beside them, such as graded answers of
-    language models to questions. Items are a sample of those of interest; several
-    samples of an item, such as several answers, are averaged.
+    A grade is a number given to an item, such as the answer of a language model to a
+    question. Items are a random sample of the population of items; several samples of
+    an item, such as several answers, are averaged.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def grades_report(
         be of any library that narwhals reads. `groups`, `sample_weight` and `by` must
         be the same in all rows of an item.
     model, item, sample : str, optional
-        Columns of `data` that name the model, the item and the sample of it that a
-        grade is of. Without `model` there is one; `item` is needed; `sample` is only
-        checked not to name two rows of a model and an item alike.
+        Columns of `data` with the names of the model, the item and the sample that a
+        row grades. `item` is required; without `model` there is one model. `sample`
+        only serves to detect duplicate rows.
     samples : {"independent"}, optional
-        What the columns of arrays of shape (n_items, n_samples) are, which must be
-        said: samples of each item that are drawn independently of those of other items.
-        Columns that all items share, such as training seeds or judges, are not: their
-        variance between seeds or judges would be missed.
+        Required for arrays of shape (n_items, n_samples): the samples of an item are
+        drawn independently of those of other items. Columns that all items share, such
+        as training seeds or judges, are not; the variance between seeds or judges
+        would be missed.
     groups : array-like of shape (n_items,), optional
         Clusters of items that need not be independent within, such as the questions
         about one passage. The variance is then estimated between clusters.
@@ -208,10 +208,13 @@ def grades_report(
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
-    r"""Estimate for each task the probability that one of k samples is correct.
+    r"""Unbiased estimate of pass@k, by task: that any of k samples is correct.
 
-    The estimates are unbiased and are grades for :func:`grades_report`, with
-    ``bounds=(0, 1)``.
+    With c correct ones of n samples of a task, it is
+
+    .. math:: 1 - \binom{n - c}{k} \Big/ \binom{n}{k} .
+
+    The estimates are grades for :func:`grades_report`, with ``bounds=(0, 1)``.
 
     Parameters
     ----------
@@ -225,7 +228,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
     Returns
     -------
     float or ndarray of the common shape
-        The shares of all sets of `k` samples that hold a correct one.
+        Proportion of the sets of `k` samples that contain a correct one.
 
     Raises
     ------
@@ -239,10 +242,8 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
 
     Notes
     -----
-    With c correct ones of n samples, the estimate is [1]_
-
-    .. math:: 1 - \binom{n - c}{k} \Big/ \binom{n}{k}
-        = 1 - \prod_{i=0}^{k-1} \Big(1 - \frac{c}{n - i}\Big) .
+    The estimate is computed as
+    :math:`1 - \prod_{i=0}^{k-1} \big(1 - c / (n - i)\big)` [1]_.
 
     References
     ----------

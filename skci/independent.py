@@ -19,8 +19,8 @@ from skci.reports.joint import JointReport
 def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointReport:
     """Combine reports or estimates from independent test sets into one joint report.
 
-    Its covariance is block diagonal. Differences between test sets, or a mean over
-    them, are then contrasts like any other.
+    The covariance matrix of the report is block diagonal, a block for each test set.
+    Differences between test sets, or a mean over them, are contrasts like any other.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def combine_independent(reports: Mapping[str, Any] | Sequence[Any]) -> JointRepo
 
     Examples
     --------
-    Of 100 rows one model gets 82 right, of 200 others another gets 148:
+    One model is right on 82 of 100 rows, another on 148 of 200 other rows:
 
     >>> from skci import AccuracyCI, combine_independent
     >>> metric = AccuracyCI(method="score")

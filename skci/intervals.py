@@ -37,9 +37,9 @@ def joint_intervals(
     method: str = "delta",
     random_state: Any = None,
 ) -> JointReport:
-    r"""Report estimates of any origin by joint confidence intervals.
+    r"""Joint confidence intervals for estimates with a given covariance matrix.
 
-    They may come from a fitted model or a bootstrap; only their covariance is needed.
+    The estimates may come from a fitted model or a bootstrap.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def joint_intervals(
     df))`` of R's multcomp computes. A combination :math:`L \theta` has the covariance
     :math:`L V L^T` and the same df.
 
-    Estimates from different test sets have covariance zero; estimates from the same
-    rows seldom do, and setting it to zero makes their differences look less, or more,
-    certain than they are.
+    Estimates from different test sets have covariance zero. Those from the same rows
+    are usually positively correlated; a covariance of zero then makes the intervals of
+    differences too wide, and too narrow for a negative correlation.
 
     References
     ----------

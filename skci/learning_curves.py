@@ -46,10 +46,11 @@ def learning_curve_report(
     verbose: int = 0,
     random_state: Any = None,
 ) -> LearningCurveReport:
-    """Cross-validate models at several sizes of the training set.
+    """Joint confidence intervals for metrics at several sizes of the training set.
 
-    Each estimate is of the expected performance of a model fitted to training sets of
-    this size; the intervals cover at all sizes at once.
+    Models are cross-validated. The estimate at a size is that of the expected
+    performance of a model fitted to training sets of this size; the intervals cover at
+    all sizes at once.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def learning_curve_report(
     Warns
     -----
     UndefinedMetricWarning
-        If a measure is undefined at some size. The other intervals stay jointly valid.
+        If a metric is undefined at some size. The other intervals stay jointly valid.
 
     See Also
     --------

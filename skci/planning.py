@@ -48,7 +48,7 @@ def sample_size(
     confidence_level: float = 0.95,
     method: str | None = None,
 ) -> int:
-    r"""Number of rows for an interval of some width, or a comparison of some power.
+    r"""Number of rows for the half width of an interval or the power of a comparison.
 
     Parameters
     ----------
@@ -119,11 +119,11 @@ def sample_size(
     .. math:: n = \frac{(z + z_{power})^2 (D - d^2)}{d^2} ,
 
     with D and d the sum and the difference of the proportions of rows that one model
-    alone gets right [2]_. With a margin, the distance of d from it takes the place of
-    the d below. All are multiplied by the design effect [3]_, as for normal quantiles:
+    alone gets right [2]_. With a margin, the distance of d from it replaces d in the
+    denominator. All are multiplied by the design effect [3]_, as for normal quantiles:
     few groups need some more. The correlation of a difference within groups is often
-    lower than that of either model. Multiply the rows by a design effect that is known
-    otherwise.
+    lower than that of either model. If the design effect is known, multiply the number
+    of rows by it.
 
     References
     ----------

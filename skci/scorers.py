@@ -14,7 +14,7 @@ from skci.metrics._metric_set import named_metrics
 def interval_scorers(
     metrics: Any, *, confidence_level: float = 0.95, pos_label: Any = None
 ) -> Any:
-    """Scorer of several metrics and the limits of their intervals, for a search.
+    """Scorer of several metrics and their confidence limits, for a search.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def interval_scorers(
     confidence_level : float, default=0.95
         Level of each individual interval, between 0 and 1.
     pos_label : label, optional
-        Positive label of metrics that do not set their own; 1 if not given.
+        Positive label of metrics that do not set one; 1 if not given.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def interval_scorers(
 
     Notes
     -----
-    An interval is of the model that was fitted in a split, on its test rows. Those of
+    Each interval is for the model fitted in a split, on its test rows. The intervals of
     several splits stand side by side in ``cv_results_``; their mean over splits is no
     interval of the mean.
 

@@ -36,11 +36,11 @@ def search_report(
     verbose: int = 0,
     random_state: Any = None,
 ) -> SearchReport:
-    """Cross-validate the best models of a search anew and report them jointly.
+    """Joint confidence intervals for the best models of a hyperparameter search.
 
-    The best score of a search is too optimistic, because it is the greatest of many
-    that chance moves. Joint intervals of the models allow for that: they cover all
-    at once, and so that of the one picked.
+    The models are cross-validated again. The best score of a search is too optimistic,
+    because it is the greatest of many estimates with random errors. Joint intervals
+    allow for that: they cover at once, and so cover for the model that is picked.
 
     Parameters
     ----------

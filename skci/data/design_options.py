@@ -14,14 +14,14 @@ from skci._validation import check_number, check_probability
 class Strata:
     """Strata from each of which a fixed number of rows was drawn.
 
-    The variance of an estimate is then that within strata. Strata may be the labels, if
-    so many positives and so many negatives were drawn.
+    The variance of an estimate is then that within strata. If fixed numbers of
+    positives and negatives were drawn, the labels are the strata.
 
     Parameters
     ----------
     strata : array-like of shape (n_samples,), or str
-        Stratum of each row, of which each has two rows at least and one weight; or the
-        name of a column of `data`.
+        Stratum of each row, or the name of a column of `data`. A stratum has at least
+        two rows, all with the same weight.
 
     Examples
     --------
@@ -40,11 +40,11 @@ class Strata:
 
 
 class Prevalence:
-    """Prevalence of the positive label in the population that metrics are to be of.
+    """Prevalence of the positive label in the population of interest.
 
-    For a test set with another prevalence, as one that was enriched. Rows are weighted
-    by label to the prevalence, and the labels are strata. Recall and specificity do not
-    depend on it.
+    For a test set with another prevalence, such as one enriched with positives. Rows
+    are weighted by label to the prevalence, and the labels are the strata. Recall and
+    specificity do not depend on the prevalence.
 
     Parameters
     ----------

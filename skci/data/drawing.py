@@ -154,8 +154,9 @@ class RowOptions:
             _refuse_with(design, {"groups": self.groups, "counts": counts})
         else:
             raise TypeError(
-                "design must be one of skci.designs, such as Strata(site), or have the "
-                f"members of skci.designs.Design, got {design!r}"
+                "design must be one of skci.designs, such as Strata(site), or have "
+                "n_units and components, as skci.designs.Design describes, "
+                f"got {design!r}"
             )
         return replace(rows, design=design)
 

@@ -484,8 +484,8 @@ class ParameterSampling:
         least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T
         if self.degrees_of_freedom(variance) < least:
             text = (
-                f"fewer than {least} degrees of freedom: few rows or groups tell most "
-                "of the variance, and the interval may be too narrow"
+                f"fewer than {least} degrees of freedom: few rows or groups determine "
+                "the variance, and the interval may be too narrow"
             )
             reasons.append(SmallSampleReason(text, other_method_helps=normal))
         if self.has_variance(variance) and self._has_heavy_tail:

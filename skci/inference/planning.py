@@ -256,7 +256,8 @@ def population(rows: Rows, design: Any, factor: float) -> tuple[Rows, Any]:
     """So many times the rows of a simple random sample, which are taken for all."""
     if not is_simple(rows, design):
         raise ValueError(
-            "cannot plan from a pilot with sample_weight or groups, or a prevalence"
+            "cannot plan from a pilot with sample_weight, groups or a design other "
+            "than Strata"
         )
     if isinstance(rows, SumsOfRows):
         n_units = round(rows.n * factor)

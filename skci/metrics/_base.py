@@ -86,7 +86,7 @@ class _WithOptions:
 
 @declare_options
 class MetricCI(BaseEstimator):
-    """Base of all metrics.
+    """Base class of all metrics.
 
     A metric is called like a function of :mod:`sklearn.metrics` and returns the same
     number, as a float with a confidence interval. All metrics have the options below,
@@ -199,7 +199,7 @@ class MetricCI(BaseEstimator):
         design: Any = None,
         **options: Any,
     ) -> Any:
-        """Estimate the measure and its interval.
+        """Estimate the metric and its confidence interval.
 
         Parameters
         ----------
@@ -241,7 +241,10 @@ class MetricCI(BaseEstimator):
         Warns
         -----
         UndefinedMetricWarning
-            If the measure is undefined on the data.
+            If the metric is undefined on the data, 0/0.
+        DegenerateVarianceWarning, SmallSampleWarning
+            When the interval is first accessed, if the variance is zero or estimated
+            from few rows or groups.
         """
         if more:
             raise TypeError(

@@ -70,7 +70,7 @@ class _CustomMetric(_Declared):
 
 @declare_options
 class CustomCI(_CustomMetric, LabelMetricCI):
-    """Metric of a user's function of cells; made by :func:`make_metric_ci`.
+    """Metric defined by a function of the four cells; see :func:`make_metric_ci`.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 
 @declare_options
 class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
-    """Metric of a user's function of means; made by :func:`make_metric_ci`.
+    """Metric defined by a function of means over rows; see :func:`make_metric_ci`.
 
     Parameters
     ----------
@@ -208,9 +208,10 @@ def make_metric_ci(
     greater_is_better: bool = True,
     features: Callable[[Array, Array], Any] | None = None,
 ) -> CustomCI | CustomRegressionCI:
-    r"""Make a metric of a function of the four cells, or of means over rows.
+    r"""Make a metric from a function of the four cells, or of means over rows.
 
-    The derivative is computed by the complex step.
+    Its derivative, from which the influence values follow, is computed by the complex
+    step.
 
     Parameters
     ----------

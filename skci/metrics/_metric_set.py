@@ -56,8 +56,8 @@ class MetricSet:
             self._check(metric, self.methods[name])
         if "numbers" in self.reads and len(self.reads) > 1:
             raise ValueError(
-                "metrics must be all of numbers or all of labels and scores, for they "
-                f"have one truth, got {self._kinds}"
+                "metrics must be all of numbers or all of labels and scores, since "
+                f"y_true is either, got {self._kinds}"
             )
 
     def _check(self, metric: MetricCI, method: str | None) -> None:

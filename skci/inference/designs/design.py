@@ -11,35 +11,35 @@ from skci._arrays import Array
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    r"""Totals of influence values of independent units: a part of a variance.
+    r"""Totals of influence values within independent units: a term of a covariance.
 
-    With :math:`S_g` the totals of the G units, the part is
+    With the totals :math:`S_g` of G units, the term is
 
     .. math:: \pm \frac{G}{G - d} \sum_g S_g S_g^T ,
 
-    d being `ddof`. Units of several blocks, such as strata, are centred in each block
-    and counted by block.
+    with d = `ddof`. If there are blocks, such as strata, totals are centred and
+    units are counted within each block, and the terms of all blocks are added.
 
     Parameters
     ----------
     totals : array-like of shape (G, K)
         Sums of the weighted influence values of each parameter within each unit.
     sign : {1, -1}, default=1
-        Whether the part is added or subtracted.
+        Whether the term is added or subtracted.
     blocks : ndarray of int of shape (G,), optional
         The block of each unit.
     sizes : ndarray of shape (G,), optional
-        Share of each unit in the total weight. Means within blocks are then ratios to
-        these, else means of totals.
+        Share of each unit in the total weight. Totals are then centred in proportion
+        to these, else at their mean.
     repeats : ndarray of shape (4, G), optional
-        For totals that stand for several units each: the number of these, and the sums
-        of the second, third and fourth powers of their weights over the mean one.
+        For totals that represent several units each: the number of these, and the sums
+        of the second, third and fourth powers of their weights relative to the mean.
     ddof : int, default=1
-        0 where the units are all those of a population.
+        Delta degrees of freedom; 0 if the units are the whole population.
     degrees_of_freedom : float, optional
-        Those of the part, of totals of which only the products are those of units.
+        Degrees of freedom of the term, if they do not follow from the totals.
     is_known : bool, default=False
-        Whether the part is known, and not estimated from the units.
+        Whether the term is known and not estimated from the units.
 
     Examples
     --------
@@ -70,37 +70,49 @@ class Design(Protocol):
 
     Examples
     --------
-    Rows that are crossed, such as items that are all graded by the same raters, are
-    clustered in two ways. The covariance is that of the clusters of either kind, less
-    that of their intersections (Cameron, Gelbach and Miller, 2011, Journal of Business
-    and Economic Statistics 29, 238-249):
+    Crossed rows, such as grades of items by raters, are clustered in two ways. The
+    covariance is that of the clusters of either kind, minus that of their intersections
+    (Cameron, Gelbach and Miller, 2011, Journal of Business and Economic Statistics 29,
+    238-249):
 
     >>> import numpy as np
-    >>> from skci import joint_report
+    >>> from skci import AccuracyCI
     >>> from skci.designs import Component
     >>> class TwoWay:
     ...     def __init__(self, first, second):
-    ...         both = np.unique([first, second], axis=1, return_inverse=True)[1]
+    ...         _, first = np.unique(first, return_inverse=True)
+    ...         _, second = np.unique(second, return_inverse=True)
+    ...         both = first * len(second) + second
     ...         self.factors = [(first, 1), (second, 1), (both, -1)]
-    ...         self.n_units = min(len(np.unique(f)) for f, _ in self.factors)
+    ...         self.n_units = 1 + min(first.max(), second.max())
     ...     def components(self, influences):
     ...         for factor, sign in self.factors:
-    ...             _, unit = np.unique(factor, return_inverse=True)
-    ...             totals = np.zeros((unit.max() + 1, influences.shape[1]))
-    ...             np.add.at(totals, unit, np.asarray(influences))
+    ...             names, unit = np.unique(factor, return_inverse=True)
+    ...             totals = np.zeros((len(names), influences.shape[1]))
+    ...             np.add.at(totals, unit, influences)
     ...             yield Component(totals, sign)
     ...     def __str__(self):
-    ...         return "clustered in two ways"
+    ...         return f"in crossed groups, at least {self.n_units} of each kind"
+    >>> rng = np.random.default_rng(0)
+    >>> item, rater = np.arange(400) // 20, np.arange(400) % 20
+    >>> hard = rng.normal(size=20)[item] + rng.normal(size=20)[rater] > 1
+    >>> y_true = rng.integers(0, 2, 400)
+    >>> y_pred = np.where(hard, 1 - y_true, y_true)
+    >>> print(AccuracyCI()(y_true, y_pred, design=TwoWay(item, rater)))
+    0.85 [0.69, 0.93]
+    >>> print(AccuracyCI()(y_true, y_pred))  # too narrow
+    0.848 [0.809, 0.879]
     """
 
     @property
     def n_units(self) -> int:
-        """Number of independent units; the lesser one of crossed factors."""
+        """Number of independent units; for crossed factors the smallest."""
 
     def components(self, influences: Any) -> Iterable[Component]:
         """Totals of the influence values of rows within independent units.
 
-        They must be linear in the values of each column, and the same for all columns.
+        Totals must be linear in the influence values, and units the same for all
+        columns.
 
         Parameters
         ----------
@@ -110,8 +122,8 @@ class Design(Protocol):
         Returns
         -------
         iterable of Component
-            Parts of the covariance, which are added.
+            Parts of the covariance, which are summed.
         """
 
     def __str__(self) -> str:
-        """What the header of a report says of the design."""
+        """Description in headers, after the number of rows: ``"in 60 groups"``."""
