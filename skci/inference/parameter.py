@@ -364,9 +364,10 @@ class TableParameter(Parameter):
     @cached_property
     def boundary(self) -> list[Boundary]:
         """Components on the boundary, for methods that estimate their variance."""
-        if self.interval_method.variance == "observed" and self.is_linear:
-            return self.functional.boundary(self.counts)
-        return []
+        method = self.interval_method
+        if method.smooths or method.blurs or not self.is_linear:
+            return []
+        return self.functional.boundary(self.counts)
 
     @cached_property
     def is_on_boundary(self) -> bool:

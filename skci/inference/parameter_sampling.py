@@ -294,12 +294,13 @@ class ParameterSampling:
         size, index = len(self.influence), self._pooled[2]
         return [np.append(each, False)[:size][index] for each in self._classes]
 
-    def has_variance(self, variance: float) -> bool:
-        """Whether a variance of the estimate is not zero up to rounding."""
+    @cached_property
+    def has_variance(self) -> bool:
+        """Whether the variance of the estimate is not zero up to rounding."""
         if not self.parameter.is_linear:
             return False
         least = _NO_VARIANCE * self.parameter.steepness
-        return math.sqrt(variance * self.rows.n_samples) > least
+        return math.sqrt(self.estimated_variance * self.rows.n_samples) > least
 
     @cached_property
     def is_estimable(self) -> bool:
@@ -319,23 +320,21 @@ class ParameterSampling:
 
         It need not where the method smooths or blurs.
         """
-        if self.parameter.interval_method.variance != "observed":
+        method = self.parameter.interval_method
+        if method.smooths or method.blurs:
             return True
         return all(
-            each.parameter.is_on_boundary or each.has_variance(each.observed_variance)
+            each.parameter.is_on_boundary or each.observed.has_variance
             for each in self.components
             if not each.parameter.sees_all
         )
 
-    @cached_property
-    def observed_variance(self) -> float:
-        """Variance at the observed table, zero where there is none."""
-        parameter = self.parameter
-        if parameter.interval_method.variance == "smoothed":
-            return self.sampling_of(parameter.with_method("delta")).observed_variance
-        if not parameter.is_linear or parameter.is_on_boundary:
-            return 0.0
-        return self.moments.variance
+    @property
+    def observed(self) -> ParameterSampling:
+        """The same with its variance at the observed table."""
+        if not self.parameter.interval_method.smooths:
+            return self
+        return self.sampling_of(self.parameter.with_method("delta"))
 
     # How well the variance is known
 
@@ -370,7 +369,7 @@ class ParameterSampling:
         n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
         return estimated * n / variance
 
-    @property
+    @cached_property
     def is_normal(self) -> bool:
         """Whether the quantile is that of a normal distribution, and not of t."""
         method = self.parameter.interval_method
@@ -378,15 +377,15 @@ class ParameterSampling:
             return True
         return not method.studentises and self.is_simple
 
-    def degrees_of_freedom(self, variance: float) -> float:
+    @cached_property
+    def degrees_of_freedom(self) -> float:
         """Satterthwaite's degrees of freedom of the variance of the estimate.
 
         Where the method smooths, or no variance is observed, those of totals of weights
         in place of influence values, of a contrast the least of its components; none
         are needed in a simple random sample.
         """
-        smooths = self.parameter.interval_method.smooths
-        if self.has_variance(variance) and not smooths:
+        if not self.parameter.interval_method.smooths and self.has_variance:
             return self._df_of_totals
         if self.is_simple:
             return math.inf
@@ -396,7 +395,7 @@ class ParameterSampling:
             for units in part._informative
         )
 
-    @cached_property
+    @property
     def _df_of_totals(self) -> float:
         """Degrees of freedom of the totals of influence values.
 
@@ -411,7 +410,7 @@ class ParameterSampling:
                     found.append(weights.degrees_of_freedom)
         return min(found)
 
-    def hall_coefficients(self, variance: float) -> tuple[float, float]:
+    def hall_coefficients(self) -> tuple[float, float]:
         r"""Coefficients a and b of Hall's transformation.
 
         :math:`T + a T^2 + a^2 T^3/3 + b` makes the studentised error T of an estimate
@@ -421,7 +420,7 @@ class ParameterSampling:
         and Efron, 1992). A coefficient a above that of the greatest skewness is cut.
         """
         parameter = self.parameter
-        if not self.has_variance(variance):
+        if not self.has_variance:
             return 0.0, 0.0
         g = self.moments.skewness
         size, n = parameter.size, self.rows.n_samples
@@ -458,37 +457,26 @@ class ParameterSampling:
         means = rows.weights / np.maximum(rows.frequencies, 1)
         return means * squares / math.sqrt(dot(squares, values))
 
-    @property
-    def needs_no_variance(self) -> bool:
-        """Whether no estimated variance is behind the interval."""
-        return self.parameter.interval_method.smooths and self.is_normal
-
-    @property
-    def sparse_reasons(self) -> list[SmallSampleReason]:
-        """Reason why the interval may be too narrow for sparse strata, if any."""
-        parameter = self.parameter
-        sparse = parameter.interval_method.smooths and self.spans_strata
-        if not sparse or self.table is not None or not parameter.defined:
-            return []
-        if has_sparse_stratum(parameter, self.rows, self.design):
-            return [SmallSampleReason(_SPARSE)]
-        return []
-
-    def small_sample_reasons(self, variance: float) -> list[SmallSampleReason]:
+    @cached_property
+    def small_sample_reasons(self) -> list[SmallSampleReason]:
         """Reasons why the interval may be too narrow."""
-        parameter, normal = self.parameter, self.is_normal
+        parameter, smooths = self.parameter, self.parameter.interval_method.smooths
         if not parameter.defined:
             return []
-        if reasons := self.sparse_reasons:
-            return reasons
-        least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T
-        if self.degrees_of_freedom(variance) < least:
+        sparse = smooths and self.spans_strata and self.table is None
+        if sparse and has_sparse_stratum(parameter, self.rows, self.design):
+            return [SmallSampleReason(_SPARSE)]
+        if smooths and self.is_normal:
+            return []  # no estimated variance is behind the interval
+        reasons = []
+        least = _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
+        if self.degrees_of_freedom < least:
             text = (
                 f"fewer than {least} degrees of freedom: few rows or groups determine "
                 "the variance, and the interval may be too narrow"
             )
-            reasons.append(SmallSampleReason(text, other_method_helps=normal))
-        if self.has_variance(variance) and self._has_heavy_tail:
+            reasons.append(SmallSampleReason(text, other_method_helps=self.is_normal))
+        if self.has_variance and self._has_heavy_tail:
             reasons.append(SmallSampleReason(_HEAVY_TAIL))
         return reasons
 

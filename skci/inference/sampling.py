@@ -291,7 +291,7 @@ class RowSampling(Sampling):
         return self.covariance.diagonal()
 
     def has_variance(self, k: int) -> bool:
-        return self.each[k].has_variance(self.variances[k])
+        return self.each[k].has_variance
 
     def is_usable(self, k: int, total: float) -> bool:
         each = self.each[k]
@@ -375,10 +375,8 @@ class RowSampling(Sampling):
     def standard_errors(self) -> Array:
         errors = np.sqrt(self.variances)
         for k, each in enumerate(self.each):
-            if each.parameter.interval_method.smooths:
-                variance = each.observed_variance
-                if self._of(each.parameter.with_method("delta")).has_variance(variance):
-                    errors[k] = math.sqrt(variance)
+            if each.observed.has_variance:
+                errors[k] = math.sqrt(each.observed.estimated_variance)
         return errors
 
     def noise(self, z: float) -> Array:
@@ -440,17 +438,11 @@ class RowSampling(Sampling):
 
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        df = [
-            math.inf if each.is_normal else each.degrees_of_freedom(self.variances[k])
-            for k, each in enumerate(self.each)
-        ]
+        df = [math.inf if x.is_normal else x.degrees_of_freedom for x in self.each]
         return np.array(df)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        each = self.each[k]
-        if each.needs_no_variance:
-            return each.sparse_reasons
-        return each.small_sample_reasons(self.variances[k])
+        return self.each[k].small_sample_reasons
 
     def task(self, k: int, standard_error: float) -> Task:
         each, parameter = self.each[k], self.parameters[k]
@@ -481,6 +473,6 @@ class RowSampling(Sampling):
     def _hall(self, k: int, standard_error: float) -> tuple[float, float]:
         """Coefficients for the error and what is added to it, which is symmetric."""
         estimated = self.variances[k]
-        a, b = self.each[k].hall_coefficients(estimated)
+        a, b = self.each[k].hall_coefficients()
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
         return a * share, b * share

@@ -7,7 +7,7 @@ normal quantile for an individual interval and that of the maximum for a joint o
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import stats
@@ -53,9 +53,11 @@ class IntervalMethod:
     """Whether it can serve a measure."""
     need: str = ""
     """What it needs, for the message when it cannot."""
-    variance: Literal["observed", "blurred", "smoothed"] = "smoothed"
-    """Variance of the influence values at the observed table, the same with the
-    blurring added, or that at the table with pseudo-counts, which is never zero."""
+    smooths: bool = True
+    """Whether it linearises at a table with pseudo-counts, whose variance is never
+    zero, and not at the observed table."""
+    blurs: bool = False
+    """Whether it adds the blurring to the variance."""
     needs_table: bool = True
     """Whether it needs the table of counts, and not only estimate and its error."""
     needs_error: bool = True
@@ -72,16 +74,6 @@ class IntervalMethod:
     def serves(self, trait: Trait, table: bool = True) -> bool:
         """Whether it can serve a measure, with a table of counts or without."""
         return self.applies(trait) and (table or not self.needs_table)
-
-    @property
-    def smooths(self) -> bool:
-        """Whether it linearises at a table with pseudo-counts."""
-        return self.variance == "smoothed"
-
-    @property
-    def blurs(self) -> bool:
-        """Whether it adds the blurring to the variance."""
-        return self.variance == "blurred"
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
         """Limits for critical values.
@@ -344,25 +336,26 @@ _PROPORTION: dict[str, Any] = {
 }
 
 METHODS: dict[str, IntervalMethod] = {
-    "delta": Wald(variance="observed", needs_table=False),
+    "delta": Wald(smooths=False, needs_table=False),
     "logit": Logit(
         applies=lambda trait: trait.bounds == (0, 1),
         need="a measure that ranges from 0 to 1",
-        variance="observed",
+        smooths=False,
         needs_table=False,
         studentises=True,
     ),
     "hall": Wald(
         applies=lambda trait: trait.has_curvature,
         need="a measure with second derivatives",
-        variance="observed",
+        smooths=False,
         studentises=True,
         corrects_skewness=True,
     ),
     "blurred": Wald(
         applies=lambda trait: trait.blurs,
         need="a measure of labels",
-        variance="blurred",
+        smooths=False,
+        blurs=True,
     ),
     "plus-four": PlusFour(
         applies=lambda trait: trait.plus_four is not None,
