@@ -134,8 +134,8 @@ def first_crossing(
 
 
 def _interpolate_at_zero(x: Array, y: Array) -> Array:
-    """Values at 0 of interpolating polynomials, by Neville's algorithm."""
-    for gap in range(1, x.shape[-1]):
-        left, right = x[:, :-gap], x[:, gap:]
-        y = (y[..., 1:] * left - y[..., :-1] * right) / (left - right)
-    return y
+    """Values at 0 of the polynomials through points (x, y), by Lagrange's formula."""
+    differences = x[:, np.newaxis] - x[..., np.newaxis]
+    differences[:, _NEIGHBOURS, _NEIGHBOURS] = x  # whose ratios are 1
+    weights = (x[:, np.newaxis] / differences).prod(-1)
+    return (y * weights).sum(-1, keepdims=True)
