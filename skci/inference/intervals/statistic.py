@@ -135,7 +135,6 @@ def first_crossing(
 
 def _interpolate_at_zero(x: Array, y: Array) -> Array:
     """Values at 0 of the polynomials through points (x, y), by Lagrange's formula."""
-    differences = x[:, np.newaxis] - x[..., np.newaxis]
-    differences[:, _NEIGHBOURS, _NEIGHBOURS] = x  # whose ratios are 1
-    weights = (x[:, np.newaxis] / differences).prod(-1)
-    return (y * weights).sum(-1, keepdims=True)
+    ratios = x[:, np.newaxis] / (x[:, np.newaxis] - x[..., np.newaxis])
+    ratios[:, _NEIGHBOURS, _NEIGHBOURS] = 1
+    return (y * ratios.prod(-1)).sum(-1, keepdims=True)
