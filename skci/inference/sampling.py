@@ -235,6 +235,9 @@ class RowSampling(Sampling):
     parameters: tuple[TableParameter, ...]
     rows: Rows
     design: Design
+    _known: dict[TableParameter, ParameterSampling] = field(
+        default_factory=dict, init=False
+    )
 
     def select(self, positions: Sequence[int]) -> RowSampling:
         """Keep some of the parameters."""
@@ -251,10 +254,6 @@ class RowSampling(Sampling):
                 parameter, self.rows, self.design, self._of
             )
         return self._known[parameter]
-
-    @cached_property
-    def _known(self) -> dict[TableParameter, ParameterSampling]:
-        return {}
 
     @cached_property
     def each(self) -> list[ParameterSampling]:
