@@ -76,6 +76,13 @@ def dot(*vectors: Array) -> float:
     return float(np.einsum("i,i,i"[: 2 * len(vectors) - 1], *vectors))
 
 
+def running_count(flags: Array) -> Array:
+    """Number of flags that are set up to each, in the smaller integers if these do."""
+    small = len(flags) < _SHORT
+    return np.cumsum(flags, dtype=np.int32 if small else np.int64)
+
+
+_SHORT = 1 << 30  # flags whose number, twice and one more, is a small integer
 _DENSE_RANGE = 1 << 16  # largest range of integers that are looked up in a table
 _DENSE_ROWS = 1 << 20  # largest number of possible rows that are counted in a table
 _NUMBERED_ROWS = 1 << 62  # largest number of possible rows that can be numbered

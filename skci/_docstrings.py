@@ -10,6 +10,7 @@ _Described = TypeVar("_Described", bound=Callable[..., Any])
 
 _PARAMETERS = "\n\nParameters\n----------\n"
 _NEXT_SECTION = re.compile(r"\n\n(?=\S.*\n---)")
+_NEXT_ENTRY = re.compile(r"\n(?=\S)")
 
 
 def parameters_from(
@@ -61,9 +62,9 @@ def complete_parameters(names: Iterable[str], docstrings: Iterable[str]) -> str:
     described: dict[str, str] = {}
     for _, parameters, _ in reversed(split[1:]):
         described |= _entries(parameters, one_name=True)
-    described |= (own_entries := _entries(own))
+    described |= _entries(own)
     named = [described[name] for name in names if name in described]
-    entries = dict.fromkeys([*named, *own_entries.values()])
+    entries = dict.fromkeys([*named, *_entries(own).values()])
     section = _PARAMETERS + "\n".join(entries) if entries else ""
     return f"{before}{section}{after}\n"
 
@@ -78,6 +79,7 @@ def _split(docstring: str) -> tuple[str, str, str]:
     return (before, rest[:end], rest[end:]) if heading else (text[:end], "", text[end:])
 
 
+@cache
 def _entries(parameters: str, *, one_name: bool = False) -> dict[str, str]:
     """Entries of a section by the name of each parameter.
 
@@ -92,7 +94,7 @@ def _entries(parameters: str, *, one_name: bool = False) -> dict[str, str]:
 
 
 def _named_entries(parameters: str, one_name: bool) -> Iterator[tuple[str, str]]:
-    for entry in re.split(r"\n(?=\S)", parameters.strip()) if parameters else []:
-        names = re.split(r" : |\n", entry, maxsplit=1)[0]
+    for entry in _NEXT_ENTRY.split(parameters.strip()) if parameters else []:
+        names = entry.partition("\n")[0].partition(" : ")[0]
         for name in names.split(", "):
             yield name.lstrip("*"), name + entry[len(names) :] if one_name else entry

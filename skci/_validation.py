@@ -14,10 +14,16 @@ import numpy as np
 
 from skci._arrays import Array
 
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+SCRAMBLES = 8
+"""Independent randomisations of quasi-random points, each with a seed."""
+
 LARGEST = 1e125
 """Size of numbers of which contrasts have squares in the range of floats."""
 
 _LARGEST_COEFFICIENT = 1e20
+_LARGEST_WHOLE = 2**53
 _LOWEST_LEVEL = 1e-6  # of confidence
 _NUMBERS = (Real, Decimal, np.bool_)
 
@@ -90,9 +96,59 @@ def check_range(
     return float(ends[0]), float(ends[1])
 
 
+def by_metric(
+    values: Any, metrics: Iterable[str], parameter: str, wanted: str
+) -> dict[str, Any]:
+    """Values by metric, from one for all or a mapping for some; `wanted` is one."""
+    known = list(dict.fromkeys(metrics))
+    if not isinstance(values, Mapping):
+        return dict.fromkeys(known, values)
+    if any(name not in known for name in values):
+        raise ValueError(
+            f"{parameter} must be {wanted} or a mapping of some of the metrics "
+            f"{known}, got {values!r}"
+        )
+    return dict(values)
+
+
+def check_directions(
+    directions: Any, metrics: Iterable[str], parameter: str
+) -> dict[str, bool]:
+    """Check which metrics are better if greater; True for those not in a mapping."""
+    metrics, wanted = list(metrics), "True, False"
+    given = by_metric(directions, metrics, parameter, wanted)
+    for value in given.values():
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(
+                f"{parameter} must be {wanted} or a mapping to them, got {directions!r}"
+            )
+    return {name: bool(given.get(name, True)) for name in metrics}
+
+
 def check_degrees(df: Any) -> float:
     """Check degrees of freedom, infinite for a normal distribution."""
     return check_number(df, "df", "a number of at least 1 or None", lambda x: x >= 1)
+
+
+def draw_seeds(random_state: RandomState) -> list[int]:
+    """Seeds of the scrambles."""
+    source: Any = 0 if random_state is None else random_state
+    if isinstance(source, np.random.RandomState):
+        source = source.randint(1 << 31, dtype=np.int64)
+    try:
+        generator = np.random.default_rng(source)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            "random_state must be an int of at least 0, a numpy Generator, a "
+            f"RandomState or None, got {random_state!r}"
+        ) from error
+    seeds: list[int] = generator.integers(1 << 31, size=SCRAMBLES).tolist()
+    return seeds
+
+
+def fixed_seed(random_state: RandomState) -> int | None:
+    """Draw a seed once, so that later calls repeat each other."""
+    return None if random_state is None else draw_seeds(random_state)[0]
 
 
 def check_choice(value: Any, choices: Sequence[str], name: str) -> str:
@@ -188,6 +244,22 @@ def as_numbers(values: Any, name: str, *, missing: bool = False) -> Array:
             f"{name} must hold finite numbers, got {value} in row {position[0]}"
         )
     return numbers
+
+
+def as_whole_numbers(
+    values: Any, name: str, meaning: str = "", hint: str = ""
+) -> Array:
+    """Make an array of integers; `meaning` says what they are."""
+    numbers = as_numbers(values, name)
+    strange = numbers[
+        (numbers != np.rint(numbers)) | (np.abs(numbers) > _LARGEST_WHOLE)
+    ]
+    if len(strange):
+        raise ValueError(
+            f"{name} must hold whole numbers up to 2**53{meaning}, got {strange[0]}"
+            f"{hint}"
+        )
+    return numbers.astype(np.int64)
 
 
 def _as_floats(array: Array, name: str) -> Array:
@@ -316,19 +388,21 @@ def check_names(
     return wanted
 
 
-def named_pairs(values: Any, parameter: str) -> list[tuple[str, Any]]:
+def named_values(values: Any, parameter: str) -> dict[str, Any]:
     """Check a mapping of names, or pairs of a distinct name and a value."""
     wanted = f"{parameter} must be a mapping of names or pairs of (name, value)"
-    if not is_iterable(values):
+    if not isinstance(values, Mapping) and not is_iterable(values):
         raise TypeError(f"{wanted}, got {values!r}")
-    named = []
-    for pair in values.items() if isinstance(values, Mapping) else values:
+    pairs = [*(values.items() if isinstance(values, Mapping) else values)]
+    named: dict[str, Any] = {}
+    for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
             raise TypeError(f"{wanted}, got an entry {pair!r}")
-        named.append((str(pair[0]), pair[1]))
+        named[str(pair[0])] = pair[1]
     if not named:
         raise ValueError(f"{parameter} must hold at least one entry, got none")
-    check_distinct([name for name, _ in named], parameter)
+    if len(named) < len(pairs):
+        check_distinct([str(name) for name, _ in pairs], parameter)
     return named
 
 
@@ -341,15 +415,15 @@ def check_distinct(names: Sequence[Any], parameter: str, what: str = "names") ->
 
 def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
     """Columns of a data frame, a mapping or pairs; or one column and its name."""
-    if (columns := column_names(values)) is not None:
-        named = named_pairs([(column, column) for column in columns], parameter)
-        return {name: values[column] for name, column in named}
     are_pairs = isinstance(values, list | tuple) and any(
         isinstance(entry, tuple) for entry in values[:1]
     )
     if are_pairs or isinstance(values, Mapping):
-        return dict(named_pairs(values, parameter))
-    return {name: values}
+        return named_values(values, parameter)
+    if (columns := column_names(values)) is None:
+        return {name: values}
+    named = named_values([(column, column) for column in columns], parameter)
+    return {name: values[column] for name, column in named.items()}
 
 
 def named_estimators(estimators: Any) -> list[tuple[str, Any]]:
@@ -363,7 +437,7 @@ def named_estimators(estimators: Any) -> list[tuple[str, Any]]:
             (f"{name}-{number}" if names.count(name) > 1 else name, estimator)
             for name, number, estimator in zip(names, numbers, estimators, strict=True)
         ]
-    return named_pairs(estimators, "estimators")
+    return [*named_values(estimators, "estimators").items()]
 
 
 def _predicts(estimator: Any) -> bool:

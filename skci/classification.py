@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from skci._docstrings import parameters_from
-from skci._validation import check_confidence_level, is_iterable
+from skci._validation import check_confidence_level, fixed_seed, is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels
 from skci.data.reading import Reader, Wanted
 from skci.evaluation import joint_report
-from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key
 from skci.metrics._agreement import AccuracyCI

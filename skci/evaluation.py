@@ -219,12 +219,14 @@ class JointEvaluator:
         rows: RowOptions,
         X: Any,
         y: Any,
+        **of_block: Any,
     ) -> Sample:
-        """Read rows and what the estimators predict of them."""
+        """Read rows, or those of a block, and what the estimators predict of them."""
+        rows = rows.with_columns(of_block)
         columns = {"y": y, "X": X, **rows.columns}
         if are_in_blocks(columns):
             check_separable(rows)
-            read = partial(self._read_block, metric_set, estimators, rows)
+            read = partial(self._read, metric_set, estimators, rows)
             return read_blocks(read, columns, metric_set.several)
         check_not_swapped(X, y, "evaluate(X, y)")
         columns = on_host({"y": y, **rows.columns})
@@ -255,18 +257,6 @@ class JointEvaluator:
         )
         columns = {"y_pred": predicted or None, "y_score": scores or None}
         return reader.sample(**on_host(columns))
-
-    def _read_block(
-        self,
-        metric_set: MetricSet,
-        estimators: list[tuple[str, Any]],
-        rows: RowOptions,
-        X: Any,
-        y: Any,
-        **columns: Any,
-    ) -> Sample:
-        """Read a block of rows in memory."""
-        return self._read(metric_set, estimators, rows.with_columns(columns), X, y)
 
 
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -11,68 +11,75 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import (
-    as_numbers,
+    as_whole_numbers,
+    by_metric,
     check_choice,
     check_confidence_level,
+    check_directions,
     check_integer,
     check_range,
+    fixed_seed,
     join_names,
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
-from skci.data.items import Items, read_items, read_long_items
-from skci.inference.critical.exceedances import fixed_seed
-from skci.inference.intervals.methods import AUTO, check_method
+from skci.data.items import UNNAMED, GradedSamples
+from skci.data.sample import Sample
+from skci.inference.intervals.methods import AUTO
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
+from skci.metrics._metric_set import methods_by_metric
 from skci.reports.grades import GradesReport, Spread
-
-_MEAN = "mean"
 
 
 def grades_report(
-    scores: Any,
+    grades: Any,
     *,
     data: Any = None,
     model: str | None = None,
     item: str | None = None,
     sample: str | None = None,
+    scorer: str | None = None,
     samples: str | None = None,
     groups: Any = None,
     sample_weight: Any = None,
     by: Any = None,
     missing: str = "error",
     design: Any = None,
-    bounds: tuple[float, float] | None = None,
-    greater_is_better: bool = True,
+    bounds: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
+    higher_is_better: bool | Mapping[str, bool] = True,
     confidence_level: float = 0.95,
-    method: str | None = None,
+    method: str | Mapping[str, str] | None = None,
     random_state: Any = None,
 ) -> GradesReport:
     r"""Joint confidence intervals for mean grades of several models on the same items.
 
     A grade is a number given to an item, such as the answer of a language model to a
     question. Items are a random sample of the population of items; several samples of
-    an item, such as several answers, are averaged.
+    an item, such as several answers, are averaged. Where several scorers grade the
+    same items, such as exact match and a judge, each is a metric.
 
     Parameters
     ----------
-    scores : mapping, list of (str, array-like), data frame, or array-like
+    grades : mapping, list of (str, array-like), data frame, or array-like
         Grades of each model, by name, or of one model: of shape (n_items,), or
         (n_items, n_samples) with `samples`. An array is always of one model; for
-        several give a mapping, or a data frame with a column for each. NaN is a missing
-        sample. Items that some model has no grade of are left out for all, with a
-        warning. With `data` the name of their column.
+        several give a mapping, or a data frame with a column for each. Grades of a
+        model by several scorers are a mapping from their names to arrays, or a data
+        frame with a column for each. NaN is a missing sample. Items that some model has
+        no grade of are left out for all, with a warning. With `data` the name of their
+        column; or of a column for each scorer, in a list, or a mapping from the names
+        of the scorers.
     data : data frame or mapping of str to array-like, optional
         Columns with a row for each sample, which the other parameters name. A frame may
         be of any library that narwhals reads. `groups`, `sample_weight` and `by` must
         be the same in all rows of an item.
-    model, item, sample : str, optional
+    model, item, sample, scorer : str, optional
         Columns of `data` with the names of the model, the item and the sample that a
-        row grades. `item` is required; without `model` there is one model. `sample`
-        only serves to detect duplicate rows.
+        row grades, and of who or what graded it. `item` is required; without `model` or
+        `scorer` there is one. `sample` only serves to detect duplicate rows.
     samples : {"independent"}, optional
         Required for arrays of shape (n_items, n_samples): the samples of an item are
         drawn independently of those of other items. Columns that all items share, such
@@ -90,23 +97,25 @@ def grades_report(
     design : design, optional
         How the items were drawn otherwise: one of :mod:`skci.designs`, such as
         ``Strata(topic)`` where a fixed number was drawn of each topic.
-    bounds : (float, float), optional
-        Least and greatest possible grade, as (0, 1). Intervals are then reliable also
-        for few items, and for items that are all right or all wrong.
-    greater_is_better : bool, default=True
-        Whether a greater grade is a better one; False for losses.
+    bounds : (float, float) or mapping of str to (float, float), optional
+        Least and greatest possible grade, as (0, 1), of all scorers or by scorer.
+        Intervals are then reliable also for few items, and for items that are all right
+        or all wrong. Scorers that a mapping does not name are without.
+    higher_is_better : bool or mapping of str to bool, default=True
+        Whether a higher grade is a better one, of all scorers or by scorer; False for
+        losses. True for those that a mapping does not name.
     confidence_level : float, default=0.95
         Simultaneous coverage probability of the intervals, between 0 and 1.
-    method : {"auto", "score", "hall", "logit", "delta"}, optional
-        Interval method: "score" needs `bounds`. If not given, "auto": "score" of
-        bounded grades, and else "hall".
+    method : {"auto", "score", "hall", "logit", "delta"} or mapping, optional
+        Interval method, or methods by scorer, with "*" for all others: "score" needs
+        `bounds`. If not given, "auto": "score" of bounded grades, and else "hall".
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
     Returns
     -------
     GradesReport
-        Of the metric "mean".
+        Metrics have the names of the scorers; that of grades without is "mean".
 
     Raises
     ------
@@ -164,10 +173,24 @@ def grades_report(
     >>> report = grades_report("grade", data=samples, model="model", item="question")
     >>> report.estimates
     array([0.475, 0.25 ])
+
+    Two scorers, of which one counts words:
+
+    >>> grades = {
+    ...     "A": {"right": [1] * 27 + [0] * 3, "words": [90, 110, 100] * 10},
+    ...     "B": {"right": [1] * 18 + [0] * 12, "words": [80, 90, 70] * 10},
+    ... }
+    >>> report = grades_report(
+    ...     grades, bounds={"right": (0, 1)}, higher_is_better={"words": False}
+    ... )
+    >>> report["A", "right"]
+    right = 0.90 [0.69, 0.98], joint 95% interval (score, n = 30)
+    >>> for finding in report.differences().findings():
+    ...     print(finding)
+    On right, B is worse than A.
+    On words, A is worse than B.
     """
     level = check_confidence_level(confidence_level)
-    trait = _mean_trait(bounds, greater_is_better)
-    method = check_method(AUTO if method is None else method)
     seed = fixed_seed(random_state)
     rows = RowOptions(
         sample_weight=sample_weight,
@@ -176,7 +199,7 @@ def grades_report(
         missing=missing,
         design=design,
     )
-    long = {"model": model, "item": item, "sample": sample}
+    names = {"model": model, "item": item, "sample": sample, "scorer": scorer}
     if samples is not None:
         check_choice(samples, ["independent"], "samples")
     if data is not None:
@@ -185,12 +208,14 @@ def grades_report(
                 "samples must not be given with data, each row of which is a sample of "
                 f"its item that is independent of other items, got {samples!r}"
             )
-        items = _read_frame(data, {"scores": scores, **long}, trait.bounds, rows)
-    elif unused := [name for name, column in long.items() if column is not None]:
+        graded = _read_frame(data, grades, names, rows)
+    elif unused := [name for name, column in names.items() if column is not None]:
         raise ValueError(f"data must be given for {join_names(unused)}, got None")
     else:
-        items = read_items(scores, trait.bounds, samples is not None, rows)
-    bind = partial(_bind, items, trait, method)
+        graded = GradedSamples.of_arrays(grades, samples is not None, rows)
+    metrics = _metrics(graded.scorers, bounds, higher_is_better, method)
+    items = graded.items([trait.bounds for trait, _ in metrics.values()])
+    bind = partial(_bind, items.sample, metrics)
     parameters = list(bind(items.sample.parts))
     joint = JointEstimate.from_rows(
         parameters,
@@ -201,10 +226,10 @@ def grades_report(
     )
     references = None
     if by is not None:
-        references = partial(_references, items, trait, method)
+        references = partial(_references, items.sample, metrics)
     spread = {p.key: Spread.of(items, p) for p in parameters}
-    n_samples = np.concatenate([each.n_samples for each in items.grades.values()])
-    return GradesReport(joint, spread, (n_samples.min(), n_samples.max()), references)
+    least, most = int(items.n_samples.min()), int(items.n_samples.max())
+    return GradesReport(joint, spread, (least, most), references)
 
 
 def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
@@ -281,29 +306,47 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
 
 
 def _whole_numbers(values: Any, name: str) -> Array:
-    numbers = as_numbers(np.array(values) if isinstance(values, Real) else values, name)
+    array = np.array(values) if isinstance(values, Real) else values
+    numbers = as_whole_numbers(array, name)
     if not numbers.size:
         raise ValueError(f"{name} must not be empty")
-    if ((numbers != np.rint(numbers)) | (np.abs(numbers) > 2**53)).any():
-        raise ValueError(f"{name} must hold whole numbers up to 2**53, got {values!r}")
-    return numbers.astype(np.int64)
+    return numbers
 
 
 def _read_frame(
-    data: Any, names: dict[str, Any], bounds: tuple[float, float], rows: RowOptions
-) -> Items:
+    data: Any, grades: Any, names: dict[str, Any], rows: RowOptions
+) -> GradedSamples:
     """Read the columns of a data frame with a row for each sample."""
-    names |= {k: name for k, name in rows.columns.items() if k != "counts"}
-    needed = {name: names[name] for name in ("scores", "item")}
-    others = {k: name for k, name in names.items() if name is not None and k != "by"}
-    for parameter, name in (others | needed).items():
-        if not isinstance(name, str):
+    columns = names | {k: name for k, name in rows.columns.items() if k != "counts"}
+    for parameter, name in columns.items():
+        needed = parameter == "item" or name is not None
+        if parameter != "by" and needed and not isinstance(name, str):
             raise TypeError(f"{parameter} must name a column of data, got {name!r}")
-    columns = Frame(data, names).read(["numbers"], rows, missing=["scores"])
-    return read_long_items(columns, bounds, rows)
+    if isinstance(grades, str):
+        grades = {UNNAMED: grades}
+    elif columns["scorer"] is not None:
+        raise TypeError(
+            f"grades must name one column of data with scorer=, got {grades!r}"
+        )
+    frame = Frame(data, {"grades": grades, **columns})
+    read = frame.read(["numbers"], rows, missing=["grades"])
+    return GradedSamples.of_columns(read, rows)
 
 
-def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:
+def _metrics(
+    scorers: Sequence[str], bounds: Any, higher_is_better: Any, method: Any
+) -> dict[str, tuple[Trait, str]]:
+    """Properties and the interval method of the mean of the grades of each scorer."""
+    better = check_directions(higher_is_better, scorers, "higher_is_better")
+    methods = methods_by_metric(method, scorers)
+    ranges = by_metric(bounds, scorers, "bounds", "a pair")
+    return {
+        name: (_trait(name, ranges.get(name), better[name]), methods[name] or AUTO)
+        for name in scorers
+    }
+
+
+def _trait(name: str, bounds: Any, greater_is_better: bool) -> Trait:
     """Properties of the mean of grades, of those in a range if there is one."""
     low, high = -np.inf, np.inf
     if bounds is not None:
@@ -312,12 +355,8 @@ def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:
             "(0, 1), or None"
         )
         low, high = check_range(bounds, wanted, np.finfo(float).max)
-    if not isinstance(greater_is_better, bool):
-        raise ValueError(
-            f"greater_is_better must be True or False, got {greater_is_better!r}"
-        )
     return Trait(
-        _MEAN,
+        name,
         bounds=(low, high),
         greater_is_better=greater_is_better,
         smooth=bounds is not None,
@@ -328,18 +367,20 @@ def _mean_trait(bounds: Any, greater_is_better: bool) -> Trait:
 
 
 def _bind(
-    items: Items, trait: Trait, method: str, parts: Iterable[frozenset[int] | None]
+    sample: Sample,
+    metrics: Mapping[str, tuple[Trait, str]],
+    parts: Iterable[frozenset[int] | None],
 ) -> Iterator[TableParameter]:
-    """Bind the mean of each model in each part of the items, such as a subgroup."""
-    for model, numbers in items.sample.numbers.items():
-        for part in parts:
-            binding = Binding(items.sample, model, _MEAN, method, subgroups=part)
-            yield binding.of_mean(trait, numbers[binding.within, 0])
+    """Bind the mean of each model and scorer in each part, such as a subgroup."""
+    for model, numbers in sample.numbers.items():
+        for k, (scorer, (trait, method)) in enumerate(metrics.items()):
+            for part in parts:
+                binding = Binding(sample, model, scorer, method, subgroups=part)
+                yield binding.of_mean(trait, numbers[binding.within, k])
 
 
 def _references(
-    items: Items, trait: Trait, method: str, to: str
+    sample: Sample, metrics: Mapping[str, tuple[Trait, str]], to: str
 ) -> dict[Key, TableParameter]:
-    """Bind the mean to the rest, or to all, of the items of each subgroup."""
-    bind = partial(_bind, items, trait, method)
-    return bind_references(items.sample, to, lambda part: bind([part]))
+    """Bind the means to the rest, or to all, of the items of each subgroup."""
+    return bind_references(sample, to, lambda part: _bind(sample, metrics, [part]))

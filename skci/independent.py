@@ -129,7 +129,8 @@ def _tables(joint: JointEstimate) -> set[int]:
 
 def _stacked(joints: Sequence[tuple[str, JointEstimate]]) -> JointEstimate:
     """Joint estimate of independent samples, with its names before the models'."""
-    rows, design = stacked([joint.drawn for _, joint in joints])
+    parts: list[Any] = [(joint.rows, joint.sampling.design) for _, joint in joints]
+    rows, design = stacked(parts)
     parameters = []
     stratum = start = 0
     for name, joint in joints:

@@ -12,10 +12,11 @@ from skci._validation import (
     as_numbers,
     check_confidence_level,
     check_degrees,
+    check_directions,
     check_sizes,
+    fixed_seed,
     is_iterable,
 )
-from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.intervals.methods import AUTO, check_method, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter
@@ -150,9 +151,10 @@ def joint_intervals(
     if method == AUTO:
         method = "delta"
     ranges = _check_bounds(bounds, values, keys)
-    better = _check_directions(greater_is_better, keys)
+    metrics = list(dict.fromkeys(key.metric for key in keys))
+    better = check_directions(greater_is_better, metrics, "greater_is_better")
     traits = [
-        Trait(key.title, bounds=bound, greater_is_better=better.get(key.metric, True))
+        Trait(key.title, bounds=bound, greater_is_better=better[key.metric])
         for key, bound in zip(keys, ranges, strict=True)
     ]
     where = " without bounds=(0, 1)" if method == "logit" else ""
@@ -246,23 +248,6 @@ def _check_covariance(covariance: Any, size: int, names: list[Any]) -> Array:
             f"{least:.2g}"
         )
     return (matrix + matrix.T) / 2
-
-
-def _check_directions(greater_is_better: Any, keys: Sequence[Key]) -> dict[str, bool]:
-    """Check which metrics are better if greater."""
-    metrics = dict.fromkeys(key.metric for key in keys)
-    better = greater_is_better
-    if not isinstance(better, Mapping):
-        better = dict.fromkeys(metrics, better)
-    if not all(
-        name in metrics and isinstance(value, bool | np.bool_)
-        for name, value in better.items()
-    ):
-        raise ValueError(
-            "greater_is_better must be True, False or a mapping to them of some of the "
-            f"metrics {list(metrics)}, got {greater_is_better!r}"
-        )
-    return {name: bool(value) for name, value in better.items()}
 
 
 def _check_bounds(

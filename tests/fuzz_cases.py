@@ -457,7 +457,7 @@ class Draw:
         if self.chance(0.6):
             options["method"] = self.one(["auto", "score", "hall", "logit", "delta"])
         if self.chance(0.2):
-            options["greater_is_better"] = False
+            options["higher_is_better"] = False
         if self.chance(0.2):
             share = self.one([0.05, 0.5])
             holes = {k: self.rng.random(n * n_samples) < share for k in values}
@@ -470,7 +470,7 @@ class Draw:
                 pd.DataFrame(columns | {"grade": v, "model": k})
                 for k, v in values.items()
             ]
-            names = {"scores": "grade", "model": "model", "item": "item"}
+            names = {"grades": "grade", "model": "model", "item": "item"}
             names |= {name: name for name in sampled}
             return skci.grades_report, {"data": pd.concat(table), **names, **options}
         if n_samples > 1:
@@ -479,8 +479,9 @@ class Draw:
         sampled |= self.subgroups(n)
         (first, *_), box = values.values(), self.one([np.asarray, np.ndarray.tolist])
         values = {model: box(column) for model, column in values.items()}
-        scores = self.one([values, values, list(values.items()), box(first)])
-        return skci.grades_report, {"scores": scores, **sampled, **options}
+        scored = {k: {"exact": v, "judge": v} for k, v in values.items()}
+        grades = self.one([values, values, scored, list(values.items()), box(first)])
+        return skci.grades_report, {"grades": grades, **sampled, **options}
 
     def pass_at_k(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         n_tasks, most = self.rows(), self.one([1, 2, 10, 200, 3000])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.naive_bayes import GaussianNB
+from slow import each_once
 
 import skci
 
@@ -112,14 +113,15 @@ def shown_by(report):
         yield str(report.at(0.9))
 
 
-@pytest.mark.parametrize("copied", [False, True], ids=["as it is", "unpickled"])
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(
+    ("name", "state"), each_once(MAKERS, ["as it is", "unpickled"])
+)
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_writing_to_what_a_report_hands_out_changes_nothing(name, copied):
+def test_writing_to_what_a_report_hands_out_changes_nothing(name, state):
     report = MAKERS[name]()
     expected = list(shown_by(report))
     copies = [(name, array.copy()) for name, array in handed_out(report)]
-    if copied:
+    if state == "unpickled":
         report = pickle.loads(pickle.dumps(report))
     for _, array in handed_out(report):
         overwrite(array)

@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import classes_battery
 import metrics_battery
-import numbers_battery
 import numpy as np
 import pytest
 import scores_battery
+from batteries import EVERY_CASE, FAMILIES, case_of, every_case, is_representative
 from battery import (
     Rows,
     assert_valid,
@@ -28,7 +28,7 @@ from battery import (
     standard_errors,
 )
 from numpy.testing import assert_allclose
-from slow import slow_except
+from slow import each_once, slow, slow_except
 
 from skci import RejectionRateCI, available_metrics, joint_report, metrics
 from skci.inference.intervals.methods import METHODS, automatic, refusal
@@ -43,41 +43,8 @@ from skci.metrics import (
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
-FAMILIES = {
-    "labels": metrics_battery.FAMILY,
-    **classes_battery.FAMILIES,
-    "scores": scores_battery.FAMILY,
-    "numbers": numbers_battery.FAMILY,
-    "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
-}
-
-
-def is_representative(case):
-    """Whether no other case that runs by default is computed in the same way.
-
-    Of averages over classes or targets it is those of F1, R2 and the squared error.
-    """
-    family, name, *_ = case
-    if family not in ("classes", "targets", "targets of numbers"):
-        return True
-    averages = ("f1_", "r2_", "mean_squared_error_")
-    return name.startswith(averages) or name in classes_battery.AGREEMENT
-
-
-every_case = pytest.mark.parametrize(
-    ("family", "name"),
-    slow_except(
-        is_representative,
-        [(family, name) for family in FAMILIES for name in FAMILIES[family].cases],
-    ),
-)
 weighted_or_not = pytest.mark.parametrize("weighted", [False, True])
 grouped_or_not = pytest.mark.parametrize("grouped", [False, True])
-
-
-def case_of(family, name):
-    """A case, and rows with weights, integer weights and groups."""
-    return FAMILIES[family].cases[name], *FAMILIES[family].sample
 
 
 def methods(family, metric):
@@ -140,7 +107,7 @@ def is_of_several(cls):
 
 
 @every_case
-@pytest.mark.parametrize("weights", ["equal", "any", "integer"])
+@pytest.mark.parametrize("weights", ["equal", "any", slow("integer")])
 def test_equals_scikit_learn_and_the_textbook(family, name, weights):
     case, rows, some, integer, _ = case_of(family, name)
     kept = integer > 0 if weights == "integer" else np.full(len(rows), True)
@@ -205,18 +172,17 @@ def of_precision(family, dtype):
     return y, p.astype(dtype)
 
 
+OF_FLOATS = [
+    (family, name)
+    for family, name in EVERY_CASE
+    if family.endswith(("scores", "numbers"))
+    and FAMILIES[family].cases[name].scikit is not None
+]
+
+
 @pytest.mark.parametrize(
-    ("dtype", "rtol"), [(np.float64, 1e-9), (np.float32, 2e-5), (np.float16, 0.02)]
-)
-@pytest.mark.parametrize(
-    ("family", "name"),
-    [
-        (family, name)
-        for family in FAMILIES
-        if family.endswith(("scores", "numbers"))
-        for name, case in FAMILIES[family].cases.items()
-        if case.scikit is not None
-    ],
+    ("family", "name", "dtype", "rtol"),
+    each_once(OF_FLOATS, [(np.float32, 2e-5), (np.float16, 0.02), (np.float64, 1e-9)]),
 )
 def test_equals_scikit_learn_in_lower_precision(family, name, dtype, rtol):
     """To the rounding of that precision, in which scikit-learn computes."""
@@ -328,8 +294,9 @@ def test_groups_of_one_row_change_nothing(family, name):
 
 
 @every_case
-@weighted_or_not
-@grouped_or_not
+@pytest.mark.parametrize(
+    ("weighted", "grouped"), each_once([False, True], [False, True])
+)
 def test_standard_errors_are_those_of_the_jackknife(family, name, weighted, grouped):
     case, rows, weights, _, groups = case_of(family, name)
     weights = weights if weighted else np.ones(len(rows))
@@ -352,7 +319,7 @@ def test_influence_sums_to_zero(family, name):
         assert shares @ influence == pytest.approx(0, abs=1e-13 * np.ptp(influence))
 
 
-@lru_cache
+@lru_cache(maxsize=1)
 def samples(family, setting):
     """The distinct rows of a population, and how often each is in 25,000 samples."""
     rows = FAMILIES[family].populations[setting]
@@ -445,10 +412,21 @@ def serves(family, name, method):
     return not slow and not any(refusal(method, trait) for trait in traits)
 
 
+def is_quick(case):
+    """Whether a case runs by default: the score method for few metrics of classes."""
+    family, name, method = case
+    if family == "classes" and method == "score" and name not in SCORED_BY_DEFAULT:
+        return False
+    return is_representative(case)
+
+
+SCORED_BY_DEFAULT = {"accuracy", "f1_macro", "f1_micro", "matthews_corrcoef"}
+
+
 @pytest.mark.parametrize(
     ("family", "name", "method"),
     slow_except(
-        is_representative,
+        is_quick,
         [
             (family, name, method)
             for family in FAMILIES

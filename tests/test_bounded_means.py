@@ -1,4 +1,4 @@
-"""Score intervals of means of bounded scores."""
+"""Score intervals of means of bounded grades."""
 
 import numpy as np
 import pytest
@@ -93,14 +93,14 @@ def test_equals_the_general_solution(table):
 @pytest.mark.parametrize("n_right", [0, 1, 7, 15, 29, 30])
 def test_equals_the_interval_of_a_proportion(n_right):
     right = [1] * n_right + [0] * (30 - n_right)
-    mean = grades_report(right, bounds=(0, 1))["scores", "mean"]
+    mean = grades_report(right, bounds=(0, 1))["grades", "mean"]
     accuracy = AccuracyCI(method="score")([1] * 30, right)
     for name in ("low", "high", "standard_error"):
         assert getattr(mean, name) == pytest.approx(getattr(accuracy, name), abs=1e-7)
 
 
 def test_wilson_interval_of_thirty_right_of_thirty():
-    mean = grades_report([1] * 30, bounds=(0, 1))["scores", "mean"]
+    mean = grades_report([1] * 30, bounds=(0, 1))["grades", "mean"]
     assert (mean.low, mean.high) == (pytest.approx(30 / (30 + Z**2), abs=1e-8), 1.0)
 
 
@@ -124,7 +124,7 @@ def test_scale_and_direction_of_scores_do_not_matter():
     scores = {"A": rng.beta(4, 0.4, 12), "B": rng.beta(2, 2, 12)}
     marks = {name: 10 - 9 * each for name, each in scores.items()}
     unit = grades_report(scores, bounds=(0, 1))
-    turned = grades_report(marks, bounds=(1, 10), greater_is_better=False)
+    turned = grades_report(marks, bounds=(1, 10), higher_is_better=False)
     for first, second in [(unit, turned), (unit.differences(), turned.differences())]:
         start = 10 if first is unit else 0
         for key in first:
@@ -137,7 +137,7 @@ def test_a_difference_equals_the_mean_of_the_differences():
     rng = np.random.default_rng(2)
     A, B = rng.integers(0, 6, (2, 40)) / 5
     difference = grades_report({"A": A, "B": B}, bounds=(0, 1)).differences()
-    mean = grades_report(A - B, bounds=(-1, 1))["scores", "mean"]
+    mean = grades_report(A - B, bounds=(-1, 1))["grades", "mean"]
     pair = difference["mean", "A", "B"]
     assert (pair.low, pair.high) == pytest.approx((mean.low, mean.high), abs=1e-9)
 
@@ -199,7 +199,7 @@ def test_methods_of_the_brier_score():
     with pytest.raises(ValueError, match=r"'brier_score' is not with more than 4,096"):
         BrierScoreCI(method="score")(y, models["A"])
     for metric in (LogLossCI, D2BrierScoreCI):
-        with pytest.raises(ValueError, match="mean of bounded scores, which"):
+        with pytest.raises(ValueError, match="mean of bounded grades, which"):
             metric(method="score")(y, models["A"])
 
 

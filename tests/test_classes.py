@@ -43,6 +43,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from slow import each_once
 
 from skci import (
     F1CI,
@@ -84,7 +85,8 @@ AVERAGED = [
 SAMPLE = {family.reads: family.sample[:2] for family in FAMILIES.values()}
 every_name = pytest.mark.parametrize("name", OF_LABELS)
 every_average = pytest.mark.parametrize(("name", "reads"), AVERAGED)
-each_zero_division = pytest.mark.parametrize("zero_division", [0, 1, np.nan])
+ZERO_DIVISIONS = [0, 1, np.nan]
+each_zero_division = pytest.mark.parametrize("zero_division", ZERO_DIVISIONS)
 
 
 def scikit(name, rows, zero_division=np.nan, **options):
@@ -140,8 +142,7 @@ KINDS = {
 }
 
 
-@every_name
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "kind"), each_once(OF_LABELS, KINDS))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_estimates_of_labels_of_any_kind(name, kind):
     rows = KINDS[kind]
@@ -178,8 +179,9 @@ def test_kappa_counts_the_steps_between_labels_that_occur(weights):
     assert kappa.from_confusion_matrix(matrix) == pytest.approx(expected, rel=1e-12)
 
 
-@every_average
-@pytest.mark.parametrize("labels", [[2, 0], [1]])
+@pytest.mark.parametrize(
+    ("name", "reads", "labels"), each_once(AVERAGED, [[2, 0], [1]])
+)
 def test_some_of_the_classes(name, reads, labels):
     rows, weights = SAMPLE[reads]
     metric = set_to(CASES[name].metric, labels=labels)
@@ -199,16 +201,17 @@ UNDEFINED = {
 }
 
 
+OF_ZERO_DIVISION = [
+    name
+    for name, reads in AVERAGED
+    if reads == "labels" and "zero_division" in CASES[name].metric.get_params()
+]
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name, reads in AVERAGED
-        if reads == "labels" and "zero_division" in CASES[name].metric.get_params()
-    ],
+    ("name", "kind", "zero_division"),
+    each_once(OF_ZERO_DIVISION, UNDEFINED, ZERO_DIVISIONS),
 )
-@pytest.mark.parametrize("kind", UNDEFINED)
-@each_zero_division
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
 def test_undefined_classes_count_as_zero_division_says(name, kind, zero_division):
     rows, labels = UNDEFINED[kind]
@@ -418,16 +421,18 @@ def test_a_measure_of_classes_is_that_of_two_labels(name):
     assert_allclose(found.influence[list(cells)], two.influence[order], atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["delta", "blurred", "score"])
-@pytest.mark.parametrize(
-    "matrix", [[[50, 10], [15, 25]], [[30, 8, 2], [6, 25, 4], [3, 2, 9]]], ids=[2, 3]
-)
-@pytest.mark.parametrize("name", OF_LABELS)
-def test_labels_that_do_not_occur_change_nothing(name, matrix, method):
-    metric = CASES[name].metric
-    if refusal(method, metric._trait):
-        return
-    metric = set_to(metric, method=method)
+MATRICES = {2: [[50, 10], [15, 25]], 3: [[30, 8, 2], [6, 25, 4], [3, 2, 9]]}
+SERVED = [
+    (name, method)
+    for name in OF_LABELS
+    for method in ("delta", "blurred", "score")
+    if not refusal(method, CASES[name].metric._trait)
+]
+
+
+@pytest.mark.parametrize(("name", "method", "size"), each_once(SERVED, MATRICES))
+def test_labels_that_do_not_occur_change_nothing(name, method, size):
+    metric, matrix = set_to(CASES[name].metric, method=method), MATRICES[size]
     more = np.insert(np.insert(matrix, 1, 0, axis=0), 1, 0, axis=1)
     known, found = (quiet(metric.from_confusion_matrix, m) for m in (matrix, more))
     assert_allclose(estimates(found), estimates(known), rtol=1e-12)

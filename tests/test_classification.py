@@ -141,5 +141,5 @@ def test_methods_by_metric():
     )
     methods = {metric: report[name, metric].method for name, metric in report}
     assert methods["precision"] == "delta" and methods["f1-score"] == "blurred"
-    with pytest.raises(ValueError, match=r"names by metric of .*'f1-score'"):
+    with pytest.raises(ValueError, match=r"^method must be a name or .*'f1-score'"):
         classification_report_ci(y, predicted, method={"f1": "delta"})

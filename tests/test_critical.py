@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize, special, stats
-from slow import slow
+from slow import each_once, slow
 
 from skci.exceptions import CriticalValueWarning
-from skci.inference.critical.law import MaximumLaw, critical_value
-from skci.inference.critical.quantile import CriticalValue
+from skci.inference import CriticalValue, critical_value
+from skci.inference.critical.law import MaximumLaw
 
 # Correlation matrices
 
@@ -143,9 +143,12 @@ def assert_value(q, truth, tolerance=1e-3):
 # Two-sided values
 
 
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.999, 0.9999])
 @pytest.mark.parametrize(
-    ("size", "rho"), [(2, 0.5), (3, 0.1), (6, 0.5), (12, 0.5), (12, 0.95), (100, 0.5)]
+    ("size", "rho", "level"),
+    each_once(
+        [(2, 0.5), (3, 0.1), (6, 0.5), (12, 0.5), (12, 0.95), (100, 0.5)],
+        [0.5, 0.8, 0.95, 0.999, 0.9999],
+    ),
 )
 def test_equicorrelated(size, rho, level):
     truth = solve(one_factor_cdf(np.full(size, np.sqrt(rho))), level)
@@ -289,9 +292,10 @@ def test_two_parameters_are_exact(rho, alternative):
     assert q.error == 0
 
 
-@pytest.mark.parametrize("rank", [2, 3])
-@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
-@pytest.mark.parametrize("level", [0.7, 0.95, 0.999])
+@pytest.mark.parametrize(
+    ("rank", "level", "alternative"),
+    each_once([2, 3], [0.7, 0.95, 0.999], ["two-sided", "greater"]),
+)
 def test_low_rank(rank, alternative, level):
     factors = np.random.default_rng(rank).standard_normal((12, rank))
     q = critical_value(from_factors(factors), level, alternative=alternative)

@@ -44,8 +44,7 @@ from skci import (
     search_report,
 )
 from skci.exceptions import ResamplingWarning
-from skci.inference.correlation import correlation_from, shrink_correlation
-from skci.inference.joint import JointEstimate
+from skci.inference.joint import JointEstimate, correlation_from, shrink_correlation
 from skci.inference.parameter import Key, Parameter
 from skci.inference.resampling_variance import (
     conservative_z,
@@ -54,7 +53,7 @@ from skci.inference.resampling_variance import (
     nested,
 )
 from skci.measures.registry import Trait
-from skci.reports.joint import JointReport
+from skci.reports import JointReport
 from skci.resampling import (
     Bootstrap632,
     ConservativeZ,

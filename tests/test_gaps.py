@@ -212,8 +212,7 @@ def test_the_overall_value_cancels_from_contrasts_of_gaps(method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["score", "blurred"])
-@pytest.mark.parametrize("to", ["rest", "overall"])
+@pytest.mark.parametrize(("method", "to"), [("score", "rest"), ("blurred", "overall")])
 def test_gaps_cover(method, to):
     """All gaps at once: .95, with a Monte Carlo error of .013 of 300 samples."""
     shares, right = np.array([0.6, 0.3, 0.1]), np.array([0.9, 0.8, 0.7])

@@ -1,4 +1,4 @@
-"""Joint reports of scores without a truth."""
+"""Joint reports of grades without a truth."""
 
 import math
 import warnings
@@ -131,7 +131,7 @@ def test_everything_that_a_report_does():
 
 
 def test_lower_losses_are_better():
-    report = grades_report(GRADES, samples="independent", greater_is_better=False)
+    report = grades_report(GRADES, samples="independent", higher_is_better=False)
     assert report.differences().findings() == ["On mean, A is worse than B."]
 
 
@@ -149,7 +149,7 @@ def test_data_frames_and_indexes():
         grades_report(GRADES, samples="independent"),
     )
     other = frame["B"].iloc[::-1]
-    with pytest.raises(ValueError, match=r"scores\['B'\] must have the index of"):
+    with pytest.raises(ValueError, match=r"grades\['B'\] must have the index of"):
         grades_report({"A": frame["A"], "B": other})
 
 
@@ -169,7 +169,7 @@ def test_many_distinct_scores_have_hall():
     scores = np.random.default_rng(3).random(5000)
     assert (
         grades_report(scores, samples="independent", bounds=(0, 1))[
-            "scores", "mean"
+            "grades", "mean"
         ].method
         == "hall"
     )
@@ -181,10 +181,10 @@ def test_many_distinct_scores_have_hall():
         (
             {"A": [1, 2], "B": [1]},
             {},
-            r"scores\['B'\] must have a row for each of the 2",
+            r"grades\['B'\] must have a row for each of the 2",
         ),
         ({"A": [1, np.nan], "B": [np.nan, 1]}, {}, "an item that all models have"),
-        ([1, np.inf], {}, "scores must hold finite numbers, got inf in row 1"),
+        ([1, np.inf], {}, "grades must hold finite numbers, got inf in row 1"),
         (np.ones((2, 2, 2)), {}, "a number for each item"),
         ([0.2, 1.5], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
         ([[0.2, 1.5], [0, 0]], {"bounds": (0, 1)}, "numbers from 0 to 1, got 1.5"),
@@ -194,8 +194,8 @@ def test_many_distinct_scores_have_hall():
         ([0, 1], {"bounds": "01"}, "bounds must be the least and the greatest"),
         ([0, 1], {"bounds": (0, 1 + 1j)}, "bounds must be the least and the greatest"),
         ([0, 1], {"bounds": (0, np.inf)}, "bounds must be the least and the greatest"),
-        ([0, 1], {"method": "score"}, "or a mean of bounded scores"),
-        ([0, 1], {"greater_is_better": "no"}, "greater_is_better must be True or"),
+        ([0, 1], {"method": "score"}, "or a mean of bounded grades"),
+        ([0, 1], {"higher_is_better": "no"}, "higher_is_better must be True, False or"),
         ([0, 1], {"samples": "runs"}, "samples must be one of .*independent.*, got 'r"),
         ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),
     ],
@@ -210,17 +210,17 @@ def test_wrong_input(scores, options, error):
 )
 def test_several_columns_need_a_word(scores):
     """Samples of each item, runs and models are other columns."""
-    name = r"scores\['A'\]" if isinstance(scores, dict) else "scores"
+    name = r"grades\['A'\]" if isinstance(scores, dict) else "grades"
     message = (
         rf"^{name} must be one column, or samples= .*\(60, 4\).*'independent'.*runs"
     )
     models = "; a report of several models takes them by name"
     with pytest.raises(ValueError, match=message) as caught:
         grades_report(scores)
-    assert (models in str(caught.value)) == (name == "scores")
+    assert (models in str(caught.value)) == (name == "grades")
     assert (
-        grades_report(GRADES["A"][:, :1])["scores", "mean"]
-        == grades_report(GRADES["A"][:, 0])["scores", "mean"]
+        grades_report(GRADES["A"][:, :1])["grades", "mean"]
+        == grades_report(GRADES["A"][:, 0])["grades", "mean"]
     )
     frame = pd.DataFrame({"score": [0.0, 1], "item": [0, 1]})
     with pytest.raises(ValueError, match=r"^samples must not be given"):
@@ -336,7 +336,7 @@ def test_one_model_in_a_frame():
         ({}, {"item": "question"}, "item must name a column of data, which has"),
         ({"epoch": 0}, {}, "sample must tell .* of model A, item .* and sample 0"),
         ({"passage": range(480)}, {"groups": "passage"}, "groups must be the same in"),
-        ({"score": 2.0}, {"bounds": (0, 1)}, "scores must hold numbers from 0 to 1"),
+        ({"score": 2.0}, {"bounds": (0, 1)}, "grades must hold numbers from 0 to 1"),
         ({"model": None}, {}, "model must have a value in every row"),
         ({}, {"data": None}, "data must be given for model, item and sample"),
     ],
@@ -361,7 +361,7 @@ def test_variance_components_are_those_of_a_mixed_model():
     items = np.repeat(np.arange(40), 3)
     fitted = model.MixedLM(scores.ravel(), np.ones((120, 1)), groups=items).fit()
     found = grades_report(scores, samples="independent").variance_components[
-        "scores", "mean"
+        "grades", "mean"
     ]
     assert found.within == pytest.approx(fitted.scale, rel=1e-4)
     assert found.between == pytest.approx(fitted.cov_re.item(), rel=1e-3)
@@ -374,7 +374,7 @@ def test_variance_components_at_unequal_numbers_of_samples_are_unbiased():
     found = [
         grades_report(
             np.where(lacks, np.nan, two_levels(60, 4, rng)), samples="independent"
-        ).variance_components["scores", "mean"]
+        ).variance_components["grades", "mean"]
         for _ in range(150)
     ]
     between, within = np.mean(found, axis=0)
@@ -411,7 +411,7 @@ def test_items_that_vary_most_may_have_most_samples():
     """Pooled over samples the variance within items would be 13; mean of 200 pilots."""
     rng = np.random.default_rng(10)
     reports = [grades_report(adaptive(rng), samples="independent") for _ in range(200)]
-    found = [report.variance_components["scores", "mean"] for report in reports]
+    found = [report.variance_components["grades", "mean"] for report in reports]
     between, within = np.mean(found, axis=0)
     assert within == pytest.approx(16 / 3 + 2 / 3, rel=0.03)
     assert between == pytest.approx(4, abs=0.25)
@@ -425,7 +425,7 @@ def test_plan_of_items_of_unequal_variance_and_weight():
     share = weights / weights.sum()
     variances = np.nanvar(scores, axis=1, ddof=1)
     taken = (~np.isnan(scores)).sum(axis=1)
-    total = report["scores", "mean"].standard_error ** 2
+    total = report["grades", "mean"].standard_error ** 2
     z = stats.norm.isf(0.025)
     for m in (1, 5):
         variance = total + (share**2 * variances) @ (1 / m - 1 / taken)
@@ -438,7 +438,7 @@ def test_sample_size_in_clusters_keeps_their_design_effect():
     report = grades_report(
         scores, samples="independent", groups=PASSAGES, sample_weight=1 + PASSAGES % 2
     )
-    error = report["scores", "mean"].standard_error
+    error = report["grades", "mean"].standard_error
     expected = math.ceil((stats.norm.isf(0.025) * error / 0.1) ** 2 * 60)
     assert report.sample_size(0.1) == expected
     assert report.sample_size(0.1, samples_per_item=4) == expected
@@ -451,7 +451,7 @@ def test_planned_numbers_give_the_width():
     pilot = grades_report(two_levels(2000, 2, rng), samples="independent")
     n = pilot.sample_size(0.4, samples_per_item=5)
     limits = [
-        grades_report(two_levels(n, 5, rng), samples="independent")["scores", "mean"]
+        grades_report(two_levels(n, 5, rng), samples="independent")["grades", "mean"]
         for _ in range(50)
     ]
     half_widths = [(each.high - each.low) / 2 for each in limits]
@@ -476,3 +476,175 @@ def test_wrong_plans(scores, samples, error):
     with pytest.raises(ValueError, match=error):
         report = grades_report(scores, samples="independent")
         report.sample_size(0.01, samples_per_item=samples)
+
+
+EXACT = {model: (values > 0.8) * 1.0 for model, values in means_of(GRADES).items()}
+WORDS = {model: 50 + 10 * RNG.normal(size=60) for model in GRADES}
+WORDS["B"] -= 20
+SCORED = {
+    model: {"exact": EXACT[model], "words": WORDS[model], "judge": GRADES[model]}
+    for model in GRADES
+}
+BY_SCORER = {
+    "bounds": {"exact": (0, 1), "judge": [0, 1]},
+    "higher_is_better": {"words": False},
+}
+
+
+def scored_report(**options):
+    return grades_report(SCORED, **({"samples": "independent"} | BY_SCORER | options))
+
+
+def test_each_scorer_has_the_estimates_of_a_report_of_it_alone():
+    report = scored_report(confidence_level=0.9)
+    assert list(report) == [
+        (model, scorer) for model in GRADES for scorer in ("exact", "words", "judge")
+    ]
+    alone = {
+        "exact": grades_report(EXACT, bounds=(0, 1)),
+        "words": grades_report(WORDS, higher_is_better=False),
+        "judge": grades_report(GRADES, bounds=(0, 1), samples="independent"),
+    }
+    for model, scorer in report:
+        found = report.select(models=model, metrics=scorer)[model, scorer]
+        expected = alone[scorer].select(models=model).at(0.9)[model, "mean"]
+        assert float(found) == float(expected)
+        assert found.standard_error == expected.standard_error
+        assert (found.low, found.high) == (expected.low, expected.high)
+        assert found.method == expected.method == {"words": "hall"}.get(scorer, "score")
+
+
+def test_scorers_are_correlated_as_their_items():
+    report = scored_report(method="delta")
+    columns = [
+        np.asarray(values).reshape(60, -1).mean(axis=1)
+        for by_scorer in SCORED.values()
+        for values in by_scorer.values()
+    ]
+    np.testing.assert_allclose(report.correlation, np.corrcoef(columns), atol=1e-12)
+
+
+def test_each_scorer_has_a_direction():
+    report = scored_report()
+    differences = report.differences()
+    assert differences["words", "A", "B"].low > 0
+    findings = report.findings(by="differences")
+    assert "On words, A is worse than B." in findings
+    assert report.best("words").models == ["B"]
+    assert report.best("judge").models[0] == "A"
+    ranks = {scorer: report.ranks(scorer).to_dict() for scorer in ("words", "judge")}
+    assert ranks["words"]["model"] == ["B", "A"]
+    assert ranks["judge"]["model"] == ["A", "B"]
+    gate = report.requirements({"words": ("<=", 35), "exact": (">=", 0.1)})
+    assert gate.met_by == ["B"]
+
+
+def test_scorers_are_the_metrics_of_tables():
+    report = scored_report(by={"passage": PASSAGES < 5})
+    frame = report.to_frame()
+    assert frame.index.names == ["model", "metric", "passage"]
+    assert set(frame.index.get_level_values("metric")) == {"exact", "words", "judge"}
+    for scorer in ("exact", "words", "judge"):
+        assert f"  {scorer} " in str(report)
+    assert {key[1] for key in report.gaps()} == {"exact", "words", "judge"}
+    chosen = scored_report().select(metrics="words")
+    assert chosen.metrics == ["words"]
+    assert list(chosen.variance_components) == [("A", "words"), ("B", "words")]
+
+
+def test_plans_by_scorer():
+    report = scored_report()
+    within = report.variance_components["A", "judge"].within
+    assert within == pytest.approx(GRADES["A"].var(axis=1, ddof=1).mean())
+    assert math.isnan(report.variance_components["A", "words"].within)
+    few = report.sample_size({"judge": 0.05}, samples_per_item=4)
+    assert few < report.sample_size({"judge": 0.05}, samples_per_item=1)
+
+
+def test_methods_by_scorer():
+    report = scored_report(method={"words": "delta", "*": "logit"})
+    methods = {scorer: report["A", scorer].method for scorer in SCORED["A"]}
+    assert methods == {"exact": "logit", "words": "delta", "judge": "logit"}
+
+
+def test_a_data_frame_of_each_model_has_a_column_for_each_scorer():
+    two = {model: {k: v[k] for k in ("exact", "words")} for model, v in SCORED.items()}
+    frames = {model: pd.DataFrame(columns) for model, columns in two.items()}
+    frames["B"] = frames["B"][["words", "exact"]]
+    assert grades_report(frames).to_dict() == grades_report(two).to_dict()
+    with pytest.raises(ValueError, match=r"grades\['A'\] must be an array, .*samples="):
+        grades_report(frames, samples="independent")
+    frames["B"].index = frames["B"].index[::-1]
+    with pytest.raises(ValueError, match=r"grades\['B'\]\['exact'\] must have the ind"):
+        grades_report(frames)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("form", ["long", "columns", "renamed"])
+def test_scorers_in_a_row_for_each_sample(form):
+    pytest.importorskip("narwhals")
+    scorers = {"judge": GRADES, "lenient": {k: v**0.5 for k, v in GRADES.items()}}
+    expected = grades_report(
+        {k: {name: grades[k] for name, grades in scorers.items()} for k in GRADES},
+        samples="independent",
+        bounds={"judge": (0, 1)},
+    )
+    tables = {name: long_form(grades) for name, grades in scorers.items()}
+    if form == "long":
+        data = pd.concat([t.assign(by=name) for name, t in tables.items()])
+        found = {"grades": "score", "scorer": "by"}
+    else:
+        data = tables["judge"].assign(other=lambda t: t["score"] ** 0.5)
+        found = {"grades": {"judge": "score", "lenient": "other"}}
+        if form == "columns":
+            names = {"score": "judge", "other": "lenient"}
+            data, found = data.rename(columns=names), {"grades": ["judge", "lenient"]}
+    report = grades_report(**found, data=data, bounds={"judge": (0, 1)}, **LONG)
+    same_intervals(report, expected)
+
+
+def test_items_that_a_scorer_lacks_are_left_out_for_all():
+    words = {model: values.copy() for model, values in WORDS.items()}
+    words["B"][[2, 7]] = np.nan
+    scores = {k: {"exact": EXACT[k], "words": words[k]} for k in GRADES}
+    with pytest.warns(UserWarning, match=r"2 of 60 items .* 'B' by 'words' \(2\)"):
+        report = grades_report(scores)
+    kept = np.setdiff1d(np.arange(60), [2, 7])
+    assert float(report["A", "exact"]) == pytest.approx(EXACT["A"][kept].mean())
+
+
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        ({"bounds": {"exact": (0, 1), "other": (0, 1)}}, "bounds must be .*'other'"),
+        (
+            {"bounds": {"words": (0, 1)}},
+            "grades must hold numbers .* of 'A' by 'words'",
+        ),
+        ({"bounds": {"exact": 1}}, "bounds must be the least and the greatest"),
+        ({"higher_is_better": {"wrods": False}}, "higher_is_better must be .*'wrods'"),
+        ({"method": {"wrods": "hall"}}, r"method must be .*'wrods'"),
+        ({"method": "score"}, "or a mean of bounded grades"),
+        ({"samples": None}, r"grades\['A'\]\['judge'\] must be one column"),
+    ],
+)
+def test_wrong_options_by_scorer(change, error):
+    with pytest.raises(ValueError, match=error):
+        scored_report(**change)
+
+
+def test_models_must_have_the_same_scorers():
+    grades = {"A": SCORED["A"], "B": {"exact": EXACT["B"]}}
+    with pytest.raises(ValueError, match=r"grades\['B'\] must be of the scorers of"):
+        grades_report(grades, samples="independent")
+
+
+def test_a_column_of_scorers_is_of_one_column_of_grades():
+    pytest.importorskip("narwhals")
+    frame = long_form(GRADES).assign(by="judge", other=0)
+    options = {"data": frame, "scorer": "by", **LONG}
+    with pytest.raises(TypeError, match="grades must name one column of data with sco"):
+        grades_report(["score", "other"], **options)
+    frame["by"] = np.where(np.arange(len(frame)) == 3, None, "judge")
+    with pytest.raises(ValueError, match="scorer must have a value in every row"):
+        grades_report("score", **options)

@@ -167,9 +167,9 @@ def correlated_samples():
 @pytest.mark.parametrize(
     ("method", "at_least", "at_most"),
     [
-        pytest.param("delta", 0.91, 0.98, marks=pytest.mark.slow),
+        ("delta", 0.91, 0.98),
         ("score", 0.915, 0.985),
-        pytest.param("blurred", 0.94, 1.0, marks=pytest.mark.slow),
+        ("blurred", 0.94, 1.0),
     ],
 )
 def test_joint_coverage(correlated_samples, method, at_least, at_most):

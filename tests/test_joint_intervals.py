@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import integrate, optimize, stats
 from scipy.special import expit, logit
-from slow import slow_except
+from slow import each_once, slow_except
 
 from skci import joint_intervals
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
@@ -124,8 +124,10 @@ def test_estimates_and_errors_are_those_of_multcomp(model, family):
     assert_allclose(columns["standard_error"], expected["standard_error"], rtol=1e-10)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(("model", "family", "finite"), normal_and_t(*FAMILIES))
+@pytest.mark.parametrize(
+    ("model", "family", "finite", "level"),
+    each_once(normal_and_t(*FAMILIES), LEVELS),
+)
 def test_limits_are_those_of_multcomp(model, family, finite, level):
     expected = expected_of(model, family, finite)[level]
     report = family_of(model, family, df=None if finite else 0).at(level)

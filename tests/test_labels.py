@@ -1,6 +1,5 @@
 """Labels of every kind, and what is said of bad ones."""
 
-from dataclasses import fields
 from datetime import date
 from decimal import Decimal
 
@@ -8,8 +7,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from battery import joint_limits
 from metrics_battery import labels
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from simulated import some_models
 from sklearn import metrics as sk
 from sklearn.exceptions import UndefinedMetricWarning
@@ -18,6 +18,7 @@ from skci import (
     F1CI,
     AccuracyCI,
     JaccardCI,
+    JointAccumulator,
     LiftCI,
     MatthewsCorrCoefCI,
     PrecisionCI,
@@ -25,10 +26,6 @@ from skci import (
     SpecificityCI,
     joint_report,
 )
-from skci.data.counting import count_two_labels
-from skci.data.drawing import RowOptions
-from skci.data.reading import Reader, Wanted
-from skci.metrics._metric_set import MetricSet
 
 LABELS = {  # the negative label and the positive one, which is 1 if not said
     "0 and 1": (0, 1),
@@ -316,6 +313,15 @@ def test_many_rows(many_rows, dtype):
     assert value.n_samples == 300_007
 
 
+def test_a_label_may_first_occur_late():
+    y = np.repeat([1, 3], 10_000)
+    p = np.roll(y, 500)
+    assert F1CI()(y, p) == pytest.approx(sk.f1_score(y == 1, p == 1), rel=1e-13)
+    assert AccuracyCI()(y, p) == 0.95
+    with pytest.raises(ValueError, match=r"got continuous values such as 1\.5"):
+        F1CI()(np.where(y == 3, 1.5, y), p)
+
+
 @pytest.mark.parametrize(
     ("dtype", "bad"),
     [
@@ -355,202 +361,17 @@ def test_many_models_equal_each_alone(number):
     assert chosen.covariance == pytest.approx(pair.covariance, rel=1e-10)
 
 
-def sample_of(y, models, part=slice(None), scores=None, by=None, **options):
-    """Read some of the rows."""
-    rows = {name: np.asarray(v)[part] for name, v in options.items() if name in ROWS}
-    others = {name: v for name, v in options.items() if name not in ROWS}
-    reader = reader_of(
-        np.asarray(y)[part],
-        kinds=["labels"] if scores is None else ["labels", "scores"],
-        by=None if by is None else {"part": np.asarray(by)[part]},
-        **rows,
-        **others,
-    )
-    scored = {} if scores is None else {"a": np.asarray(scores)[part]}
-    return reader.sample({k: np.asarray(v)[part] for k, v in models.items()}, scored)
-
-
-ROWS = ("sample_weight", "groups")
-
-
-def reader_of(y, kinds=("labels",), **options):
-    known = {field.name for field in fields(Wanted)}
-    labels = {k: v for k, v in options.items() if k in known}
-    rows = {k: v for k, v in options.items() if k not in known}
-    return Reader.open(Wanted(frozenset(kinds), **labels), y, RowOptions(**rows))
-
-
 @pytest.mark.parametrize("number", [1, 4, 17, 70])
-def test_samples_add_up(number):
+def test_batches_of_many_models_add_up(number):
     y, models = better_and_better(number)
-    whole = sample_of(y, models)
-    total = sum(
-        (sample_of(y, models, part) for part in (slice(9, 250), slice(250, None))),
-        sample_of(y, models, slice(9)),
-    )
-    assert np.array_equal(total.codes, whole.codes)
-    assert np.array_equal(total.rows.counts, whole.rows.counts)
-    assert total.rows.n_samples == len(y)
-    for model, p in models.items():
-        (tn, fp), (fn, tp) = sk.confusion_matrix(y, p)
-        cells = total.cells(total.one_vs_rest(model))
-        counts = np.bincount(cells, total.rows.counts, minlength=4)
-        assert counts.tolist() == [tp, fp, fn, tn]
-
-
-def assert_sum_equals_whole(read, names, n=300, **options):
-    """Compare the sum of three batches with the sample of all rows."""
-    first, second, third = map(read, [slice(60), slice(60, 150), slice(150, n)])
-    metrics = MetricSet(names, method="delta", **options)
-    found = metrics.estimate(first + second + third)
-    expected = metrics.estimate(read(slice(n)))
-    assert [p.key for p in found.parameters] == [p.key for p in expected.parameters]
-    assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
-    assert_allclose(found.covariance, expected.covariance, rtol=1e-9, atol=1e-18)
-    assert_allclose(found.intervals, expected.intervals, rtol=1e-9)
-    assert found.sampling.n_groups == expected.sampling.n_groups
-
-
-@pytest.mark.parametrize("labels", [[0, 1], ["cat", "dog"], ["ant", "bee", "cat"]])
-@pytest.mark.parametrize("rows", ["plain", "weights", "groups", "both", "subgroups"])
-@pytest.mark.parametrize("scored", [False, True])
-def test_samples_add_up_with_weights_groups_and_scores(labels, rows, scored):
-    """Batches that hold one label only, and groups that span batches, included."""
-    if scored and len(labels) > 2:
-        pytest.skip("scores of three labels are a column each")
-    rng = np.random.default_rng(0)
-    y = np.sort(rng.choice(labels, 300))
-    models = {
-        "a": rng.choice(labels, 300),
-        "b": np.where(rng.random(300) < 0.8, y, y[0]),
-    }
-    models = {name: np.where(y == y[0], y, p) for name, p in models.items()}
-    options = {}
-    if rows in ("weights", "both"):
-        sizes = np.repeat([1, 0.125, 32], [60, 90, 150])  # of the batches
-        options["sample_weight"] = rng.integers(0, 4, 300) * sizes
-    if rows in ("groups", "both"):
-        options["groups"] = rng.choice(list("uvwxyz"), 300)
-    if rows == "subgroups":
-        options["by"] = rng.choice(["north", "south"], 300)
-    if scored:
-        options["scores"] = rng.random(300)
-    two = len(labels) == 2
-    options |= {"pos_label": labels[-1]} if two else {"infer_pos_label": True}
-    assert len(set(y[:60])) == 1
-    names = ["accuracy", "mcc", *(["roc_auc"] if scored else [])]
-
-    def read(part):
-        return sample_of(y, models, part, **options)
-
-    assert_sum_equals_whole(read, names, pos_label=options.get("pos_label"))
-
-
-def attributes(rng, rows, n=300):
-    """Weights, groups that span batches, and subgroups that some batches lack."""
-    columns = {
-        "sample_weight": rng.integers(0, 4, n),
-        "groups": rng.choice(list("uvwxyz"), n),
-        "by": np.where(np.arange(n) < 60, "south", rng.choice(["north", "south"], n)),
-    }
-    return {name: columns[name] for name in rows}
-
-
-ROW_ATTRIBUTES = [
-    *[(), ("sample_weight",), ("groups",), ("by",)],
-    ("sample_weight", "groups", "by"),
-]
-
-
-@pytest.mark.parametrize("rows", ROW_ATTRIBUTES)
-@pytest.mark.parametrize("shape", [(300,), (300, 2)])
-def test_samples_of_numbers_add_up(rows, shape):
-    rng = np.random.default_rng(1)
-    y = rng.normal(size=shape)
-    models = {"a": y + rng.normal(size=shape), "b": y / 2}
-    columns = attributes(rng, rows)
-
-    def read(part):
-        options = {name: column[part] for name, column in columns.items()}
-        reader = reader_of(y[part], kinds=["numbers"], **options)
-        return reader.sample({model: values[part] for model, values in models.items()})
-
-    assert_sum_equals_whole(read, ["mean_squared_error", "r2", "pearson_correlation"])
-
-
-@pytest.mark.parametrize("rows", ROW_ATTRIBUTES)
-def test_samples_of_several_targets_add_up(rows):
-    rng = np.random.default_rng(2)
-    y = rng.random((300, 3)) < [0.2, 0.5, 0.7]
-    models = {
-        "a": y ^ (rng.random(y.shape) < 0.2),
-        "b": y ^ (rng.random(y.shape) < 0.4),
-    }
-    columns = attributes(rng, rows)
-
-    def read(part):
-        options = {name: column[part] for name, column in columns.items()}
-        reader = reader_of(y[part], **options)
-        return reader.sample({model: values[part] for model, values in models.items()})
-
-    assert_sum_equals_whole(read, ["accuracy", "f1_macro", "f1_samples", "f1_micro"])
-
-
-@pytest.mark.parametrize("rows", ROW_ATTRIBUTES)
-def test_samples_of_scores_of_several_targets_add_up(rows):
-    rng = np.random.default_rng(2)
-    y = rng.random((300, 3)) < [0.3, 0.5, 0.7]
-    scores = {model: y + rng.normal(size=y.shape) for model in "ab"}
-    columns = attributes(rng, rows)
-
-    def read(part):
-        options = {name: column[part] for name, column in columns.items()}
-        reader = reader_of(y[part], kinds=["scores"], **options)
-        return reader.sample(y_score={model: s[part] for model, s in scores.items()})
-
-    assert_sum_equals_whole(read, ["roc_auc", "roc_auc_micro", "average_precision"])
-
-
-def test_samples_of_scores_of_other_labels_do_not_add():
-    scores = np.full((3, 3), 1 / 3)
-    first, second = (
-        reader_of(labels, kinds=["scores"]).sample(y_score={"a": scores})
-        for labels in (list("abc"), list("abd"))
-    )
-    with pytest.raises(
-        ValueError, match=r"same labels for scores, got \('a', 'b', 'c'"
-    ):
-        first + second
-
-
-def test_samples_of_other_kinds_do_not_add():
-    numbers, scores = (
-        reader_of([0, 1, 1], kinds=[kind]).sample(**{parameter: {"a": [0.1, 0.8, 0.2]}})
-        for kind, parameter in [("numbers", "y_pred"), ("scores", "y_score")]
-    )
-    with pytest.raises(ValueError, match=r"same models, got {'numbers': .* {'scores'"):
-        numbers + scores
-
-
-@pytest.mark.parametrize("number", [2, 16, 70])
-def test_outcomes_are_distinct_and_in_order(number):
-    y, models = better_and_better(number)
-    columns = np.array([y, *models.values()], dtype=bool)
-    distinct, expected = np.unique(columns, axis=1, return_counts=True)
-    codes, counts = count_two_labels([y, *models.values()], 1, 0)
-    assert np.array_equal(codes, distinct.T)
-    assert np.array_equal(counts, expected)
-
-
-def test_samples_of_different_models_do_not_add():
-    one, two = (
-        sample_of([0, 1, 1], {name: [1, 1, 0] for name in names})
-        for names in ("a", "ab")
-    )
-    with pytest.raises(
-        ValueError, match=r"same models, got .*: \['a'\]} and .*: \['a', 'b'\]}"
-    ):
-        one + two
+    options = {"metrics": ["f1", "mcc"], "method": "delta"}
+    accumulator = JointAccumulator(**options)
+    for part in (slice(9, 250), slice(250, None), slice(9)):
+        accumulator.update(y[part], {name: p[part] for name, p in models.items()})
+    report, expected = accumulator.report(), joint_report(y, models, **options)
+    assert report.n_samples == len(y)
+    assert_array_equal(report.estimates, expected.estimates)
+    assert_array_equal(report.covariance, expected.covariance)
 
 
 def test_booleans_of_any_byte_count():
@@ -584,18 +405,16 @@ def test_names_of_groups(groups, error, message):
         AccuracyCI()([0, 1, 1], [0, 1, 0], groups=groups)
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_groups_of_one_name_and_kind_are_the_same():
-    y, models = [0, 1, 1, 0], {"a": [0, 1, 0, 1]}
     numbers, words = [1, 1, 2, 2], ["1", "1", "2", "2"]
-    listed = sample_of(y, models, groups=words)
-    total = listed + sample_of(y, models, groups=np.array(words))
-    assert total.design.n_units == 2
-    total += sample_of(y, models, groups=numbers)
-    assert total.design.n_units == 4
-    total += sample_of(y, models, groups=np.array(numbers, dtype=float))
-    assert total.design.n_units == 4
-    total += sample_of(y, models, groups=np.array([1, "1", 2, "3"], dtype=object))
-    assert total.design.n_units == 5
+    several = [words, np.array(words), numbers, np.array(numbers, dtype=float)]
+    several.append(np.array([1, "1", 2, "3"], dtype=object))
+    accumulator, found = JointAccumulator("accuracy"), []
+    for groups in several:
+        accumulator.update([0, 1, 1, 0], {"a": [0, 1, 0, 1]}, groups=groups)
+        found.append(accumulator.report().n_groups)
+    assert found == [2, 2, 4, 4, 5]
 
 
 @pytest.mark.parametrize("labels", [[2, 3], [3, 2], [1, 2], [0, 1]])
@@ -604,11 +423,11 @@ def test_batches_of_one_label_add_up_without_a_positive_label(labels):
     y = np.repeat(labels, 150)
     p = np.where((np.arange(300) < 60) | (rng.random(300) < 0.8), y, sum(labels) - y)
     groups = rng.integers(0, 40, 300)
-    metrics = MetricSet(["accuracy", "mcc"], method="blurred")
-    parts = [slice(60), slice(60, 300), slice(300)]
-    first, second, whole = (
-        metrics.reader(y[part], RowOptions(groups=groups[part])).sample({"a": p[part]})
-        for part in parts
+    options = {"metrics": ["accuracy", "mcc"], "method": "blurred"}
+    accumulator = JointAccumulator(**options)
+    for part in (slice(60), slice(60, 300)):
+        accumulator.update(y[part], p[part], groups=groups[part])
+    expected = joint_report(y, p, groups=groups, **options)
+    assert_allclose(
+        joint_limits(accumulator.report()), joint_limits(expected), rtol=1e-12
     )
-    found, expected = metrics.estimate(first + second), metrics.estimate(whole)
-    assert_allclose(found.intervals, expected.intervals, rtol=1e-12)

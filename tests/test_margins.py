@@ -6,7 +6,7 @@ from battery import quiet
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.optimize import brentq, minimize_scalar
-from slow import slow
+from slow import each_once, slow
 from statsmodels.stats.weightstats import DescrStatsW, ttost_paired
 
 from skci import AccuracyCI, combine_independent, joint_intervals, joint_report
@@ -144,8 +144,10 @@ def test_adjusted_pvalues_are_tails_of_the_maximum():
     assert_allclose(columns[P_VALUES].T, expected, rtol=0.03, atol=2e-4)
 
 
-@pytest.mark.parametrize("method", ["delta", "score", "blurred"])
-@pytest.mark.parametrize("adjust", ["single-step", "step-down", "none"])
+@pytest.mark.parametrize(
+    ("method", "adjust"),
+    each_once(["delta", "score", "blurred"], ["single-step", "step-down", "none"]),
+)
 def test_claims_are_those_of_the_intervals(method, adjust):
     """Also with step-down p-values of no difference."""
     report = joint_report(LABELS, MODELS, metrics=["f1", "error_rate"], method=method)

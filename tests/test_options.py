@@ -494,7 +494,7 @@ def test_methods_by_metric():
     assert [report["y_pred", name].method for name in metrics] == [
         "score", "delta", "score",
     ]  # fmt: skip
-    with pytest.raises(ValueError, match=r"^method must be a name, or names by metric"):
+    with pytest.raises(ValueError, match=r"^method must be a name or a mapping"):
         joint_report(Y, method={"f2": "delta"}, **rows)
     with pytest.raises(ValueError, match=r"as in method=\{'accuracy': 'wilson', "):
         joint_report(Y, method="wilson", **rows)

@@ -20,7 +20,7 @@ from skci import (
     joint_report,
 )
 from skci.exceptions import DegenerateVarianceWarning
-from skci.inference.critical.law import critical_value
+from skci.inference import critical_value
 from skci.inference.intervals.methods import METHODS
 
 SMOOTH = [name for name in METRICS if METRICS[name]._measure.smooth]

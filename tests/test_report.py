@@ -20,7 +20,7 @@ from skci import (
     roc_report,
 )
 from skci.exceptions import DegenerateVarianceWarning
-from skci.inference.critical.quantile import CriticalValue
+from skci.inference import CriticalValue
 from skci.inference.intervals.methods import Score
 from skci.reports.rendering import shorten
 

@@ -4,35 +4,25 @@ import copy
 import pickle
 from functools import lru_cache
 
-import classes_battery
-import metrics_battery
-import numbers_battery
 import numpy as np
 import pytest
-import scores_battery
+from batteries import EVERY_CASE, case_of, is_representative
 from battery import estimates, limit_rounding, limits, quiet
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
+from slow import each_once, slow
 
 import skci
 from skci.designs import Strata
 from skci.reports import JointReport
 
-FAMILIES = {
-    "labels": metrics_battery.FAMILY,
-    **classes_battery.FAMILIES,
-    "scores": scores_battery.FAMILY,
-    "numbers": numbers_battery.FAMILY,
-    "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
-}
 COPIES = {
     "deepcopy": copy.deepcopy,
     "pickle": lambda value: pickle.loads(pickle.dumps(value)),
 }
-every_copy = pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 
 _rng = np.random.default_rng(3)
 Y = _rng.integers(0, 2, 120)
@@ -96,7 +86,7 @@ REPORTS = {
         }
     ),
     "classes": lambda: skci.classification_report_ci(Y, LABELS["A"]),
-    "roc": lambda: skci.roc_report(Y[:6], SCORES["A"][:6]),
+    "roc": lambda: skci.roc_report(Y[2:6], SCORES["A"][2:6]),
     "thresholds": lambda: skci.threshold_report(
         Y, SCORES["A"], thresholds=[0.3, 0.6], metrics=["f1", "recall"]
     ),
@@ -176,10 +166,9 @@ def outcomes_of(kind):
     return {name: outcome(use, report_of(kind)) for name, use in USES.items()}
 
 
-@pytest.mark.parametrize("kind", REPORTS)
-@every_copy
+@pytest.mark.parametrize(("kind", "copied"), each_once(REPORTS, COPIES))
 def test_copies_of_reports_are_used_as_the_originals(kind, copied):
-    expected = outcomes_of(kind)
+    expected, copied = outcomes_of(kind), COPIES[copied]
     looked_at = copied is not COPIES["pickle"]
     new = copied(report_of(kind) if looked_at else quiet(REPORTS[kind]))
     for name, use in USES.items():
@@ -214,13 +203,10 @@ def test_every_use_is_one_of_some_report(use):
     assert any(not isinstance(each[0], type) for each in found)
 
 
-@pytest.mark.parametrize(
-    ("family", "name"),
-    [(family, name) for family in FAMILIES for name in FAMILIES[family].cases],
-)
-@every_copy
+@pytest.mark.parametrize("copied", ["pickle", slow("deepcopy")])
+@pytest.mark.parametrize(("family", "name"), [*filter(is_representative, EVERY_CASE)])
 def test_copies_of_estimates_have_the_intervals_of_the_originals(family, name, copied):
-    case, rows = FAMILIES[family].cases[name], FAMILIES[family].sample[0]
+    (case, rows, *_), copied = case_of(family, name), COPIES[copied]
     found = quiet(case.metric, rows.y, rows.p)
     for new in (copied(found), quiet(copied(case.metric), rows.y, rows.p)):
         rtol = limit_rounding(found, 1e-12)

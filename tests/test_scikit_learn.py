@@ -78,6 +78,9 @@ FAILING = {
 }
 """Patterns of the tests that fail, and why."""
 
+SLOW = r"_invariance.*\[(micro|macro|weighted|samples)_(?!f1_)"
+"""Pattern of the tests that do not run by default: averages are tested with F1."""
+
 
 # --------------------------------------------------------------------------------------
 # Metrics as functions, and the tests of them
@@ -149,13 +152,14 @@ def adopted_values(test, values):
         if name is None:
             yield value
         elif is_ours(name):
-            yield pytest.param(value, id=name, marks=failing(test.__name__, name))
+            yield pytest.param(value, id=name, marks=marks_of(test.__name__, name))
 
 
-def failing(test, metric):
+def marks_of(test, metric):
     case = f"{test}[{metric}]"
     reasons = (reason for part, reason in FAILING.items() if re.search(part, case))
-    return [pytest.mark.xfail(reason=reason) for reason in reasons]
+    marks = [pytest.mark.xfail(reason=reason) for reason in reasons]
+    return [*marks, pytest.mark.slow] if re.search(SLOW, case) else marks
 
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # they are tested elsewhere

@@ -25,15 +25,15 @@ from benchmarks.speed.growth import chunk_rows, figure, growth, memory_rows
 
 _INTRODUCTION = """\
 The processor time of skci relative to other software, measured alternately in one
-process with one thread: the ratio of the medians, and the quartiles of the ratios of
-neighbouring measurements. Intervals and reports are computed in full. Only the ratios
-generalise; the milliseconds are of one machine. First what has a goal; without a
-comparison, the goal is a time.
+process with one thread: the ratio of the shortest times, and the quartiles of the
+ratios of neighbouring measurements. Intervals and reports are computed in full. Only
+the ratios generalise; the milliseconds are of one machine. First what has a goal;
+without a comparison, the goal is a time.
 """
 
 _POINTS = """\
 An interval beside the point estimate of scikit-learn, and beside the intervals of the
-package confidenceinterval.
+package confidenceinterval. Modules are imported in new processes, from byte code.
 """
 
 _BOOTSTRAP = """\

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from statistics import median
@@ -12,9 +15,11 @@ import numpy as np
 from scipy.stats import bootstrap
 from sklearn.metrics import (
     accuracy_score,
+    average_precision_score,
     brier_score_loss,
     f1_score,
     fbeta_score,
+    log_loss,
     matthews_corrcoef,
     roc_auc_score,
 )
@@ -23,8 +28,10 @@ import skci
 from benchmarks.common import Array
 from benchmarks.common.command import Sizes
 from benchmarks.common.peers import installed
+from benchmarks.common.processes import processor_seconds
 from benchmarks.speed.comparisons import (
     Row,
+    Timer,
     alternate,
     compared,
     labels,
@@ -41,6 +48,7 @@ from skci.measures.functional import CellFunctional
 
 METRICS = ["accuracy", "f0.5", "mcc"]
 
+_NO_BYTE_CODE = "PYTHONDONTWRITEBYTECODE"
 _LABEL_METRICS = {"accuracy": accuracy_score, "f1": f1_score, "mcc": matthews_corrcoef}
 _SCORE_METRICS = {"roc_auc": roc_auc_score, "brier_score": brier_score_loss}
 
@@ -63,19 +71,22 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
 
     fewer = max(3, size.repeats // 3)
     beta = partial(fbeta_score, beta=0.5)
-    for n, dtype, goal in (
-        (size.rows, np.int64, 1 / 60),
-        (100, np.int64, 1 / 10),
-        (size.rows, np.int8, None),
-        (size.rows, np.bool_, None),
+    for n, dtype, method, goal in (
+        (size.rows, np.int64, None, 1 / 60),
+        (100, np.int64, "delta", 1 / 8),
+        (100, np.int64, "score", 1 / 3),
+        (size.rows, np.int8, None, None),
+        (size.rows, np.bool_, None, None),
     ):
         y, (p,) = labels(n, dtype=dtype)
-        task = f"F05CI, {n:,} {np.dtype(dtype).name}"
-        yield comparison(task, skci.F05CI, (y, p), "fbeta_score", beta, goal=goal)
+        by_method = f" by {method}" if method else ""
+        task = f"F05CI{by_method}, {n:,} {np.dtype(dtype).name}"
+        metric = partial(skci.F05CI, method=method)
+        yield comparison(task, metric, (y, p), "fbeta_score", beta, goal=goal)
     y, (p,) = labels(size.rows)
     task, count = f"F05CI, {size.rows:,} int64", "np.bincount(2 * y + p)"
     yield comparison(
-        task, skci.F05CI, (y, p), count, lambda y, p: np.bincount(2 * y + p), goal=1
+        task, skci.F05CI, (y, p), count, lambda y, p: np.bincount(2 * y + p), goal=1.1
     )
     named_labels = np.where(y, "yes", "no"), np.where(p, "yes", "no")
     yield comparison(
@@ -102,11 +113,18 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
         goal=1,
     )
     y, (s,) = scored(size.rows)
-    for kind, scores in (("", s), (" of 3 digits", s.round(3))):  # with many ties
-        task = f"RocAucCI, {size.rows:,} float64{kind}"
-        against, theirs = "roc_auc_score", roc_auc_score
-        metric = skci.RocAucCI
-        yield comparison(task, metric, (y, scores), against, theirs, fewer, goal=1.5)
+    ties = s.round(3)
+    for metric, theirs, scores, goal in (
+        (skci.RocAucCI, roc_auc_score, s, 0.7),
+        (skci.RocAucCI, roc_auc_score, ties, 0.7),
+        (skci.AveragePrecisionCI, average_precision_score, s, None),
+        (skci.LogLossCI, log_loss, s, 0.7),
+        (skci.BrierScoreCI, brier_score_loss, s, 1.5),
+    ):
+        digits = " of 3 digits" if scores is ties else ""
+        task = f"{metric.__name__}, {size.rows:,} float64{digits}"
+        data = y, scores
+        yield comparison(task, metric, data, theirs.__name__, theirs, fewer, goal=goal)
     y, predictions = labels(size.rows, models=4)
     yield compared(
         f"joint_report, 4 models x 3 metrics, {size.rows:,} int64",
@@ -119,6 +137,24 @@ def point_estimates(size: Sizes) -> Iterator[Row]:
         goal=1 / 20,
     )
     yield scored_report_row(size, size.rows // 10)
+    imports = (import_timer(module) for module in ("skci", "sklearn.metrics"))
+    times = alternate(*imports, fewer)
+    yield compared("import skci", "import sklearn.metrics", times, goal=1.1)
+
+
+def import_timer(module: str) -> Timer:
+    """Make a function that times the import of a module in a new process."""
+    command = [sys.executable, "-c", f"import {module}"]
+    environment = {k: v for k, v in os.environ.items() if k != _NO_BYTE_CODE}
+    task = partial(subprocess.run, command, check=True, env=environment)
+
+    def measure() -> float:
+        start = processor_seconds()
+        task()
+        return processor_seconds() - start
+
+    task()  # which writes the byte code
+    return measure
 
 
 def interval(metric: Callable[[], Any], y: Array, p: Array) -> tuple[float, float]:

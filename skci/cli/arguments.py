@@ -137,6 +137,19 @@ def _names(metavar: str, help: str, **others: Any) -> dict[str, Any]:
     return _option(help, f"{metavar},...", names, **others)
 
 
+def _column(help: str, **others: Any) -> dict[str, Any]:
+    return _option(help, "COLUMN", decoded, **others)
+
+
+def _columns(help: str, **others: Any) -> dict[str, Any]:
+    return _option(help, "COLUMN,...", columns, **others)
+
+
+def _number(help: str) -> dict[str, Any]:
+    """Option of a number, or of numbers by metric."""
+    return _option(help, "NUMBER", number_or_by_name)
+
+
 def _conditions(type: Any, help: str) -> dict[str, Any]:
     return _option(help, "CONDITION", type, action="append", default=[])
 
@@ -146,6 +159,7 @@ def _choice(choices: Sequence[str], help: str | None = None) -> dict[str, Any]:
     return {"help": help, "choices": choices, "default": choices[0]}
 
 
+_TRUTH = "true labels, or numbers for metrics of regression"
 _DATA = {
     "files": _option(
         "CSV with a header (.csv, .tsv), Parquet or Arrow; - is CSV from standard "
@@ -153,24 +167,14 @@ _DATA = {
         "FILE",
         nargs="+",
     ),
-    "--truth": _option(
-        "true labels, or numbers for metrics of regression",
-        "COLUMN",
-        decoded,
-        dest="y_true",
-        required=True,
-    ),
-    "--models": _option(
+    "--truth": _column(_TRUTH, dest="y_true", required=True),
+    "--models": _columns(
         "predicted labels or numbers of each model; NAME=COLUMN names a model",
-        "COLUMN,...",
-        columns,
         dest="y_pred",
     ),
-    "--scores": _option(
+    "--scores": _columns(
         "scores of the same models, in their order or as NAME=COLUMN; of more than two "
         "labels a column for each, as NAME=COLUMN:COLUMN:COLUMN",
-        "COLUMN,...",
-        columns,
         dest="y_score",
     ),
     "--by": _names("COLUMN", "subgroups"),
@@ -178,9 +182,9 @@ _DATA = {
         ["error", "group"],
         "what rows without a subgroup are; group: one of their own",
     ),
-    "--groups": _option("clusters of rows, such as patients", "COLUMN", decoded),
-    "--weights": _option("sampling weights", "COLUMN", decoded, dest="sample_weight"),
-    "--counts": _option("how often each row occurs, 1 if not given", "COLUMN", decoded),
+    "--groups": _column("clusters of rows, such as patients"),
+    "--weights": _column("sampling weights", dest="sample_weight"),
+    "--counts": _column("how often each row occurs, 1 if not given"),
     "--delimiter": _option(
         "of CSV files, by default a comma, or a tab in .tsv", "CHARACTER"
     ),
@@ -198,7 +202,7 @@ _KEPT = {
 }
 _PILOT = _DATA | {
     "files": _DATA["files"] | {"nargs": "*"},
-    "--truth": _DATA["--truth"] | {"required": False},
+    "--truth": _column(_TRUTH, dest="y_true"),
 }
 _TABLES = {
     "tables": _option(
@@ -252,17 +256,13 @@ _COMPARISON = {
         ["single-step", "step-down", "none"],
         "adjustment for multiplicity, %(default)s",
     ),
-    "--margin": _option(
-        "largest difference that does not matter, or by metric, as f1=.02",
-        "NUMBER",
-        number_or_by_name,
+    "--margin": _number(
+        "largest difference that does not matter, or by metric, as f1=.02"
     ),
 }
 _PLAN = {
-    "--half-width": _option(
-        "largest half width of the intervals, or by metric, as f1=.05",
-        "NUMBER",
-        number_or_by_name,
+    "--half-width": _number(
+        "largest half width of the intervals, or by metric, as f1=.05"
     ),
     "--expected": _option(
         "without a pilot FILE: the accuracy, rates such as "
@@ -275,10 +275,8 @@ _PLAN = {
         "PROBABILITY",
         float,
     ),
-    "--difference": _option(
-        "the true difference, or by metric; that of the pilot if not given",
-        "NUMBER",
-        number_or_by_name,
+    "--difference": _number(
+        "the true difference, or by metric; that of the pilot if not given"
     ),
     "--disagreement": _option(
         "without a pilot FILE: the proportion of rows on which exactly one of two "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -15,6 +14,7 @@ from skci._arrays import Array, distinct_rows, factorise
 from skci._validation import (
     as_array,
     as_numbers,
+    as_whole_numbers,
     check_choice,
     check_nonnegative,
     is_null,
@@ -40,7 +40,6 @@ from skci.inference.rows import Rows
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
 _MAX_SUBGROUPS = 100
 _MISSING = "missing"  # name of the subgroup of rows without one
-_MOST_ROWS = 2**53
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 _REPORT_COLUMNS = {
     *("model", "metric", "first", "second", "contrast", "models", "metrics"),
@@ -68,18 +67,21 @@ class RowOptions:
     @property
     def columns(self) -> dict[str, Any]:
         """Columns of rows by the names of their parameters, None if not given."""
-        names = "sample_weight", "counts", "groups", "by"
-        columns = {name: getattr(self, name) for name in names}
+        columns = {
+            "sample_weight": self.sample_weight,
+            "counts": self.counts,
+            "groups": self.groups,
+            "by": self.by,
+        }
         if isinstance(self.design, Strata):
             columns["strata"] = self.design.strata
         return columns
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""
-        changed = {name: columns[name] for name in columns if name != "strata"}
-        if columns.get("strata") is not None:
-            changed["design"] = copy(self.design)
-            changed["design"].strata = columns["strata"]
+        changed = dict(columns)
+        if (strata := changed.pop("strata", None)) is not None:
+            changed["design"] = Strata(strata)
         return replace(self, **changed)
 
     @property
@@ -344,14 +346,8 @@ def _check_strata(
 
 def check_counts(values: Any, name: str) -> Array:
     """Check whole numbers, how often rows occur."""
-    numbers = as_numbers(values, name)
-    strange = numbers[(numbers != np.rint(numbers)) | (np.abs(numbers) > _MOST_ROWS)]
-    if len(strange):
-        raise ValueError(
-            f"{name} must hold whole numbers up to 2**53, how often each row occurs, "
-            f"got {strange[0]}; weights are given by sample_weight"
-        )
-    return numbers.astype(np.int64)
+    hint = "; weights are given by sample_weight"
+    return as_whole_numbers(values, name, ", how often each row occurs", hint)
 
 
 def _check_weights(weights: Array, counts: Array | None) -> Array:

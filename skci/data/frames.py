@@ -18,7 +18,7 @@ from skci._validation import (
     check_distinct,
     column_names,
     join_names,
-    named_pairs,
+    named_values,
 )
 from skci.data.drawing import RowOptions, check_counts, is_missing_named
 from skci.data.rows import MISSING_SUBGROUP_HINT
@@ -29,7 +29,7 @@ _ROWS_AT_ONCE = 1 << 20
 """Number of rows of a stream that are grouped at once."""
 _MOST_SHOWN = 20  # columns in a message
 _N_ROWS = "skci: number of rows"
-_PREDICTIONS = ("y_pred", "y_score")
+_BY_NAME = ("y_pred", "y_score", "grades", "by")
 
 
 class Frame:
@@ -215,8 +215,8 @@ def _narwhals() -> Any:
 
 
 def _parsed(parameter: str, value: Any) -> Any:
-    """Names of the columns of a parameter; of predictions and subgroups by name."""
-    is_named = parameter in (*_PREDICTIONS, "by")
+    """Names of the columns of a parameter; by name of those that may be several."""
+    is_named = parameter in _BY_NAME
     if value is None or (isinstance(value, str) and not is_named):
         return value
     if is_named:
@@ -224,7 +224,7 @@ def _parsed(parameter: str, value: Any) -> Any:
             value = [value]
         if isinstance(value, list | tuple) and all(isinstance(x, str) for x in value):
             value = [(name, name) for name in value]
-        return dict(named_pairs(value, parameter))
+        return named_values(value, parameter)
     if parameter == "y_true" and isinstance(value, list | tuple):
         check_distinct(value, parameter, "columns")
         return list(value)

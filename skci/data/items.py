@@ -1,50 +1,31 @@
-"""Reading numbers of items without a truth, such as grades, several samples of each."""
+"""Reading grades of items by several scorers, of several samples of each item."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import LARGEST, as_numbers, join_names, named_columns
+from skci._validation import (
+    LARGEST,
+    as_numbers,
+    check_distinct,
+    column_names,
+    join_names,
+    named_columns,
+)
 from skci.data.drawing import RowOptions, distinct_names
-from skci.data.rows import SEVERAL_MODELS_HINT, Alignment, parameter_name
+from skci.data.rows import SEVERAL_MODELS_HINT, Alignment
 from skci.data.sample import Sample, Vocabulary
 from skci.exceptions import warn_caller
 
-_SCORES = "scores"
-
-
-@dataclass(frozen=True, eq=False)
-class ItemGrades:
-    """Grades of one model: of each of n items the mean of its samples."""
-
-    means: Array
-    """NaN for items without a sample."""
-    n_samples: Array
-    """Number of samples of each item."""
-    squares: Array
-    """Sum of squared deviations of the samples of each item from their mean."""
-
-    @classmethod
-    def of_samples(cls, item: Array, values: Array, n_items: int) -> Self:
-        """Average samples, of which NaN are missing, by the number of their item."""
-        item, values = (each[~np.isnan(values)] for each in (item, values))
-        n_samples = np.bincount(item, minlength=n_items)
-        with np.errstate(invalid="ignore"):
-            means = np.bincount(item, values, n_items) / n_samples
-        # Again, for the mean of equal samples to be one of them to the last bit.
-        means += np.bincount(item, values - means[item], n_items) / np.maximum(
-            n_samples, 1
-        )
-        squares = np.bincount(item, (values - means[item]) ** 2, n_items)
-        return cls(means, n_samples, squares)
-
-    def among(self, kept: Any) -> Self:
-        """Keep some of the items."""
-        return type(self)(self.means[kept], self.n_samples[kept], self.squares[kept])
+UNNAMED = "mean"
+"""Name of the metric of grades whose scorer has no name."""
+_GRADES = "grades"
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,66 +33,192 @@ class Items:
     """Grades of models on the items that all of them have, and how items were drawn."""
 
     sample: Sample
-    """Of the means of each model, as its numbers."""
-    grades: Mapping[str, ItemGrades]
+    """Of the means of each model, as its numbers with a column for each scorer."""
+    columns: Sequence[tuple[str, str]]
+    """Model and scorer of each column of grades."""
+    n_samples: Array
+    """Number of samples of each item, (columns, n)."""
+    squares: Array
+    """Sum of squared deviations of the samples of each item from their mean."""
 
 
-def read_items(
-    scores: Any, bounds: tuple[float, float], several: bool, rows: RowOptions
-) -> Items:
-    """Read an array of shape (n_items,) of each model.
+@dataclass(frozen=True, eq=False)
+class GradedSamples:
+    """Grades of samples of n items, as they were given; NaN where one is missing."""
 
-    If there may be several samples of an item, also of shape (n_items, n_samples).
-    """
-    check_aligned = Alignment().check
-    read: dict[str, ItemGrades] = {}
-    for model, values in named_columns(scores, _SCORES, _SCORES).items():
-        name = _SCORES if model == _SCORES else parameter_name(model, _SCORES)
-        check_aligned(name, values)
-        read[model] = _read_grades(values, name, bounds, several)
-        n, expected = len(read[model].means), len(next(iter(read.values())).means)
-        if n != expected:
+    models: Sequence[str]
+    scorers: Sequence[str]
+    column: Array
+    """Position of the model and scorer of each sample in their product."""
+    item: Array
+    """Number of the item of each sample."""
+    grades: Array
+    n_items: int
+    rows: RowOptions
+    alignment: Alignment
+
+    @classmethod
+    def of_arrays(cls, grades: Any, several: bool, rows: RowOptions) -> GradedSamples:
+        """Read arrays of shape (n_items,) of each scorer of each model.
+
+        If there may be several samples of an item, also of shape (n_items, n_samples).
+        """
+        alignment, n_items = Alignment(), 0
+        scorers: list[str] = []
+        columns: list[Array] = []
+        items, read = [], []
+        models = named_columns(grades, _GRADES, _GRADES)
+        for model, given in models.items():
+            by_scorer = _by_scorer(given, model, several)
+            scorers = scorers or list(by_scorer)
+            if by_scorer.keys() != set(scorers):
+                raise ValueError(
+                    f"{_parameter(model)} must be of the scorers of the other models, "
+                    f"{scorers}, got {list(by_scorer)}"
+                )
+            for scorer in scorers:
+                name, values = _parameter(model, scorer), by_scorer[scorer]
+                alignment.check(name, values)
+                numbers = _check_grades(values, name, several)
+                n_items = n_items or len(numbers)
+                if len(numbers) != n_items:
+                    raise ValueError(
+                        f"{name} must have a row for each of the {n_items} items of "
+                        f"the other models, got {len(numbers)}; those of an item "
+                        "without grades are NaN"
+                    )
+                columns.append(np.full(numbers.size, len(columns)))
+                items.append(np.repeat(np.arange(n_items), numbers.size // n_items))
+                read.append(numbers.ravel())
+        return cls(
+            [*models],
+            scorers,
+            np.concatenate(columns),
+            np.concatenate(items),
+            np.concatenate(read),
+            n_items,
+            rows,
+            alignment,
+        )
+
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Any], rows: RowOptions) -> GradedSamples:
+        """Read a row for each sample: its grades, model and item, and the number of it.
+
+        Other columns are of the item, and the same in all of its rows.
+        """
+        names, codes = {}, {}
+        for parameter in ("model", "scorer", "item", "sample"):
+            if columns[parameter] is not None:
+                found = distinct_names(columns[parameter], parameter, parameter)
+                names[parameter], codes[parameter] = found
+        _check_distinct_samples(names, codes)
+        item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
+        of_items: dict[str, Any] = {}
+        for parameter, values in rows.columns.items():
+            if parameter != "by" and columns.get(parameter) is not None:
+                values = columns[parameter]
+                of_items[parameter] = _of_items(values, item, first, parameter)
+        if columns["by"] is not None:
+            names_of = partial(distinct_names, kind="subgroup", missing=rows.missing)
+            of_items["by"] = {
+                name: _of_items(np.take(*names_of(values, name)), item, first, name)
+                for name, values in columns["by"].items()
+            }
+        given = columns[_GRADES]  # a column, or one for each scorer
+        grades = [as_numbers(each, _GRADES, missing=True) for each in given.values()]
+        models = [*map(str, names.get("model", [_GRADES]))]
+        scorers = [*map(str, names.get("scorer", list(given)))]
+        check_distinct(models, "model")
+        check_distinct(scorers, "scorer")
+        column = np.zeros(item.shape, dtype=int) + codes.get("scorer", 0)
+        column += codes.get("model", 0) * len(scorers)
+        return cls(
+            models,
+            scorers,
+            np.concatenate([column + k for k in range(len(grades))]),
+            np.tile(item, len(grades)),
+            np.concatenate(grades),
+            len(first),
+            rows.with_columns(of_items),
+            Alignment(),
+        )
+
+    def items(self, bounds: Sequence[tuple[float, float]]) -> Items:
+        """Average the samples of each item, and keep the items that all models have.
+
+        Those that some model, or scorer of it, has no grade of are warned of. The
+        bounds are those of the grades of each scorer.
+        """
+        columns = [(model, scorer) for model in self.models for scorer in self.scorers]
+        known = ~np.isnan(self.grades)
+        column, item, grades = (
+            each[known] for each in (self.column, self.item, self.grades)
+        )
+        # Contrasts of grades have squares in the range of floats.
+        low, high = np.clip(bounds, -LARGEST, LARGEST).T
+        scorer = column % len(self.scorers)
+        outside = (grades < low[scorer]) | (grades > high[scorer])
+        if outside.any():
+            k = outside.argmax()
+            ends = f"{low[scorer[k]]:g} to {high[scorer[k]]:g}"
             raise ValueError(
-                f"{name} must have a row for each of the {expected} items of the other "
-                f"models, got {n}; those of an item without grades are NaN"
+                f"{_GRADES} must hold numbers from {ends}, got {grades[k]:g} of "
+                f"{_title(*columns[column[k]])}"
             )
-    return _on_common_items(read, rows, check_aligned)
+        shape = len(columns), self.n_items
+        cell, size = column * self.n_items + item, len(columns) * self.n_items
+        n_samples = np.bincount(cell, minlength=size)
+        common: Array = n_samples.reshape(shape).min(axis=0) > 0
+        if not common.any():
+            raise ValueError(
+                f"{_GRADES} must hold an item that all models have, got none"
+            )
+        divisor = np.maximum(n_samples, 1)
+        means = np.bincount(cell, grades, size) / divisor
+        # Again, for the mean of equal samples to be one of them to the last bit.
+        means += np.bincount(cell, grades - means[cell], size) / divisor
+        squares = np.bincount(cell, (grades - means[cell]) ** 2, size)
+        rows = self.rows
+        if not common.all():
+            _warn_of_lacking(columns, n_samples.reshape(shape), common)
+            rows = replace(rows, counts=common.astype(np.int64))
+        checked = rows.read(self.n_items, _GRADES, self.alignment.check)
+        kept = means.reshape(shape)[:, checked.kept]
+        by_model = kept.reshape(len(self.models), len(self.scorers), -1)
+        numbers = dict(zip(self.models, by_model.transpose(0, 2, 1), strict=True))
+        codes = np.zeros((kept.shape[1], 0), dtype=bool)
+        sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
+        return Items(
+            sample,
+            columns,
+            n_samples.reshape(shape)[:, checked.kept],
+            squares.reshape(shape)[:, checked.kept],
+        )
 
 
-def read_long_items(
-    columns: Mapping[str, Any], bounds: tuple[float, float], rows: RowOptions
-) -> Items:
-    """Read a row for each sample: its grade, model and item, and the number of it.
+def _by_scorer(values: Any, model: str, several: bool) -> Mapping[str, Any]:
+    """Grades of a model by each of its scorers, or by one without a name."""
+    is_frame = column_names(values) is not None
+    if is_frame and several:
+        raise ValueError(
+            f"{_parameter(model)} must be an array, or arrays by scorer, with "
+            "samples=, got a data frame, whose columns are of a scorer each"
+        )
+    if is_frame or isinstance(values, Mapping):
+        return named_columns(values, _parameter(model), "")
+    return {UNNAMED: values}
 
-    Other columns are of the item, and the same in all of its rows.
-    """
-    numbers = as_numbers(columns[_SCORES], _SCORES, missing=True)
-    _check_range(numbers, _SCORES, bounds)
-    codes, names = {}, {}
-    for parameter in ("model", "item", "sample"):
-        if columns[parameter] is not None:
-            found = distinct_names(columns[parameter], parameter, parameter)
-            names[parameter], codes[parameter] = found
-    _check_distinct_samples(names, codes)
-    item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
-    of_items: dict[str, Any] = {}
-    for parameter, values in rows.columns.items():
-        if parameter != "by" and columns.get(parameter) is not None:
-            values = columns[parameter]
-            of_items[parameter] = _of_items(values, item, first, parameter)
-    if columns["by"] is not None:
-        names_of = partial(distinct_names, kind="subgroup", missing=rows.missing)
-        of_items["by"] = {
-            name: _of_items(np.take(*names_of(values, name)), item, first, name)
-            for name, values in columns["by"].items()
-        }
-    models = names.get("model", np.array([_SCORES])).tolist()
-    model = codes.get("model", np.zeros(len(item), dtype=int))
-    grades = {}
-    for k, name in enumerate(models):
-        samples = item[model == k], numbers[model == k]
-        grades[str(name)] = ItemGrades.of_samples(*samples, len(first))
-    return _on_common_items(grades, rows.with_columns(of_items), Alignment().check)
+
+def _parameter(model: str, scorer: str = UNNAMED) -> str:
+    """Name of the grades of a model by a scorer in messages, as they were passed."""
+    of_model = "" if model == _GRADES else f"[{model!r}]"
+    return _GRADES + of_model + ("" if scorer == UNNAMED else f"[{scorer!r}]")
+
+
+def _title(model: str, scorer: str) -> str:
+    """Name of a model, and of a scorer that has one."""
+    return f"{model!r}" if scorer == UNNAMED else f"{model!r} by {scorer!r}"
 
 
 def _check_distinct_samples(
@@ -146,10 +253,8 @@ def _of_items(values: Any, item: Array, first: Array, parameter: str) -> Any:
     return of_items
 
 
-def _read_grades(
-    values: Any, name: str, bounds: tuple[float, float], several: bool
-) -> ItemGrades:
-    """Read the grades of one model, of one sample of each item or of several."""
+def _check_grades(values: Any, name: str, several: bool) -> Array:
+    """Check grades of one sample of each item, or of several."""
     numbers = as_numbers(values, name, missing=True)
     if numbers.ndim not in (1, 2) or not numbers.size:
         raise ValueError(
@@ -157,7 +262,7 @@ def _read_grades(
             f"got shape {numbers.shape}"
         )
     if numbers.ndim == 2 and numbers.shape[1] > 1 and not several:
-        hint = SEVERAL_MODELS_HINT if name == _SCORES else ""
+        hint = SEVERAL_MODELS_HINT if name == _GRADES else ""
         raise ValueError(
             f"{name} must be one column, or samples= must say what its columns are, "
             f"got shape {numbers.shape}; samples='independent' if they are samples of "
@@ -165,47 +270,22 @@ def _read_grades(
             "column share a seed, a judge or another run, average the columns, for a "
             f"report on these runs alone{hint}"
         )
-    _check_range(numbers, name, bounds)
-    n_items = len(numbers)
-    item = np.repeat(np.arange(n_items), numbers.size // n_items)
-    return ItemGrades.of_samples(item, numbers.ravel(), n_items)
+    return numbers
 
 
-def _check_range(numbers: Array, name: str, bounds: tuple[float, float]) -> None:
-    """Check that numbers are within bounds, and their squares in those of floats."""
-    low, high = np.clip(bounds, -LARGEST, LARGEST)
-    strange = numbers[(numbers < low) | (numbers > high)]
-    if len(strange):
-        raise ValueError(
-            f"{name} must hold numbers from {low:g} to {high:g}, got {strange[0]:g}"
-        )
-
-
-def _on_common_items(
-    grades: Mapping[str, ItemGrades],
-    rows: RowOptions,
-    check_aligned: Callable[[str, Any], None],
-) -> Items:
-    """Keep the items that all models have grades of, and warn of the others."""
-    has = {model: each.n_samples > 0 for model, each in grades.items()}
-    common = np.logical_and.reduce(list(has.values()))
-    n = len(common)
-    if not common.any():
-        raise ValueError(f"{_SCORES} must hold an item that all models have, got none")
-    if not common.all():
-        lacking = [
-            f"{model!r} ({np.sum(~h)})" for model, h in has.items() if not h.all()
-        ]
-        warn_caller(
-            f"{np.sum(~common)} of {n} items are left out, of which grades are missing "
-            f"for {join_names(lacking)}; models are compared on the other "
-            f"{np.sum(common)}",
-            UserWarning,
-        )
-    counts = None if common.all() else common.astype(np.int64)
-    checked = replace(rows, counts=counts).read(n, _SCORES, check_aligned)
-    kept = {model: each.among(checked.kept) for model, each in grades.items()}
-    numbers = {model: each.means[:, np.newaxis] for model, each in kept.items()}
-    codes = np.zeros((len(next(iter(numbers.values()))), 0), dtype=bool)
-    sample = checked.sample(codes, Vocabulary(), by_rows=True, numbers=numbers)
-    return Items(sample, kept)
+def _warn_of_lacking(
+    columns: Sequence[tuple[str, str]], n_samples: Array, common: Array
+) -> None:
+    """Warn of items that some model, or scorer of it, has no grade of."""
+    n_missing = (n_samples == 0).sum(axis=1)
+    lacking = [
+        f"{_title(*column)} ({n})"
+        for column, n in zip(columns, n_missing, strict=True)
+        if n
+    ]
+    warn_caller(
+        f"{np.sum(~common)} of {len(common)} items are left out, of which grades are "
+        f"missing for {join_names(lacking)}; models are compared on the other "
+        f"{np.sum(common)}",
+        UserWarning,
+    )

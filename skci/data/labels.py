@@ -15,7 +15,7 @@ from skci.data.sample import Vocabulary
 A_MATRIX = "a confusion matrix, whose second row and column are the positive label"
 """What a positive label cannot be chosen for."""
 _LABEL_TYPES = (str, Real, np.bool_)
-
+_BLOCK = 1 << 12  # rows among which another label is looked for at a time
 
 _OF_TRUTH = (
     "numbers have metrics of their own, such as 'mean_squared_error', "
@@ -90,15 +90,23 @@ def guess_two_labels(
             return None
         if negative is None and column[0] != positive:
             negative = column[0]
-    for column in columns if negative is None else ():
-        differs = column != positive
-        if differs.any():
-            negative = column[differs.argmax()]
-            break
+    if negative is None:
+        negative = _first_other(columns, positive)
     if negative is None:
         return None, positive
     is_plain = kinds == "U" or (math.isfinite(negative) and negative == int(negative))
     return (negative.item(), positive) if is_plain else None
+
+
+def _first_other(columns: Sequence[Array], label: Any) -> Any:
+    """First entry of some columns that is another label; None if there is none."""
+    for column in columns:
+        for start in range(0, len(column), _BLOCK):
+            block = column[start : start + _BLOCK]
+            differs = block != label
+            if differs.any():
+                return block[differs.argmax()]
+    return None
 
 
 def _holds(dtype: np.dtype[Any], label: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ import numpy as np
 
 from skci._arrays import ROUNDING, Array, binade
 from skci._validation import LARGEST
-from skci.data.sample import Sample, Vocabulary
-from skci.inference.designs.clusters import Clusters, join_clusters
+from skci.data.sample import Sample, Vocabulary, united_design
+from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.sums import (
     SumsOfRows,
     clusters,
@@ -205,10 +205,11 @@ class MomentSample(Sample):
         both = [each._moved(columns) for each in (self, other)]
         scale = max(self.rows.scale, other.rows.scale)
         rows, more = (each.rows.times(each.rows.scale / scale) for each in both)
+        cell = np.tile(np.arange(len(rows)), 2)
         return replace(
             both[0],
             rows=rows.plus(more),
-            design=_united_design(both, scale),
+            design=united_design(both, cell, scale),
             vocabulary=vocabulary,
         )
 
@@ -243,26 +244,13 @@ class MomentSample(Sample):
         positions = [1 + self.summands.position(m) for m in monomials]
         features = np.eye(len(self.rows))[:, positions]
         features *= np.array(units) / sizes
-        at_means = partial(_at_means, function, origins, sizes)
-        return FunctionOfMeans(at_means, features)
+        return FunctionOfMeans(partial(at_means, function, origins, sizes), features)
 
 
-def _united_design(samples: Sequence[MomentSample], scale: float) -> Any:
-    """Design of two samples of one population together, on a scale of weights."""
-    first, *others = (sample.design for sample in samples)
-    if not isinstance(first, Clusters):
-        return first.merged(others)
-    scaled = [s.design.times(s.rows.scale / scale) for s in samples]
-    joined = join_clusters(scaled, [0, 0], by_name=True)  # of the same cells
-    size = len(samples[0].rows)
-    totals = np.bincount(joined.number * size + joined.unit, joined.weights)
-    return clusters(joined.keys, totals.reshape(-1, size))
-
-
-def _at_means(
+def at_means(
     function: Callable[..., Any],
-    origins: Sequence[float],
-    units: Sequence[float],
+    origins: Iterable[Any],
+    units: Iterable[Any],
     *means: Any,
 ) -> Any:
     """Evaluate a function of means that are given from some origins, in some units."""

@@ -49,11 +49,6 @@ from skci.inference.rows import Rows
 from skci.measures.areas import Scores
 
 
-def named_predictions(y_pred: Any, parameter: str = "y_pred") -> dict[str, Any]:
-    """Columns of labels, scores or numbers by the name of their model."""
-    return named_columns(y_pred, parameter, DEFAULT_MODEL)
-
-
 def read_scores(
     y_true: Any, y_score: Any, pos_label: Any, sample_weight: Any, groups: Any
 ) -> Sample:
@@ -61,7 +56,7 @@ def read_scores(
     wanted = Wanted(frozenset({"scores"}), several=False, pos_label=pos_label)
     options = RowOptions(sample_weight=sample_weight, groups=groups)
     reader = Reader.open(wanted, y_true, options)
-    return reader.sample(y_score=named_predictions(y_score, "y_score"))
+    return reader.sample(y_score=named_columns(y_score, "y_score", DEFAULT_MODEL))
 
 
 def check_both_labels(sample: Sample) -> None:

@@ -6,6 +6,7 @@ of rows are read where they are, and their samples added up.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -162,6 +163,8 @@ def _fetch(array: Any, name: str) -> Array:
 
 def are_in_blocks(columns: Mapping[str, Any]) -> bool:
     """Whether there is a Dask array among the columns of some parameters."""
+    if "dask.array" not in sys.modules:
+        return False
     return any(map(_is_in_blocks, _listed(_by_name(columns)).values()))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property, distinct_rows
-from skci.inference.designs.clusters import join_clusters
+from skci.inference.designs.clusters import Clusters, join_clusters
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
@@ -270,7 +270,7 @@ class Sample:
         return replace(
             self,
             rows=rows.regrouped(unit, len(codes)),
-            design=_united_design(both, unit, rows.scale),
+            design=united_design(both, unit, rows.scale),
             vocabulary=vocabulary,
             codes=codes,
             scores=scores,
@@ -353,13 +353,13 @@ class Sample:
         return {kind: names for kind, names in pairs if names}
 
 
-def _united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
+def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
     """Design of two samples of one population together, on a scale of weights.
 
     `unit` is the new number of each unit, of the first and then of the other.
     """
     first, *others = (sample.design for sample in samples)
-    if isinstance(first, IndependentRows):
+    if not isinstance(first, Clusters):
         return first.merged(others)
     scaled = [s.design.times(s.rows.scale / scale) for s in samples]
     sizes = [len(sample.rows) for sample in samples]

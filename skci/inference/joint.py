@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,6 @@ from scipy import stats
 from scipy.special import ndtri
 
 from skci._arrays import Array, cached_property
-from skci.inference.correlation import correlation_from, shrink_correlation
 from skci.inference.critical.horizon import Horizon, HorizonLaw
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
@@ -30,6 +29,8 @@ from skci.inference.sampling import (
     Sampling,
     excess_shares,
 )
+
+_LITTLE_SHRINKAGE = 0.01  # share below which shrinkage changes no critical value
 
 
 class Target(NamedTuple):
@@ -55,6 +56,8 @@ class JointEstimate:
     """What the estimates are of, if not of given models in the population."""
     horizon: Horizon | None = None
     """Looks at growing data at which the intervals shall cover, all at once."""
+    _laws: dict[str, MaximumLaw | HorizonLaw] = field(default_factory=dict, init=False)
+    _tasks: dict[int, Task] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_rows(
@@ -139,11 +142,6 @@ class JointEstimate:
         return self.sampling.rows
 
     @property
-    def drawn(self) -> tuple[Rows, Any]:
-        """The rows of the sample, and the design they were drawn by."""
-        return self.rows, self.sampling.design
-
-    @property
     def is_of_rows(self) -> bool:
         """Whether the estimates are of rows, and not given."""
         return self.sampling.rows is not None
@@ -223,12 +221,11 @@ class JointEstimate:
     @cached_property
     def usable(self) -> Array:
         """Which parameters have a variance to make an interval of, shape (K,)."""
-        if len(self.parameters) == 1:
-            method = self.parameters[0].interval_method
-            total = self._variances[0] if method.blurs else 0.0
-            return np.array([self.sampling.is_usable(0, total)])
-        pairs = enumerate(self._variances)
-        return np.array([self.sampling.is_usable(k, v) for k, v in pairs], dtype=bool)
+        usable = np.zeros(len(self.parameters), dtype=bool)
+        for k, parameter in enumerate(self.parameters):
+            blurs = parameter.interval_method.blurs
+            usable[k] = self.sampling.is_usable(k, self._variances[k] if blurs else 0)
+        return usable
 
     @property
     def z(self) -> float:
@@ -329,10 +326,6 @@ class JointEstimate:
         return MaximumLaw(correlation, df=df, **options)
 
     @cached_property
-    def _laws(self) -> dict[str, MaximumLaw | HorizonLaw]:
-        return {}
-
-    @cached_property
     def is_individual(self) -> bool:
         """Whether each interval covers for itself, or there is but one."""
         few = len(self.parameters) == 1
@@ -417,6 +410,59 @@ class JointEstimate:
             self._tasks[k] = self.sampling.task(k, error)
         return self._tasks[k]
 
-    @cached_property
-    def _tasks(self) -> dict[int, Task]:
-        return {}
+
+def correlation_from(covariance: Array) -> Array:
+    """Scale a covariance to a correlation; zero where there is no variance."""
+    scale = np.sqrt(np.diag(covariance))
+    scale = np.where(scale > 0, scale, np.inf)
+    correlation: Array = np.multiply.outer(scale, scale)
+    np.divide(covariance, correlation, out=correlation)
+    np.clip(correlation, -1, 1, out=correlation)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
+def shrink_correlation(correlation: Array, df: Array) -> Array:
+    r"""Shrink an estimated correlation towards independence, if its errors matter.
+
+    .. math:: r_{jk}^* = (1 - \lambda) r_{jk} , \quad \lambda =
+        \frac{\sum_{j < k} (1 - r_{jk}^2)^2 / \nu_{jk}}{\sum_{j < k} r_{jk}^2}
+
+    for degrees of freedom :math:`\nu_{jk}`, the geometric mean of those of both
+    variances. An estimate of many correlations has at most as many directions as
+    degrees of freedom, so that its maximum has too small a quantile; shrinkage by
+    :math:`\lambda`, estimated, has the least mean squared error [1]_.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (K, K)
+    df : ndarray of shape (K,)
+        Degrees of freedom of the variances.
+
+    Returns
+    -------
+    ndarray of shape (K, K)
+
+    References
+    ----------
+    .. [1] Schaefer and Strimmer (2005). A shrinkage approach to large-scale covariance
+       matrix estimation. Statistical Applications in Genetics and Molecular Biology 4,
+       article 32.
+    """
+    if np.isinf(df).all():
+        return correlation
+    share = shrinkage(correlation**2, slice(None), df)
+    if not share:
+        return correlation
+    shrunk: Array = (1 - share) * correlation
+    np.fill_diagonal(shrunk, 1.0)
+    return shrunk
+
+
+def shrinkage(squares: Array, rows: Any, df: Array) -> float:
+    """Share by which to shrink, from the squares of rows of the correlation."""
+    root = 1 / np.sqrt(df)
+    errors = root[rows] @ (1 - squares) ** 2 @ root  # of the diagonal are zero
+    total = squares.sum() - len(squares)
+    share = float(errors / total) if errors < total else 1.0
+    return share if share >= _LITTLE_SHRINKAGE else 0.0

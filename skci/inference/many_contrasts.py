@@ -15,13 +15,12 @@ from scipy import sparse
 
 from skci._arrays import Array, cached_property
 from skci.inference.contrast_parameters import ContrastTables
-from skci.inference.correlation import shrink_correlation, shrinkage_of_loadings
 from skci.inference.critical.horizon import HorizonLaw
 from skci.inference.critical.law import Alternative, LawOfLoadings, MaximumLaw
 from skci.inference.critical.loadings import Loadings
 from skci.inference.designs.design import Design
 from skci.inference.intervals.methods import IntervalMethod, Task
-from skci.inference.joint import JointEstimate
+from skci.inference.joint import JointEstimate, shrink_correlation, shrinkage
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.parameter_sampling import SmallSampleReason
 from skci.inference.rows import Rows
@@ -327,7 +326,9 @@ class ManyContrasts(JointEstimate):
         """Share of the variance that is made independent, by shrinkage."""
         known = np.flatnonzero(self.usable)
         df = self.degrees_of_freedom[known]
-        return shrinkage_of_loadings(self._loadings.taken(known), df)
+        if np.isinf(df).all():
+            return 0.0
+        return shrinkage(*self._loadings.taken(known).squared_correlations(), df)
 
     def law(self, alternative: Alternative = "two-sided") -> MaximumLaw | HorizonLaw:
         if self.is_individual or self.horizon is not None:
@@ -395,5 +396,7 @@ def _of_class(
     kind: type[JointEstimate], joint: JointEstimate, sampling: Any, **options: Any
 ) -> JointEstimate:
     """Take over the options of another joint estimate."""
-    taken = {field.name: getattr(joint, field.name) for field in fields(joint)}
+    taken = {
+        field.name: getattr(joint, field.name) for field in fields(joint) if field.init
+    }
     return kind(**taken | {"sampling": sampling} | options)

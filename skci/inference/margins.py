@@ -7,7 +7,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import check_choice, check_positive_number
 from skci.inference.joint import JointEstimate
-from skci.inference.planning import Region, by_metric
+from skci.inference.planning import Region, by_position
 from skci.inference.pvalues import pvalues
 
 CLAIMS = ("not worse", "better", "equivalent")
@@ -17,7 +17,7 @@ CLAIMS = ("not worse", "better", "equivalent")
 def check_margin(margin: Any, joint: JointEstimate) -> dict[str, float]:
     """Check margins of differences, one for all or by metric."""
     margins = {}
-    for k, value in by_metric(joint, margin, "margin").items():
+    for k, value in by_position(joint, margin, "margin").items():
         most = joint.parameters[k].trait.bounds[1]
         if check_positive_number(value, "margin") >= most:
             raise ValueError(f"margin must be less than {most:g}, got {value!r}")

@@ -27,6 +27,8 @@ from skci.inference.stratified import (
     has_sparse_stratum,
     stratified_table,
 )
+from skci.measures.functional import Mean
+from skci.measures.registry import IDENTITY
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
@@ -422,7 +424,15 @@ class ParameterSampling:
         parameter = self.parameter
         if not self.has_variance:
             return 0.0, 0.0
-        g = self.moments.skewness
+        is_mean = isinstance(parameter.functional, Mean)
+        is_straight = is_mean and parameter.trait.scale == IDENTITY
+        g, bend = self.moments.skewness, 0.0 if is_straight else self._bend
+        return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
+
+    @property
+    def _bend(self) -> float:
+        """Half the second derivative in the least favourable direction."""
+        parameter = self.parameter
         size, n = parameter.size, self.rows.n_samples
         step = np.bincount(parameter.index, self._direction, size + 1)[:size]
         step *= _STEP * n / self.rows.weights.sum()
@@ -431,8 +441,7 @@ class ParameterSampling:
         with np.errstate(all="ignore"):
             left, middle, right = parameter.trait.scale.forward(np.array(values))
             bend = (left + right - 2 * middle) / (_STEP * (right - left))
-        bend = float(bend) if np.isfinite(bend) else 0.0
-        return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
+        return float(bend) if np.isfinite(bend) else 0.0
 
     @property
     def _direction(self) -> Array:

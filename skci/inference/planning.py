@@ -16,7 +16,12 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from skci._arrays import Array
-from skci._validation import check_positive_number, check_probability, join_names
+from skci._validation import (
+    by_metric,
+    check_positive_number,
+    check_probability,
+    join_names,
+)
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.strata import Strata, n_blocks
 from skci.inference.designs.sums import SumsOfRows
@@ -40,7 +45,7 @@ def rows_for_width(
     others, relative to those of the pilot, (K,).
     """
     joint = joint.with_tables
-    wanted = by_metric(joint, half_width, "half_width")
+    wanted = by_position(joint, half_width, "half_width")
     parameters = [joint.parameters[k] for k in wanted]
     for parameter, value in zip(parameters, wanted.values(), strict=True):
         low, high = parameter.trait.bounds
@@ -171,7 +176,7 @@ def _distances_within(
     """Distances of differences from the ends of a region that they lie in."""
     values = joint.estimates.copy()
     if difference is not None:
-        given = by_metric(joint, difference, "difference")
+        given = by_position(joint, difference, "difference")
         values = np.array([given.get(k, np.nan) for k in range(len(values))], float)
     distances = np.stack([values - region.low, region.high - values])
     distances[:, np.isnan(distances).any(axis=0)] = np.nan
@@ -195,7 +200,7 @@ def _distances_from_null(
     if difference is None:
         wanted = dict(enumerate(joint.estimates.tolist()))
     else:
-        wanted = by_metric(joint, difference, "difference")
+        wanted = by_position(joint, difference, "difference")
         for k, value in wanted.items():
             low, high = joint.parameters[k].trait.bounds
             inside = isinstance(value, Real) and low < float(value) < high
@@ -245,7 +250,7 @@ def _planned(joint: JointEstimate, n: float, linear: bool = False) -> JointEstim
         ]
     return JointEstimate.from_rows(
         parameters,
-        *population(*joint.drawn, factor),
+        *population(joint.rows, joint.sampling.design, factor),
         confidence_level=joint.confidence_level,
         simultaneous=joint.simultaneous,
         random_state=joint.random_state,
@@ -298,17 +303,15 @@ def _least(fits: Callable[[int], bool], start: int, fewest: int) -> int:
     return bisect_left(range(high), True, low, key=fits)
 
 
-def by_metric(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
+def by_position(joint: JointEstimate, values: Any, name: str) -> dict[int, Any]:
     """Values by position of the parameter, from one for all or some by metric."""
     titles = [parameter.key.title for parameter in joint.parameters]
-    if not isinstance(values, Mapping):
-        values = dict.fromkeys(titles, values)
-    if not values or set(values) - set(titles):
+    given = by_metric(values, titles, name, "a number")
+    if not given:
         raise ValueError(
-            f"{name} must be a number or a mapping of some of the metrics "
-            f"{list(dict.fromkeys(titles))}, got {values!r}"
+            f"{name} must be a number or a mapping of at least one metric, got {values}"
         )
-    return {k: values[title] for k, title in enumerate(titles) if title in values}
+    return {k: given[title] for k, title in enumerate(titles) if title in given}
 
 
 def _refuse_not_finite(joint: JointEstimate, positions: Iterable[int]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import EPS, Array, cached_property, dot
+from skci._arrays import EPS, Array, cached_property, dot, running_count
 from skci.measures.functional import Boundary, Evaluation, Functional, Support
 from skci.measures.functions import EDGE
 
@@ -65,11 +65,21 @@ class Scores:
         """Scores of united units; `unit` is the new number of each."""
         return self
 
+    @property
+    def levels(self) -> Array:
+        """What rows of the same level have in common: their score."""
+        return self.values
+
     @cached_property
-    def ranked(self) -> tuple[int, Array]:
-        """Number of distinct scores, and the rank of each row among them."""
-        levels, ranks = np.unique(self.values, return_inverse=True)
-        return len(levels), ranks
+    def ranked(self) -> tuple[Array, Array]:
+        """Order of the rows by level, and the rank of the level of each in this order.
+
+        Ranks are dense, from 0 on.
+        """
+        order = np.argsort(self.levels)
+        levels = self.levels[order]
+        rises = np.append(False, levels[1:] != levels[:-1])
+        return order, running_count(rises)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +131,7 @@ class _Area(Functional):
 
     def _masses(self, p: Array) -> tuple[Array, Array]:
         """Weights of the cells of negative rows, and of those of positive ones."""
-        positive = np.where(self.positive, p, 0)
+        positive = p * self.positive
         return p - positive, positive
 
     def _by_level(self, p: Array) -> Array:
@@ -157,9 +167,13 @@ class RocAuc(_Area):
             rows, sizes = self.n_rows, np.array(self.sizes)
             # From a variance over all rows to one within each class.
             factors = np.sqrt(np.divide(sizes, sizes - 1) * (rows - 1) / rows)
-            of_negative = 1 - value - self._below(positive) / positives
+            of_negative = self._below(positive)
+            of_negative /= positives
+            np.subtract(1 - value, of_negative, out=of_negative)
             of_negative *= factors[0] / negatives
-            of_positive = below / negatives - value
+            of_positive = below
+            of_positive /= negatives
+            of_positive -= value
             of_positive *= factors[1] / positives
         influence = np.where(self.positive, of_positive, of_negative)
         return Evaluation(value, influence, self._gradient)
@@ -201,18 +215,13 @@ class AveragePrecision(_Area):
         return self.sizes[1]
 
     def estimate(self, p: Array) -> Array:
-        _, positive = self._masses(p)
-        hits, flagged = self._from(positive), self._from(p)
+        positive, precision, _ = self._curve(p)
         with np.errstate(all="ignore"):
-            precision = np.where(positive > 0, hits / flagged, 0)
             return np.asarray(dot(positive, precision) / positive.sum())
 
     def __call__(self, p: Array) -> Evaluation:
-        _, positive = self._masses(p)
-        hits, flagged = self._from(positive), self._from(p)
+        positive, precision, share = self._curve(p)
         with np.errstate(all="ignore"):
-            precision = np.where(flagged > 0, hits / flagged, 0)
-            share = np.where(flagged > 0, positive / flagged, 0)
             value = np.asarray(dot(positive, precision) / positive.sum())
             # A row counts at its own score and at all below it.
             lowers = self._to(share * precision)
@@ -221,9 +230,17 @@ class AveragePrecision(_Area):
             influence /= positive.sum()
         return Evaluation(value, influence, self._gradient)
 
+    def _curve(self, p: Array) -> tuple[Array, Array, Array]:
+        """Positive mass, the precision, and the mass over all from the score on."""
+        _, positive = self._masses(p)
+        hits, flagged = self._from(positive), self._from(p)
+        with np.errstate(all="ignore"):
+            flagged = np.where(flagged > 0, flagged, np.inf)
+            return positive, hits / flagged, positive / flagged
+
     def _from(self, mass: Array) -> Array:
         """Total mass of the same score or a greater one."""
-        total = np.cumsum(mass[::-1])[::-1]
+        total = _from(mass)
         first, second = self._tied
         total[second] = total[first]
         return total

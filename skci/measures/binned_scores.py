@@ -61,17 +61,16 @@ class BinnedScores(Scores):
     def united(self, unit: Array, n_units: int) -> BinnedScores:
         return self.of(self.edges, *self._ranges(unit, n_units), self.eps)
 
-    @cached_property
-    def ranked(self) -> tuple[int, Array]:
-        """Number of occupied bins, and the rank of that of each unit among them."""
-        levels, ranks = np.unique(self.bins, return_inverse=True)
-        return len(levels), ranks
+    @property
+    def levels(self) -> Array:
+        """What units of the same level have in common: their bin."""
+        return self.bins
 
     @cached_property
     def mixed(self) -> Array:
         """Whether rows in each of the occupied bins have different scores."""
-        levels, ranks = self.ranked
-        lowest, highest = self._ranges(ranks, levels)
+        order, ranks = self.ranked
+        lowest, highest = self.among(order)._ranges(ranks, ranks[-1] + 1)
         return lowest < highest
 
     def _ranges(self, unit: Array, n_units: int) -> tuple[Array, Array]:

@@ -1,6 +1,6 @@
 """The metrics of a report."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -10,23 +10,25 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._validation import (
+    by_metric,
     check_confidence_level,
+    fixed_seed,
     is_iterable,
     join_names,
-    named_pairs,
+    named_columns,
+    named_values,
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import check_label
 from skci.data.moments import MomentSample, Monomial, Variable
-from skci.data.reading import Reader, Wanted, named_predictions
+from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.sample import Sample, Vocabulary
-from skci.inference.critical.exceedances import fixed_seed
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, check_method
 from skci.inference.joint import JointEstimate
-from skci.inference.parameter import Key, TableParameter
+from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics._base import MetricCI
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._names import resolve_metric
@@ -48,16 +50,21 @@ class MetricSet:
     ) -> None:
         self.confidence_level = check_confidence_level(confidence_level)
         self.metrics = named_metrics(metrics)
-        self.methods = methods_by_metric(method, list(self.metrics))
+        self.methods = methods_by_metric(method, [*self.metrics])
         self.pos_label = pos_label
         # Fixed, for a report to be the same whatever is computed first.
         self.seed = fixed_seed(random_state)
+        self.kinds: dict[str, str] = {}
+        self.several = True  # whether there may be more than two labels, or targets
         for name, metric in self.metrics.items():
             self._check(metric, self.methods[name])
+            self.kinds[name] = metric.reads
+            self.several &= metric._several
+        self.reads = set(self.kinds.values())
         if "numbers" in self.reads and len(self.reads) > 1:
             raise ValueError(
                 "metrics must be all of numbers or all of labels and scores, since "
-                f"y_true is either, got {self._kinds}"
+                f"y_true is either, got {self.kinds}"
             )
 
     def _check(self, metric: MetricCI, method: str | None) -> None:
@@ -73,20 +80,6 @@ class MetricSet:
                 f"method={{{name!r}: {method!r}, '*': 'auto'}}"
             ) from error
 
-    @property
-    def _kinds(self) -> dict[str, str]:
-        return {name: metric.reads for name, metric in self.metrics.items()}
-
-    @property
-    def reads(self) -> set[str]:
-        """Kinds of predictions of the metrics: "labels", "scores", "numbers"."""
-        return set(self._kinds.values())
-
-    @property
-    def several(self) -> bool:
-        """Whether there may be more than two labels, or several targets."""
-        return all(metric._several for metric in self.metrics.values())
-
     def without_tables(self) -> Self:
         """The same metrics, with interval methods that need no table of counts."""
         other = copy(self)
@@ -99,7 +92,7 @@ class MetricSet:
     def must_read_labels(self) -> None:
         """Check that all metrics are of labels."""
         if self.reads != {"labels"}:
-            raise ValueError(f"metrics must be of labels, got {self._kinds}")
+            raise ValueError(f"metrics must be of labels, got {self.kinds}")
 
     def must_serve_bins(self) -> None:
         """Check that all metrics are of labels or of scores that may be in bins."""
@@ -159,10 +152,10 @@ class MetricSet:
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""
         given = {"labels": y_pred, "numbers": y_pred, "scores": y_score}
-        for kind, values in given.items():
-            metrics = [name for name, reads in self._kinds.items() if reads == kind]
-            if metrics and values is None:
+        for kind in self.reads:
+            if given[kind] is None:
                 parameter = "y_score" if kind == "scores" else "y_pred"
+                metrics = [name for name, reads in self.kinds.items() if reads == kind]
                 raise ValueError(
                     f"{parameter}= must be given for metrics of {kind}: "
                     f"{join_names(metrics)}"
@@ -178,34 +171,42 @@ class MetricSet:
         y_true: Any,
         rows: RowOptions | None = None,
         truth: str = "y_true",
-        **labels: Any,
+        abstain: Any = None,
+        labels: Iterable[Any] = (),
     ) -> Reader:
-        """Open a reader of the data of the metrics; see `_wanted`."""
-        return Reader.open(self._wanted(**labels), y_true, rows, truth)
+        """Open a reader of what the metrics read.
 
-    def _wanted(self, abstain: Any = None, labels: Iterable[Any] = ()) -> Wanted:
-        """What the metrics read, with an abstention and labels for all of them."""
-        each = [metric.wanted(self.pos_label) for metric in self.metrics.values()]
-        stated = [abstain, *(wanted.abstain for wanted in each)]
-        abstains = {check_label(x, "abstain") for x in stated if x is not None}
+        With an abstention, and labels that need not occur, for all of them.
+        """
+        abstains = {} if abstain is None else {check_label(abstain, "abstain"): None}
+        positive: dict[str, Any] = {}
+        known: list[Any] = []
+        require_pos_label = False
+        for metric in self.metrics.values():
+            wanted = metric.wanted(self.pos_label)
+            known += wanted.labels
+            require_pos_label |= wanted.require_pos_label
+            if wanted.abstain is not None:
+                abstains[check_label(wanted.abstain, "abstain")] = None
+            if not wanted.infer_pos_label:
+                positive.setdefault(metric.reads, wanted.pos_label)
         if len(abstains) > 1:
             raise ValueError(
                 f"abstain must be one label, got {sorted(map(repr, abstains))} of the "
                 "report and its metrics"
             )
         # Of two labels the positive one is that of the scores, if there are any.
-        each.sort(key=lambda wanted: "scores" not in wanted.kinds)
-        positive = [wanted.pos_label for wanted in each if not wanted.infer_pos_label]
-        known = [label for wanted in each for label in wanted.labels]
-        return Wanted(
+        kind = "scores" if "scores" in positive else "labels"
+        wanted = Wanted(
             frozenset(self.reads),
             self.several,
-            positive[0] if positive else self.pos_label,
-            infer_pos_label=not positive,
-            require_pos_label=any(wanted.require_pos_label for wanted in each),
-            labels=tuple(dict.fromkeys([*known, *labels])),
-            abstain=abstains.pop() if abstains else None,
+            positive.get(kind, self.pos_label),
+            infer_pos_label=kind not in positive,
+            require_pos_label=require_pos_label,
+            labels=(*known, *labels),
+            abstain=next(iter(abstains), None),
         )
+        return Reader.open(wanted, y_true, rows, truth)
 
     def read(
         self,
@@ -223,15 +224,19 @@ class MetricSet:
         rows = RowOptions() if rows is None else rows
         columns = {"y_true": y_true, "y_pred": y_pred, "y_score": y_score}
         columns |= rows.columns
-        for parameter, values in columns.items() if data is None else ():
-            if isinstance(values, str):
-                raise TypeError(
-                    f"{parameter} must be an array, got {values!r}; to name columns of "
-                    "a data frame, give it as data="
-                )
-        frame = None if data is None else Frame(data, columns)
-        self.must_be_given(*_predictions(columns if frame is None else frame.names))
-        if frame is not None:
+        if data is None:
+            for parameter, values in columns.items():
+                if isinstance(values, str):
+                    raise TypeError(
+                        f"{parameter} must be an array, got {values!r}; to name "
+                        "columns of a data frame, give it as data="
+                    )
+                if values is not None and parameter in ("y_pred", "y_score"):
+                    columns[parameter] = named_columns(values, parameter, DEFAULT_MODEL)
+            self.must_be_given(columns["y_pred"], columns["y_score"])
+        else:
+            frame = Frame(data, columns)
+            self.must_be_given(frame.names["y_pred"], frame.names["y_score"])
             kinds = self.reads | ({"numbers"} if rows.needs_rows else set())
             columns = frame.read(kinds, rows)
         if are_in_blocks(columns):
@@ -251,8 +256,7 @@ class MetricSet:
     ) -> Sample:
         """Read columns in memory."""
         reader = self.reader(y_true, rows.with_columns(columns), **labels)
-        predicted, scores = _predictions({"y_pred": y_pred, "y_score": y_score})
-        return reader.sample(predicted, scores)
+        return reader.sample(y_pred, y_score)
 
     def scored_labels(self, vocabulary: Vocabulary) -> tuple[Any, ...]:
         """Labels that scores are of: all, or the positive one of two; or targets."""
@@ -274,7 +278,10 @@ class MetricSet:
         return (next(iter(positive.values()), labels[1]),)
 
     def estimate(
-        self, sample: Sample, keys: Mapping[str, Mapping[str, Any]] | None = None
+        self,
+        sample: Sample,
+        keys: Mapping[str, Mapping[str, Any]] | None = None,
+        horizon: Horizon | None = None,
     ) -> JointEstimate:
         """Estimate the metrics of all models of a sample.
 
@@ -291,16 +298,17 @@ class MetricSet:
             sample.design,
             confidence_level=self.confidence_level,
             random_state=self.seed,
+            horizon=horizon,
         )
         warn_of_undefined(joint)
         return joint
 
     def report(self, sample: Sample, horizon: Horizon | None = None) -> JointReport:
         """Report the metrics of all models of a sample, perhaps at all looks."""
-        joint = replace(self.estimate(sample), horizon=horizon)
-        if sample.subgroups is None:
-            return JointReport(joint)
-        return JointReport(joint, partial(self.references, sample))
+        references = None
+        if sample.subgroups is not None:
+            references = partial(self.references, sample)
+        return JointReport(self.estimate(sample, horizon=horizon), references)
 
     def references(self, sample: Sample, to: str) -> dict[Key, TableParameter]:
         """Bind the metrics to the rest, or to all, of the rows of each subgroup."""
@@ -316,41 +324,30 @@ class MetricSet:
 
         In each subgroup, or in each of some `parts` of the sample.
         """
-        if "scores" in sample.kinds:
+        kinds, metrics = sample.kinds, self.metrics
+        if "scores" in kinds:
             self.scored_labels(sample.vocabulary)
-        parts = sample.parts if parts is None else list(parts)
-        kinds = sample.kinds
-        known = self.metrics
         if isinstance(sample, MomentSample):
-            known = self.without_tables().metrics
-        metrics = {k: m for k, m in known.items() if only is None or k in only}
+            metrics = self.without_tables().metrics
+        parts = sample.parts if parts is None else list(parts)
         for model in sample.models:
             for name, metric in metrics.items():
-                for part in parts if model in kinds.get(metric.reads, []) else []:
+                if model not in kinds.get(metric.reads, ()):
+                    continue
+                if only is not None and name not in only:
+                    continue
+                for part in parts:
                     settings = self.methods[name], self.pos_label, part
                     yield from metric.bind(sample, model, name, *settings)
 
 
-def _predictions(columns: Mapping[str, Any]) -> list[dict[str, Any] | None]:
-    """Predicted labels or numbers, and scores, by model; None where not given."""
-    given = ((columns[parameter], parameter) for parameter in ("y_pred", "y_score"))
-    return [None if each[0] is None else named_predictions(*each) for each in given]
-
-
-def methods_by_metric(method: Any, metrics: list[str]) -> dict[str, str | None]:
+def methods_by_metric(method: Any, metrics: Sequence[str]) -> dict[str, str | None]:
     """Methods of some metrics: one for all, or by metric with "*" for all others."""
-    given = method if isinstance(method, Mapping) else {"*": method}
-    unknown = [name for name in given if name not in [*metrics, "*"]]
-    if unknown:
-        raise ValueError(
-            f"method must be a name, or names by metric of {metrics} or '*', got "
-            f"{unknown}"
-        )
-    checked = {
-        name: None if method is None else check_method(method)
-        for name, method in given.items()
-    }
-    return {name: checked.get(name, checked.get("*")) for name in metrics}
+    given = by_metric(method, [*metrics, "*"], "method", "a name")
+    for each in given.values():
+        if each is not None:
+            check_method(each)
+    return {name: given.get(name, given.get("*")) for name in metrics}
 
 
 def known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
@@ -361,11 +358,12 @@ def known_labels(estimators: Iterable[tuple[str, Any]]) -> set[Any]:
 
 def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     """Metrics by their names in the report."""
-    if not isinstance(metrics, Mapping):
-        alone = isinstance(metrics, str) or not is_iterable(metrics)
-        metrics = [
-            (metric if isinstance(metric, str) else resolve_metric(metric).name, metric)
-            for metric in ([metrics] if alone else metrics)
-        ]
-    pairs = named_pairs(metrics, "metrics")
-    return {name: resolve_metric(metric) for name, metric in pairs}
+    if isinstance(metrics, Mapping):
+        named = named_values(metrics, "metrics")
+        return {name: resolve_metric(metric) for name, metric in named.items()}
+    alone = isinstance(metrics, str) or not is_iterable(metrics)
+    pairs = []
+    for given in [metrics] if alone else metrics:
+        metric = resolve_metric(given)
+        pairs.append((given if isinstance(given, str) else metric.name, metric))
+    return named_values(pairs, "metrics")

@@ -15,7 +15,7 @@ from skci._validation import (
     check_nonnegative,
     check_share,
 )
-from skci.data.moments import MomentSample, Monomial, Variable
+from skci.data.moments import MomentSample, Monomial, Variable, at_means
 from skci.data.sample import Vocabulary
 from skci.inference.parameter import TableParameter
 from skci.measures.classes import WeightedMean
@@ -164,7 +164,7 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     ) -> Functional:
         """Functional of features of rows; its moments are in units of their sizes."""
         units = np.array([binade(column) for column in features.T])
-        function = partial(_in_units, self._function, units)
+        function = partial(at_means, self._function, np.zeros(len(units)), units)
         return FunctionOfMeans(function, features / units)
 
     _function: ClassVar[Callable[..., Any]] = staticmethod(identity)
@@ -499,11 +499,6 @@ class PearsonCorrelationCI(
     @staticmethod
     def _function(y: Any, p: Any, yy: Any, pp: Any, yp: Any) -> Any:
         return (yp - y * p) / np.sqrt((yy - y * y) * (pp - p * p))
-
-
-def _in_units(function: Callable[..., Any], units: Array, *means: Any) -> Any:
-    """Evaluate a function of means that are given in some units."""
-    return function(*(mean * unit for mean, unit in zip(means, units, strict=True)))
 
 
 def _squares(truth: Array, weights: Array) -> Array:

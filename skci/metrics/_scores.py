@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from skci._arrays import Array
+from skci._arrays import Array, dot, running_count
 from skci._docstrings import parameters_from
 from skci._validation import check_choice, check_integer
 from skci.data.labels import (
@@ -226,21 +226,25 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
 
         Whether units are positive and negative are arrays of shape (n,) or (n, labels).
         """
-        n_units, n = len(positive), round(frequencies.sum())
-        n_negative, n_positive = (
-            round(frequencies[each.reshape(n_units, -1).any(axis=1)].sum())
-            for each in (negative, positive)
-        )
-        levels, ranks = scores.ranked
-        cells = 2 * ranks.reshape(positive.shape) + positive
-        cells = np.where(positive | negative, cells, 2 * levels)
-        occurring = np.flatnonzero(np.bincount(cells.ravel())[: 2 * levels])
-        number = np.full(2 * levels + 1, len(occurring))
-        number[occurring] = np.arange(len(occurring))
+        classes = [negative, positive]
+        if positive.ndim > 1:
+            classes = [units.max(axis=1) for units in classes]
+        n_negative, n_positive = (round(dot(frequencies, units)) for units in classes)
+        order, ranks = scores.ranked
+        outside = 2 * (ranks[-1] + 1)
+        number = 2 * ranks + positive.ravel()[order]
+        number = np.where((positive | negative).ravel()[order], number, outside)
+        occurs = np.zeros(outside + 1, dtype=bool)
+        occurs[number] = True
+        occurs[outside] = True  # the number of a cell is that of those before it
+        cells = np.empty_like(order)
+        cells[order] = (running_count(occurs) - 1)[number]
+        occurring = np.flatnonzero(occurs[:outside])
         level, is_positive = occurring >> 1, (occurring & 1).astype(bool)
+        n = round(frequencies.sum())
         area = self._area(is_positive, level, (n_negative, n_positive), n)
         kind = Component if positive.ndim == 1 else Pooled
-        return kind(area, number[cells], len(occurring))
+        return kind(area, cells.reshape(positive.shape), len(occurring))
 
     def _value(self, positive: Array, negative: Array, scores: Array) -> float:
         """Area of one row, over its classes."""

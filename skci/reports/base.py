@@ -63,12 +63,12 @@ class Report(TabularReport):
 
     @property
     def _labels(self) -> dict[str, list[str]]:
-        labels = [parameter.key.labels for parameter in self._joint.parameters]
-        headers = {"model": self._model_header}
-        return {
-            headers.get(column, column): [each[column] for each in labels]
-            for column in labels[0]
-        }
+        columns: dict[str, list[str]] = {}
+        for parameter in self._joint.parameters:
+            for column, name in parameter.key.labels.items():
+                header = self._model_header if column == "model" else column
+                columns.setdefault(header, []).append(name)
+        return columns
 
     def _labels_at(self, positions: Sequence[int]) -> dict[str, list[str]]:
         """Labels of the estimates at some positions."""
@@ -294,12 +294,14 @@ class Report(TabularReport):
     def _position_of(self) -> dict[tuple[str, ...], int]:
         """Position of each estimate by its labels."""
         labels = zip(*self._labels.values(), strict=True)
-        return {names: k for k, names in enumerate(labels)}
+        return dict(zip(labels, itertools.count(), strict=False))
 
     def _find(self, names: tuple[Any, ...]) -> int | None:
         """Position of the estimate of some names; None if there is none."""
-        known = all(isinstance(name, str) for name in names)
-        return self._position_of.get(names) if known else None
+        try:
+            return self._position_of.get(names)
+        except TypeError:  # of names that have no hash
+            return None
 
     def keys(self) -> KeysView[tuple[str, ...]]:
         """Labels of all estimates, as of a dict.

@@ -13,9 +13,8 @@ from skci._validation import check_integer, check_positive_number
 from skci.data.items import Items
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, TableParameter
-from skci.inference.planning import by_metric, rows_for_width
-from skci.reports.comparisons import References
-from skci.reports.joint import JointReport
+from skci.inference.planning import by_position, rows_for_width
+from skci.reports.joint import JointReport, References
 
 
 class VarianceComponents(NamedTuple):
@@ -44,23 +43,27 @@ class Spread:
         more were taken may be those that vary most; with one sample it is the mean of
         others.
         """
-        grades = items.grades[parameter.key.model].among(parameter.units)
-        weights = items.sample.rows.weights[parameter.units]
+        key, units = parameter.key, parameter.units
+        k = items.columns.index((key.model, key.metric))
+        n_samples, squares = items.n_samples[k, units], items.squares[k, units]
+        numbers = items.sample.numbers[key.model]
+        means = numbers[units, k % numbers.shape[1]]
+        weights = items.sample.rows.weights[units]
         share = weights / weights.sum()
-        n, repeated = len(share), grades.n_samples > 1
+        n, repeated = len(share), n_samples > 1
         if not repeated.any():
             return cls(VarianceComponents(np.nan, np.nan), np.nan, np.nan)
-        variances = grades.squares / np.maximum(grades.n_samples - 1, 1)
+        variances = squares / np.maximum(n_samples - 1, 1)
         within = float(np.average(variances[repeated], weights=share[repeated]))
         variances[~repeated] = within
-        centred = grades.means - share @ grades.means
+        centred = means - share @ means
         total = share @ centred**2 * n / max(n - 1, 1)
-        between = total - share @ (variances / grades.n_samples)
-        squares = len(items.sample.rows.weights) * share**2
+        between = total - share @ (variances / n_samples)
+        shares = len(items.sample.rows.weights) * share**2
         return cls(
             VarianceComponents(max(float(between), 0.0) if n > 1 else np.nan, within),
-            float(squares @ (variances / grades.n_samples)),
-            float(squares @ variances),
+            float(shares @ (variances / n_samples)),
+            float(shares @ variances),
         )
 
     def per_item(
@@ -85,17 +88,17 @@ class Spread:
 
 
 class GradesReport(JointReport):
-    """Joint confidence intervals of the mean grades of models.
+    """Joint confidence intervals of the mean grades of models, by scorer.
 
-    Returned by :func:`skci.grades_report`. A :class:`JointReport` that knows how much
-    grades vary between items and within them.
+    Returned by :func:`skci.grades_report`. A :class:`JointReport` whose metrics are the
+    scorers, and that knows how much grades vary between items and within them.
 
     Examples
     --------
     >>> from skci import grades_report
     >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
     >>> report = grades_report(grades, samples="independent")
-    >>> report["scores", "mean"]
+    >>> report["grades", "mean"]
     mean = 0.62 [0.48, 0.75], 95% interval (hall, n = 40)
     """
 
@@ -118,7 +121,7 @@ class GradesReport(JointReport):
 
     @property
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
-        r"""Variances between and within items of each model, by its names.
+        r"""Variances between and within items of each model and scorer, by their names.
 
         Those of analysis of variance: within items the mean over items of the variance
         of their samples, whatever their number; between items the variance of their
@@ -131,7 +134,7 @@ class GradesReport(JointReport):
         >>> from skci import grades_report
         >>> grades = [[1, 1], [0, 1], [0, 0], [1, 1]] * 10
         >>> report = grades_report(grades, samples="independent")
-        >>> report.variance_components["scores", "mean"].within
+        >>> report.variance_components["grades", "mean"].within
         0.125
         """
         spreads = [self._spread[p.key].components for p in self._joint.parameters]
@@ -192,7 +195,7 @@ class GradesReport(JointReport):
             check_integer(samples_per_item, "samples_per_item")
         per_item = self._joint.standard_errors**2 * self._joint.rows.n_samples
         planned = per_item.copy()
-        widths = by_metric(self._joint, half_width, "half_width")
+        widths = by_position(self._joint, half_width, "half_width")
         for k, width in widths.items():
             check_positive_number(width, "half_width")
             parameter = self._joint.parameters[k]

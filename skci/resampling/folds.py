@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from skci._arrays import Array
-from skci._validation import named_estimators, named_pairs
+from skci._validation import named_estimators, named_values
 from skci.data.labels import check_not_swapped, shape_of
 from skci.metrics._metric_set import MetricSet
 from skci.reports.resampling import CrossValidationReport
@@ -174,8 +174,8 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
     several = isinstance(cv_results, Mapping) and all(
         isinstance(found, Mapping) for found in cv_results.values()
     )
-    pairs = named_pairs(cv_results, "cv_results") if several else [("", cv_results)]
-    for _, found in pairs:
+    named = named_values(cv_results, "cv_results") if several else {"": cv_results}
+    for found in named.values():
         keys = list(found) if isinstance(found, Mapping) else type(found).__name__
         if not {"estimator", "indices"} <= {*keys}:
             raise ValueError(
@@ -183,7 +183,7 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
                 f"return_indices=True, got {keys}"
             )
     if several:
-        return dict(pairs)
+        return named
     ((name, _),) = named_estimators(list(cv_results["estimator"][:1]))
     return {name: cv_results}
 

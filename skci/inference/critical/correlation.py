@@ -1,7 +1,8 @@
 """Validation and factorisation of correlation matrices."""
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import linalg
 
 from skci._arrays import Array
@@ -24,8 +25,8 @@ def blocks(number: int, width: int) -> list[slice]:
     return [slice(row, row + rows) for row in range(0, number, rows)]
 
 
-def check_correlation(correlation: ArrayLike) -> tuple[Array, Array | None]:
-    """Validated and symmetrised correlation; above size 512 also its factor."""
+def check_correlation(correlation: Any) -> Array:
+    """Check a correlation matrix, and remove the rounding of its entries."""
     must = "correlation must be"
     given: Array = (
         np.asarray(correlation)
@@ -34,30 +35,23 @@ def check_correlation(correlation: ArrayLike) -> tuple[Array, Array | None]:
     )
     if given.dtype.kind not in "biuf":
         raise TypeError(f"{must} a matrix of numbers, got values of type {given.dtype}")
-    matrix = np.atleast_2d(given.astype(float, copy=False))
+    matrix: Array = np.atleast_2d(given.astype(float, copy=False))
     size = len(matrix)
     if matrix.shape != (size, size) or not size:
         raise ValueError(f"{must} a square matrix, got shape {given.shape}")
     _check_entries(matrix, must)
-    repaired: Array = matrix
-    if not (np.array_equal(matrix, matrix.T) and (matrix.diagonal() == 1).all()):
-        repaired = matrix + matrix.T
-        repaired /= 2
-        np.fill_diagonal(repaired, 1)
-    if repaired.max() > 1 or repaired.min() < -1:
-        repaired = np.clip(repaired, -1, 1)
-    cholesky = None
+    matrix = (matrix + matrix.T) / 2
+    np.clip(matrix, -1, 1, out=matrix)
+    np.fill_diagonal(matrix, 1 + size * ROUNDING)
     try:
-        if size > _EIGEN:
-            cholesky = _pivoted_cholesky(repaired)
-        else:
-            np.linalg.cholesky(repaired + size * ROUNDING * np.eye(size))
+        np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        least = np.linalg.eigvalsh(repaired)[0]
+        least = np.linalg.eigvalsh(matrix)[0] - size * ROUNDING
         raise ValueError(
             f"{must} positive semidefinite, got an eigenvalue of {least:.2g}"
         ) from None
-    return repaired, cholesky
+    np.fill_diagonal(matrix, 1)
+    return matrix
 
 
 def _check_entries(matrix: Array, must: str) -> None:
@@ -99,22 +93,20 @@ def _pivoted_cholesky(correlation: Array, tol: float = _ZERO) -> Array:
     return loadings
 
 
-def factor(
-    correlation: Array, cholesky: Array | None, separate_noise: bool
-) -> tuple[Array, float]:
+def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
     """Loadings B and noise d with R = B B^T + d I, leading components first.
 
     Quasi-random points are best in their first coordinates. Beyond size 512 a pivoted
     Cholesky factor replaces eigenvectors: of R or, beyond rank K/2, of the remainder.
     """
     size, noise = len(correlation), 0.0
-    if cholesky is None or size <= _EIGEN:
+    if size <= _EIGEN:
         values, vectors = np.linalg.eigh(correlation)
         if separate_noise and values[0] > _NOISE:
             noise = float(values[0])
         keep = np.flatnonzero(values - noise > _ZERO)[::-1]
         loadings = vectors[:, keep] * np.sqrt(values[keep] - noise)
-    elif cholesky.shape[1] <= size // 2:
+    elif (cholesky := _pivoted_cholesky(correlation)).shape[1] <= size // 2:
         loadings = principal(cholesky)
     else:
         if separate_noise:

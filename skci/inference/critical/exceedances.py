@@ -17,11 +17,6 @@ from scipy.stats import qmc
 from skci._arrays import Array, cached_property
 from skci.inference.critical.loadings import Loadings
 
-RandomState = int | np.random.Generator | np.random.RandomState | None
-
-SCRAMBLES = 8
-"""Independent randomisations of the points; their spread estimates the error."""
-
 _ZERO = 1e-12  # remaining variances below this are zero
 _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 1.15
 _SOBOL = 64  # dimensions of the Sobol points; further coordinates are pseudo-random
@@ -328,27 +323,6 @@ def log_of_none(p: Array) -> Array:
 
 
 Model = Radial | Diagonal
-
-
-def fixed_seed(random_state: RandomState) -> int | None:
-    """Draw a seed once, so that later calls repeat each other."""
-    seeds = draw_seeds(random_state)
-    return None if random_state is None else seeds[0]
-
-
-def draw_seeds(random_state: RandomState) -> list[int]:
-    """Seeds of the scrambles."""
-    source: Any = 0 if random_state is None else random_state
-    if isinstance(source, np.random.RandomState):
-        source = source.randint(1 << 31, dtype=np.int64)
-    try:
-        generator = np.random.default_rng(source)
-    except (TypeError, ValueError) as error:
-        raise type(error)(
-            "random_state must be an int of at least 0, a numpy Generator, a "
-            f"RandomState or None, got {random_state!r}"
-        ) from error
-    return [int(seed) for seed in generator.integers(1 << 31, size=SCRAMBLES)]
 
 
 def points(dimension: int, start: int, stop: int, seed: int) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skci._arrays import Array
-from skci.inference.critical.exceedances import RandomState
+from skci._validation import RandomState
 from skci.inference.critical.law import Alternative, MaximumLaw
 from skci.inference.critical.quantile import CriticalValue
 

@@ -15,10 +15,12 @@ from scipy import optimize, special
 
 from skci._arrays import Array, cached_property
 from skci._validation import (
+    RandomState,
     check_alternative,
     check_confidence_level,
     check_degrees,
     check_positive_number,
+    draw_seeds,
 )
 from skci.exceptions import CriticalValueWarning, warn_caller
 from skci.inference.critical.correlation import (
@@ -30,8 +32,6 @@ from skci.inference.critical.exceedances import (
     Diagonal,
     Model,
     Radial,
-    RandomState,
-    draw_seeds,
 )
 from skci.inference.critical.loadings import Loadings
 from skci.inference.critical.quantile import (
@@ -75,26 +75,24 @@ class MaximumLaw:
 
     def __init__(
         self,
-        correlation: ArrayLike,
+        correlation: Array,
         *,
         df: float | None = None,
         alternative: Alternative = "two-sided",
         random_state: RandomState = None,
         warns: bool = True,
     ) -> None:
-        matrix, cholesky = check_correlation(correlation)
         self._take(df, alternative, random_state, warns)
         # Each coordinate is represented by the first that equals it, up to its sign if
         # two-sided.
-        similarity = np.abs(matrix) if self.sides == 2 else matrix
+        similarity = np.abs(correlation) if self.sides == 2 else correlation
         first = (similarity > 1 - _SAME).argmax(axis=1)
         kept, self._position = np.unique(first, return_inverse=True)
-        if len(kept) < len(matrix):
-            matrix = matrix[np.ix_(kept, kept)]
-            cholesky = None if cholesky is None else cholesky[kept]
-        self._correlation, self._cholesky = matrix, cholesky
+        if len(kept) < len(correlation):
+            correlation = correlation[np.ix_(kept, kept)]
+        self._correlation = correlation
         self.size = len(kept)
-        self.is_uncorrelated = bool(np.abs(np.triu(matrix, 1)).max() < ROUNDING)
+        self.is_uncorrelated = bool(np.abs(np.triu(correlation, 1)).max() < ROUNDING)
         self._is_exact = self.size <= 2 or self.is_uncorrelated
 
     def _take(
@@ -104,12 +102,8 @@ class MaximumLaw:
         random_state: RandomState,
         warns: bool = True,
     ) -> None:
-        """Check and take options."""
-        self._warns = warns
-        df = check_degrees(np.inf if df is None else df)
-        check_alternative(alternative)
-        self.seeds = draw_seeds(random_state)
-        self.df = np.inf if df >= _NORMAL else df
+        self._warns, self.seeds = warns, draw_seeds(random_state)
+        self.df = np.inf if df is None or df >= _NORMAL else df
         self.sides = 2 if alternative == "two-sided" else 1
         self.marginal = Marginal(self.sides, self.df)
         self._quantiles: dict[tuple[float, float], CriticalValue] = {}
@@ -120,15 +114,13 @@ class MaximumLaw:
         Warns with a `CriticalValueWarning` if the error could not be brought below
         `tol`; see `critical_value`.
         """
-        alpha = 1 - check_confidence_level(level)
-        tol = check_positive_number(self.tol if tol is None else tol, "tol")
+        alpha, tol = 1 - level, self.tol if tol is None else tol
+        if self._is_exact:
+            return CriticalValue(self._exact_quantile(alpha))
         if (alpha, tol) not in self._quantiles:
-            if self._is_exact:
-                value = CriticalValue(self._exact_quantile(alpha))
-            else:
-                value = QuantileSearch(
-                    self._model, self.marginal, self._pairs, self.seeds, alpha
-                ).solve(tol)
+            value = QuantileSearch(
+                self._model, self.marginal, self._pairs, self.seeds, alpha
+            ).solve(tol)
             self._quantiles[alpha, tol] = value
             if self._warns and value.error > tol * self.marginal.stretch(value):
                 warn_caller(
@@ -184,7 +176,7 @@ class MaximumLaw:
     def _model(self) -> Model:
         """Factored correlation for the quantile, with the noise apart if normal."""
         if np.isinf(self.df):
-            loadings, noise = factor(self._correlation, self._cholesky, True)
+            loadings, noise = factor(self._correlation, True)
             if noise:
                 return Diagonal(Loadings(loadings), noise, self.sides)
             return Radial(Loadings(loadings), 0.0, self.sides)
@@ -193,7 +185,7 @@ class MaximumLaw:
     @cached_property
     def _radial(self) -> Radial:
         """Factored correlation for the tail."""
-        loadings, _ = factor(self._correlation, self._cholesky, False)
+        loadings, _ = factor(self._correlation, False)
         return Radial(Loadings(loadings), 0.0, self.sides, self.df)
 
     @cached_property
@@ -466,7 +458,12 @@ def critical_value(
     >>> round(critical_value(correlation, df=20), 2)  # from 21 clusters
     2.55
     """
+    level = check_confidence_level(confidence_level)
+    check_alternative(alternative)
     law = MaximumLaw(
-        correlation, df=df, alternative=alternative, random_state=random_state
+        check_correlation(correlation),
+        df=check_degrees(np.inf if df is None else df),
+        alternative=alternative,
+        random_state=random_state,
     )
-    return law.quantile(confidence_level, tol)
+    return law.quantile(level, check_positive_number(tol, "tol"))

@@ -10,8 +10,9 @@ from scipy import special
 from scipy.spatial import distance
 
 from skci._arrays import Array, cached_property
+from skci._validation import SCRAMBLES
 from skci.inference.critical.correlation import blocks
-from skci.inference.critical.exceedances import SCRAMBLES, Model, Proposal, points
+from skci.inference.critical.exceedances import Model, Proposal, points
 
 _PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
 """Points of a scramble that locate the quantile, and least and greatest thereafter."""

@@ -364,7 +364,7 @@ METHODS: dict[str, IntervalMethod] = {
     ),
     "score": Score(
         applies=lambda trait: trait.smooth,
-        need="a smooth measure of the labels of one target or a mean of bounded scores",
+        need="a smooth measure of the labels of one target or a mean of bounded grades",
         needs_error=False,
     ),
     "wilson": Wilson(**_PROPORTION),

@@ -1,0 +1,39 @@
+"""All batteries, and the cases of tests that hold for every metric."""
+
+import classes_battery
+import metrics_battery
+import numbers_battery
+import pytest
+import scores_battery
+from slow import slow_except
+
+FAMILIES = {
+    "labels": metrics_battery.FAMILY,
+    **classes_battery.FAMILIES,
+    "scores": scores_battery.FAMILY,
+    "numbers": numbers_battery.FAMILY,
+    "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
+}
+
+
+def is_representative(case):
+    """Whether no other case that runs by default is computed in the same way.
+
+    Of averages over classes or targets it is those of F1, R2 and the squared error.
+    """
+    family, name, *_ = case
+    if family not in ("classes", "targets", "targets of numbers"):
+        return True
+    averages = ("f1_", "r2_", "mean_squared_error_")
+    return name.startswith(averages) or name in classes_battery.AGREEMENT
+
+
+EVERY_CASE = [(family, name) for family in FAMILIES for name in FAMILIES[family].cases]
+every_case = pytest.mark.parametrize(
+    ("family", "name"), slow_except(is_representative, EVERY_CASE)
+)
+
+
+def case_of(family, name):
+    """A case, and rows with weights, integer weights and groups."""
+    return FAMILIES[family].cases[name], *FAMILIES[family].sample
