@@ -7,8 +7,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import wraps
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,37 @@ _LARGEST_COEFFICIENT = 1e20
 _LARGEST_WHOLE = 2**53
 _LOWEST_LEVEL = 1e-6  # of confidence
 _NUMBERS = (Real, Decimal, np.bool_)
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def hint_at(**parameters: str) -> Callable[[_Function], _Function]:
+    """Decorate a function whose parameters other libraries know by other names.
+
+    Parameters
+    ----------
+    **parameters : str
+        Parameters of the function by these names.
+
+    Returns
+    -------
+    callable
+        Decorator of a function that raises a TypeError with its name for them.
+    """
+
+    def decorate(function: _Function) -> _Function:
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            for name in parameters.keys() & kwargs.keys():
+                raise TypeError(
+                    f"{function.__name__}() has no parameter {name}; give it as "
+                    f"{parameters[name]}={kwargs[name]!r}"
+                )
+            return function(*args, **kwargs)
+
+        return checked  # type: ignore[return-value]
+
+    return decorate
 
 
 def check_number(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from skci._docstrings import parameters_from
-from skci._validation import check_choice
+from skci._validation import check_choice, hint_at
 from skci.evaluation import joint_report
 from skci.metrics._metric_set import MetricSet
 from skci.reports.resampling import CrossValidationReport
@@ -16,6 +16,7 @@ from skci.resampling.schemes import scheme_of
 _TARGETS = ("procedure", "fold-models")
 
 
+@hint_at(scoring="metrics")
 @parameters_from(joint_report)
 def cross_validate_report(
     estimators: Any,
@@ -52,7 +53,10 @@ def cross_validate_report(
     cv : int or splitter, optional
         Number of folds, by default 5, which are shuffled and not stratified, or a
         splitter of :mod:`sklearn.model_selection` or one like these, which is given
-        the rows of X, y and groups. The same splits are made for all models.
+        the rows of X, y and groups. The same splits are made for all models. A number
+        keeps the "jackknife" below, with 3 k (k + 1) / 2 fits of each model: 45 if it
+        is 5, and 165 if it is 10. A splitter of k splits makes it "conservative-z", of
+        21 k fits: 105 of ``KFold(5)``, and 210 of ``StratifiedKFold(10)``.
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients, which are not divided by splits.
     target : {"procedure", "fold-models"}, default="procedure"
@@ -96,12 +100,14 @@ def cross_validate_report(
         Weights of the rows in the metrics, and of the training rows for estimators
         that request them (see the metadata routing of scikit-learn).
     method : str or mapping of str to str, optional
-        Interval method: for "procedure" "delta" or, for metrics between 0 and 1,
-        "logit"; for "fold-models" that of :func:`joint_report`.
+        Interval method: for "procedure" by default "hall" for losses and metrics of
+        numbers, corrected for the skewness of losses out of fold, "logit" for areas
+        under curves, and "delta" for others; metrics between 0 and 1 may have "logit".
+        For "fold-models" that of :func:`joint_report`.
     n_jobs : int, optional
         Number of fits in parallel, as in joblib.
     verbose : int, default=0
-        Above 0, a line is printed when an estimator was fitted.
+        Above 0, the number of fits is printed before them, and a line after each.
     random_state : int, Generator, RandomState or None
         Seed of the splits, and of the critical value; fixed if None.
     return_estimator : bool, default=False
@@ -123,6 +129,9 @@ def cross_validate_report(
     UndefinedMetricWarning
         If a metric is undefined where it must be known, as in a split for
         "corrected-t". The other intervals stay jointly valid.
+    SmallSampleWarning
+        If losses out of fold have heavy tails, or a few rows determine their variance,
+        when an interval is looked at.
     ResamplingWarning
         If the variance is that between stratified splits, made by a splitter or given,
         and a metric moves with the prevalence.
@@ -197,7 +206,7 @@ def cross_validate_report(
     metric_set = MetricSet(metrics, *options)
     check_choice(target, _TARGETS, "target")
     if target == "procedure":
-        metric_set = metric_set.without_tables()
+        metric_set = metric_set.without_tables("skewness")
     data = X, y, cv, groups, sample_weight
     running = {"n_jobs": n_jobs, "verbose": verbose, "keep": return_estimator}
     procedures = Resampling.read(metric_set, estimators, *data, **running)

@@ -159,7 +159,7 @@ def joint_intervals(
     ]
     where = " without bounds=(0, 1)" if method == "logit" else ""
     for trait in traits:
-        check_serves(method, trait, where, table=False)
+        check_serves(method, trait, where, known="covariance")
     level = check_confidence_level(confidence_level)
     parameters = [
         Parameter(key=key, trait=trait, method=method, given=value)

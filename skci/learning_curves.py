@@ -11,11 +11,13 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._docstrings import parameters_from
+from skci._validation import hint_at
 from skci.cross_validation import cross_validate_report
 from skci.data.rows import check_numbers
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import TableParameter
 from skci.inference.resampling_variance import ResampledMoments
+from skci.inference.sampling import Sampling
 from skci.metrics._metric_set import MetricSet
 from skci.reports.resampling import LearningCurveReport
 from skci.resampling.estimation import Fitted, Resampling
@@ -27,6 +29,7 @@ _COLUMN = "train_size"
 """Name of the column of a report that holds the sizes."""
 
 
+@hint_at(scoring="metrics")
 @parameters_from(cross_validate_report)
 def learning_curve_report(
     estimators: Any,
@@ -132,7 +135,7 @@ def learning_curve_report(
     ('Bayes', 'accuracy', '100', '1400')
     """
     options = confidence_level, method, pos_label, random_state
-    metric_set = MetricSet(metrics, *options).without_tables()
+    metric_set = MetricSet(metrics, *options).without_tables("skewness")
     scheme = scheme_of(resampling, cv, _RESAMPLINGS)
     data = X, y, cv, groups, sample_weight
     running = {"n_jobs": n_jobs, "verbose": verbose}
@@ -198,6 +201,10 @@ class _Subsampled(Resampling):
             for sizes in zip(*by_size, strict=True)
         ]
 
+    @property
+    def fits_of_each_set(self) -> int:
+        return len(self.estimators) * len(self.sizes)
+
     def _subset(self, train: Array, size: int, rank: Array) -> Array:
         """Rows of the first units of a training set, in the share of a size."""
         wanted = -(-size * len(train) // self.n_train)
@@ -211,6 +218,7 @@ class _Subsampled(Resampling):
         self,
         parameters: Sequence[TableParameter],
         moments: ResampledMoments,
+        out_of_fold: Sampling,
         target: Target,
     ) -> JointEstimate:
         """Joint estimate whose keys name the size apart from the model, and end by it.
@@ -227,7 +235,8 @@ class _Subsampled(Resampling):
             sized.append(replace(parameter, key=key))
         sizes = " to ".join(map(str, dict.fromkeys([self.sizes[0], self.sizes[-1]])))
         target = target._replace(target=self.trained_on(sizes))
-        joint = super().joint(sized, moments._replace(excess=None), target)
+        moments = moments._replace(excess=None)
+        joint = super().joint(sized, moments, out_of_fold, target)
         order = sorted(range(len(curves)), key=lambda k: curves.index(curves[k]))
         return joint.select(order)
 

@@ -8,21 +8,22 @@ from typing import Any
 from sklearn.base import clone
 
 from skci._docstrings import parameters_from
-from skci._validation import check_integer
+from skci._validation import check_integer, hint_at
 from skci.cross_validation import cross_validate_report
 from skci.reports.resampling import SearchReport
-from skci.resampling.parameter_settings import best_settings
+from skci.resampling.parameter_settings import best_settings, metrics_of
 from skci.resampling.schemes import ConservativeZ, SplitT, scheme_of
 from skci.resampling.splitting import is_number_of_folds
 
 
+@hint_at(scoring="metrics")
 @parameters_from(cross_validate_report)
 def search_report(
     search: Any,
     X: Any,
     y: Any,
     *,
-    metrics: Any,
+    metrics: Any = None,
     top: int = 10,
     rank_by: str | None = None,
     cv: Any = None,
@@ -55,6 +56,9 @@ def search_report(
         is by default "conservative-z", and "corrected-t" takes it and a number of folds
         as well. For other schemes, and where the search has a number of folds and none
         is named, splits are made as by :func:`cross_validate_report`.
+    metrics : str, metric object, list of them, or mapping of str to them, optional
+        By default the ``scoring`` of the search, or what its estimator scores by:
+        "accuracy" or "r2".
     top : int, default=10
         Number of models, the best by their rank in the search; those with undefined
         scores are left out. The one that the search chose is among them in any case.
@@ -113,7 +117,7 @@ def search_report(
         },
         X,
         y,
-        metrics=metrics,
+        metrics=metrics_of(search) if metrics is None else metrics,
         cv=cv,
         groups=groups,
         resampling=resampling,

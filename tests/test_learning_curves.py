@@ -291,8 +291,8 @@ def test_messages_name_the_estimator_and_the_size(capsys):
     options["resampling"] = "corrected-t"
     learning_curve_report(estimators, X, Y, metrics="accuracy", **options)
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 4
-    assert printed[0].startswith("[skci] knn trained on 40 rows: fitted to 40 rows in")
+    assert len(printed) == 5
+    assert printed[1].startswith("[skci] knn trained on 40 rows: fitted to 40 rows in")
 
 
 def test_a_measure_that_is_undefined_at_one_size_leaves_the_others():

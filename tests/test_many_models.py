@@ -15,6 +15,7 @@ from skci import grades_report, joint_report
 from skci.inference.critical.law import LawOfLoadings, MaximumLaw
 from skci.inference.critical.loadings import Loadings, differences_of
 from skci.inference.many_contrasts import ManyContrasts
+from skci.inference.pvalues import signed_statistics
 
 N = 90
 
@@ -132,6 +133,39 @@ def test_ranks_letters_and_the_best_of_many_are_those_of_few(report, few_tables)
                 assert_allclose(column, best[metric][name], atol=3e-3)
             else:
                 assert column == best[metric][name]
+
+
+@pytest.mark.parametrize("name", ["grades", "labels", "groups", "blurred"])
+def test_tests_at_no_difference_agree_with_limits_and_with_tables(name, few_tables):
+    """The limit at the critical value of a test is at no difference."""
+    report = REPORTS[name]()
+    few = report.differences()._joint
+    statistics = signed_statistics(few)
+    known = np.flatnonzero(few.usable & (statistics != 0))
+    limits = few.limits_at(known, np.abs(statistics[known]), few.z)
+    nearer = np.where(statistics[known] > 0, *limits.T)
+    assert len(known) > 10
+    assert_allclose(nearer, 0, atol=1e-6)
+    few_tables()
+    many = report.differences()._joint
+    assert isinstance(many, ManyContrasts)
+    assert_allclose(signed_statistics(many), statistics, rtol=1e-9)
+
+
+def test_ranks_show_at_least_what_single_step_tests_show():
+    report = grades_report(graded(7, models=12), bounds=(0, 1))
+    differences, ranks = report.differences(), report.ranks()
+    statistics = signed_statistics(differences._joint)
+    better, worse = dict.fromkeys(ranks.models, 0), dict.fromkeys(ranks.models, 0)
+    for (_, first, second), statistic in zip(differences, statistics, strict=True):
+        if abs(statistic) > differences.critical_value + 0.01:
+            winner, loser = (first, second) if statistic > 0 else (second, first)
+            better[loser] += 1
+            worse[winner] += 1
+    assert sum(better.values()) > 20
+    low, high = ranks.intervals.T
+    assert (low >= [1 + better[model] for model in ranks.models]).all()
+    assert (high <= [12 - worse[model] for model in ranks.models]).all()
 
 
 def test_margins_plans_and_parts_of_many_differences(few_tables):

@@ -474,7 +474,7 @@ def test_bad_predictions_are_told_with_the_name_of_the_estimator():
         (Scores(), r"^y_pred\['odd'\] must hold class labels, got continuous values"),
         (
             Few(),
-            r"^y_pred\['odd'\] must have an entry for each of the 400 rows of y, got",
+            r"^odd: predict\(X\) must have an entry for each of the 400 rows of X, got",
         ),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm, t
 from sklearn.metrics import f1_score, make_scorer
 from sklearn.tree import DecisionTreeClassifier
+from slow import slow_except
+from statsmodels.stats.proportion import proportion_confint
 
 from skci import (
     F1CI,
@@ -18,16 +20,19 @@ from skci import (
     PrecisionCI,
     RecallCI,
     combine_independent,
+    grades_report,
     joint_report,
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.independent import IndependentRows
-from skci.inference.designs.totals import moments
+from skci.inference.designs.totals import intraclass_correlation, moments
 from skci.inference.influences import Influences
 from skci.inference.rows import Rows
 from skci.textbook import two_proportion_test
 
 METHODS = ["delta", "blurred", "plus-four", "score"]
+SLOW = pytest.mark.slow
 
 Y, P = labels(seed=3)
 N = len(Y)
@@ -518,7 +523,7 @@ def test_wrong_rows(rows, error, message):
 
 def test_plans_need_independent_equally_weighted_rows():
     report = joint_report(Y, REPORT, metrics="f1", groups=GROUPS)
-    with pytest.raises(ValueError, match="from a pilot with sample_weight or groups"):
+    with pytest.raises(ValueError, match="from a pilot with sample_weight, groups or"):
         report.sample_size(half_width=0.05)
 
 
@@ -548,3 +553,114 @@ def test_a_difference_has_no_more_degrees_of_freedom_than_its_parts(method):
         assert compared._joint.degrees_of_freedom[0] < 103
     else:
         assert compared._joint.degrees_of_freedom[0] == pytest.approx(few) == 2
+
+
+# --------------------------------------------------------------------------------------
+# Errors that are few, in heavy rows or large clusters
+# --------------------------------------------------------------------------------------
+
+
+def heavy(rng, n):
+    """A tenth of the rows weighs 50."""
+    return {"sample_weight": np.where(rng.random(n) < 0.1, 50.0, 1.0)}
+
+
+def inverse_probabilities(rng, n):
+    """Weights of rows that were drawn with probabilities uniform between .02 and 1."""
+    chances = np.sqrt(0.02**2 + rng.random(n) * (1 - 0.02**2))
+    return {"sample_weight": 1 / chances}
+
+
+SIZES = np.repeat([200, 4], [20, 180])
+
+
+def misses(draw, error, n, samples):
+    """Samples whose intervals do not contain the accuracy, a mean grade or a gap."""
+    rng, missed = np.random.default_rng(1), np.zeros(3)
+    for _ in range(samples):
+        options = draw(rng, n)
+        wrong = rng.random((2, n)) < [[error], [1.5 * error]]
+        y = np.ones(n, dtype=int)
+        models = {name: 1 - each for name, each in zip("ab", wrong, strict=True)}
+        report = joint_report(y, models, metrics="accuracy", **options)
+        grades = np.where(wrong[0], rng.beta(1, 2, n), 1.0)
+        graded = grades_report({"a": grades}, bounds=(0, 1), **options)
+        pairs = [
+            (AccuracyCI()(y, models["a"], **options), 1 - error),
+            (graded[next(iter(graded))], 1 - error * 2 / 3),
+            (report.differences()["accuracy", "a", "b"], error / 2),
+        ]
+        intervals = [estimate.confidence_interval() for estimate, _ in pairs]
+        missed += [
+            not low <= value <= high
+            for (low, high), (_, value) in zip(intervals, pairs, strict=True)
+        ]
+    return missed
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize(
+    ("draw", "error", "n"),
+    slow_except(
+        [(heavy, 0.05, 300)],
+        [
+            (draw, error, n)
+            for draw in (heavy, inverse_probabilities)
+            for error in (0.02, 0.1)
+            for n in (150, 300)
+        ],
+    ),
+)
+def test_weighted_intervals_cover_where_errors_are_few(draw, error, n):
+    """At least .93 of samples; the Monte Carlo error at .95 is .014."""
+    samples = 250
+    assert (1 - misses(draw, error, n, samples) / samples >= 0.93 - 0.028).all()
+
+
+@pytest.mark.parametrize("errors_elsewhere", [0.0, pytest.param(0.02, marks=SLOW)])
+def test_clusters_that_concentrate_errors_are_covered(errors_elsewhere):
+    """Half of the rows are wrong in 8 % of 20 large clusters and 180 small ones."""
+    rng, samples, covered = np.random.default_rng(2), 400, 0
+    groups, accuracy = np.repeat(np.arange(200), SIZES), 0.96 - 0.92 * errors_elsewhere
+    y = np.ones(len(groups), dtype=int)
+    for _ in range(samples):
+        rates = np.where(rng.random(200) < 0.08, 0.5, errors_elsewhere)
+        p = (rng.random(len(y)) >= rates[groups]).astype(int)
+        low, high = AccuracyCI()(y, p, groups=groups).confidence_interval()
+        covered += low <= accuracy <= high
+    assert covered / samples >= 0.93 - 0.022
+
+
+def test_design_effect_is_kishs_where_heavy_rows_are_right():
+    weights = np.where(np.arange(300) < 30, 50.0, 1.0)
+    p = np.where(np.arange(300) < 273, 1, 0)
+    estimate = AccuracyCI()(np.ones(300, dtype=int), p, sample_weight=weights)
+    kish = 300 * np.sum(weights**2) / weights.sum() ** 2
+    assert estimate.design_effect == pytest.approx(kish, rel=1e-9)
+    assert estimate.low < proportion_confint(30, 30, method="wilson")[0] + 0.01
+
+
+def test_intraclass_correlation_is_that_of_pairs():
+    """Over all pairs of rows of a cluster, each cluster counting once."""
+    rng = np.random.default_rng(0)
+    groups, weights = rng.integers(0, 25, 120), rng.uniform(0.5, 2, 120)
+    values = rng.normal(size=120) + rng.normal(size=25)[groups]
+    products, squares = [], []
+    for cluster in np.unique(groups):
+        w, x = weights[groups == cluster], values[groups == cluster]
+        off = ~np.eye(len(w), dtype=bool)
+        if off.any():
+            products.append(
+                np.average(np.outer(x, x)[off], weights=np.outer(w, w)[off])
+            )
+            squares.append(np.average(x**2, weights=w**2))
+    rows = Rows.of_units(np.arange(120), 120, weights)
+    design = Clusters.of(
+        np.arange(25), groups, np.arange(120), weights / rows.scale,
+        (weights / rows.scale) ** 2,
+    )  # fmt: skip
+    index, ones = np.arange(120), np.ones(120)
+    columns = [values, ones, values**2, ones]
+    influences = Influences(columns, [index] * 4, rows, orders=[1, 1, 2, 2])
+    found = intraclass_correlation(design.components(influences))
+    assert found == pytest.approx(np.sum(products) / np.sum(squares), rel=1e-9)

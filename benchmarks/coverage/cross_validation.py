@@ -291,6 +291,11 @@ _SETTINGS = """\
 - *regression*, *heavy tails*: Friedman's first function of eight features, with errors
   of 2 times a normal, or of t with 5 degrees of freedom; ridge regression and a tree
   with 5 rows in each leaf.
+- *errors*: a linear function of two of three normal features, with errors that are
+  normal, of t with 5 or 2.5 degrees of freedom, or lognormal; ridge regression and 7
+  nearest neighbours. The variance of the errors is added to the true values, which are
+  of rows without them. In *t2.2 features* errors are normal, features of t with 2.2
+  degrees of freedom, and the metric is the mean absolute error.
 
 Trees have 10 rows or more in each leaf unless they are grown in full. Probabilities are
 kept within .01 and .99, so that log losses are finite.

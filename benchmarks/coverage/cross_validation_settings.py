@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from benchmarks.common import Array
@@ -23,7 +23,8 @@ PARTS = 5
 """Folds, or groups of rows, of a cross-validation."""
 CLASSIFICATION = ("accuracy", "f1", "mcc", "roc_auc", "log_loss")
 REGRESSION = ("r2", "mean_squared_error")
-MEANS = ("accuracy", "log_loss", "mean_squared_error")
+ABSOLUTE = ("mean_absolute_error",)
+MEANS = ("accuracy", "log_loss", "mean_squared_error", "mean_absolute_error")
 """Metrics that are means over rows."""
 
 _CLIP = 0.01  # least probability that a model predicts, so that losses are finite
@@ -85,6 +86,7 @@ ESTIMATORS: dict[str, Any] = {
     ),
     "ridge": Ridge(),
     "regression tree": DecisionTreeRegressor(min_samples_leaf=5, random_state=0),
+    "7-NN means": KNeighborsRegressor(7, algorithm="brute"),
 }
 
 
@@ -99,6 +101,8 @@ class Sampled(NamedTuple):
     X: Array
     y: Array
     groups: Array | None = None
+    error_variance: float = 0.0
+    """Variance of errors that y is without."""
 
 
 class Population(ABC):
@@ -112,6 +116,10 @@ class Population(ABC):
     @abstractmethod
     def draw(self, n: int, rng: np.random.Generator) -> Sampled:
         """Draw n units."""
+
+    def fresh(self, n: int, rng: np.random.Generator) -> Sampled:
+        """Draw n units to evaluate models on."""
+        return self.draw(n, rng)
 
 
 @dataclass(frozen=True)
@@ -172,20 +180,89 @@ class Clusters(Population):
 
 
 @dataclass(frozen=True)
-class Friedman(Population):
-    """Friedman's first regression, with normal errors or those of t5."""
+class Regression(Population):
+    """Numbers with errors of some distribution, which are known to have a variance.
+
+    Models are evaluated on rows without errors, whose variance is added: the mean of
+    squares of those with heavy tails converges slowly, or not at all.
+    """
 
     metrics: ClassVar[tuple[str, ...]] = REGRESSION
 
-    heavy: bool
-    features: int = 8
+    errors: str
+    scale: float = 1.0
+
+    @abstractmethod
+    def features_and_means(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Draw features, and the means of the numbers given them."""
 
     def draw(self, n: int, rng: np.random.Generator) -> Sampled:
+        X, means = self.features_and_means(n, rng)
+        return Sampled(X, means + self.scale * ERRORS[self.errors].draw(n, rng))
+
+    def fresh(self, n: int, rng: np.random.Generator) -> Sampled:
+        X, means = self.features_and_means(n, rng)
+        variance = self.scale**2 * ERRORS[self.errors].variance
+        return Sampled(X, means, error_variance=variance)
+
+
+class Errors(NamedTuple):
+    """Errors with the mean 0."""
+
+    draw: Callable[[int, np.random.Generator], Array]
+    variance: float
+
+
+ERRORS = {
+    "normal": Errors(lambda n, rng: rng.normal(size=n), 1.0),
+    "t5": Errors(lambda n, rng: rng.standard_t(5, n), 5 / 3),
+    "t2.5": Errors(lambda n, rng: rng.standard_t(2.5, n), 5.0),
+    "lognormal": Errors(
+        lambda n, rng: rng.lognormal(size=n) - np.exp(0.5), np.e * (np.e - 1)
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Friedman(Regression):
+    """Friedman's first regression."""
+
+    scale: float = 2.0
+    features: int = 8
+
+    def features_and_means(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
         X = rng.random((n, self.features))
-        mean = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
-        mean += 10 * X[:, 3] + 5 * X[:, 4]
-        errors = rng.standard_t(5, n) if self.heavy else rng.normal(size=n)
-        return Sampled(X, mean + 2 * errors)
+        means = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
+        return X, means + 10 * X[:, 3] + 5 * X[:, 4]
+
+
+@dataclass(frozen=True)
+class Linear(Regression):
+    """A linear regression on two of three normal features."""
+
+    def features_and_means(
+        self, n: int, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        X = rng.normal(size=(n, 3))
+        return X, X[:, 0] + X[:, 1] / 2
+
+
+@dataclass(frozen=True)
+class HeavyFeatures(Population):
+    """The same with features of t2.2 and normal errors, for absolute errors.
+
+    Squared errors of models that are not linear have no mean that can be simulated.
+    """
+
+    metrics: ClassVar[tuple[str, ...]] = ABSOLUTE
+
+    def draw(self, n: int, rng: np.random.Generator) -> Sampled:
+        X = rng.standard_t(2.2, (n, 3))
+        return Sampled(X, X[:, 0] + X[:, 1] / 2 + rng.normal(size=n))
 
 
 # --------------------------------------------------------------------------------------
@@ -241,8 +318,16 @@ SETTINGS = (
     Setting("stratified", _NORMALS(0.2, 1.5, 5), 200, ("LDA", "tree"), stratified=True),
     Setting("equal clusters", Clusters(equal=True), 60, ("LDA", "tree")),
     Setting("unequal clusters", Clusters(equal=False), 60, ("LDA", "tree")),
-    Setting("regression", Friedman(heavy=False), 100, ("ridge", "regression tree")),
-    Setting("heavy tails", Friedman(heavy=True), 400, ("ridge", "regression tree")),
+    Setting("regression", Friedman("normal"), 100, ("ridge", "regression tree")),
+    Setting("heavy tails", Friedman("t5"), 400, ("ridge", "regression tree")),
+    *(
+        Setting(
+            f"{errors} errors, {n} rows", Linear(errors), n, ("ridge", "7-NN means")
+        )
+        for errors in ERRORS
+        for n in (100, 400)
+    ),
+    Setting("t2.2 features", HeavyFeatures(), 150, ("ridge", "7-NN means")),
 )
 
 
@@ -268,7 +353,7 @@ class Truth:
 
     def records(self, rng: np.random.Generator) -> list[Record]:
         setting = self.setting
-        fresh = setting.population.draw(
+        fresh = setting.population.fresh(
             int(self.rows / setting.population.rows_per_unit), rng
         )
         values = np.array(
@@ -287,7 +372,7 @@ class Truth:
         ]
 
     def _models(self, rng: np.random.Generator) -> list[Any]:
-        X, y, _ = self.setting.population.draw(self.n_train, rng)
+        X, y, *_ = self.setting.population.draw(self.n_train, rng)
         return [model.fit(X, y) for model in self.setting.estimators.values()]
 
 
@@ -297,17 +382,23 @@ def performance_of_models(
     """Metrics of each model on some rows, without skci."""
     values = []
     for model in models:
-        if metrics == REGRESSION:
-            found = of_numbers(rows.y, model.predict(rows.X))
+        if metrics != CLASSIFICATION:
+            found = of_numbers(rows, model.predict(rows.X))
         else:
             found = of_labels(rows.y, model.predict_proba(rows.X)[:, 1])
         values += [found[name] for name in metrics]
     return values
 
 
-def of_numbers(y: Array, predicted: Array) -> Mapping[str, float]:
-    error = float(np.mean((y - predicted) ** 2))
-    return {"r2": 1 - error / float(y.var()), "mean_squared_error": error}
+def of_numbers(rows: Sampled, predicted: Array) -> Mapping[str, float]:
+    """Metrics of predicted numbers; absolute errors of rows with their errors."""
+    error = float(np.mean((rows.y - predicted) ** 2)) + rows.error_variance
+    variance = float(rows.y.var()) + rows.error_variance
+    return {
+        "r2": 1 - error / variance,
+        "mean_squared_error": error,
+        "mean_absolute_error": float(np.abs(rows.y - predicted).mean()),
+    }
 
 
 def of_labels(y: Array, probability: Array) -> Mapping[str, float]:

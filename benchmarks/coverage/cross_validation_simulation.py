@@ -23,9 +23,9 @@ import skci
 from benchmarks.common import Array
 from benchmarks.common.results import Record
 from benchmarks.coverage.cross_validation_settings import (
+    CLASSIFICATION,
     MEANS,
     PARTS,
-    REGRESSION,
     Sampled,
     Setting,
     performance_of_models,
@@ -119,13 +119,13 @@ def fold_models(setting: Setting, sample: Sampled, seed: int) -> Any:
 def pooled_table(setting: Setting, sample: Sampled, seed: int) -> Any:
     """Report as if one model had predicted all rows, without the folds."""
     cv = folds(setting, sample, seed)
-    how = "predict" if setting.metrics == REGRESSION else "predict_proba"
+    how = "predict_proba" if setting.metrics == CLASSIFICATION else "predict"
     predicted = {
         name: cross_val_predict(each, sample.X, sample.y, cv=cv, method=how)
         for name, each in setting.estimators.items()
     }
     arguments: dict[str, Any] = {"y_pred": predicted}
-    if setting.metrics != REGRESSION:
+    if setting.metrics == CLASSIFICATION:
         scores = {name: found[:, 1] for name, found in predicted.items()}
         labels = {name: (found > 0.5).astype(int) for name, found in scores.items()}
         arguments = {"y_pred": labels, "y_score": scores}
@@ -237,7 +237,7 @@ class CrossValidations:
         population = self.setting.population
         least, per_unit = _FOLD_ROWS
         rows = max(least / population.rows_per_unit, per_unit * self.setting.n)
-        fresh = population.draw(int(rows), rng)
+        fresh = population.fresh(int(rows), rng)
         values = [
             performance_of_models(by_fold, fresh, self.setting.metrics)
             for by_fold in zip(*models.values(), strict=True)

@@ -84,7 +84,7 @@ def estimates(setting: Setting, sample: Sampled, seed: int, n_groups: int) -> li
 
 def _sums(model: Any, sample: Sampled, groups: Array, n_groups: int) -> Array:
     """What the metrics are made of, of test group a by the model without a and b."""
-    X, y, _ = sample
+    X, y, *_ = sample
     sums = np.zeros((n_groups, n_groups, 7))
     for a, b in combinations_with_replacement(range(n_groups), 2):
         train = (groups != a) & (groups != b)

@@ -18,7 +18,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.common.command import BENCHMARKS, page_folder, parser, sizes
 from benchmarks.common.pages import Section, show, write_page
 from benchmarks.common.results import Runner
-from benchmarks.scale import frames, many, moments, rows, streams
+from benchmarks.scale import frames, leaderboards, many, moments, rows, streams
+from benchmarks.scale.leaderboards import Leaderboard
 
 _INTRODUCTION = """\
 Thousands of intervals in one report, and reports that are looked at again and again.
@@ -29,6 +30,19 @@ _CASES = """\
 Reports on correlated models, with all that they have: limits, joint and individual,
 standard errors and, for all paired differences, adjusted p-values. The memory is the
 peak of a process of its own, with Python, the libraries and the data.
+"""
+
+_LEADERBOARDS = """\
+What a leaderboard is asked for, from grades or labels on: the report, the ranks, the
+models that may be the best, and all differences with their intervals and p-values,
+printed or as a frame. Each is measured in a process of its own. An answer is the sum of
+a skill, the ease of the item and noise, both standard normal; the page names the
+standard deviation of the skills. Ranks are tests at no difference, without limits.
+Models that Bonferroni's inequality shows to be worse are settled at once, so that
+:meth:`~.JointReport.best` takes longest where all may be the best.
+
+The second table has the share of samples in which some of equally good models are
+called different, with its Monte Carlo error.
 """
 
 _ROWS = """\
@@ -113,6 +127,20 @@ def main() -> None:
         models=(1_000, 30),
         compared=(60, 8),  # models whose differences are taken
         rows=(100_000, 5_000),
+        boards=(
+            (
+                Leaderboard(250, 1_000, 0.5),
+                Leaderboard(100, 1_000, 0.5, ("accuracy", "f1")),
+                Leaderboard(100, 1_000, 0.5, many.METRICS),
+            ),
+            (Leaderboard(8, 100, 0.5), Leaderboard(6, 100, 0.5, ("accuracy", "f1"))),
+        ),
+        close=(
+            (Leaderboard(250, 1_000, 0.1), Leaderboard(250, 1_000, 0.0)),
+            (Leaderboard(8, 100, 0.0),),
+        ),
+        equal=(Leaderboard(48, 500, 0.0), Leaderboard(6, 100, 0.0)),
+        samples=(300, 3),
         streamed=(1_000_000_000, 10_000_000),
         stored=(50_000_000, 100_000),
         summed=(100_000_000, 200_000),
@@ -135,6 +163,14 @@ def main() -> None:
     ]
     tables = [many.cases(measured), many.stages(measured)]
     sections = [Section("Many models", _CASES, tables)]
+    show(sections[-1])
+    answered = [*leaderboards.answer_all(size.boards)]
+    answered += [leaderboards.answer(board, "best()") for board in size.close]
+    tables = [
+        leaderboards.answers(answered),
+        leaderboards.errors(size.equal, size.samples),
+    ]
+    sections.append(Section("Leaderboards", _LEADERBOARDS, tables))
     show(sections[-1])
     tables = [
         rows.streamed([rows.stream(models, size.streamed) for models in (1, 2, 5)]),

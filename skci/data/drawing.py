@@ -282,10 +282,12 @@ class CheckedRows:
         rows = Rows.of_units(unit, n_units, self.weights, self.counts)
         if self.clusters is None:
             return rows, IndependentRows(rows.n_samples)
-        weights = None if self.weights is None else self.weights / rows.scale
-        if self.counts is not None:
-            weights = self.counts if weights is None else weights * self.counts
-        return rows, Clusters.of(*self.clusters, unit, weights)
+        weights, squares = self.counts, None
+        if self.weights is not None:
+            repeats = 1 if self.counts is None else self.counts
+            weights = self.weights / rows.scale
+            weights, squares = weights * repeats, weights**2 * repeats
+        return rows, Clusters.of(*self.clusters, unit, weights, squares)
 
     def _at_prevalence(self, codes: Array, vocabulary: Vocabulary) -> CheckedRows:
         """Weight rows of two labels, which are strata, to the prevalence."""

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from skci._validation import printable
+from skci._validation import as_array, printable
+from skci.data.labels import shape_of
 
 
 def respond(
@@ -64,12 +65,25 @@ def response(
     """Predict labels or numbers of X, and score some labels; None if not read."""
     labels = scores = None
     if set(reads) != {"scores"}:
-        labels = estimator.predict(X)
+        labels = _check_rows(estimator.predict(X), "predict", X)
         # The rows are those of X, whatever their index is now.
         labels = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
     if "scores" in reads:
         scores = scores_of(estimator, X, scored, probabilities)
     return labels, scores
+
+
+def _check_rows(values: Any, name: str, X: Any) -> Any:
+    """Check that a method of an estimator returned an array with an entry a row."""
+    if not hasattr(values, "shape") or isinstance(values, np.ma.MaskedArray):
+        values = as_array(values, f"{name}(X)", "an array")
+    shape, n = tuple(values.shape), (shape_of(X) or (len(X),))[0]
+    if shape[:1] != (n,):
+        raise ValueError(
+            f"{name}(X) must have an entry for each of the {n} rows of X, got shape "
+            f"{shape}"
+        )
+    return values
 
 
 def named_error(name: str, error: Exception) -> Exception:
@@ -96,12 +110,14 @@ def scores_of(
         if isinstance(response, list):
             pairs = zip(response, estimator.classes_, strict=True)
             return np.stack([each @ (known == 1) for each, known in pairs], axis=1)
-        response = np.asarray(response)
+        response = _check_rows(response, "predict_proba", X)
     elif hasattr(estimator, "decision_function") and not probabilities:
-        response = np.asarray(estimator.decision_function(X))
+        response = estimator.decision_function(X)
+        response = _check_rows(response, "decision_function", X)
     else:
         wanted = "" if probabilities else " or decision_function"
         raise TypeError(f"the metrics need an estimator with predict_proba{wanted}")
+    response = np.asarray(response)
     known = list(getattr(estimator, "classes_", ()))
     if len(labels) == 1:
         if len(known) != 2 or labels[0] not in known:
@@ -111,6 +127,11 @@ def scores_of(
             )
         position = known.index(labels[0])
         if response.ndim == 2:
+            if response.shape[1] != 2:
+                raise ValueError(
+                    "scores must have a column for each of the two classes_, got shape "
+                    f"{response.shape}"
+                )
             return response[:, position]
         return response if position == 1 else -response
     if response.ndim != 2 or response.shape[1] != len(known):

@@ -171,7 +171,7 @@ def _score_arrays(sample: Sample) -> dict[str, Array]:
 
 
 _RANGE = ("lowest", "highest")
-_CLUSTER_COLUMNS = ("number", "unit", "weights")
+_CLUSTER_COLUMNS = ("number", "unit", "weights", "squares")
 
 
 def _plain_name(name: Any) -> Any:
@@ -246,7 +246,10 @@ def _design(
     weights = column("cluster_weights", "iuf", size, lambda x: x >= 0)
     if (np.diff(number) < 0).any():
         raise ValueError("clusters are not in order")
-    return rows, Clusters(number, unit, weights, keys)
+    squares = None
+    if "cluster_squares" in column.args[0]:
+        squares = column("cluster_squares", "f", size, lambda x: x >= 0)
+    return rows, Clusters(number, unit, weights, keys, squares)
 
 
 def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSample:

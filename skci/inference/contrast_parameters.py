@@ -7,7 +7,7 @@ components; of means over the same rows they are the values of the combination.
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -18,6 +18,7 @@ from skci.inference.intervals.bounded_mean import values_of_mean
 from skci.inference.intervals.methods import (
     AUTO,
     METHODS,
+    Known,
     automatic,
     check_serves,
     refusal,
@@ -33,7 +34,6 @@ from skci.inference.sampling import RowSampling
 from skci.inference.stratified import smoothed_by_stratum
 from skci.measures.functional import (
     Component,
-    Functional,
     LinearCombination,
     Mean,
     Ratio,
@@ -55,6 +55,9 @@ _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes of which cells are liste
 
 _DESCRIPTION = [field.name for field in fields(Parameter)]
 
+_Table = dict[str, Any]
+"""Functional, counts, index and smoothing of a contrast; see `TableParameter`."""
+
 
 class ContrastTables:
     """Make parameters of contrasts of the parameters of a sample.
@@ -69,30 +72,27 @@ class ContrastTables:
 
     def described(self, contrast: Contrast) -> Parameter:
         """Parameter of a contrast, with its estimate in place of a table."""
-        key, weights = contrast
-        terms = base_terms(self.sampling.parameters, key, weights, self.ratio)
-        parameters, coefficients = tuple(terms), tuple(terms.values())
-        trait = trait_of(terms, self.ratio, key)
-        if self._are_means(parameters):
-            is_enumerated = all(parameter.extremes for parameter in parameters)
+        sampling, method = self.sampling, self.method
+        parameter = contrast_parameter(
+            sampling.parameters, contrast, self.ratio, method
+        )
+        components, coefficients = parameter.components, parameter.coefficients
+        if self._are_means(components):
+            is_enumerated = all(component.extremes for component in components)
         else:
-            is_enumerated = self._enumeration(parameters, coefficients) is not None
+            is_enumerated = self._enumeration(components, coefficients) is not None
+        combined = [sampling.parameters[k] for k in contrast[1]]
         if not is_enumerated:
-            self._check_without_enumeration(trait, key)
-            trait = replace(trait, smooth=False)
-        combined = [self.sampling.parameters[k] for k in weights]
-        extension = _extension_of(parameters, coefficients, self.ratio)
-        binned = any(parameter.binning_error for parameter in parameters)
-        values = [parameter.value for parameter in parameters]
-        return Parameter(
-            key=key,
-            trait=trait,
-            method=method_of(combined, trait, self.method),
-            given=combined_value(values, coefficients, trait, self.ratio),
-            components=parameters,
-            coefficients=coefficients,
+            self._check_without_enumeration(parameter.trait, parameter.key)
+            trait = replace(parameter.trait, smooth=False)
+            chosen = method_of(combined, trait, method)
+            parameter = replace(parameter, trait=trait, method=chosen)
+        extension = _extension_of(components, coefficients, self.ratio)
+        binned = any(component.binning_error for component in components)
+        return replace(
+            parameter,
             extension=extension,
-            size_limit=_size_limit(combined, parameters, trait, self.method),
+            size_limit=_size_limit(combined, components, parameter.trait, method),
             binning_error=max(extension) if binned else 0.0,
         )
 
@@ -107,7 +107,7 @@ class ContrastTables:
             kind = Ratio if self.ratio else LinearCombination
             table = _combined_table(components, coefficients, kind, cells, counts)
         described = {name: getattr(contrast, name) for name in _DESCRIPTION}
-        parameter = TableParameter(**described, **vars(table))
+        parameter = TableParameter(**described, **table)
         return smoothed_by_stratum(parameter, self.sampling.rows, self.sampling.design)
 
     def _check_without_enumeration(self, trait: Trait, key: Key) -> None:
@@ -151,16 +151,6 @@ class ContrastTables:
         return self._enumerations[key]
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """Table of a contrast; see `TableParameter`."""
-
-    functional: Functional
-    counts: Array
-    index: Array
-    smoothing: Array | float
-
-
 def _mean_table(
     means: Sequence[TableParameter], coefficients: Sequence[float], counts: Array
 ) -> _Table:
@@ -182,12 +172,13 @@ def _mean_table(
     levels, cells = np.unique(combined, return_inverse=True)
     extremes, index = np.split(cells, [2 * bounded])
     index = index.astype(np.min_scalar_type(len(levels)))
-    return _Table(
-        Mean(levels),
-        np.bincount(index, counts, len(levels)),
-        index,
-        np.bincount(extremes, minlength=len(levels)) / 2 if bounded else 0.0,
-    )
+    smoothing = np.bincount(extremes, minlength=len(levels)) / 2 if bounded else 0.0
+    return {
+        "functional": Mean(levels),
+        "counts": np.bincount(index, counts, len(levels)),
+        "index": index,
+        "smoothing": smoothing,
+    }
 
 
 def _combined_table(
@@ -213,15 +204,39 @@ def _combined_table(
         Component(parameter.functional, column, parameter.size)
         for parameter, column in zip(parameters, cells[:n_cells].T, strict=True)
     ]
-    return _Table(
-        kind(components, coefficients),
-        np.bincount(index, counts, len(cells))[:n_cells],
-        index,
-        smoothing[:n_cells],
+    return {
+        "functional": kind(components, coefficients),
+        "counts": np.bincount(index, counts, len(cells))[:n_cells],
+        "index": index,
+        "smoothing": smoothing[:n_cells],
+    }
+
+
+def contrast_parameter(
+    parameters: Sequence[_Parameter],
+    contrast: Contrast,
+    ratio: bool,
+    method: str | None,
+    known: Known = "table",
+) -> Any:
+    """Parameter of a contrast of some parameters, with its estimate."""
+    key, weights = contrast
+    terms = _base_terms(parameters, key, weights, ratio)
+    trait = _trait_of(terms, ratio, key)
+    combined = [parameters[k] for k in weights]
+    values = np.array([parameter.value for parameter in terms])
+    coefficients = tuple(terms.values())
+    return Parameter(
+        key=key,
+        trait=trait,
+        method=method_of(combined, trait, method, known),
+        given=_combined_value(values, coefficients, trait, ratio),
+        components=tuple(terms),
+        coefficients=coefficients,
     )
 
 
-def combined_value(
+def _combined_value(
     values: ArrayLike, coefficients: ArrayLike, trait: Trait, ratio: bool
 ) -> float:
     """Value of a linear combination, or of a ratio, within its range."""
@@ -232,7 +247,7 @@ def combined_value(
     return min(max(float(value), low), high)
 
 
-def base_terms(
+def _base_terms(
     parameters: Sequence[_Parameter],
     key: Key,
     weights: Mapping[int, float],
@@ -285,61 +300,53 @@ def _size_limit(
     return ""
 
 
-def _has_default(parameter: Parameter, table: bool = True) -> bool:
+def _has_default(parameter: Parameter, known: Known = "table") -> bool:
     """Whether the method is the one that "auto" stands for."""
-    return parameter.method == automatic(parameter.trait, table=table)
+    return parameter.method == automatic(parameter.trait, known=known)
 
 
 def method_of(
     parameters: Sequence[Parameter],
     trait: Trait,
     method: str | None,
-    table: bool = True,
+    known: Known = "table",
 ) -> str:
     """Interval method of a contrast."""
     if method not in (None, AUTO):
-        check_serves(method, trait, table=table)
+        check_serves(method, trait, known=known)
         return method
-    others = [p for p in parameters if not _has_default(p, table)]
+    others = [p for p in parameters if not _has_default(p, known)]
     methods = {parameter.method for parameter in parameters if not method and others}
-    serving = [m for m in methods if not refusal(m, trait, table=table)]
+    serving = [m for m in methods if not refusal(m, trait, known=known)]
     if len(serving) == 1:
         return serving[0]
-    return automatic(trait, table=table)
+    return automatic(trait, known=known)
 
 
 def _extension_of(
     parameters: Sequence[TableParameter], coefficients: Sequence[float], ratio: bool
 ) -> tuple[float, float]:
-    """Extension of the interval for undefined classes, or bins, of the components."""
-    if not any(any(parameter.extension) for parameter in parameters):
-        return 0.0, 0.0
-    if ratio:
-        return _extension_of_ratio(parameters, np.array(coefficients))
-    extensions = [
-        parameter.extension if coefficient > 0 else parameter.extension[::-1]
-        for coefficient, parameter in zip(coefficients, parameters, strict=True)
-    ]
-    low, high = (np.abs(coefficients) @ extensions).tolist()
-    return low, high
+    """Extension of the interval for undefined classes, or bins, of the components.
 
-
-def _extension_of_ratio(
-    parameters: Sequence[TableParameter], coefficients: Array
-) -> tuple[float, float]:
-    """Extension of a ratio by what bins can change in its estimate.
-
-    With undefined classes nothing is known.
+    To the contrasts of their least and greatest values. Of a ratio with undefined
+    classes nothing is known.
     """
-    if any(any(each.extension) and not each.binning_error for each in parameters):
+    extended = [parameter for parameter in parameters if any(parameter.extension)]
+    if not extended:
+        return 0.0, 0.0
+    if ratio and not all(parameter.binning_error for parameter in extended):
         return np.inf, np.inf
     values = np.array([parameter.value for parameter in parameters])
     low, high = np.array([parameter.extension for parameter in parameters]).T
-    ends = np.maximum(values - low, 0), values + high
-    least, greatest = (np.where(coefficients > 0, *each) for each in (ends, ends[::-1]))
+    ends = np.array([values - low, values + high])
+    if ratio:
+        ends = np.maximum(ends, 0)
+    powers: Array = np.array(coefficients)
+    least, greatest = (np.where(powers > 0, *each) for each in (ends, ends[::-1]))
+    reached = np.array([least, values, greatest])
     with np.errstate(all="ignore"):
-        factors = np.array([least, values, greatest]) ** coefficients
-        reach = np.diff(factors.prod(axis=1))
+        reached = np.prod(reached**powers, axis=1) if ratio else reached @ powers
+        reach = np.diff(reached)
     below, above = np.nan_to_num(reach, nan=np.inf, posinf=np.inf).tolist()
     return below, above
 
@@ -424,7 +431,7 @@ def _possible_codes(maps: Sequence[CellMap]) -> tuple[dict[int, Array], Array] |
     return {column: values[g] for (column, values), g in codes}, share
 
 
-def trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait:
+def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait:
     """Properties of a contrast."""
     traits = [parameter.trait for parameter in terms]
     if ratio:

@@ -16,15 +16,12 @@ from skci.inference.contrast_parameters import (
     CANCELLED,
     Contrast,
     ContrastTables,
-    base_terms,
-    combined_value,
-    method_of,
-    trait_of,
+    contrast_parameter,
 )
 from skci.inference.joint import JointEstimate
 from skci.inference.many_contrasts import ContrastSampling, estimate_contrasts
-from skci.inference.parameter import Key, Parameter, TableParameter
-from skci.inference.sampling import GivenCovariance
+from skci.inference.parameter import Key, TableParameter
+from skci.inference.sampling import GivenCovariance, ResampledEstimates
 
 
 def pairwise_contrasts(
@@ -39,15 +36,28 @@ def pairwise_contrasts(
     All pairs, each once, the first less the second, or over it; with a control, each of
     the others and the control.
     """
-    keys = [joint.parameters[k].key for k in positions]
+    pairs = list(itertools.combinations(positions, 2))
+    if control is not None:
+        level = {k: joint.parameters[k].key.level(factor) for k in positions}
+        seconds = [k for k in positions if level[k] == control]
+        pairs = [(i, j) for j in seconds for i in positions if i != j]
+    return [comparison(joint, *pair, factor, ratio) for pair in pairs]
+
+
+def comparison(
+    joint: JointEstimate,
+    first: int,
+    second: int,
+    factor: str = "model",
+    ratio: bool = False,
+    sign: float = 1.0,
+) -> Contrast:
+    """Compare two parameters that differ in one factor; see `pairwise_contrasts`."""
+    keys = [joint.parameters[k].key for k in (first, second)]
     names = [key.level(factor) for key in keys]
-    contrasts: list[Contrast] = []
-    for i, j in itertools.permutations(range(len(keys)), 2):
-        if i < j if control is None else names[j] == control:
-            compared = (names[i], "/" if ratio else "-", names[j])
-            key = replace(keys[i].without(factor), compared=compared)
-            contrasts.append((key, {positions[i]: 1.0, positions[j]: -1.0}))
-    return contrasts
+    compared = (names[0], "/" if ratio else "-", names[1])
+    key = replace(keys[0].without(factor), compared=compared)
+    return key, {first: sign, second: -sign}
 
 
 def contrasts_with(
@@ -98,7 +108,11 @@ def contrast_estimate(
     """
     sampling: Any = joint.sampling
     if isinstance(sampling, GivenCovariance):
-        given = _given_contrasts(sampling, contrasts, ratio, method)
+        given: Any = _given_contrasts(sampling, contrasts, ratio, method)
+        if isinstance(given, ResampledEstimates):
+            of_rows = JointEstimate(given.out_of_fold)
+            compared = contrast_estimate(of_rows, contrasts, ratio, method)
+            given = replace(given, out_of_fold=compared.sampling)
         return replace(joint, sampling=given, simultaneous=simultaneous)
     if isinstance(sampling, ContrastSampling) and ratio != sampling.tables.ratio:
         sampling = sampling.with_all_tables  # each is a component
@@ -116,28 +130,19 @@ def _given_contrasts(
     """Contrasts of estimates with a given covariance."""
     parameters = []
     slopes = np.zeros((len(contrasts), len(sampling.parameters)))
-    for row, (key, weights) in enumerate(contrasts):
-        combined = [sampling.parameters[k] for k in weights]
-        terms = base_terms(sampling.parameters, key, weights, ratio)
-        trait = trait_of(terms, ratio, key)
-        values = np.array([parameter.estimate for parameter in combined])
-        slope = np.array(list(weights.values()), dtype=float)
-        estimate = combined_value(values, slope, trait, ratio)
-        if ratio:
-            with np.errstate(all="ignore"):
-                slope *= estimate / values  # there is none for a ratio with zero
-            slope[~np.isfinite(slope)] = 0
-        slopes[row, list(weights)] = slope
-        parameters.append(
-            Parameter(
-                key=key,
-                trait=trait,
-                method=method_of(combined, trait, method, table=False),
-                given=estimate,
-                components=tuple(terms),
-                coefficients=tuple(terms.values()),
-            )
+    for row, contrast in enumerate(contrasts):
+        parameter = contrast_parameter(
+            sampling.parameters, contrast, ratio, method, sampling.known
         )
+        positions = list(contrast[1])
+        slope = np.array(list(contrast[1].values()), dtype=float)
+        if ratio:
+            values = np.array([sampling.parameters[k].estimate for k in positions])
+            with np.errstate(all="ignore"):
+                slope *= parameter.given / values  # none for a ratio with zero
+            slope[~np.isfinite(slope)] = 0
+        slopes[row, positions] = slope
+        parameters.append(parameter)
     pairs = [_compared_models(sampling, weights) for _, weights in contrasts]
     return sampling.contrasts(parameters, slopes, pairs)
 

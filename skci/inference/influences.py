@@ -49,12 +49,19 @@ class Influences:
         The cell of each parameter for each unit.
     rows : Rows
         The rows of the units.
+    orders : sequence of {1, 2}, optional
+        The power of the share s in each column, 1 if not given.
     """
 
     def __init__(
-        self, values: Sequence[Array], indices: Sequence[Array], rows: Rows
+        self,
+        values: Sequence[Array],
+        indices: Sequence[Array],
+        rows: Rows,
+        orders: Sequence[int] | None = None,
     ) -> None:
         self.values, self.indices, self.rows = values, indices, rows
+        self.orders = [1] * len(values) if orders is None else orders
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -66,7 +73,8 @@ class Influences:
 
     def column(self, k: int) -> Array:
         """Weighted influence values of a parameter, (U,)."""
-        column: Array = self.values[k][self.indices[k]] * self.rows.shares
+        shares = self.rows.shares ** self.orders[k]
+        column: Array = self.values[k][self.indices[k]] * shares
         return column
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:

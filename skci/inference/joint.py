@@ -25,6 +25,7 @@ from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.rows import Rows
 from skci.inference.sampling import (
     GivenCovariance,
+    ResampledEstimates,
     RowSampling,
     Sampling,
     excess_shares,
@@ -89,15 +90,19 @@ class JointEstimate:
         *,
         common_variance: bool = False,
         excess: Array | None = None,
+        out_of_fold: Sampling | None = None,
         **options: Any,
     ) -> JointEstimate:
         """Take given estimates with a given covariance; see `GivenCovariance`.
 
-        Differences of two models are free of an `excess` in it, of shape (K, K).
+        Differences of two models are free of an `excess` in it, of shape (K, K). Of
+        resampled estimates, what is known out of fold; see `ResampledEstimates`.
         """
         parameters = tuple(parameters)
         shares = {} if excess is None else excess_shares(parameters, covariance, excess)
         sampling = GivenCovariance(parameters, covariance, df, common_variance, shares)
+        if out_of_fold is not None:
+            sampling = ResampledEstimates(**vars(sampling), out_of_fold=out_of_fold)
         return cls(sampling, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:
@@ -206,8 +211,6 @@ class JointEstimate:
     @cached_property
     def _variances(self) -> Array:
         """Variances behind the intervals, (K,)."""
-        if len(self.parameters) > 1:
-            return self._covariance.diagonal()
         return self.sampling.variances + self.sampling.noise_variances(self.z)
 
     def _known(self, values: Array) -> Array:

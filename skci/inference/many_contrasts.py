@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,12 +19,10 @@ from skci.inference.contrast_parameters import ContrastTables
 from skci.inference.critical.horizon import HorizonLaw
 from skci.inference.critical.law import Alternative, LawOfLoadings, MaximumLaw
 from skci.inference.critical.loadings import Loadings
-from skci.inference.designs.design import Design
 from skci.inference.intervals.methods import IntervalMethod, Task
-from skci.inference.joint import JointEstimate, shrink_correlation, shrinkage
+from skci.inference.joint import JointEstimate, shrinkage
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.parameter_sampling import SmallSampleReason
-from skci.inference.rows import Rows
 from skci.inference.sampling import RowSampling, Sampling
 from skci.inference.terms import base_slopes
 
@@ -32,6 +31,7 @@ MOST_TABLES = 1 << 10
 
 _BLOCK = 1 << 8  # contrasts whose tables are in memory at once
 _MOST = 1 << 14  # contrasts whose covariance is computed where it is asked for
+_TOLERANCE = 5e-3  # of quantiles of some of them: as accurate as p-values
 _CONSTANT = 1e-12  # share of the largest variance of a contrast that is zero
 
 
@@ -46,6 +46,7 @@ class _Facts(NamedTuple):
     is_usable_with_noise: Array
     is_degenerate: Array
     has_noise: Array
+    standard_errors: Array
     design_effects: Array
     spans_strata: Array
     n_rows: Array
@@ -54,15 +55,12 @@ class _Facts(NamedTuple):
     tasks: Array
     """Intervals to compute, without tables."""
     null_roots: Array
-    """Roots at no difference, or a ratio of 1, of methods that read tables."""
+    """Roots at no difference, or a ratio of 1; NaN for methods that read no tables."""
 
 
-class _Block(RowSampling):
-    """Some contrasts, of which the covariance is not asked for."""
-
-    @cached_property
-    def variances(self) -> Array:
-        return np.array([each.estimated_variance for each in self.each])
+def _of(path: str) -> Any:
+    """Attribute of what a sampling of contrasts has it from."""
+    return property(attrgetter(path))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,40 +70,29 @@ class ContrastSampling(Sampling):
     tables: ContrastTables
     parameters: tuple[Parameter, ...]
 
-    @property
-    def rows(self) -> Rows:  # type: ignore[override]
-        return self.tables.sampling.rows
-
-    @property
-    def design(self) -> Design:  # type: ignore[override]
-        return self.tables.sampling.design
-
-    @property
-    def shows_variance(self) -> bool:
-        return self.tables.sampling.shows_variance
-
-    @property
-    def is_simple(self) -> bool:
-        return self.tables.sampling.is_simple
-
-    @property
-    def n_groups(self) -> int | None:
-        return self.tables.sampling.n_groups
-
-    @property
-    def design_in_words(self) -> str:
-        return self.tables.sampling.design_in_words
+    rows = _of("tables.sampling.rows")
+    design = _of("tables.sampling.design")
+    shows_variance = _of("tables.sampling.shows_variance")
+    is_simple = _of("tables.sampling.is_simple")
+    n_groups = _of("tables.sampling.n_groups")
+    design_in_words = _of("tables.sampling.design_in_words")
+    variances = _of("_facts.variances")
+    degrees_of_freedom = _of("_facts.degrees_of_freedom")
+    is_linear = _of("_facts.is_linear")
+    standard_errors = _of("_facts.standard_errors")
+    design_effects = _of("_facts.design_effects")
+    spans_strata = _of("_facts.spans_strata")
+    table_sizes = _of("_facts.table_sizes")
 
     def with_tables(self, positions: Sequence[int]) -> RowSampling:
         """Make the tables of some contrasts."""
         made = (self.tables.with_table(self.parameters[k]) for k in positions)
-        return _Block(tuple(made), self.rows, self.design)
+        return RowSampling(tuple(made), self.rows, self.design)
 
     @property
     def with_all_tables(self) -> RowSampling:
         """Make the tables of all contrasts."""
-        made = map(self.tables.with_table, self.parameters)
-        return RowSampling(tuple(made), self.rows, self.design)
+        return self.with_tables(range(len(self.parameters)))
 
     def with_parameters(self, parameters: Sequence[TableParameter]) -> RowSampling:
         """Other parameters of the same rows."""
@@ -155,6 +142,7 @@ class ContrastSampling(Sampling):
             np.array([sampling.is_usable(k, 1.0) for k in each], dtype=bool),
             np.array([sampling.is_degenerate(k) for k in each], dtype=bool),
             np.broadcast_to(sampling.noise_variances(1.0) > 0, usable.shape),
+            sampling.standard_errors,
             sampling.design_effects,
             sampling.spans_strata,
             np.array([sampling.n_rows(k) for k in each]),
@@ -163,40 +151,6 @@ class ContrastSampling(Sampling):
             tasks,
             roots,
         )
-
-    @property
-    def variances(self) -> Array:
-        return self._facts.variances
-
-    @property
-    def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        return self._facts.degrees_of_freedom
-
-    @property
-    def is_linear(self) -> Array:
-        return self._facts.is_linear
-
-    @cached_property
-    def standard_errors(self) -> Array:
-        blocks = map(self.with_tables, self._blocks)
-        return np.concatenate([block.standard_errors for block in blocks])
-
-    @property
-    def design_effects(self) -> Array:
-        return self._facts.design_effects
-
-    @property
-    def spans_strata(self) -> Array:
-        return self._facts.spans_strata
-
-    @property
-    def table_sizes(self) -> Array:
-        return self._facts.table_sizes
-
-    @property
-    def null_roots(self) -> Array:
-        """Roots at no difference, or a ratio of 1; NaN where they are not kept."""
-        return self._facts.null_roots
 
     def has_variance(self, k: int) -> bool:
         return bool(self._facts.has_variance[k])
@@ -289,10 +243,6 @@ class ManyContrasts(JointEstimate):
     def with_tables(self) -> JointEstimate:
         return _of_class(JointEstimate, self, self.sampling.with_all_tables)
 
-    @cached_property
-    def _variances(self) -> Array:
-        return self.sampling.variances + self.sampling.noise_variances(self.z)
-
     def _batches(
         self, positions: Array
     ) -> Iterator[tuple[IntervalMethod, Array, list[Task]]]:
@@ -307,7 +257,7 @@ class ManyContrasts(JointEstimate):
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
         null = self.sampling.null
-        roots = self.sampling.null_roots[positions]
+        roots = self.sampling._facts.null_roots[positions]
         known = above == (self.estimates[positions] > null)
         known &= ~np.isnan(roots) & (nulls == null)
         rest = np.flatnonzero(~known)
@@ -335,42 +285,24 @@ class ManyContrasts(JointEstimate):
             return super().law(alternative)
         if alternative not in self._laws:
             known = np.flatnonzero(self.usable)
-            self._laws[alternative] = self._law_among(known, alternative)
+            loadings = self._loadings.taken(known)
+            self._laws[alternative] = self._law_of(loadings, alternative)
         return self._laws[alternative]
 
     def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
         if self.horizon is not None:
             return super().law_among(positions, signs)
-        return self._law_among(positions, "less", signs)
-
-    def _law_among(
-        self, positions: Array, alternative: Alternative, signs: Array | float = 1.0
-    ) -> MaximumLaw:
         loadings = self._loadings.taken(positions).scaled(signs)
-        options: Any = {"alternative": alternative, "random_state": self.random_state}
+        return self._law_of(loadings, "less", tol=_TOLERANCE)
+
+    def _law_of(
+        self, loadings: Loadings, alternative: Alternative, **options: Any
+    ) -> LawOfLoadings:
+        options |= {"alternative": alternative, "random_state": self.random_state}
         return LawOfLoadings(loadings, self._noise, **options)
 
     @property
     def _covariance(self) -> Array:
-        deviations = np.sqrt(self._variances)
-        return self._unshrunk * np.outer(deviations, deviations)
-
-    @property
-    def covariance(self) -> Array:
-        return self._known(self._covariance)
-
-    @property
-    def _shrunk(self) -> Array:
-        correlation = self._unshrunk
-        known = np.flatnonzero(self.usable)
-        block = np.ix_(known, known)
-        df = self.degrees_of_freedom[known]
-        correlation[block] = shrink_correlation(correlation[block], df)
-        correlation[~self.usable] = correlation[:, ~self.usable] = np.nan
-        return correlation
-
-    @property
-    def _unshrunk(self) -> Array:
         size = len(self.parameters)
         if size > _MOST:
             raise ValueError(
@@ -378,8 +310,11 @@ class ManyContrasts(JointEstimate):
                 f"{size:,}; select some, or name a control"
             )
         rows = self._loadings.rows(np.arange(size))
-        correlation: Array = np.clip(rows @ rows.T, -1, 1)
+        correlation: Array = rows @ rows.T
         np.fill_diagonal(correlation, 1.0)
+        deviations = np.sqrt(self._variances)
+        correlation *= deviations
+        correlation *= deviations[:, np.newaxis]
         return correlation
 
 

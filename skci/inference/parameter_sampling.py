@@ -14,6 +14,7 @@ from skci.inference.designs.design import Component, Design
 from skci.inference.designs.totals import (
     Moments,
     UnitWeights,
+    intraclass_correlation,
     moments,
     tail_shape,
     unit_weights,
@@ -32,6 +33,7 @@ from skci.measures.registry import IDENTITY
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
+_ROUNDING = 1e-12  # design effect that is zero
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
@@ -43,10 +45,6 @@ _SPARSE = (
     "an interval that allows for what they do not show, so that it may be too narrow; "
     "unite strata"
 )
-_HEAVY_TAIL = (
-    "heavy tails: a few rows have so much influence that the variance may not exist "
-    "and the interval may be too narrow, however many rows there are"
-)
 
 
 class SmallSampleReason(NamedTuple):
@@ -54,6 +52,23 @@ class SmallSampleReason(NamedTuple):
 
     text: str
     other_method_helps: bool = False
+
+
+HEAVY_TAIL = SmallSampleReason(
+    "heavy tails: a few rows have so much influence that the variance may not exist "
+    "and the interval may be too narrow, however many rows there are"
+)
+
+
+def few_degrees_of_freedom(
+    least: int, other_method_helps: bool = False
+) -> SmallSampleReason:
+    """Reason of a variance with fewer than so many degrees of freedom."""
+    text = (
+        f"fewer than {least} degrees of freedom: few rows or groups determine the "
+        "variance, and the interval may be too narrow"
+    )
+    return SmallSampleReason(text, other_method_helps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,8 +359,10 @@ class ParameterSampling:
     def design_effect(self) -> float:
         """Variance over that of a simple random sample of the same size.
 
-        From the influence values at the table with pseudo-counts. Where next to no
-        variance is observed, as if the rows of a cluster were all alike.
+        From the influence values at the table with pseudo-counts, but never less than
+        :attr:`_exchangeable_design_effect`: where few rows err, the heavy ones or large
+        clusters may have no error by chance. Where next to no variance is observed, as
+        if the rows of a cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
         if self._strata is None and is_simple(rows, self.design):
@@ -369,7 +386,41 @@ class ParameterSampling:
         on_sample = self._influence(influence, smoothed=True)
         estimated = moments(self._components(on_sample)).variance
         n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
-        return estimated * n / variance
+        return max(estimated * n / variance, self._exchangeable_design_effect)
+
+    @property
+    def _exchangeable_design_effect(self) -> float:
+        r"""Design effect if errors are related to neither weights nor cluster sizes.
+
+        .. math:: \frac{n}{W (\sum_i w_i)} \Big((1 - \rho) \sum_i w_i^2
+            + \rho \sum_g \big(\sum_{i \in g} w_i\big)^2\Big)
+
+        over the rows with influence, of all n rows of weight W, with the correlation
+        :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
+        Zero for areas, which have a variance in each class.
+        """
+        units, rows, n = self._with_influence, self.rows, self.parameter.total
+        if self._classes or not units.any():
+            return 0.0
+        index = units.view(np.uint8)
+        total = float(rows.weights[units].sum() / rows.weights.sum())
+        indicator = Influences([np.array([0.0, 1.0])], [index], rows)
+        squares = dot(rows.repeats[1], *[indicator.column(0)] * 2)
+        if not getattr(self.design, "rows_are_units", False):
+            influence = np.append(self.parameter.smoothed_influence, 0.0) / total
+            weight = np.array([0.0, 1 / total])
+            influences = Influences(
+                [influence, weight, influence**2, weight**2],
+                [self.parameter.index, index] * 2,
+                rows,
+                orders=[1, 1, 2, 2],
+            )
+            rho = intraclass_correlation(self.design.components(influences))
+            of_units = self._units_with(units).squares
+            squares += rho * (of_units - squares)
+        whole = rows.weights[self.parameter.units].sum() / rows.weights.sum()
+        effect = float(n * squares / (whole * total))
+        return effect if effect > _ROUNDING else 0.0
 
     @cached_property
     def is_normal(self) -> bool:
@@ -480,13 +531,10 @@ class ParameterSampling:
         reasons = []
         least = _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
         if self.degrees_of_freedom < least:
-            text = (
-                f"fewer than {least} degrees of freedom: few rows or groups determine "
-                "the variance, and the interval may be too narrow"
-            )
-            reasons.append(SmallSampleReason(text, other_method_helps=self.is_normal))
+            helps = self.is_normal
+            reasons.append(few_degrees_of_freedom(least, other_method_helps=helps))
         if self.has_variance and self._has_heavy_tail:
-            reasons.append(SmallSampleReason(_HEAVY_TAIL))
+            reasons.append(HEAVY_TAIL)
         return reasons
 
     @property

@@ -31,7 +31,8 @@ def pvalue(
         return 1.0
     positions, nulls = np.array([position]), np.array([null])
     if alternative == "two-sided":
-        return float(_two_sided_pvalues(joint, positions, nulls)[0])
+        statistics = _two_sided_statistics(joint, positions, nulls)
+        return float(joint.law().sf(statistics, level=joint.confidence_level)[0])
     greater = alternative == "greater"
     statistic = _statistics(joint, positions, nulls, np.array([greater]))
     if joint.is_individual and joint.horizon is None:
@@ -45,10 +46,9 @@ def pvalue(
 def pvalues(joint: JointEstimate, null: float | Array) -> Array:
     """Two-sided p-values of a null value for all parameters, or of one each, (K,)."""
     found = np.ones(len(joint.parameters))
-    usable = np.flatnonzero(joint.usable)
+    usable, statistics = _usable_statistics(joint, null)
     if len(usable):
-        nulls = np.broadcast_to(null, found.shape)[usable]
-        found[usable] = _two_sided_pvalues(joint, usable, nulls)
+        found[usable] = joint.law().sf(statistics, level=joint.confidence_level)
     return found
 
 
@@ -58,10 +58,8 @@ def excludes(joint: JointEstimate, null: float) -> Array:
     Where the p-value is below alpha, without its computation.
     """
     excluded = np.zeros(len(joint.parameters), dtype=bool)
-    usable = np.flatnonzero(joint.usable)
+    usable, statistics = _usable_statistics(joint, null)
     if len(usable):
-        nulls = np.full(len(usable), null)
-        statistics = _two_sided_statistics(joint, usable, nulls)
         excluded[usable] = statistics > joint.law().quantile(joint.confidence_level)
     return excluded
 
@@ -75,10 +73,8 @@ def step_down(joint: JointEstimate, null: float) -> Array:
     """
     if joint.is_individual:
         return pvalues(joint, null)
-    usable = np.flatnonzero(joint.usable)
     found = np.ones(len(joint.parameters))
-    nulls = np.full(len(usable), null)
-    statistics = _two_sided_statistics(joint, usable, nulls)
+    usable, statistics = _usable_statistics(joint, null)
     found[usable] = joint.law().step_down(statistics, level=joint.confidence_level)
     return found
 
@@ -97,10 +93,15 @@ def signed_statistics(joint: JointEstimate) -> Array:
     return statistics
 
 
-def _two_sided_pvalues(joint: JointEstimate, positions: Array, nulls: Array) -> Array:
-    """Tail probabilities of statistics, below alpha where the interval excludes."""
-    statistics = _two_sided_statistics(joint, positions, nulls)
-    return joint.law().sf(statistics, level=joint.confidence_level)
+def _usable_statistics(
+    joint: JointEstimate, null: float | Array
+) -> tuple[Array, Array]:
+    """Positions of parameters with a usable variance, and their statistics."""
+    usable = np.flatnonzero(joint.usable)
+    nulls = np.broadcast_to(null, len(joint.parameters))[usable]
+    if not len(usable):
+        return usable, np.zeros(0)
+    return usable, _two_sided_statistics(joint, usable, nulls)
 
 
 def _two_sided_statistics(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from skci._arrays import Array
-from skci.inference.contrasts import contrast_estimate, pairwise_contrasts
+from skci.inference.contrasts import comparison, contrast_estimate
 from skci.inference.critical.law import step_down_directions
 from skci.inference.critical.loadings import differences_of
 from skci.inference.joint import JointEstimate
@@ -54,12 +53,9 @@ def _better_by(
 ) -> JointEstimate:
     """Estimate how much better the first of each pair is than the second."""
     sign = joint.parameters[positions[0]].trait.sign
-    contrasts = []
-    for i, j in pairs:
-        first, second = (joint.parameters[positions[k]].key for k in (i, j))
-        compared = (first.level("model"), "-", second.level("model"))
-        key = replace(first.without("model"), compared=compared)
-        contrasts.append((key, {positions[i]: sign, positions[j]: -sign}))
+    contrasts = [
+        comparison(joint, positions[i], positions[j], sign=sign) for i, j in pairs
+    ]
     return contrast_estimate(joint, contrasts)
 
 
@@ -225,13 +221,10 @@ def _ordered_pairs(
     variances = (factor**2).sum(axis=1)
     blocks = []
     for positions in map(list, panels):
-        sign = joint.parameters[positions[0]].trait.sign
         for row in range(1, len(positions)):
             second, first = positions[row], np.array(positions[:row])
-            name = joint.parameters[second].key.level("model")
-            contrasts = pairwise_contrasts(joint, [*positions[: row + 1]], control=name)
-            compared = contrast_estimate(joint, contrasts)
-            statistics = sign * signed_statistics(compared)
+            compared = _better_by(joint, positions, [(k, row) for k in range(row)])
+            statistics = signed_statistics(compared)
             varying = ((factor[first] - factor[second]) ** 2).sum(axis=1)
             noise = _NO_VARIANCE * (variances[first] + variances[second])
             known = compared.usable & (varying > noise)
@@ -249,26 +242,39 @@ def _ordered_pairs(
 def compact_letters(differ: Array) -> list[str]:
     """Letters such that two of R rows share one exactly if they do not differ.
 
-    Which differ is a symmetric matrix; the first row has an "a". The insert-and-absorb
+    Which differ is a symmetric matrix; the first row has an "a". Each letter is of a
+    largest possible group of rows of which no two differ, as by the insert-and-absorb
     algorithm of Piepho (2004), J. Comput. Graph. Stat. 13, 456-466.
     """
-    size = len(differ)
-    groups = [frozenset(range(size))]
-    for i, j in np.argwhere(np.triu(differ, 1)).tolist():
-        split = []
-        for group in groups:
-            both = {i, j} <= group
-            split += [group - {i}, group - {j}] if both else [group]
-        distinct = list(dict.fromkeys(split))
-        groups = [g for g in distinct if not any(g < other for other in distinct)]
-    groups.sort(key=sorted)
-    letters = [_letter(k) for k in range(len(groups))]
-    return [
-        "".join(
-            letter for letter, group in zip(letters, groups, strict=True) if i in group
-        )
-        for i in range(size)
-    ]
+    alike = [frozenset(np.flatnonzero(~row).tolist()) for row in differ]
+    groups = sorted(map(sorted, _maximal_cliques(alike)))
+    letters: list[str] = [""] * len(alike)
+    for place, group in enumerate(groups):
+        for row in group:
+            letters[row] += _letter(place)
+    return letters
+
+
+def _maximal_cliques(neighbours: Sequence[frozenset[int]]) -> Iterator[frozenset[int]]:
+    """All maximal sets of vertices that are neighbours of one another.
+
+    Each vertex is a neighbour of itself. The algorithm of Bron and Kerbosch (1973,
+    Comm. ACM 16, 575-577) with pivots.
+    """
+    none: frozenset[int] = frozenset()
+    stack = [(none, frozenset(range(len(neighbours))), none)]
+    while stack:
+        clique, candidates, excluded = stack.pop()
+        if not candidates and not excluded:
+            yield clique
+        if not candidates:
+            continue
+        reach = {k: len(neighbours[k] & candidates) for k in candidates | excluded}
+        pivot = max(reach, key=reach.__getitem__)
+        for k in candidates - (neighbours[pivot] - {pivot}):
+            others = neighbours[k] - {k}
+            stack.append((clique | {k}, candidates & others, excluded & others))
+            candidates, excluded = candidates - {k}, excluded | {k}
 
 
 def _letter(k: int) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -16,11 +16,13 @@ from skci.inference.designs.design import Design
 from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import covariance
 from skci.inference.influences import Influences
-from skci.inference.intervals.methods import Task
+from skci.inference.intervals.methods import Known, Task
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.parameter_sampling import (
+    HEAVY_TAIL,
     ParameterSampling,
     SmallSampleReason,
+    few_degrees_of_freedom,
     is_simple,
 )
 from skci.inference.rows import Rows
@@ -32,6 +34,8 @@ _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
 _SMALL_SHARE = 1e-7  # share to which rounding adds something
 _NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
 _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
+# Degrees of freedom of losses, for which the quantile of a resampling does not allow.
+_ENOUGH_OF_LOSSES = 16
 _AT_END = (
     "the estimate is within a standard error of an end of its range, where intervals "
     "on the logit scale are wide, and others may not cover"
@@ -53,6 +57,8 @@ class Sampling:
     """Degrees of freedom of a variance that all have in common, if there is one."""
     rows: Rows | None = None
     design: Design | None = None
+    known: ClassVar[Known] = "table"
+    """What is known beside estimates and degrees of freedom."""
 
     def select(self, positions: Sequence[int]) -> Sampling:
         """Keep some of the parameters."""
@@ -161,6 +167,7 @@ class GivenCovariance(Sampling):
     """Whether they are those of one variance, as of the residuals of a linear model."""
     excess: Mapping[frozenset[str], float] = field(default_factory=dict)
     """Share of the variance that comparisons of two models, by name, are free of."""
+    known: ClassVar[Known] = "covariance"
 
     @property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
@@ -202,6 +209,66 @@ class GivenCovariance(Sampling):
         return replace(
             self, parameters=tuple(parameters), covariance=covariance, excess={}
         )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResampledEstimates(GivenCovariance):
+    """Estimates with the covariance of a resampling, and the skewness of their losses.
+
+    Their skewness, and whether tails are heavy, follow from the losses of rows that
+    were predicted out of fold, as if the models were given.
+    """
+
+    out_of_fold: Sampling
+    """The same parameters of these rows, each predicted once."""
+    models: ResampledEstimates | None = None
+    """The estimates that contrasts are of."""
+    known: ClassVar[Known] = "skewness"
+
+    def select(self, positions: Sequence[int]) -> ResampledEstimates:
+        selected: Any = super().select(positions)
+        return replace(selected, out_of_fold=self.out_of_fold.select(positions))
+
+    def contrasts(
+        self,
+        parameters: Sequence[Parameter],
+        slopes: Array,
+        pairs: Sequence[frozenset[str]],
+    ) -> ResampledEstimates:
+        compared: Any = super().contrasts(parameters, slopes, pairs)
+        return replace(compared, models=self.models or self)
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Reasons why an interval may be too narrow, those of the losses included.
+
+        Heavy tails are also those of the models that a contrast is of: the losses of
+        models that are given may be close, but not what other rows would train.
+        """
+        reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
+        corrects = parameter.interval_method.corrects_skewness
+        if corrects and self.out_of_fold.degrees_of_freedom[k] < _ENOUGH_OF_LOSSES:
+            reasons.append(few_degrees_of_freedom(_ENOUGH_OF_LOSSES))
+        of_models = self.models.heavy_tails if self.models else self.heavy_tails
+        if {parameter, *parameter.components} & (self.heavy_tails | of_models):
+            reasons.append(HEAVY_TAIL)
+        return reasons
+
+    @cached_property
+    def heavy_tails(self) -> set[Parameter]:
+        """Parameters whose losses seem to be without a variance."""
+        return {
+            parameter
+            for k, parameter in enumerate(self.parameters)
+            if parameter.trait.heavy_tails
+            and HEAVY_TAIL in self.out_of_fold.small_sample_reasons(k)
+        }
+
+    def task(self, k: int, standard_error: float) -> Task:
+        task = super().task(k, standard_error)
+        if not self.parameters[k].interval_method.corrects_skewness:
+            return task
+        of_rows = math.sqrt(self.out_of_fold.variances[k])
+        return replace(task, hall=self.out_of_fold.task(k, of_rows).hall)
 
 
 def excess_shares(
@@ -285,9 +352,7 @@ class RowSampling(Sampling):
 
     @cached_property
     def variances(self) -> Array:
-        if len(self.parameters) == 1:
-            return np.array([self.each[0].estimated_variance])
-        return self.covariance.diagonal()
+        return np.array([each.estimated_variance for each in self.each])
 
     def has_variance(self, k: int) -> bool:
         return self.each[k].has_variance
@@ -314,19 +379,20 @@ class RowSampling(Sampling):
 
     @cached_property
     def covariance(self) -> Array:  # type: ignore[override]
+        variances = self.variances
         if len(self.parameters) == 1:
-            return self.variances[:, np.newaxis]
+            return variances[:, np.newaxis]
         total = self.unsmoothed
-        for k in np.flatnonzero(self.is_linear).tolist():
-            parameter, least = self.parameters[k], self.each[k].least_variance
-            if parameter.components and 0 < total[k, k] < least:
-                # Contrasts keep the rank that their coefficients leave them.
-                scale = np.sqrt(least / total[k, k])
-                total[k] *= scale
-                total[:, k] *= scale
-            total[k, k] = max(total[k, k], least)
-            if parameter.is_on_boundary:
-                total[k] = total[:, k] = 0  # what is left is rounding
+        observed = total.diagonal()
+        is_contrast = np.array([bool(p.components) for p in self.parameters])
+        # Contrasts keep the rank that their coefficients leave them.
+        raised = is_contrast & (observed > 0) & (observed < variances)
+        scale = np.sqrt(np.where(raised, variances, 1) / np.where(raised, observed, 1))
+        total *= scale
+        total *= scale[:, np.newaxis]
+        on_boundary = variances == 0  # what is left is rounding
+        total[on_boundary] = total[:, on_boundary] = 0
+        np.fill_diagonal(total, variances)
         return total
 
     @property
@@ -392,37 +458,42 @@ class RowSampling(Sampling):
         standard errors reach as far as Wilson's interval for as many successes as rows;
         they are combined as squares (Newcombe, 1998).
         """
-        size = len(self.parameters)
-        of_strata = np.diag([each.stratum_noise(z) for each in self.each])
-        column: dict[tuple[TableParameter, str], int] = {}
-        rows, columns, slopes = [], [], []
-        for k in np.flatnonzero(self.is_linear).tolist():
-            parameter = self.parameters[k]
-            if not parameter.components:
-                continue
-            for base, slope in base_slopes(parameter):
-                rows.append(k)
-                named = base, parameter.method
-                columns.append(column.setdefault(named, len(column)))
-                slopes.append(slope)
-        if not rows:
-            return of_strata + np.diag([each.noise(z) for each in self.each])
-        for k in np.flatnonzero(self.is_linear).tolist():
-            if not self.parameters[k].components:
-                rows.append(k)
-                named = self.parameters[k], self.parameters[k].method
-                columns.append(column.setdefault(named, len(column)))
-                slopes.append(1.0)
-        bases = [self._of(base.with_method(method)) for base, method in column]
-        variances = np.array([each.noise(z) for each in bases])
-        deviations = np.nan_to_num(slopes) * np.sqrt(variances)[columns]
-        jacobian = sparse.csr_array((deviations, (rows, columns)), (size, len(bases)))
-        return (jacobian @ jacobian.T).toarray() + of_strata
+        if not self._has_contrasts:
+            return np.diag(self.noise_variances(z))
+        loadings = self._noise_loadings(z)
+        return (loadings @ loadings.T).toarray() + np.diag(self._stratum_noise(z))
 
-    def noise_variances(self, z: float) -> Array | float:
-        if any(parameter.components for parameter in self.parameters):
-            return self.noise(z).diagonal()
-        return np.array([each.noise(z) + each.stratum_noise(z) for each in self.each])
+    def noise_variances(self, z: float) -> Array:
+        if not self._has_contrasts:
+            of_each = np.array([each.noise(z) for each in self.each])
+        else:
+            of_each = np.asarray(self._noise_loadings(z).power(2).sum(axis=1)).ravel()
+        return of_each + self._stratum_noise(z)
+
+    @property
+    def _has_contrasts(self) -> bool:
+        return any(parameter.components for parameter in self.parameters)
+
+    def _stratum_noise(self, z: float) -> Array:
+        """Variances for strata with few rows, (K,)."""
+        return np.array([each.stratum_noise(z) for each in self.each])
+
+    def _noise_loadings(self, z: float) -> sparse.csr_array:
+        """Loadings on independent noises of the parameters that are no contrasts."""
+        columns: dict[tuple[TableParameter, str], int] = {}
+        entries = [
+            (k, columns.setdefault((base, parameter.method), len(columns)), slope)
+            for k, parameter in enumerate(self.parameters)
+            if parameter.is_linear
+            for base, slope in base_slopes(parameter)
+        ]
+        bases = [self._of(base.with_method(method)) for base, method in columns]
+        deviations = np.sqrt([each.noise(z) for each in bases])
+        rows, places, slopes = np.reshape(entries, (-1, 3)).T
+        places = places.astype(int)
+        loadings = np.nan_to_num(slopes) * deviations[places]
+        shape = len(self.parameters), len(bases)
+        return sparse.csr_array((loadings, (rows.astype(int), places)), shape)
 
     @cached_property
     def design_effects(self) -> Array:
@@ -455,7 +526,7 @@ class RowSampling(Sampling):
             stratified = each.stratified
             functional, counts = stratified.functional, stratified.counts
             effect = stratified.design_effect
-        elif method.needs_table or parameter.support.rarer_class:
+        elif method.needs == "table" or parameter.support.rarer_class:
             effect = each.design_effect
         if isinstance(functional, Negative):
             functional = functional.functional

@@ -31,6 +31,7 @@ from skci.data.remote import on_host
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.intervals.methods import (
     AUTO,
+    Known,
     automatic,
     check_method,
     check_serves,
@@ -477,17 +478,17 @@ class MetricCI(BaseEstimator):
         check_serves(check_method(given), self._trait)
         return str(given)
 
-    def without_table(self, method: str | None) -> Self:
-        """Copy of the metric with a method that needs no table of counts.
+    def without_table(self, method: str | None, known: Known) -> Self:
+        """Copy of the metric with a method that needs no more than is `known`.
 
         `method` is for a metric that sets none.
 
         :meta private:
         """
         method = self._resolve_method(method)
-        check_serves(method, self._trait, table=False)
+        check_serves(method, self._trait, known=known)
         if method == AUTO:
-            method = automatic(self._trait, table=False)
+            method = automatic(self._trait, known=known)
         return self._replace({"method": method})
 
     @property

@@ -26,7 +26,7 @@ from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
-from skci.inference.intervals.methods import AUTO, check_method
+from skci.inference.intervals.methods import AUTO, Known, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics._base import MetricCI
@@ -80,11 +80,11 @@ class MetricSet:
                 f"method={{{name!r}: {method!r}, '*': 'auto'}}"
             ) from error
 
-    def without_tables(self) -> Self:
+    def without_tables(self, known: Known = "covariance") -> Self:
         """The same metrics, with interval methods that need no table of counts."""
         other = copy(self)
         other.metrics = {
-            name: metric.without_table(self.methods[name])
+            name: metric.without_table(self.methods[name], known)
             for name, metric in self.metrics.items()
         }
         return other

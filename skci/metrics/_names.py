@@ -87,7 +87,7 @@ def resolve_metric(metric: Any) -> MetricCI:
         return _of_name(metric)
     if isinstance(metric, _scores.MetricScorer) and metric.bound is None:
         return _signed(metric.metric, 1 if metric.metric.greater_is_better else -1)
-    if repr(metric).startswith("make_scorer("):
+    if hasattr(metric, "_score_func"):  # scorers of make_scorer have no public class
         return _of_scorer(metric)
     options: dict[str, Any] = {}
     function = metric

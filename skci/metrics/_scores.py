@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from skci.data.labels import (
 )
 from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
+from skci.inference.intervals.methods import Known
 from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
 from skci.measures.binned_scores import BinnedScores
@@ -171,6 +172,10 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
         super()._check(method)
         if self.average is not None:
             check_choice(self.average, (*AVERAGES, "samples"), "average")
+
+    def without_table(self, method: str | None, known: Known) -> Self:
+        # Scores of different models are not compared, and so no skewness is known.
+        return super().without_table(method, "covariance")
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         positive = binding.truth == code

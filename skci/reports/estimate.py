@@ -514,7 +514,7 @@ def _warn(joint: JointEstimate, causes: Iterable[tuple[_Cause, int]]) -> None:
         positions.setdefault(cause, []).append(position)
     for (message, category, remedy), alike in positions.items():
         parameters = [joint.parameters[k] for k in alike]
-        better = {automatic(p.trait, table=joint.is_of_rows) for p in parameters}
+        better = {automatic(p.trait, known=joint.sampling.known) for p in parameters}
         if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
             message += f"; consider method={better.pop()!r}"
         warn_caller(f"{', '.join(map(str, parameters))}: {message}", category)

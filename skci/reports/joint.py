@@ -459,7 +459,9 @@ class JointReport(ReportWithContrasts):
 
         Notes
         -----
-        All pairs are compared: 20 models take seconds, 60 a minute.
+        Models that one comparison shows to be worse need no other. So the time grows
+        with the number of models that may be the best: of 250 it takes seconds if they
+        are few, and a minute or two if they are all.
 
         Examples
         --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -24,6 +25,7 @@ from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Parameter, TableParameter
 from skci.inference.resampling_variance import ResampledMoments
+from skci.inference.sampling import RowSampling, Sampling
 from skci.measures.registry import Trait
 from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
@@ -40,7 +42,16 @@ from skci.resampling.splitting import (
     unique_training_sets,
 )
 
-_KEPT = ("name", "bounds", "greater_is_better", "scale", "automatic")  # of a trait
+_KEPT = (  # of a trait
+    "name",
+    "bounds",
+    "greater_is_better",
+    "scale",
+    "automatic",
+    "has_curvature",
+    "negative_of",
+    "heavy_tails",
+)
 _SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
 _NO_VARIANCE = 1e-10  # deviation, relative to the estimate, that is rounding
 _WEIGHTINGS = 8  # of rows, at which a metric is looked at for being linear
@@ -206,12 +217,27 @@ class Resampling:
         """Report the metrics of all estimators, with the variance of a scheme."""
         if scheme.needs_means:
             self._check_means(scheme)
+        if self.verbose:
+            rows = replace(self.rows, cv=deepcopy(self.rows.cv))  # may hold a state
+            batches = (pools for pools, _ in scheme.batches(rows))
+            self._announce(sum(map(len, map(unique_training_sets, batches))))
         evaluated = Evaluations(self, scheme)
         moments = scheme.moments(self.rows, evaluated)
         target = Target(self._target(scheme, evaluated.splits), str(scheme))
-        joint = self.joint(evaluated.parameters, moments, target)
+        out_of_fold = evaluated.out_of_fold
+        joint = self.joint(evaluated.parameters, moments, out_of_fold, target)
         warn_of_undefined(joint)
         return CrossValidationReport(joint, evaluated.splits, evaluated.estimators)
+
+    def _announce(self, n_training_sets: int) -> None:
+        """Print the number of fits before them."""
+        n_fits = n_training_sets * self.fits_of_each_set
+        print(f"[skci] {n_fits} fits to {n_training_sets} training sets")
+
+    @property
+    def fits_of_each_set(self) -> int:
+        """Number of fits to each training set."""
+        return len(self.estimators)
 
     def _check_means(self, scheme: Scheme) -> None:
         """Check that the metrics are means over rows, whatever is predicted.
@@ -258,6 +284,7 @@ class Resampling:
         self,
         parameters: Sequence[TableParameter],
         moments: ResampledMoments,
+        out_of_fold: Sampling,
         target: Target,
     ) -> JointEstimate:
         """Joint estimate of moments, whose variances of rounding errors are zero."""
@@ -269,6 +296,7 @@ class Resampling:
             np.where(np.outer(known, known), covariance, 0.0),
             df,
             excess=excess,
+            out_of_fold=out_of_fold,
             confidence_level=self.metric_set.confidence_level,
             random_state=self.metric_set.seed,
             target=target,
@@ -301,8 +329,10 @@ class Resampling:
         if others:
             raise ValueError(
                 "cv must test each row at most once with target='fold-models', got "
-                f"{self.rows.cv!r}"
+                f"{type(self.rows.cv).__name__}, which tests some again"
             )
+        if self.verbose:
+            self._announce(len(pool))
         fitted = self.fit(pool, FOLD, models)
         joint = mean_over_folds(self.metric_set, self.sample(pool, fitted, True))
         return CrossValidationReport(joint, splits, _estimators(fitted))
@@ -326,15 +356,36 @@ class Evaluations:
         self.parameters: list[TableParameter] = []
         self.splits = Splits()
         self.estimators: dict[str, list[Any]] = {}
+        self._tested = np.zeros(resampling.rows.n, dtype=bool)
+        self._first: list[tuple[Split, Mapping[str, Fitted]]] = []
 
     def __iter__(self) -> Iterator[list[EvaluatedPool]]:
         for pools, n_of_estimate in self.scheme.batches(self.resampling.rows):
             fitted = self.resampling.fit_pools(pools)
             yield [self._evaluate(*each) for each in zip(pools, fitted, strict=True)]
-            self.splits.extend(itertools.chain(*pools[:n_of_estimate]))
+            splits = list(itertools.chain(*pools[:n_of_estimate]))
             of_estimate = list(itertools.chain(*fitted[:n_of_estimate]))
+            self.splits.extend(splits)
             for name, estimators in _estimators(of_estimate).items():
                 self.estimators.setdefault(name, []).extend(estimators)
+            for split, by_name in zip(splits, of_estimate, strict=True):
+                self._keep_first(split, by_name)
+
+    def _keep_first(self, split: Split, by_name: Mapping[str, Fitted]) -> None:
+        """Keep what is predicted of rows that no split has tested before."""
+        new = ~self._tested[split.test]
+        if new.any():
+            self._tested[split.test] = True
+            first = {name: fitted.of(new) for name, fitted in by_name.items()}
+            self._first.append((Split(split.train, split.test[new]), first))
+
+    @property
+    def out_of_fold(self) -> Sampling:
+        """The metrics of all rows that are tested, as each is predicted first."""
+        splits, fitted = zip(*self._first, strict=True)
+        sample = self.resampling.sample(splits, fitted)
+        pool = EvaluatedPool(self.resampling.metric_set, sample, splits)
+        return RowSampling(tuple(pool.parameters), sample.rows, sample.design)
 
     def _evaluate(
         self, pool: Pool, fitted: Sequence[Mapping[str, Fitted]]

@@ -182,6 +182,15 @@ def _named_results(cv_results: Any) -> dict[str, Mapping[str, Any]]:
                 "cv_results must be of cross_validate with return_estimator=True and "
                 f"return_indices=True, got {keys}"
             )
+        if not len(found["estimator"]):
+            raise ValueError("cv_results must hold the fitted estimators, got none")
+        n_splits = [len(found["indices"][part]) for part in ("train", "test")]
+        if n_splits != [len(found["estimator"])] * 2:
+            raise ValueError(
+                "cv_results must hold an estimator for each split, got "
+                f"{len(found['estimator'])} and {n_splits[0]} training and "
+                f"{n_splits[1]} test sets"
+            )
     if several:
         return named
     ((name, _),) = named_estimators(list(cv_results["estimator"][:1]))

@@ -7,9 +7,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 
 from skci._validation import check_choice
+from skci.metrics._metric_set import named_metrics
 
 _ABSENT = object()  # value of a parameter that a setting leaves out
 
@@ -77,6 +79,24 @@ def _ranking_metric(
         f"rank_by must be one of the metrics of the search, {known}, which has none of "
         f"them as refit, got refit={refit!r} and rank_by=None"
     )
+
+
+def metrics_of(search: Any) -> Any:
+    """Metrics that a search scores by, or that the score of its estimator is."""
+    scoring = getattr(search, "scoring", None)
+    if scoring is None:
+        if is_classifier(search.estimator):
+            return "accuracy"
+        if is_regressor(search.estimator):
+            return "r2"
+    try:
+        named_metrics(scoring)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "metrics must be given, for the scoring of the search is no metric: "
+            f"{error}"
+        ) from error
+    return scoring
 
 
 def scored_metrics(results: Mapping[str, Any], start: str) -> list[str]:

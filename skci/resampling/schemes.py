@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -81,6 +82,15 @@ def _values(evaluated: Evaluated) -> Any:
     return [[pool.values for pool in batch] for batch in evaluated]
 
 
+def _chance(df: int) -> str:
+    r"""Write how much standard errors vary with the seed and the order of the rows.
+
+    Of a sum of so many squares the relative standard deviation of the root is
+    :math:`1 / \sqrt{2 \nu}`.
+    """
+    return f"whose choice moves standard errors by about {1 / math.sqrt(2 * df):.0%}"
+
+
 def _batched(splits: Iterable[Split]) -> Iterator[Batch]:
     splits = iter(splits)
     while batch := list(itertools.islice(splits, _BATCH)):
@@ -144,7 +154,8 @@ class GroupJackknife(Scheme):
     def __str__(self) -> str:
         return (
             f"jackknife over {self.n_groups} groups of rows in {self.n_partitions} "
-            f"partition{'s' * (self.n_partitions > 1)}"
+            f"random partition{'s' * (self.n_partitions > 1)}, "
+            f"{_chance(self.n_partitions * (self.n_groups - 1))}"
         )
 
 
@@ -280,7 +291,10 @@ class ConservativeZ(Scheme):
         return conservative_z(np.array(whole), means.reshape(self.n_halves, 2, -1))
 
     def __str__(self) -> str:
-        return f"conservative z from {self.n_halves} pairs of halves"
+        return (
+            f"conservative z from {self.n_halves} random pairs of halves, "
+            f"{_chance(self.n_halves)}"
+        )
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 )
 
 from skci._arrays import Array
+from skci._validation import as_array, check_integer
 
 _STRATIFIED = (
     RepeatedStratifiedKFold,
@@ -155,8 +156,9 @@ class Rows:
         X = self.X if rows is None else take_rows(self.X, rows)
         rows = np.arange(self.n) if rows is None else rows
         groups = None if self.group_names is None else self.group_names[rows]
-        pairs = self._splitter.split(X, self.y[rows], groups)
-        splits = Splits((rows[train], rows[test]) for train, test in pairs)
+        given = isinstance(self.cv, list)
+        pairs = self.cv if given else self._splitter.split(X, self.y[rows], groups)
+        splits = Splits(_check_splits(pairs, rows))
         if self.groups is not None:
             for train, test in splits:
                 if np.isin(self.groups[test], self.groups[train]).any():
@@ -181,7 +183,8 @@ class Rows:
     def _splitter(self) -> Any:
         if is_number_of_folds(self.cv):
             folds = KFold if self.groups is None else GroupKFold
-            n_folds = _FOLDS if self.cv is None else int(self.cv)
+            n_folds = _FOLDS if self.cv is None else check_integer(self.cv, "cv", 2)
+            self.units(n_folds)
             return folds(n_folds, shuffle=True, random_state=self.random_state)
         try:
             return check_cv(self.cv)
@@ -190,6 +193,56 @@ class Rows:
                 "cv must be a number of folds, a splitter of "
                 f"sklearn.model_selection or an iterable of splits, got {self.cv!r}"
             ) from error
+
+
+def _check_splits(pairs: Iterable[Any], rows: Array) -> Iterator[Split]:
+    """Check what a splitter makes of some rows, or what was given in place of one."""
+    k = -1
+    for k, pair in enumerate(pairs):
+        if not (isinstance(pair, tuple | list) and len(pair) == 2):
+            size = f" of {len(pair)}" if isinstance(pair, tuple | list) else ""
+            raise ValueError(
+                "cv must make pairs of training and test rows, got "
+                f"{type(pair).__name__}{size} as split {k}"
+            )
+        train, test = (
+            _check_part(part, name, len(rows), f" as split {k}")
+            for part, name in zip(pair, ("training", "test"), strict=True)
+        )
+        times = np.bincount(test, minlength=len(rows))
+        if times.max() > 1:
+            repeated = f"row {times.argmax()} {times.max()} times"
+            raise ValueError(
+                f"cv must test each row at most once in a split, got {repeated} in "
+                f"split {k}"
+            )
+        if times[train].any():
+            raise ValueError(
+                "cv must not test rows that train, got "
+                f"{np.count_nonzero(times[np.unique(train)])} of them in split {k}"
+            )
+        yield Split(rows[train], rows[test])
+    if k < 0:
+        raise ValueError("cv must make at least one split, got none")
+
+
+def _check_part(values: Any, name: str, n: int, where: str) -> Array:
+    """Check the numbers of the rows in one part of a split, or a mask of them."""
+    part = as_array(values, f"{name} rows of cv", "an array of numbers of rows")
+    if part.shape == (n,) and part.dtype == bool:
+        part = np.flatnonzero(part)
+    if part.ndim != 1 or not len(part):
+        raise ValueError(
+            f"cv must make {name} sets of at least one row, got shape {part.shape}"
+            f"{where}"
+        )
+    if part.dtype.kind not in "iu" or not (0 <= part.min() <= part.max() < n):
+        ends = f"{part.min()} to {part.max()} of dtype {part.dtype}"
+        raise ValueError(
+            f"cv must make {name} sets of row numbers from 0 to {n - 1}, got {ends}"
+            f"{where}"
+        )
+    return part
 
 
 def have_equal_shares(tests: Sequence[Array], y: Array) -> bool:

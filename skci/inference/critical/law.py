@@ -7,7 +7,7 @@ ones, is exact; otherwise the correlation is factored and exceedances are sample
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,7 +68,7 @@ class MaximumLaw:
     `warns` is whether errors of quantiles above the tolerance are warned of.
     """
 
-    tol: ClassVar[float] = 1e-3
+    tol: float = 1e-3
     """Largest numerical error of a quantile."""
     size: int
     """Number of coordinates that are not equal."""
@@ -265,9 +265,9 @@ class LawOfLoadings(MaximumLaw):
         d, the share of the variance of each; 0 for t variables.
     df, alternative, random_state
         See `critical_value`.
+    tol : float
+        Largest numerical error of a quantile.
     """
-
-    tol = 2e-3
 
     def __init__(
         self,
@@ -277,7 +277,9 @@ class LawOfLoadings(MaximumLaw):
         df: float | None = None,
         alternative: Alternative = "two-sided",
         random_state: RandomState = None,
+        tol: float = 2e-3,
     ) -> None:
+        self.tol = tol
         self._take(df, alternative, random_state)
         self._loadings = loadings.standardised().principal()
         self._noise = noise

@@ -57,9 +57,9 @@ class Loadings:
         return found
 
     def taken(self, positions: Array) -> Loadings:
-        """Loadings of some coordinates, in their order."""
-        if self.combinations is None:
-            return Loadings(self.factor[positions])
+        """Loadings of some coordinates, in their order; in one step if they are few."""
+        if self.combinations is None or len(positions) <= len(self.factor):
+            return Loadings(self.rows(positions))
         return Loadings(self.factor, self.combinations[positions])
 
     @cached_property

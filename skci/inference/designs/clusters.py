@@ -25,18 +25,28 @@ class Clusters:
     """Total weight of its rows in the cluster, on the scale of the rows."""
     keys: Array
     """Names of the clusters, by number."""
+    squares: Array | None = None
+    """Sum of the squared weights of these rows, if rows have weights."""
     ddof: int = 1
     rows_are_units: ClassVar[bool] = False
 
     @classmethod
     def of(
-        cls, keys: Array, number: Array, unit: Array, weights: Array | None
+        cls,
+        keys: Array,
+        number: Array,
+        unit: Array,
+        weights: Array | None,
+        squares: Array | None = None,
     ) -> Clusters:
         """Add up the weights of rows by cluster and unit; each counts once if None."""
         units = int(unit.max()) + 1
         pairs, pair = np.unique(number * units + unit, return_inverse=True)
         number, unit = np.divmod(pairs, units)
-        return cls(number, unit, np.bincount(pair.ravel(), weights), keys)
+        sums = np.bincount(pair.ravel(), weights)
+        if squares is not None:
+            squares = np.bincount(pair.ravel(), squares)
+        return cls(number, unit, sums, keys, squares)
 
     @cached_property
     def starts(self) -> Array:
@@ -55,10 +65,15 @@ class Clusters:
 
     def components(self, influences: Influences) -> Iterator[Component]:
         totals = np.empty((self.n_units, influences.shape[1]))
-        weights = self.weights / influences.rows.weights.sum()
-        pairs = zip(influences.values, influences.indices, strict=True)
-        for k, (values, index) in enumerate(pairs):
-            terms = values[index[self.unit]] * weights
+        total = influences.rows.weights.sum()
+        weights = {1: self.weights / total}
+        if 2 in influences.orders:
+            weights[2] = self.known_squares / total**2
+        columns = zip(
+            influences.values, influences.indices, influences.orders, strict=True
+        )
+        for k, (values, index, order) in enumerate(columns):
+            terms = values[index[self.unit]] * weights[order]
             totals[:, k] = np.add.reduceat(terms, self.starts)
         yield Component(totals, ddof=self.ddof)
 
@@ -76,15 +91,23 @@ class Clusters:
             number=self.number[kept],
             unit=renumbered[self.unit[kept]],
             weights=self.weights[kept],
+            squares=None if self.squares is None else self.squares[kept],
         )
 
     def regrouped(self, unit: Array) -> Clusters:
         """The same for units that are united; `unit` is the new number of each."""
-        return self.of(self.keys, self.number, unit[self.unit], self.weights)
+        columns = self.number, unit[self.unit], self.weights, self.squares
+        return self.of(self.keys, *columns)
 
     def times(self, factor: float) -> Clusters:
         """Multiply the weights of all rows."""
-        return replace(self, weights=self.weights * factor)
+        squares = self.known_squares * factor**2
+        return replace(self, weights=self.weights * factor, squares=squares)
+
+    @property
+    def known_squares(self) -> Array:
+        """Sums of squared weights, each row of weight 1 if there are none."""
+        return self.weights if self.squares is None else self.squares
 
     def __str__(self) -> str:
         return f"in {self.n_units} group{'s' if self.n_units > 1 else ''}"
@@ -104,7 +127,8 @@ def join_clusters(
     entries, first, start = [], 0, 0
     for clusters, size in zip(parts, n_units, strict=True):
         renumbered = number.ravel()[first + clusters.number]
-        entries.append((renumbered, start + clusters.unit, clusters.weights))
+        columns = clusters.weights, clusters.known_squares
+        entries.append((renumbered, start + clusters.unit, *columns))
         first, start = first + len(clusters.keys), start + size
-    numbers, unit, weights = map(np.concatenate, zip(*entries, strict=True))
-    return Clusters(numbers, unit, weights, keys)
+    numbers, unit, *sums = map(np.concatenate, zip(*entries, strict=True))
+    return Clusters(numbers, unit, sums[0], keys, sums[1])

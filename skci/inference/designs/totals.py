@@ -21,6 +21,8 @@ _FEWEST = 10  # totals that a shape is estimated from
 _GRID = 30  # values of the parameter that is integrated out, and sqrt(m) more
 _ALMOST_EXPONENTIAL = 1e-12  # that parameter in place of 0, where the limit is 0/0
 _ROUNDING = 1e-12  # share of the largest centred total that is zero
+_SAME_TOTAL = 1e-9  # error of the weights of units that are parts of all rows
+_NO_PAIR = 1e-9  # share of products of pairs in a squared weight that is rounding
 _MOST_BLOCKS = 1 << 16  # greatest number of a block, before they are renumbered
 
 
@@ -254,6 +256,39 @@ def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
         n, *sums = np.einsum("kg,kg->k", repeats, _powers(values, values > 0)).tolist()
         found.append(UnitWeights(n, total, *sums))
     return min(found, key=lambda each: each.n)
+
+
+def intraclass_correlation(components: Iterable[Component]) -> float:
+    r"""Correlation of influence values of rows of the same unit, such as a cluster.
+
+    The mean over units of the products of pairs of rows, over that of squares:
+
+    .. math:: \hat\rho = \sum_g \frac{\sum_{i \ne j} w_i w_j L_i L_j}
+        {\sum_{i \ne j} w_i w_j} \Big/ \sum_g \frac{\sum_i w_i^2 L_i^2}
+        {\sum_i w_i^2} ,
+
+    over units of two rows or more. Each unit counts once, so that a few large ones do
+    not decide. It is 1 where no unit shows it, and 0 where units overlap.
+
+    Parameters
+    ----------
+    components : iterable of Component
+        Totals of :math:`w L`, of w, :math:`w^2 L^2` and :math:`w^2` of the rows that
+        count. The weights add up to 1.
+    """
+    parts = [each for each in components if not each.is_known]
+    if len(parts) > 1:
+        return 0.0
+    sums, weights, squared_sums, squares = np.asarray(parts[0].totals).T
+    pairs = weights**2 - squares
+    if (pairs < -_ROUNDING).any() or abs(weights.sum() - 1) > _SAME_TOTAL:
+        return 0.0
+    several = pairs > _NO_PAIR * weights**2
+    each = (squared_sums[several] / squares[several]).sum()
+    if not each > 0:
+        return 1.0
+    products = (sums**2 - squared_sums)[several] / pairs[several]
+    return min(float(products.sum() / each), 1.0)
 
 
 def tail_shape(components: Iterable[Component]) -> float:

@@ -7,7 +7,7 @@ normal quantile for an individual interval and that of the maximum for a joint o
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from scipy import stats
@@ -20,6 +20,9 @@ from skci.measures.functions import EDGE
 from skci.measures.registry import IDENTITY, LOGIT, Link, Trait
 
 Limits = tuple[float, float]
+
+Known = Literal["covariance", "skewness", "table"]
+"""What is known of estimates beside their values, each more than the one before."""
 
 _NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
@@ -58,8 +61,8 @@ class IntervalMethod:
     zero, and not at the observed table."""
     blurs: bool = False
     """Whether it adds the blurring to the variance."""
-    needs_table: bool = True
-    """Whether it needs the table of counts, and not only estimate and its error."""
+    needs: Known = "table"
+    """What must be known of an estimate."""
     needs_error: bool = True
     """Whether it needs the standard error of the estimate."""
     needs_simple_sample: bool = False
@@ -71,9 +74,11 @@ class IntervalMethod:
     reads_table: ClassVar[bool] = True
     """Whether limits follow from the table, and not from estimate and error alone."""
 
-    def serves(self, trait: Trait, table: bool = True) -> bool:
-        """Whether it can serve a measure, with a table of counts or without."""
-        return self.applies(trait) and (table or not self.needs_table)
+    def serves(self, trait: Trait, known: Known = "table") -> bool:
+        """Whether it can serve a measure of which so much is known."""
+        known_things = get_args(Known)
+        suffices = known_things.index(known) >= known_things.index(self.needs)
+        return suffices and self.applies(trait)
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
         """Limits for critical values.
@@ -336,17 +341,18 @@ _PROPORTION: dict[str, Any] = {
 }
 
 METHODS: dict[str, IntervalMethod] = {
-    "delta": Wald(smooths=False, needs_table=False),
+    "delta": Wald(smooths=False, needs="covariance"),
     "logit": Logit(
         applies=lambda trait: trait.bounds == (0, 1),
         need="a measure that ranges from 0 to 1",
+        needs="covariance",
         smooths=False,
-        needs_table=False,
         studentises=True,
     ),
     "hall": Wald(
         applies=lambda trait: trait.has_curvature,
         need="a measure with second derivatives",
+        needs="skewness",
         smooths=False,
         studentises=True,
         corrects_skewness=True,
@@ -378,24 +384,24 @@ AUTO = "auto"
 """Name of the method that serves a measure best."""
 
 
-def automatic(trait: Trait, *, table: bool = True) -> str:
+def automatic(trait: Trait, *, known: Known = "table") -> str:
     """Method that "auto" stands for: "delta" where no other can serve a measure."""
     for method in trait.automatic:
-        if METHODS[method].serves(trait, table):
+        if METHODS[method].serves(trait, known):
             return method
     return "delta"
 
 
 def refusal(
-    method: str, trait: Trait, where: str = "", *, table: bool = True
+    method: str, trait: Trait, where: str = "", *, known: Known = "table"
 ) -> str | None:
     """Say why a method cannot serve a measure, and which can; None if it can.
 
-    The reason ends with `where`; `table` is whether there is a table of counts.
+    The reason ends with `where`; `known` is what is known of the estimate.
     """
-    if METHODS[method].serves(trait, table):
+    if METHODS[method].serves(trait, known):
         return None
-    others = [name for name, other in METHODS.items() if other.serves(trait, table)]
+    others = [name for name, other in METHODS.items() if other.serves(trait, known)]
     need = f"{METHODS[method].need}, which {trait.name!r} is not{where}"
     if METHODS[method].applies(trait):
         need = f"a table of counts, which there is none of for {trait.name!r}"
@@ -403,10 +409,10 @@ def refusal(
 
 
 def check_serves(
-    method: str, trait: Trait, where: str = "", *, table: bool = True
+    method: str, trait: Trait, where: str = "", *, known: Known = "table"
 ) -> None:
     """Check that a method can serve a measure; see `refusal`."""
-    reason = method != AUTO and refusal(method, trait, where, table=table)
+    reason = method != AUTO and refusal(method, trait, where, known=known)
     if reason:
         raise ValueError(reason)
 

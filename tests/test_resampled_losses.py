@@ -1,0 +1,534 @@
+"""Losses after cross-validation: their skewness, their tails, and what is refused."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_validate
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+from skci import (
+    JointEvaluator,
+    cross_validate_report,
+    learning_curve_report,
+    search_report,
+)
+from skci.exceptions import SmallSampleWarning
+from skci.resampling import ConservativeZ, GroupJackknife, fold_models_report
+from skci.resampling.schemes import SCHEMES
+
+LEVEL = 0.95
+ERRORS = {  # with their variances
+    "normal": (lambda rng, n: rng.normal(size=n), 1.0),
+    "t5": (lambda rng, n: rng.standard_t(5, n), 5 / 3),
+    "lognormal": (
+        lambda rng, n: rng.lognormal(size=n) - np.exp(0.5),
+        np.e * (np.e - 1),
+    ),
+    "t2.5": (lambda rng, n: rng.standard_t(2.5, n), 5.0),
+}
+
+
+class LeastSquares(RegressorMixin, BaseEstimator):
+    """Ordinary least squares on the first features, without checks."""
+
+    def __init__(self, features=3):
+        self.features = features
+
+    def fit(self, X, y):
+        columns = np.c_[np.ones(len(X)), X[:, : self.features]]
+        self.coefficients_ = np.linalg.lstsq(columns, y, rcond=None)[0]
+        return self
+
+    def predict(self, X):
+        slopes = self.coefficients_[1:]
+        return self.coefficients_[0] + X[:, : self.features] @ slopes
+
+    def mean_squared_error(self, n, variance):
+        """That of n training rows with normal features, of which others do not matter.
+
+        The mean of an inverse Wishart distribution gives the error of the slopes.
+        """
+        p = self.features
+        return variance * (n + 1) * (n - 2) / (n * (n - p - 2))
+
+
+MODELS = {"3 features": LeastSquares(), "8 features": LeastSquares(8)}
+
+
+def draw(errors, n, rng):
+    X = rng.normal(size=(n, 8))
+    return X, X[:, 0] + X[:, 1] / 2 + ERRORS[errors][0](rng, n)
+
+
+def halls_interval(estimate, error, df, losses):
+    """Studentised errors u with u + g (2 u^2 + 1) / 6 + g^2 u^3 / 27 = t quantiles."""
+    deviations = losses - losses.mean()
+    g = (deviations**3).sum() / (deviations**2).sum() ** 1.5
+    a, b = np.clip(g / 3, -1 / 3, 1 / 3), g / 6
+    quantile = stats.t.ppf((1 + LEVEL) / 2, df)
+    studentised = [
+        optimize.brentq(
+            lambda u, q: u + a * u**2 + a**2 * u**3 / 3 + b - q, -1e4, 1e4, args=(q,)
+        )
+        for q in (quantile, -quantile)
+    ]
+    return estimate - error * np.array(studentised)
+
+
+def limits(report):
+    return np.array([[each.low, each.high] for each in report.values()])
+
+
+def out_of_fold(model, X, y, splits):
+    predicted = np.empty(len(y))
+    for train, test in splits:
+        predicted[test] = model.fit(X[train], y[train]).predict(X[test])
+    return predicted
+
+
+# --------------------------------------------------------------------------------------
+# Skewness and tails
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("metric", ["mean_squared_error", "mean_absolute_error"])
+def test_intervals_of_losses_are_halls_with_the_losses_out_of_fold(metric):
+    X, y = draw("lognormal", 150, np.random.default_rng(1))
+    power = 2 if metric == "mean_squared_error" else 1
+    report = cross_validate_report(MODELS, X, y, metrics=metric)
+    individual = report.individual()
+    df = 12 / (1 + 2 * 4 / 149)
+    losses = [
+        np.abs(y - out_of_fold(model, X, y, report.splits[:5])) ** power
+        for model in MODELS.values()
+    ]
+    for found, each in zip(individual.values(), losses, strict=True):
+        expected = halls_interval(float(found), found.standard_error, df, each)
+        np.testing.assert_allclose([found.low, found.high], expected)
+    (found,) = individual.differences().values()
+    error, change = found.standard_error, losses[0] - losses[1]
+    expected = halls_interval(float(found), error, df, change)
+    np.testing.assert_allclose([found.low, found.high], expected)
+    # Losses are skewed to the right, and so are errors of their mean to the left.
+    plain = cross_validate_report(MODELS, X, y, metrics=metric, method="delta")
+    np.testing.assert_allclose(plain.covariance, report.covariance)
+    assert (limits(plain.individual()) < limits(individual)).all()
+
+
+def test_areas_and_labels_have_no_skewness_out_of_fold():
+    X, y = classes(120)
+    models, metrics = {"bayes": GaussianNB()}, ["accuracy", "roc_auc", "log_loss"]
+    report = cross_validate_report(models, X, y, metrics=metrics)
+    assert str(report).startswith("Joint 95% confidence intervals (delta, logit and ha")
+    with pytest.raises(ValueError, match=r"method='hall' needs .*'roc_auc'"):
+        cross_validate_report(models, X, y, metrics="roc_auc", method="hall")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("resampling", SCHEMES)
+def test_every_scheme_looks_once_at_every_row_that_it_tests(resampling):
+    X, y = draw("t5", 90, np.random.default_rng(2))
+    cv = ShuffleSplit(12, random_state=0) if resampling.endswith("ed-t") else None
+    options = {"metrics": "mean_squared_error", "resampling": resampling, "cv": cv}
+    report = cross_validate_report(MODELS, X, y, **options)
+    tested = np.unique(np.concatenate([test for _, test in report.splits]))
+    (first, second) = report._joint.sampling.out_of_fold.parameters
+    assert first.counts.sum() == second.counts.sum() == len(tested)
+    assert "(hall)" in str(report)
+    low, high = limits(report)[0]
+    assert high - report.estimates[0] > report.estimates[0] - low
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_selected_and_saved_reports_and_curves_keep_their_skewness():
+    X, y = draw("lognormal", 120, np.random.default_rng(3))
+    metrics = ["mean_squared_error", "mean_absolute_error"]
+    report = cross_validate_report(MODELS, X, y, metrics=metrics)
+    chosen = report.select(models=["8 features"]).individual()
+    intervals = [chosen["8 features", metric] for metric in metrics]
+    same = report.individual()
+    for metric, found in zip(metrics, intervals, strict=True):
+        expected = same["8 features", metric]
+        assert (found.low, found.high) == (expected.low, expected.high)
+    again = pickle.loads(pickle.dumps(report))
+    np.testing.assert_array_equal(
+        limits(again.differences()), limits(report.differences())
+    )
+    # Curves of all training rows have the same rows out of fold.
+    curve = learning_curve_report(MODELS, X, y, metrics=metrics, train_sizes=[40, 96])
+    largest = curve.individual()["8 features", "mean_squared_error", "96"]
+    expected = same["8 features", "mean_squared_error"]
+    found, expected = [largest.low, largest.high], [expected.low, expected.high]
+    np.testing.assert_allclose(found, expected, rtol=0.01)  # other noise is removed
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_heavy_tails_of_losses_are_warned_of_in_differences_too():
+    X, y = draw("t2.5", 400, np.random.default_rng(4))
+    metric = "mean_squared_error"
+    report = cross_validate_report(MODELS, X, y, metrics=metric)
+    heavy = r"mean_squared_error of {}.*: heavy tails: a few rows"
+    for each, name in [
+        (report, "3 features, mean_squared_error of 8 features"),
+        (report.differences(), "3 features - 8 features"),
+        (report.select(models=["8 features"]), "8 features"),
+    ]:
+        with pytest.warns(SmallSampleWarning, match=heavy.format(name)):
+            str(each)
+    X, y = draw("normal", 400, np.random.default_rng(4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = cross_validate_report(MODELS, X, y, metrics=metric)
+        str(report), str(report.differences())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("n", [100, 400])
+@pytest.mark.parametrize("errors", ERRORS)
+def test_losses_are_covered_after_cross_validation_or_warned_of(errors, n):
+    """Within .02 of the level, or warned of in most samples that miss.
+
+    The Monte Carlo error of a coverage of .95 from 400 samples is .011.
+    """
+    metric, variance = "mean_squared_error", ERRORS[errors][1]
+    truths = [m.mean_squared_error(n * 4 // 5, variance) for m in MODELS.values()]
+    truths.append(truths[0] - truths[1])
+    covered, warned = np.zeros((2, 400, 3), dtype=bool)
+    for k in range(400):
+        X, y = draw(errors, n, np.random.default_rng([k, n]))
+        report = cross_validate_report(MODELS, X, y, metrics=metric).individual()
+        position = 0
+        for joint in (report._joint, report.differences().individual()._joint):
+            for j, (low, high) in enumerate(joint.intervals):
+                covered[k, position] = low < truths[position] < high
+                warned[k, position] = bool(joint.sampling.small_sample_reasons(j))
+                position += 1
+    monte_carlo = 2 * np.sqrt(0.95 * 0.05 / 400)
+    for each, reasons in zip(covered.T, warned.T, strict=True):
+        missed = np.count_nonzero(~each)
+        most = np.count_nonzero(reasons & ~each) + np.sqrt(missed) > missed / 2
+        assert each.mean() > LEVEL - 0.02 - monte_carlo or most
+
+
+# --------------------------------------------------------------------------------------
+# Chance, and the number of fits
+# --------------------------------------------------------------------------------------
+
+
+def classes(n):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 3))
+    return X, (X[:, 0] + rng.normal(size=n) > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("resampling", "share"),
+    [
+        (None, 20),
+        (GroupJackknife(5, 1), 35),
+        pytest.param(ConservativeZ(10), 22, marks=pytest.mark.slow),
+    ],
+)
+def test_the_header_says_how_much_chance_is_in_standard_errors(resampling, share):
+    """The estimate of a model that learns nothing is linear in the rows.
+
+    The Monte Carlo error of a standard deviation from 60 seeds is 9% of it.
+    """
+    X, y = classes(300)
+    errors = []
+    for seed in range(60):
+        report = cross_validate_report(
+            DummyClassifier(strategy="constant", constant=1),
+            X,
+            y,
+            metrics="accuracy",
+            resampling=resampling,
+            random_state=seed,
+        )
+        errors.append(report._joint.standard_errors[0])
+    assert f"whose choice moves standard errors by about {share}%" in str(report)
+    assert np.std(errors) / np.mean(errors) == pytest.approx(share / 100, rel=0.27)
+
+
+@pytest.mark.parametrize(
+    ("options", "n_fits"),
+    [
+        ({}, 45),
+        ({"cv": 4}, 30),
+        ({"cv": KFold(5)}, 105),
+        ({"cv": KFold(5), "resampling": "corrected-t"}, 5),
+        ({"target": "fold-models"}, 5),
+        ({"resampling": "bootstrap-632", "cv": 50}, 51),
+    ],
+)
+def test_the_number_of_fits_is_printed_before_them(options, n_fits, capsys):
+    X, y = classes(60)
+    models = {"a": GaussianNB(), "b": DummyClassifier()}
+    options = {"metrics": "accuracy", "verbose": 1} | options
+    cross_validate_report(models, X, y, **options)
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == f"[skci] {2 * n_fits} fits to {n_fits} training sets"
+    assert sum(": fitted to " in line for line in others) == 2 * n_fits
+
+
+def test_printing_changes_no_splits():
+    X, y = classes(60)
+    reports = [
+        cross_validate_report(
+            GaussianNB(),
+            X,
+            y,
+            metrics="accuracy",
+            cv=KFold(5, shuffle=True, random_state=np.random.RandomState(0)),
+            verbose=verbose,
+        )
+        for verbose in (0, 1)
+    ]
+    assert str(reports[0]) == str(reports[1])
+
+
+def test_curves_count_the_fits_to_parts_of_each_training_set(capsys):
+    X, y = classes(60)
+    options = {"metrics": "accuracy", "verbose": 1, "cv": 3}
+    learning_curve_report(GaussianNB(), X, y, train_sizes=[10, 20, 40], **options)
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == "[skci] 54 fits to 18 training sets"
+    assert len(others) == 54
+
+
+# --------------------------------------------------------------------------------------
+# Names of other libraries
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "report", [cross_validate_report, learning_curve_report, search_report]
+)
+def test_scoring_is_pointed_to_metrics(report):
+    message = (
+        rf"^{report.__name__}\(\) has no parameter scoring; give it as metrics='f1'$"
+    )
+    with pytest.raises(TypeError, match=message):
+        report(GaussianNB(), *classes(20), scoring="f1")
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize(
+    ("scoring", "refit", "metrics"),
+    [
+        (None, True, ["accuracy"]),
+        ("f1", True, ["f1"]),
+        (["f1", "roc_auc"], "f1", ["f1", "roc_auc"]),
+        ({"a": "f1", "b": "neg_log_loss"}, "a", ["a", "b"]),
+    ],
+)
+def test_a_search_report_has_the_metrics_of_its_search(scoring, refit, metrics):
+    X, y = classes(80)
+    tree = DecisionTreeClassifier(min_samples_leaf=10, random_state=0)
+    search = GridSearchCV(tree, {"max_depth": [1, 2]}, scoring=scoring, refit=refit)
+    report = search_report(search.fit(X, y), X, y)
+    given = search_report(search, X, y, metrics=scoring or "accuracy")
+    assert report.metrics == metrics
+    assert str(report) == str(given)
+
+
+def test_searches_of_numbers_are_of_r2_and_functions_need_metrics():
+    X, y = draw("normal", 60, np.random.default_rng(6))
+    search = GridSearchCV(Ridge(), {"alpha": [1, 9]})
+    assert search_report(search.fit(X, y), X, y).metrics == ["r2"]
+    search.set_params(scoring=lambda model, X, y: model.score(X, y)).fit(X, y)
+    with pytest.raises(ValueError, match=r"^metrics must be given, for the scoring of"):
+        search_report(search, X, y)
+
+
+# --------------------------------------------------------------------------------------
+# Wrong predictions and splits
+# --------------------------------------------------------------------------------------
+
+
+class Predicting(ClassifierMixin, BaseEstimator):
+    """A classifier whose predictions some functions change."""
+
+    def __init__(self, labels=None, probabilities=None):
+        self.labels, self.probabilities = labels, probabilities
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        labels = (X[:, 0] > 0).astype(int)
+        return self.labels(labels) if self.labels else labels
+
+    def predict_proba(self, X):
+        p = 1 / (1 + np.exp(-X[:, 0]))
+        both = np.stack([1 - p, p], axis=1)
+        return self.probabilities(both) if self.probabilities else both
+
+
+def masked(values):
+    return np.ma.masked_array(values, mask=values == values[0])
+
+
+def is_refused_alike(model, metric, message):
+    """By a cross-validation of 20 rows in each fold, and by an evaluation of 100."""
+    X, y = classes(100)
+    for n, report in [
+        (20, lambda: cross_validate_report({"A": model}, X, y, metrics=metric)),
+        (100, lambda: JointEvaluator({"A": model.fit(X, y)}, metric).evaluate(X, y)),
+    ]:
+        with pytest.raises((TypeError, ValueError), match="^A: " + message.format(n=n)):
+            report()
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "mean_squared_error"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: np.append(p, 1), r"predict\(X\) must have .* {n} rows of X, got"),
+        (lambda p: p[1:], r"predict\(X\) must have an entry for each of the {n} rows"),
+        (lambda p: None, r"predict\(X\) must be an array, got NoneType"),
+        (lambda p: 3, r"predict\(X\) must be an array, got int"),
+        (lambda p: "ab", r"predict\(X\) must be an array, got str"),
+        (lambda p: zip(p, p, strict=True), r"predict\(X\) must be an array, got zip"),
+        (masked, r"predict\(X\) must have no masked entries, got \d+"),
+    ],
+)
+def test_wrong_predictions_are_refused_with_the_name_of_the_model(
+    change, message, metric
+):
+    is_refused_alike(Predicting(labels=change), metric, message)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda p: p[:, :1], r"scores must have a column for each of the two classes_"),
+        (
+            lambda p: np.c_[p, p[:, 0]],
+            r"scores must have a .* classes_, got shape \({n}",
+        ),
+        (lambda p: p[1:], r"predict_proba\(X\) must have .* {n} rows of X, got"),
+        (lambda p: None, r"predict_proba\(X\) must be an array, got NoneType"),
+        (masked, r"predict_proba\(X\) must have no masked entries"),
+    ],
+)
+def test_wrong_probabilities_are_refused_with_the_name_of_the_model(change, message):
+    is_refused_alike(Predicting(probabilities=change), "roc_auc", message)
+
+
+def test_lists_are_predictions_too():
+    X, y = classes(100)
+    models = {"list": Predicting(labels=list), "array": Predicting()}
+    first, second = cross_validate_report(models, X, y, metrics="accuracy").estimates
+    assert first == second
+
+
+class Given:
+    """A splitter of given splits."""
+
+    def __init__(self, splits):
+        self.splits = splits
+
+    def split(self, X, y=None, groups=None):
+        return iter(self.splits)
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return len(self.splits)
+
+
+A = np.arange(100)
+NONE = A[:0]
+
+
+@pytest.mark.parametrize("as_splitter", [False, True])
+@pytest.mark.parametrize("target", ["procedure", "fold-models"])
+@pytest.mark.parametrize(
+    ("splits", "message"),
+    [
+        ([], "cv must make at least one split, got none"),
+        ([(A[:50], NONE)], "cv must make test sets of at least one row, got shape .0"),
+        ([(A[:50], A[50:]), (NONE, A)], "cv must make training sets of at .* split 1"),
+        (
+            [(A[:50], A[50:] + 1)],
+            "cv must make test sets of row numbers from 0 to 99, ",
+        ),
+        (
+            [(A[:50], A[50:] - 90)],
+            "cv must make test sets of row numbers .* got -40 to 9",
+        ),
+        ([(A[:50] / 2, A[50:])], "cv must make training sets of row .* dtype float64"),
+        (
+            [(A[:50], A[50:], 1)],
+            "cv must make pairs of training .* got tuple of 3 as sp",
+        ),
+        ([3], "cv must make pairs of training and test rows, got int as split 0"),
+        ([(A[:60], A[50:])], "cv must not test rows that train, got 10 of them in spl"),
+        (
+            [(A[:60], np.repeat(A[60:], 300))],
+            "cv must test each row at most once in a split, got row 60 300 times in s",
+        ),
+    ],
+)
+def test_wrong_splits_are_refused_before_any_fit(splits, message, target, as_splitter):
+    options = {"cv": Given(splits) if as_splitter else splits, "target": target}
+    if target == "procedure":
+        options["resampling"] = "corrected-t"
+    with pytest.raises(ValueError, match=f"^{message}"):
+        cross_validate_report(Unfitted(), *classes(100), metrics="accuracy", **options)
+
+
+class Unfitted(GaussianNB):
+    def fit(self, X, y):
+        raise AssertionError("fitted before the splits were checked")
+
+
+@pytest.mark.parametrize("cv", [1, 0, -1, True])
+@pytest.mark.parametrize("resampling", ["corrected-t", "conservative-z", "fold-t"])
+def test_a_number_of_folds_is_two_or_more(resampling, cv):
+    options = {"metrics": "accuracy", "resampling": resampling, "cv": cv}
+    with pytest.raises(
+        ValueError, match=f"^cv must be a whole number from 2 on, got {cv}"
+    ):
+        cross_validate_report(Unfitted(), *classes(100), **options)
+
+
+def test_masks_and_lists_of_rows_are_splits():
+    X, y = classes(100)
+    splits = [(A[:50], A[50:]), (A[50:], A[:50])]
+    reports = [
+        str(cross_validate_report(GaussianNB(), X, y, metrics="accuracy", **options))
+        for options in (
+            {"cv": each, "target": "fold-models"}
+            for each in (
+                splits,
+                [(train.tolist(), test.tolist()) for train, test in splits],
+                [(A < 50, A >= 50), (A >= 50, A < 50)],
+            )
+        )
+    ]
+    assert reports[0] == reports[1] == reports[2]
+
+
+def test_results_without_some_of_their_estimators_are_refused():
+    X, y = classes(100)
+    found = cross_validate(
+        LogisticRegression(), X, y, return_estimator=True, return_indices=True
+    )
+    for n, message in [
+        (0, "fitted estimators, got none"),
+        (3, "each split, got 3 and 5"),
+    ]:
+        less = found | {"estimator": found["estimator"][:n]}
+        for results in (less, {"a": found, "b": less}):
+            with pytest.raises(ValueError, match=f"^cv_results must hold .*{message}"):
+                fold_models_report(results, X, y, metrics="accuracy")
