@@ -57,7 +57,7 @@ else:
 
 def binade(values: Array) -> float:
     """Power of two of the size of the largest value, to divide by without rounding."""
-    largest = np.abs(values).max(initial=0)
+    largest = max(values.max(initial=0), -values.min(initial=0))
     return math.ldexp(1.0, math.frexp(largest)[1] - 1)
 
 

@@ -180,21 +180,27 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
             blocks = _divided(blocks, repeats[0] * counted, classes)
         if not repeats[0].all():  # whatever those of empty cells
             values = np.where(repeats[0] > 0, values, 0)
-        powers = _powers(values, counted)
         if blocks is None:
-            sums = np.einsum("kg,kg->k", repeats, powers)[:, np.newaxis]
+            sums = _sums_of_powers(values, repeats, counted)[:, np.newaxis]
         else:
-            sums = np.array([np.bincount(blocks, term) for term in repeats * powers])
+            squares = values * values
+            terms = counted, squares, squares * values, squares * squares
+            pairs = zip(repeats, terms, strict=True)
+            sums = np.array(
+                [np.bincount(blocks, repeat * term) for repeat, term in pairs]
+            )
         sums[1:3] *= component.sign
         parts.append(sums)
     n, squares, cubes, fourths = np.concatenate(parts, axis=1)
     return Moments(n, squares, cubes, fourths, max(variance, 0.0))
 
 
-def _powers(values: Array, counted: Array) -> Array:
-    """Which values count, and their second to fourth powers."""
+def _sums_of_powers(values: Array, repeats: Array, counted: Array) -> Array:
+    """Number of values, and sums of their second to fourth powers."""
     squares = values * values
-    return np.array([counted, squares, squares * values, squares * squares])
+    factors = (counted,), (values, values), (squares, values), (squares, squares)
+    pairs = zip(repeats, factors, strict=True)
+    return np.array([dot(repeat, *each) for repeat, each in pairs])
 
 
 def _divided(
@@ -253,7 +259,7 @@ def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
             found.append(UnitWeights(n, total, square, 0.0, square**2 / n))
             continue
-        n, *sums = np.einsum("kg,kg->k", repeats, _powers(values, values > 0)).tolist()
+        n, *sums = _sums_of_powers(values, repeats, values > 0).tolist()
         found.append(UnitWeights(n, total, *sums))
     return min(found, key=lambda each: each.n)
 
