@@ -14,7 +14,7 @@ import skci.inference.intervals.path_solver
 import skci.inference.intervals.score
 from skci.inference.intervals.closed_form import as_tversky
 from skci.inference.intervals.score import score_limits, score_roots
-from skci.inference.intervals.statistic import improved, pearson
+from skci.inference.intervals.statistic import first_crossing, improved, pearson
 from skci.measures.functional import CellFunctional, Functional
 from skci.measures.registry import MEASURES
 
@@ -357,6 +357,19 @@ def test_the_limit_is_the_first_crossing():
         lambda m: reference_statistic("lift", table, m) - Z**2, 4.0, 3.0, xtol=1e-6
     )
     assert again == pytest.approx(3.591, abs=1e-3)
+
+
+def test_a_point_at_the_critical_value_is_the_crossing():
+    """The logarithm of the root is linear, so that the first guess is exact."""
+
+    def profile(x):
+        return 1 + x**2, np.exp2(x)
+
+    expected = np.arange(4, 13) / 16
+    span = np.zeros((9, 1)), np.ones((9, 1))
+    with np.errstate(all="ignore"):
+        found = first_crossing(profile, span, np.exp2(expected), np.full(9, np.nan))
+    assert found == pytest.approx(1 + expected**2, rel=1e-12)
 
 
 @pytest.mark.parametrize("table", [[2.0, 1, 0, 97], [1.0, 0, 0, 29], [3.0, 2, 0, 15]])

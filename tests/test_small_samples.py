@@ -22,6 +22,7 @@ from skci import (
 )
 from skci.exceptions import SmallSampleWarning
 from skci.inference.designs.clusters import Clusters
+from skci.inference.designs.design import Component
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import (
@@ -84,6 +85,17 @@ def test_degrees_of_freedom_of_strata_are_those_of_welch():
     design = Strata(strata, IndependentRows(49))
     found = moments(components(design, Rows(np.ones(49)), influence, np.arange(49)))
     v = np.array([influence[strata == k] @ influence[strata == k] for k in (0, 1)])
+    welch = v.sum() ** 2 / (v**2 / [39, 8]).sum()
+    assert found.degrees_of_freedom == pytest.approx(welch, rel=0.05)
+
+
+def test_degrees_of_freedom_of_added_components_are_those_of_welch():
+    """Totals of other sizes in each, whose sums of powers are on one scale."""
+    quantiles = [stats.norm.isf((np.arange(m) + 0.5) / m) for m in (40, 9)]
+    parts = [quantiles[0], 3 * quantiles[1]]
+    found = moments([Component(np.stack([x, x**0], axis=1), ddof=0) for x in parts])
+    v = np.array([part @ part for part in parts])
+    assert found.variance == pytest.approx(v.sum(), rel=1e-12)
     welch = v.sum() ** 2 / (v**2 / [39, 8]).sum()
     assert found.degrees_of_freedom == pytest.approx(welch, rel=0.05)
 

@@ -75,10 +75,8 @@ def _encode(
             if positive:
                 np.logical_not(is_positive, out=is_positive)
         elif kind in "iu" and zero_and_one:
-            if kind == "i":  # negative numbers are large as unsigned ones
-                column = column.view(_unsigned(column.dtype))
             # The fastest way to read memory comes first: what follows is in the cache.
-            if np.maximum.reduce(column) > 1:
+            if not 0 <= np.bitwise_or.reduce(column) <= 1:
                 return False
             np.equal(column, positive, out=is_positive)
         else:
@@ -87,11 +85,6 @@ def _encode(
             if np.count_nonzero(column == negative) != n_others:
                 return False
     return True
-
-
-@lru_cache
-def _unsigned(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    return np.dtype(dtype.str.replace("i", "u"))
 
 
 @lru_cache

@@ -109,6 +109,9 @@ class Sample:
     truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
+    # Maps of labels to cells, and the cell of each unit, once for all measures.
+    _maps: dict[Any, CellMap] = field(default_factory=dict, init=False)
+    _cells: dict[CellMap, Array] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_matrix(cls, matrix: Array, model: str = DEFAULT_MODEL) -> Sample:
@@ -180,25 +183,18 @@ class Sample:
         symbols = np.full(n_codes, -1, dtype=np.min_scalar_type(-n_codes))
         symbols[self.occurring] = of_labels
         symbols[n:] = of_no_answer
-        columns = self.columns(model, target)
-        return CellMap(columns, (symbols[:n], symbols), cells, size)
-
-    @cached_property
-    def _maps(self) -> dict[tuple[Any, ...], CellMap]:
-        return {}
+        cells = cells.astype(np.min_scalar_type(size), copy=False)
+        return CellMap(self.columns(model, target), (symbols[:n], symbols), cells, size)
 
     def cells(self, cell_map: CellMap) -> Array:
         """Cell of each unit, once for all measures of the same map."""
-        if cell_map not in self._known_cells:
-            cells = cell_map(*self.codes.T[list(cell_map.columns)])
+        if cell_map not in self._cells:
+            truth, answer = cell_map.columns
+            cells = cell_map(self.codes[:, truth], self.codes[:, answer])
             if cell_map.subgroups is not None:
                 cells[~self.within(cell_map.subgroups)] = cell_map.size
-            self._known_cells[cell_map] = cells
-        return self._known_cells[cell_map]
-
-    @cached_property
-    def _known_cells(self) -> dict[CellMap, Array]:
-        return {}
+            self._cells[cell_map] = cells
+        return self._cells[cell_map]
 
     def indicators(self, model: str) -> tuple[Array, Array]:
         """Targets that are present and that are predicted, (m, targets)."""
@@ -419,6 +415,6 @@ def _as_index(codes: Array) -> Array:
     return codes.view(np.uint8) if codes.dtype == bool else codes
 
 
-_ONE_VS_REST = np.array([[3, 1, 4], [2, 0, 4]])
+_ONE_VS_REST = np.array([[3, 1, 4], [2, 0, 4]], dtype=np.uint8)
 """Cell by whether the label is true, and whether it is not predicted, is predicted, or
 there is no answer."""

@@ -242,7 +242,7 @@ class JointEstimate:
         What is added to an estimated variance is known.
         """
         df = self.sampling.degrees_of_freedom
-        if np.all(df == np.inf):
+        if (df == np.inf).all():
             return df
         estimated = self.sampling.variances
         total = np.where(estimated > 0, self._variances, 1)
@@ -251,7 +251,7 @@ class JointEstimate:
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""
         df = self.degrees_of_freedom[positions]
-        return q if np.all(df == np.inf) else stats.t.isf(stats.norm.sf(q), df)
+        return q if (df == np.inf).all() else stats.t.isf(stats.norm.sf(q), df)
 
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
         """From quantiles of t with the df of some parameters to normal ones."""
@@ -337,14 +337,12 @@ class JointEstimate:
     @cached_property
     def intervals(self) -> Array:
         """Lower and upper limits, shape (K, 2)."""
-        limits = np.empty((len(self.parameters), 2))
-        for k, parameter in enumerate(self.parameters):
-            limits[k] = parameter.trait.bounds
-        usable = np.flatnonzero(self.usable)
+        bounds = [parameter.trait.bounds for parameter in self.parameters]
+        limits = np.array(bounds, dtype=float)
+        usable = self.usable.nonzero()[0]
         if len(usable):
-            q = np.full(len(usable), float(self.normal_quantile))
-            crit = self.to_t_quantile(q, usable)
-            limits[usable] = self.limits_at(usable, crit, self.z)
+            q = float(self.normal_quantile)
+            limits[usable] = self.limits_at_normal_quantile(usable, q, self.z)
         return limits
 
     def limits_at_normal_quantile(self, positions: Array, q: float, z: float) -> Array:

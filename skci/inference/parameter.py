@@ -132,7 +132,7 @@ class CellMap:
         for code, symbols in zip(codes, self.symbols, strict=True):
             index.append(symbols[code.view(np.uint8) if code.dtype == bool else code])
         cells: Array = self.cells[tuple(index)]
-        return cells.astype(np.min_scalar_type(self.size))
+        return cells
 
     def among(self, subgroups: frozenset[int]) -> CellMap:
         """Return the same map for units in one of some subgroups."""
@@ -219,6 +219,13 @@ class Parameter:
         return self.value if self.defined else self.undefined_as
 
     @property
+    def unsigned(self) -> tuple[Trait, float]:
+        """Trait and estimate; of a measure times -1 those of the measure itself."""
+        if self.trait.negative_of is not None:
+            return self.trait.negative_of, -self.estimate
+        return self.trait, self.estimate
+
+    @property
     def is_on_boundary(self) -> bool:
         """Whether it is an area on the boundary of its range, or made of such."""
         return False
@@ -279,6 +286,11 @@ class TableParameter(Parameter):
         return len(self.counts)
 
     @cached_property
+    def total(self) -> float:
+        """Number of rows in its table, by their weights."""
+        return float(self.counts.sum())
+
+    @cached_property
     def units(self) -> Array:
         """Which units of the sample are in its table."""
         return self.index < self.size
@@ -291,7 +303,7 @@ class TableParameter(Parameter):
     @cached_property
     def value(self) -> float:
         counts = self.counts
-        cells = counts if self.trait.scale_free else counts / counts.sum()
+        cells = counts if self.trait.scale_free else counts / self.total
         value = float(self.functional.estimate(cells))
         low, high = self.trait.bounds
         if value < low - _ROUNDING or value > high + _ROUNDING:
@@ -306,7 +318,7 @@ class TableParameter(Parameter):
         """Weights of the cells at which the functional is linearised."""
         if self.interval_method.smooths:
             return self.smoothed_weights
-        return self.counts / self.counts.sum()
+        return self.counts / self.total
 
     @property
     def smoothed_weights(self) -> Array:
@@ -339,9 +351,9 @@ class TableParameter(Parameter):
         """
         if not self.defined or self.interval_method.smooths:
             return self.defined
-        if not math.isfinite(self.value) or np.isinf(
-            self.trait.scale.slope(self.value)
-        ):
+        if not math.isfinite(self.value):
+            return False
+        if math.isinf(self.trait.scale.slope(self.value)):
             return False
         return self.steepness < _NO_DERIVATIVE * max(abs(self.value), 1.0)
 
@@ -352,9 +364,10 @@ class TableParameter(Parameter):
     @cached_property
     def boundary(self) -> list[Boundary]:
         """Components on the boundary, for methods that estimate their variance."""
-        if self.interval_method.variance == "observed" and self.is_linear:
-            return self.functional.boundary(self.counts)
-        return []
+        method = self.interval_method
+        if method.smooths or method.blurs or not self.is_linear:
+            return []
+        return self.functional.boundary(self.counts)
 
     @cached_property
     def is_on_boundary(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,7 +18,6 @@ from skci.inference.designs.totals import (
     moments,
     tail_shape,
     unit_weights,
-    variance_of,
 )
 from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
@@ -194,7 +193,7 @@ class ParameterSampling:
         the rows of one include all others.
         """
         parameter, counts = self.parameter, self.parameter.counts
-        total = max(counts.sum(), 1.0) if counts.sum() else 1.0
+        total = max(parameter.total, 1.0)
         if parameter.sees_all:
             return influence - counts @ influence / total
         if self.components:
@@ -207,7 +206,7 @@ class ParameterSampling:
             influence = np.nan_to_num(influence, posinf=0.0, neginf=0.0)
         else:
             influence = influence * self.small_sample_factor
-        influence = influence - counts @ influence / max(counts.sum(), 1.0)
+        influence = influence - counts @ influence / total
         return np.append(influence * self.inverse_sampling_fraction, 0.0)
 
     @cached_property
@@ -221,19 +220,20 @@ class ParameterSampling:
     @property
     def inverse_sampling_fraction(self) -> float:
         """All rows over those in the table."""
-        n = float(self.parameter.counts.sum())
+        n = self.parameter.total
         return float(self.rows.counts.sum()) / n if n else 1.0
 
-    def _components(self, influence: Array) -> list[Component]:
+    def _components(self, influence: Array) -> Iterable[Component]:
         """Totals of values on the cells, and outside, of independent units.
 
         The second column is of an indicator of the rows in the table. Units of the same
         cell are pooled where the design allows it.
         """
         rows, design, index = self._pooled
-        inside = 1.0 * (np.arange(len(influence)) < self.parameter.size)
+        inside = np.ones(len(influence))
+        inside[self.parameter.size :] = 0
         values = Influences([influence, inside], [index] * 2, rows)
-        return list(design.components(values))
+        return design.components(values)
 
     @cached_property
     def _pooled(self) -> tuple[Rows, Design, Any]:
@@ -252,26 +252,16 @@ class ParameterSampling:
         else:
             counts = parameter.counts
             if not parameter.sees_all:
-                counts = np.append(counts, rows.n_samples - counts.sum())
+                counts = np.append(counts, rows.n_samples - parameter.total)
             pooled = Rows(counts)
         return pooled, self.design, slice(None)
-
-    @property
-    def _totals(self) -> list[Component]:
-        """Totals of influence values of independent units; see `_components`."""
-        return self._components(self.influence)
-
-    @cached_property
-    def variance(self) -> float:
-        """Variance of the estimate."""
-        return variance_of(self._totals)
 
     @cached_property
     def estimated_variance(self) -> float:
         """Variance of the estimate by its method, zero where there is none."""
         if not self.parameter.is_linear or self.parameter.is_on_boundary:
             return 0.0
-        return max(self.variance, self.least_variance)
+        return max(self.moments.variance, self.least_variance)
 
     @property
     def least_variance(self) -> float:
@@ -280,7 +270,7 @@ class ParameterSampling:
         if not parameter.interval_method.smooths:
             return 0.0
         squares = parameter.weights @ parameter.linearised.influence**2
-        return float(squares / parameter.counts.sum() * self.design_effect)
+        return float(squares / parameter.total * self.design_effect)
 
     def noise(self, z: float) -> float:
         """Variance of the noise of a parameter that is no contrast."""
@@ -313,7 +303,7 @@ class ParameterSampling:
     @cached_property
     def moments(self) -> Moments:
         """Moments of the totals of influence values of independent units."""
-        return moments(self._totals, self._pooled_classes)
+        return moments(self._components(self.influence), self._pooled_classes)
 
     @property
     def _pooled_classes(self) -> list[Array]:
@@ -321,12 +311,13 @@ class ParameterSampling:
         size, index = len(self.influence), self._pooled[2]
         return [np.append(each, False)[:size][index] for each in self._classes]
 
-    def has_variance(self, variance: float) -> bool:
-        """Whether a variance of the estimate is not zero up to rounding."""
+    @cached_property
+    def has_variance(self) -> bool:
+        """Whether the variance of the estimate is not zero up to rounding."""
         if not self.parameter.is_linear:
             return False
         least = _NO_VARIANCE * self.parameter.steepness
-        return math.sqrt(variance * self.rows.n_samples) > least
+        return math.sqrt(self.estimated_variance * self.rows.n_samples) > least
 
     @cached_property
     def is_estimable(self) -> bool:
@@ -346,23 +337,21 @@ class ParameterSampling:
 
         It need not where the method smooths or blurs.
         """
-        if self.parameter.interval_method.variance != "observed":
+        method = self.parameter.interval_method
+        if method.smooths or method.blurs:
             return True
         return all(
-            each.parameter.is_on_boundary or each.has_variance(each.observed_variance)
+            each.parameter.is_on_boundary or each.observed.has_variance
             for each in self.components
             if not each.parameter.sees_all
         )
 
-    @cached_property
-    def observed_variance(self) -> float:
-        """Variance at the observed table, zero where there is none."""
-        parameter = self.parameter
-        if parameter.interval_method.variance == "smoothed":
-            return self.sampling_of(parameter.with_method("delta")).observed_variance
-        if not parameter.is_linear or parameter.is_on_boundary:
-            return 0.0
-        return self.variance
+    @property
+    def observed(self) -> ParameterSampling:
+        """The same with its variance at the observed table."""
+        if not self.parameter.interval_method.smooths:
+            return self
+        return self.sampling_of(self.parameter.with_method("delta"))
 
     # How well the variance is known
 
@@ -384,7 +373,7 @@ class ParameterSampling:
         influence = parameter.smoothed_influence
         if self.stratified:
             multinomial = parameter.smoothed_weights @ influence**2
-            n = parameter.counts.sum()
+            n = parameter.total
             return self.stratified.variance * n / multinomial if multinomial else 1.0
         variance = rows.mean_square(influence, parameter.counts)
         smoothed = rows.mean_square(influence, parameter.counts + parameter.smoothing)
@@ -395,8 +384,8 @@ class ParameterSampling:
             n = parameter.support.rarer_class or rows.counts[self._informative[0]].sum()
             return n / effective if effective else 1.0
         on_sample = self._influence(influence, smoothed=True)
-        estimated = variance_of(self._components(on_sample))
-        n = parameter.counts.sum() * max(1 - 1 / n_rows, 1 / n_rows)
+        estimated = moments(self._components(on_sample)).variance
+        n = parameter.total * max(1 - 1 / n_rows, 1 / n_rows)
         effect = estimated * n / variance
         method = parameter.interval_method
         if method.smooths or method.blurs:
@@ -414,7 +403,7 @@ class ParameterSampling:
         :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
         Zero for areas, which have a variance in each class.
         """
-        units, rows, n = self._with_influence, self.rows, self.parameter.counts.sum()
+        units, rows, n = self._with_influence, self.rows, self.parameter.total
         if self._classes or not units.any():
             return 0.0
         index = units.view(np.uint8)
@@ -437,7 +426,7 @@ class ParameterSampling:
         effect = float(n * squares / (whole * total))
         return effect if effect > _ROUNDING else 0.0
 
-    @property
+    @cached_property
     def is_normal(self) -> bool:
         """Whether the quantile is that of a normal distribution, and not of t."""
         method = self.parameter.interval_method
@@ -445,39 +434,40 @@ class ParameterSampling:
             return True
         return not method.studentises and self.is_simple
 
-    def degrees_of_freedom(self, variance: float) -> float:
+    @cached_property
+    def degrees_of_freedom(self) -> float:
         """Satterthwaite's degrees of freedom of the variance of the estimate.
 
         Where the method smooths, or no variance is observed, those of totals of weights
         in place of influence values, of a contrast the least of its components; none
         are needed in a simple random sample.
         """
-        smooths = self.parameter.interval_method.smooths
-        parts = self.components or [self]
-        if self.has_variance(variance) and not smooths:
-            return min(self.moments.degrees_of_freedom, self._df_of_area(parts))
+        if not self.parameter.interval_method.smooths and self.has_variance:
+            return self._df_of_totals
         if self.is_simple:
             return math.inf
         return min(
             self._units_with(units).degrees_of_freedom
-            for part in parts
+            for part in self.components or [self]
             for units in part._informative
         )
 
-    def _df_of_area(self, parts: list[ParameterSampling]) -> float:
-        """Degrees of freedom of the totals of weights in the rarer class of areas.
+    @property
+    def _df_of_totals(self) -> float:
+        """Degrees of freedom of the totals of influence values.
 
-        The variance within a class of few rows may be tiny by chance.
+        Of an area at most those of the weights in each class: the variance within a
+        class of few rows may be tiny by chance.
         """
-        weights = [
-            units_with(units, *part._pooled[:2])
-            for part in parts
-            if len(part._classes) == 2
-            for units in part._pooled_classes
-        ]
-        return min((each.degrees_of_freedom for each in weights), default=math.inf)
+        found = [self.moments.degrees_of_freedom]
+        for part in self.components or [self]:
+            if len(part._classes) == 2:
+                for units in part._pooled_classes:
+                    weights = units_with(units, *part._pooled[:2])
+                    found.append(weights.degrees_of_freedom)
+        return min(found)
 
-    def hall_coefficients(self, variance: float) -> tuple[float, float]:
+    def hall_coefficients(self) -> tuple[float, float]:
         r"""Coefficients a and b of Hall's transformation.
 
         :math:`T + a T^2 + a^2 T^3/3 + b` makes the studentised error T of an estimate
@@ -487,7 +477,7 @@ class ParameterSampling:
         and Efron, 1992). A coefficient a above that of the greatest skewness is cut.
         """
         parameter = self.parameter
-        if not self.has_variance(variance):
+        if not self.has_variance:
             return 0.0, 0.0
         is_mean = isinstance(parameter.functional, Mean)
         is_straight = is_mean and parameter.trait.scale == IDENTITY
@@ -531,33 +521,23 @@ class ParameterSampling:
         means = rows.weights / np.maximum(rows.frequencies, 1)
         return means * squares / math.sqrt(dot(squares, values))
 
-    @property
-    def needs_no_variance(self) -> bool:
-        """Whether no estimated variance is behind the interval."""
-        return self.parameter.interval_method.smooths and self.is_normal
-
-    @property
-    def sparse_reasons(self) -> list[SmallSampleReason]:
-        """Reason why the interval may be too narrow for sparse strata, if any."""
-        parameter = self.parameter
-        sparse = parameter.interval_method.smooths and self.spans_strata
-        if not sparse or self.table is not None or not parameter.defined:
-            return []
-        if has_sparse_stratum(parameter, self.rows, self.design):
-            return [SmallSampleReason(_SPARSE)]
-        return []
-
-    def small_sample_reasons(self, variance: float) -> list[SmallSampleReason]:
+    @cached_property
+    def small_sample_reasons(self) -> list[SmallSampleReason]:
         """Reasons why the interval may be too narrow."""
-        parameter, normal = self.parameter, self.is_normal
+        parameter, smooths = self.parameter, self.parameter.interval_method.smooths
         if not parameter.defined:
             return []
-        if reasons := self.sparse_reasons:
-            return reasons
-        least = _ENOUGH_FOR_NORMAL if normal else _ENOUGH_FOR_T
-        if self.degrees_of_freedom(variance) < least:
-            reasons.append(few_degrees_of_freedom(least, other_method_helps=normal))
-        if self.has_variance(variance) and self._has_heavy_tail:
+        sparse = smooths and self.spans_strata and self.table is None
+        if sparse and has_sparse_stratum(parameter, self.rows, self.design):
+            return [SmallSampleReason(_SPARSE)]
+        if smooths and self.is_normal:
+            return []  # no estimated variance is behind the interval
+        reasons = []
+        least = _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
+        if self.degrees_of_freedom < least:
+            helps = self.is_normal
+            reasons.append(few_degrees_of_freedom(least, other_method_helps=helps))
+        if self.has_variance and self._has_heavy_tail:
             reasons.append(HEAVY_TAIL)
         return reasons
 

@@ -73,7 +73,7 @@ def rows_for_width(
     for parameter in parameters:  # one trial is expected
         if parameter.trait.proportion and isinstance(parameter, TableParameter):
             _, trials = parameter.trait.successes_and_trials(parameter.counts)
-            fewest = max(fewest, math.ceil(parameter.counts.sum() / trials))
+            fewest = max(fewest, math.ceil(parameter.total / trials))
     start = max(math.ceil(formula.max()), fewest)
     fault = "without variance; expect some errors, or use method='score'"
     _refuse(joint, wanted, ~_planned(joint, start).usable, fault)

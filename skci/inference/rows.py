@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, binade, cached_property
+from skci._arrays import Array, binade, cached_property, repeated
 
 SAME_WEIGHT = 1e-12  # relative difference of weights that are equal up to rounding
 
@@ -112,7 +112,7 @@ class Rows:
         """Mean share of a row of each unit in the total weight."""
         total = self.weights.sum()
         if self.numbers is None:
-            return np.broadcast_to(1 / total, self.weights.shape)
+            return repeated(np.array(1 / total), len(self))
         return self.weights / np.maximum(self.numbers, 1) / total
 
     @cached_property
@@ -123,7 +123,7 @@ class Rows:
         rows is one over units with these multiplicities.
         """
         if self.powers is None or self.numbers is None:
-            return np.broadcast_to(self.weights, (4, len(self)))
+            return repeated(self.weights, 4)
         means = self.weights / np.maximum(self.numbers, 1)
         powers = np.where(means > 0, means, 1) ** np.array([[2], [3], [4]])
         return np.concatenate([self.numbers[np.newaxis], self.powers / powers])

@@ -148,9 +148,7 @@ class Sampling:
 
     def task(self, k: int, standard_error: float) -> Task:
         """Interval to compute for a parameter, or for what it is minus."""
-        trait, estimate = self.parameters[k].trait, self.parameters[k].estimate
-        if trait.negative_of is not None:
-            trait, estimate = trait.negative_of, -estimate
+        trait, estimate = self.parameters[k].unsigned
         return Task(trait, estimate, standard_error)
 
 
@@ -304,6 +302,9 @@ class RowSampling(Sampling):
     parameters: tuple[TableParameter, ...]
     rows: Rows
     design: Design
+    _known: dict[TableParameter, ParameterSampling] = field(
+        default_factory=dict, init=False
+    )
 
     def select(self, positions: Sequence[int]) -> RowSampling:
         """Keep some of the parameters."""
@@ -320,10 +321,6 @@ class RowSampling(Sampling):
                 parameter, self.rows, self.design, self._of
             )
         return self._known[parameter]
-
-    @cached_property
-    def _known(self) -> dict[TableParameter, ParameterSampling]:
-        return {}
 
     @cached_property
     def each(self) -> list[ParameterSampling]:
@@ -358,7 +355,7 @@ class RowSampling(Sampling):
         return np.array([each.estimated_variance for each in self.each])
 
     def has_variance(self, k: int) -> bool:
-        return self.each[k].has_variance(self.variances[k])
+        return self.each[k].has_variance
 
     def is_usable(self, k: int, total: float) -> bool:
         each = self.each[k]
@@ -424,7 +421,7 @@ class RowSampling(Sampling):
             terms = Terms(parameters, lambda p: (self._of(p).influence, p.index))
             if len(terms) < len(chosen) / 2:
                 of_terms = self._products(terms.influences, terms.indices)
-                variances = np.array([each.variance for each in chosen])
+                variances = np.array([each.moments.variance for each in chosen])
                 share = variances / terms.largest(of_terms.diagonal())
                 if not ((share > _NO_SHARE) & (share < _SMALL_SHARE)).any():
                     block = terms.combine(of_terms)
@@ -443,10 +440,8 @@ class RowSampling(Sampling):
     def standard_errors(self) -> Array:
         errors = np.sqrt(self.variances)
         for k, each in enumerate(self.each):
-            if each.parameter.interval_method.smooths:
-                variance = each.observed_variance
-                if self._of(each.parameter.with_method("delta")).has_variance(variance):
-                    errors[k] = math.sqrt(variance)
+            if each.observed.has_variance:
+                errors[k] = math.sqrt(each.observed.estimated_variance)
         return errors
 
     def noise(self, z: float) -> Array:
@@ -509,40 +504,35 @@ class RowSampling(Sampling):
 
     @property
     def table_sizes(self) -> Array:
-        return np.array([parameter.counts.sum() for parameter in self.parameters])
+        return np.array([parameter.total for parameter in self.parameters])
 
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        df = np.full(len(self.parameters), np.inf)
-        for k, each in enumerate(self.each):
-            if not each.is_normal:
-                df[k] = each.degrees_of_freedom(self.variances[k])
-        return df
+        df = [math.inf if x.is_normal else x.degrees_of_freedom for x in self.each]
+        return np.array(df)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        each = self.each[k]
-        if each.needs_no_variance:
-            return each.sparse_reasons
-        return each.small_sample_reasons(self.variances[k])
+        return self.each[k].small_sample_reasons
 
     def task(self, k: int, standard_error: float) -> Task:
-        each, method = self.each[k], self.parameters[k].interval_method
-        parameter = each.parameter
+        each, parameter = self.each[k], self.parameters[k]
+        method = parameter.interval_method
         hall = self._hall(k, standard_error) if method.corrects_skewness else (0.0, 0.0)
         if parameter.trait.negative_of is not None:
             hall = -hall[0], -hall[1]
         functional, counts = parameter.functional, parameter.counts
         effect: float | None = None
         if method.smooths and each.stratified:
-            table = each.stratified
-            functional, counts = table.functional, table.counts
-            effect = table.design_effect
+            stratified = each.stratified
+            functional, counts = stratified.functional, stratified.counts
+            effect = stratified.design_effect
         elif method.needs == "table" or parameter.support.rarer_class:
             effect = each.design_effect
         if isinstance(functional, Negative):
             functional = functional.functional
-        return replace(
-            super().task(k, standard_error),
+        return Task(
+            *parameter.unsigned,
+            standard_error,
             rarer_class=parameter.support.rarer_class,
             functional=functional,
             counts=counts,
@@ -553,6 +543,6 @@ class RowSampling(Sampling):
     def _hall(self, k: int, standard_error: float) -> tuple[float, float]:
         """Coefficients for the error and what is added to it, which is symmetric."""
         estimated = self.variances[k]
-        a, b = self.each[k].hall_coefficients(estimated)
+        a, b = self.each[k].hall_coefficients()
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
         return a * share, b * share

@@ -50,6 +50,10 @@ def _even(function: Callable[[Any], Any], x: Any) -> Any:
     return function(-x)
 
 
+def _one(x: Any) -> Any:
+    return 1.0
+
+
 def _log_slope(x: Any) -> Any:
     with np.errstate(divide="ignore"):
         return np.reciprocal(x)
@@ -84,7 +88,7 @@ def _jaccard(dice: Any) -> Any:
     return dice / (2 - dice)
 
 
-IDENTITY = Link(np.positive, np.ones_like, np.positive)
+IDENTITY = Link(np.positive, _one, np.positive)
 LOGIT = Link(logit, _logit_slope, expit)
 LOG = Link(np.log, _log_slope, _exp)
 SQUARE = Link(np.square, _square_slope, _root)

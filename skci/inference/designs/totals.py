@@ -44,15 +44,6 @@ def covariance(components: Iterable[Component]) -> Array:
     return total
 
 
-def variance_of(components: Iterable[Component]) -> float:
-    """Variance of the estimate whose totals are in the first column."""
-    total = 0.0
-    for component in components:
-        values, (factor, repeats) = _centred(component), _multiples(component)
-        total += component.sign * factor * dot(repeats, values, values)
-    return max(total, 0.0)
-
-
 def _products(component: Component) -> Array:
     """Sum the products of the totals of a component, times G / (G - d)."""
     totals, (factor, repeats) = component.totals, _multiples(component)
@@ -113,21 +104,22 @@ def _centred(component: Component) -> Array:
 class Moments(NamedTuple):
     """Sums of powers of totals of influence values over independent units, by block.
 
-    `sizes` is the number of the units; of blocks that are subtracted signs are -1. The
-    totals are divided by a power of two, lest their powers overflow.
+    `sizes` is the number of the units; the squares and cubes of blocks that are
+    subtracted are negative. The totals are divided by a power of two, lest their powers
+    overflow.
     """
 
     sizes: Array
     squares: Array
     cubes: Array
     fourths: Array
-    signs: Array
+    variance: float = math.nan
+    """Variance of the estimate."""
 
     @property
     def skewness(self) -> float:
         r"""Skewness of an estimate: :math:`\sum_g S_g^3 / (\sum_g S_g^2)^{3/2}`."""
-        variance = float(self.signs @ self.squares)
-        return float(self.signs @ self.cubes) / variance**1.5
+        return float(self.cubes.sum()) / float(self.squares.sum()) ** 1.5
 
     @property
     def degrees_of_freedom(self) -> float:
@@ -146,14 +138,14 @@ class Moments(NamedTuple):
         ----------
         Satterthwaite (1946), Biometrics Bulletin 2, 110-114.
         """
-        total = self.signs @ self.squares
+        total = float(self.squares.sum())
         if not total > 0:
             return 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = self.fourths - self.squares**2 / self.sizes
-            fewest = self.squares**2 / (self.sizes - 1)
-            terms = np.maximum(spread / 2, fewest)[self.squares > 0].sum()
-            return float(np.divide(total**2, terms))
+            powers = self.squares * self.squares
+            spread = (self.fourths - powers / self.sizes) / 2
+            terms = np.maximum(spread, powers / (self.sizes - 1))
+            return float(total**2 / terms[powers > 0].sum())
 
 
 def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> Moments:
@@ -165,15 +157,21 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
     classes, bool arrays of shape (G,) within which influence values have mean zero,
     unless that leaves a row of larger classes alone, as those of many targets do.
     """
-    parts = []
-    for component in components:
+    components = list(components)
+    centred = [_centred(component) for component in components]
+    scale = max(map(binade, centred))
+    parts, variance = [], 0.0
+    for component, values in zip(components, centred, strict=True):
+        values, repeats = values / scale, _repeats(component)
+        factor, multiples = _multiples(component)
+        square = dot(multiples, values, values) * scale * scale
+        variance += component.sign * factor * square
         if component.is_known:
             continue
-        values, repeats = _centred(component), _repeats(component)
-        values = values / binade(values)
         if component.degrees_of_freedom is not None:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
-            parts.append([[n], [square], [0.0], [square**2 / n], [component.sign]])
+            signed = component.sign * square
+            parts.append(np.array([[n], [signed], [0.0], [square**2 / n]]))
             continue
         counted, blocks = _column(component, 1) > 0, component.blocks
         if blocks is not None and len(np.unique(blocks[counted])) > 1:
@@ -191,8 +189,10 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
             sums = np.array(
                 [np.bincount(blocks, repeat * term) for repeat, term in pairs]
             )
-        parts.append([*sums, np.full(len(sums[0]), component.sign)])
-    return Moments(*map(np.concatenate, zip(*parts, strict=True)))
+        sums[1:3] *= component.sign
+        parts.append(sums)
+    n, squares, cubes, fourths = np.concatenate(parts, axis=1)
+    return Moments(n, squares, cubes, fourths, max(variance, 0.0))
 
 
 def _sums_of_powers(values: Array, repeats: Array, counted: Array) -> Array:
@@ -239,8 +239,9 @@ class UnitWeights(NamedTuple):
     @property
     def degrees_of_freedom(self) -> float:
         """Satterthwaite degrees of freedom of a variance of totals like the weights."""
-        sums = (self.n, self.squares, self.cubes, self.fourths, 1.0)
-        return Moments(*map(np.atleast_1d, sums)).degrees_of_freedom
+        sums = self.n, self.squares, self.cubes, self.fourths
+        n, squares, cubes, fourths = np.array(sums)[:, np.newaxis]
+        return Moments(n, squares, cubes, fourths).degrees_of_freedom
 
 
 def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:

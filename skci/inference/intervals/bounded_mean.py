@@ -30,8 +30,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from skci._arrays import Array
-from skci.inference.intervals.crossing import first_crossing
-from skci.inference.intervals.statistic import Samples
+from skci.inference.intervals.statistic import Samples, first_crossing
 from skci.measures.functional import (
     Component,
     Functional,

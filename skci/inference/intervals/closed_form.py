@@ -28,8 +28,7 @@ import numpy as np
 from scipy.special import expit, rel_entr
 
 from skci._arrays import Array
-from skci.inference.intervals.crossing import first_crossing
-from skci.inference.intervals.statistic import Samples
+from skci.inference.intervals.statistic import Samples, first_crossing, smooth
 from skci.measures.functional import CellFunctional, Functional
 
 # The search variable is the log of the distance of logit(H / T) from its estimate.
@@ -46,17 +45,18 @@ _PROBES = np.vstack(
 )
 
 
-def as_tversky(functional: Functional, tables: Array = _PROBES[:0]) -> Array | None:
+def as_tversky(functional: Functional, counts: Array = _PROBES[:0]) -> Array | None:
     """Coefficients of a Tversky ratio of four cells; None for other functionals.
 
     The rows are numerator, denominator, and cost of a miss relative to the costlier
     kind: 1 in X, r in Y, 0 elsewhere. They follow from the values at some fixed tables,
-    and are checked at those given, (J, 4).
+    and are checked at those of given counts, (J, 4).
     """
     if not isinstance(functional, CellFunctional):
         return None
     try:
         ratio = _ratio_of(functional)
+        tables = smooth(counts)
         values = functional.estimate(tables)
     except Exception:  # of a user's function that has no value at empty cells
         return None
@@ -129,16 +129,19 @@ class _Profile:
         self._masses, self._observed, self._scores = (cells[:, np.newaxis] * kinds).sum(
             -1, keepdims=True
         )
-        self._numerator, self._denominator = (
-            (kinds * each).max(-1, keepdims=True) for each in (numerator, denominator)
-        )
-        self._r = (kinds[2] * cost).max(-1, keepdims=True)
-        self._other_score = cells[2].sum(-1, keepdims=True) - self._scores.sum(0)
+        self._numerator = numerator.max(-1, keepdims=True)
+        self._denominator = (kinds * denominator).max(-1, keepdims=True)
+        r = (kinds[2] * cost).max(-1, keepdims=True)
+        squares = self._denominator[1:] ** 2
+        self._squares = squares, (self._observed[1:] * squares).sum(0)
+        self._other_score = cells[2].sum(-1, keepdims=True) - self._scores.sum(0) - 1
         self._entropy = rel_entr(p_hat, f).sum(-1, keepdims=True)
         self._hits, misses = self._masses[0], self._masses[1] + self._masses[2]
         self._total = self._hits + misses
         self._start = np.log(self._hits / misses)
         self._error = np.sqrt(self._total / (self._n * self._hits * misses))
+        _, heavy, light = self._masses
+        self._quadratic = r, 1 - r, r * heavy + light, (1 - r) * heavy
 
     def span(self, crit: Array) -> tuple[Array, Array]:
         """Least and greatest log distance at which a limit may be."""
@@ -150,21 +153,26 @@ class _Profile:
         """Ratio and square root of the statistic, shape (K, points)."""
         logit = self._start + self._side * np.exp(log_distance)
         hits, misses = self._total * expit(logit), self._total * expit(-logit)
-        w_heavy = self._w_heavy(misses)
-        w_light = 1 - self._r + self._r * w_heavy
-        w = np.array([self._hits / hits, w_heavy, w_light])
-        p = self._masses / w
-        value = self._numerator[0] * hits / (self._denominator * p).sum(0)
-        squares = np.square(self._numerator - value * self._denominator)
-        rho = (self._observed * squares).sum(0) / (p * squares).sum(0)
-        x2 = self._n * (self._other_score + (self._scores * w).sum(0) - 1)
+        w = np.array([self._hits / hits, *self._weights(misses)])
+        p = self._masses[1:] / w[1:]
+        missed = (self._denominator[1:] * p).sum(0)
+        value = self._numerator * hits / (self._denominator[0] * hits + missed)
+        # Of hits, over that of a miss of unit cost: the squared influence value.
+        of_hit, (of_miss, observed) = np.square(missed / hits), self._squares
+        rho = self._observed[0] * of_hit + observed
+        rho /= hits * of_hit + (of_miss * p).sum(0)
+        x2 = self._n * (self._other_score + (self._scores * w).sum(0))
         g2 = 2 * self._n * (self._entropy + (self._observed * np.log(w)).sum(0))
         return value, self._root_of(x2, g2, rho)
 
-    def _w_heavy(self, misses: Array) -> Array:
-        """Positive root of ``r Q w^2 + b w - c = 0``, without cancellation."""
-        r, (_, heavy, light) = self._r, self._masses
-        b = (1 - r) * misses - r * heavy - light
-        c = (1 - r) * heavy
-        q = np.abs(b) + np.sqrt(b * b + 4 * r * c * misses)
-        return np.where(b > 0, 2 * c / q, q / (2 * r * misses))
+    def _weights(self, misses: Array) -> tuple[Array, Array]:
+        """Weights of misses: the positive root w_X of a quadratic equation, and w_Y.
+
+        It is that of ``r Q w^2 + b w - c = 0``, without cancellation.
+        """
+        r, rest, constant, c = self._quadratic
+        b = rest * misses - constant
+        a = 2 * r * misses
+        q = np.abs(b) + np.sqrt(b * b + 2 * c * a)
+        w = np.where(b > 0, 2 * c / q, q / a)
+        return w, rest + r * w

@@ -4,7 +4,8 @@ A method turns estimates and a critical value into limits. The critical value is
 normal quantile for an individual interval and that of the maximum for a joint one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
@@ -55,9 +56,11 @@ class IntervalMethod:
     """Whether it can serve a measure."""
     need: str = ""
     """What it needs, for the message when it cannot."""
-    variance: Literal["observed", "blurred", "smoothed"] = "smoothed"
-    """Variance of the influence values at the observed table, the same with the
-    blurring added, or that at the table with pseudo-counts, which is never zero."""
+    smooths: bool = True
+    """Whether it linearises at a table with pseudo-counts, whose variance is never
+    zero, and not at the observed table."""
+    blurs: bool = False
+    """Whether it adds the blurring to the variance."""
     needs: Known = "table"
     """What must be known of an estimate."""
     needs_error: bool = True
@@ -76,16 +79,6 @@ class IntervalMethod:
         known_things = get_args(Known)
         suffices = known_things.index(known) >= known_things.index(self.needs)
         return suffices and self.applies(trait)
-
-    @property
-    def smooths(self) -> bool:
-        """Whether it linearises at a table with pseudo-counts."""
-        return self.variance == "smoothed"
-
-    @property
-    def blurs(self) -> bool:
-        """Whether it adds the blurring to the variance."""
-        return self.variance == "blurred"
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
         """Limits for critical values.
@@ -119,9 +112,8 @@ def _clip(task: Task, low: float, high: float) -> Limits:
     An estimate on the boundary of the range has that limit.
     """
     lowest, highest = task.trait.bounds
-    below, above = np.nextafter(task.estimate, [-np.inf, np.inf])
-    low = max(min(low, below), lowest)
-    high = min(max(high, above), highest)
+    low = max(min(low, math.nextafter(task.estimate, -math.inf)), lowest)
+    high = min(max(high, math.nextafter(task.estimate, math.inf)), highest)
     width = highest - lowest
     edge = EDGE * width if width < np.inf else 0.0  # measures with units have none
     if task.estimate <= lowest + edge:
@@ -290,45 +282,34 @@ class Score(IntervalMethod):
     """
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
-        limits = np.empty((len(tasks), 2))
-        crits = crits * np.sqrt([task.design_effect for task in tasks])
-        for k, functionals, counts, bounds in _by_cells(tasks):
-            found = score_limits(functionals, counts, crits[k], bounds)
-            limits[k] = np.transpose(found)
-        pairs = zip(tasks, limits, strict=True)
-        return [_clip(task, low, high) for task, (low, high) in pairs]
+        functionals, counts, bounds, effects = _tables(tasks)
+        low, high = score_limits(functionals, counts, crits * np.sqrt(effects), bounds)
+        return [*map(_clip, tasks, low.tolist(), high.tolist())]
 
     def roots(
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
     ) -> Array:
-        estimates, effects = np.array([(t.estimate, t.design_effect) for t in tasks]).T
-        ends = np.array([task.trait.bounds for task in tasks], dtype=float)
+        estimates = np.array([task.estimate for task in tasks])
+        functionals, counts, ends, effects = _tables(tasks)
         outwards = nulls == np.where(above, ends[:, 0], ends[:, 1])
         width = ends[:, 1] - ends[:, 0]
         edge = EDGE * np.where(width < np.inf, width, 1)
         on_boundary = np.abs(estimates - nulls) <= edge
         roots = np.where(outwards & ~on_boundary, np.nan, -np.inf)
-        inside = np.flatnonzero((nulls[:, np.newaxis] != ends).all(-1))
-        for rows, functionals, counts, bounds in _by_cells(
-            [tasks[k] for k in inside.tolist()]
-        ):
-            k = inside[rows]
-            found = score_roots(functionals, counts, nulls[k], bounds)
-            roots[k] = np.where(above[k], found, -found)
-            paths = np.flatnonzero(
-                [values_of_mean(each) is None for each in functionals]
-            )
-            if len(paths):
-                batch = [functionals[j] for j in paths.tolist()], counts[paths]
-                k, bounds = k[paths], bounds[paths]
-                excluded = _exclude_before(*batch, roots[k], bounds, nulls[k])
-                roots[k[excluded]] = np.nan
+        k = np.flatnonzero((nulls[:, np.newaxis] != ends).all(-1)).tolist()
+        inside = [functionals[j] for j in k], [counts[j] for j in k]
+        found = score_roots(*inside, nulls[k], ends[k])
+        roots[k] = np.where(above[k], found, -found)
+        k = [j for j in k if values_of_mean(functionals[j]) is None]
+        paths = [functionals[j] for j in k], [counts[j] for j in k]
+        excluded = _exclude_before(*paths, roots[k], ends[k], nulls[k])
+        roots[k] = np.where(excluded, np.nan, roots[k])
         return roots / np.sqrt(effects)
 
 
 def _exclude_before(
     functionals: Sequence[Functional],
-    counts: Array,
+    counts: Sequence[Array],
     crit: Array,
     bounds: Array,
     nulls: Array,
@@ -343,17 +324,13 @@ def _exclude_before(
     return distance > _NEAR * (high - low)
 
 
-def _by_cells(
+def _tables(
     tasks: Sequence[Task],
-) -> Iterator[tuple[Array, list[Functional], Array, Array]]:
-    """Positions, functionals, counts and bounds of tasks, by their number of cells."""
-    cells = np.array([len(task.counts) for task in tasks])
-    for size in dict.fromkeys(cells.tolist()):
-        rows = np.flatnonzero(cells == size)
-        batch = [tasks[k] for k in rows.tolist()]
-        bounds = np.array([task.trait.bounds for task in batch], dtype=float)
-        counts = np.stack([task.counts for task in batch])
-        yield rows, [task.functional for task in batch], counts, bounds
+) -> tuple[Sequence[Functional], Sequence[Array], Array, Array]:
+    """Functionals of tasks, their counts, bounds and design effects."""
+    rows = [(t.functional, t.counts, t.trait.bounds, t.design_effect) for t in tasks]
+    functionals, counts, bounds, effects = zip(*rows, strict=True)
+    return functionals, counts, np.array(bounds, dtype=float), np.array(effects)
 
 
 _PROPORTION: dict[str, Any] = {
@@ -364,26 +341,27 @@ _PROPORTION: dict[str, Any] = {
 }
 
 METHODS: dict[str, IntervalMethod] = {
-    "delta": Wald(variance="observed", needs="covariance"),
+    "delta": Wald(smooths=False, needs="covariance"),
     "logit": Logit(
         applies=lambda trait: trait.bounds == (0, 1),
         need="a measure that ranges from 0 to 1",
         needs="covariance",
-        variance="observed",
+        smooths=False,
         studentises=True,
     ),
     "hall": Wald(
         applies=lambda trait: trait.has_curvature,
         need="a measure with second derivatives",
         needs="skewness",
-        variance="observed",
+        smooths=False,
         studentises=True,
         corrects_skewness=True,
     ),
     "blurred": Wald(
         applies=lambda trait: trait.blurs,
         need="a measure of labels",
-        variance="blurred",
+        smooths=False,
+        blurs=True,
     ),
     "plus-four": PlusFour(
         applies=lambda trait: trait.plus_four is not None,

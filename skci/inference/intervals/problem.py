@@ -34,9 +34,9 @@ class Problem:
     def __init__(
         self,
         samples: Samples,
+        bounds: Array,
         functionals: Sequence[Functional],
         which: Array,
-        bounds: Array,
     ) -> None:
         self.samples, self.bounds = samples, bounds
         first = functionals[which[0]]

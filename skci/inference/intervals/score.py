@@ -29,10 +29,9 @@ from skci.inference.intervals.bounded_mean import (
     values_of_mean,
 )
 from skci.inference.intervals.closed_form import as_tversky, tversky_limits
-from skci.inference.intervals.crossing import POINTS
 from skci.inference.intervals.path_solver import LEVELS, path_limits, path_roots
 from skci.inference.intervals.problem import Problem
-from skci.inference.intervals.statistic import Samples, Statistic, improved, smooth
+from skci.inference.intervals.statistic import POINTS, Samples, Statistic, improved
 from skci.measures.functional import Functional
 from skci.measures.poststratified import Poststratified
 
@@ -41,7 +40,7 @@ _BATCH_SIZE = 2**18  # numbers in the largest array of a batch, to bound the mem
 
 def score_limits(
     functionals: Sequence[Functional],
-    counts: Array,
+    counts: Sequence[Array],
     crit: Array,
     bounds: Array,
     *,
@@ -49,7 +48,7 @@ def score_limits(
 ) -> tuple[Array, Array]:
     """Lower and upper limits of J functionals of multinomials, of shape (J,).
 
-    Counts, of shape (J, m), are of all possible cells, empty ones included. The
+    Counts, J arrays of shape (m,), are of all possible cells, empty ones included. The
     statistic is `improved` or `pearson`, and `crit` the critical values of its square
     root. Equal functionals are evaluated together if they are hashable.
 
@@ -57,26 +56,25 @@ def score_limits(
     statistic does not reach ``crit**2``. A functional that is undefined at the counts
     has its whole range.
     """
-    counts, crit, bounds = (np.asarray(a, dtype=float) for a in (counts, crit, bounds))
+    crit, bounds = np.asarray(crit, dtype=float), np.asarray(bounds, dtype=float)
     limits = bounds.copy()
     with np.errstate(all="ignore"):
-        for k, form, coefficients in _batches(functionals, counts):
-            samples = Samples(counts[k], statistic)
+        for k, form, found, table in _batches(functionals, counts):
+            samples = Samples(table, statistic)
             if form == "mean":
-                limits[k] = mean_limits(samples, coefficients, crit[k], bounds[k])
+                limits[k] = mean_limits(samples, found, crit[k], bounds[k])
             elif form == "ratio":
-                limits[k] = tversky_limits(samples, coefficients, crit[k], bounds[k])
+                limits[k] = tversky_limits(samples, found, crit[k], bounds[k])
             else:
-                distinct, which = coefficients
-                problem = Problem(samples, distinct, which, bounds[k])
+                problem = Problem(samples, bounds[k], *found)
                 limits[k] = path_limits(problem, crit[k])
-    limits = np.clip(limits, bounds[:, :1], bounds[:, 1:])
-    return limits[:, 0], limits[:, 1]
+    (low, high), (least, greatest) = limits.T, bounds.T
+    return np.clip(low, least, greatest), np.clip(high, least, greatest)
 
 
 def score_roots(
     functionals: Sequence[Functional],
-    counts: Array,
+    counts: Sequence[Array],
     nulls: Array,
     bounds: Array,
     *,
@@ -89,65 +87,61 @@ def score_roots(
     where no maximum of the likelihood under the null was found, and of a mean where a
     value nearer to the estimate has a greater one.
     """
-    counts, nulls, bounds = (
-        np.asarray(a, dtype=float) for a in (counts, nulls, bounds)
-    )
+    nulls, bounds = np.asarray(nulls, dtype=float), np.asarray(bounds, dtype=float)
     roots = np.empty(len(nulls))
     with np.errstate(all="ignore"):
-        for k, form, coefficients in _batches(functionals, counts, ratios=False):
-            samples = Samples(counts[k], statistic)
+        for k, form, found, table in _batches(functionals, counts, ratios=False):
+            samples = Samples(table, statistic)
             if form == "mean":
-                roots[k] = mean_roots(samples, coefficients, nulls[k])
+                roots[k] = mean_roots(samples, found, nulls[k])
             else:
-                distinct, which = coefficients
-                problem = Problem(samples, distinct, which, bounds[k])
+                problem = Problem(samples, bounds[k], *found)
                 roots[k] = path_roots(problem, nulls[k])
     return roots
 
 
 def _batches(
-    functionals: Sequence[Functional], counts: Array, ratios: bool = True
-) -> Iterator[tuple[Array, Any, Any]]:
-    """Samples that are solved at once, of functionals of one form, and what these are.
+    functionals: Sequence[Functional], counts: Sequence[Any], ratios: bool = True
+) -> Iterator[tuple[list[int], Any, Any, Array]]:
+    """Samples that are solved at once, their form, what it takes, and their tables.
 
     Of means (J, m) the values and of ratios (J, 3, m) the coefficients; of others the
     distinct functionals, and which of them each sample has. Each mixture of strata is a
     form for itself.
     """
-    keys = [_key(functional) for functional in functionals]
-    distinct = dict(zip(keys, functionals, strict=True))
-    samples: dict[object, list[int]] = {key: [] for key in distinct}
-    for row, key in enumerate(keys):
-        samples[key].append(row)
-    cells = counts.shape[-1]
-    path_size = 2 * len(LEVELS) * (cells + 1) * cells
+    alike: dict[object, list[int]] = {}
+    for k, functional in enumerate(functionals):
+        alike.setdefault(_key(functional), []).append(k)
     batches: dict[Any, list[tuple[Any, list[int]]]] = {}
-    sizes: dict[Any, int] = {"mean": POINTS * cells}
-    for key, functional in distinct.items():
-        rows = samples[key]
+    for key, rows in alike.items():
+        functional, tables = functionals[rows[0]], np.array([counts[k] for k in rows])
         form: Any = "path"
         found: Any = functional
-        if (values := values_of_mean(functional)) is not None:
-            form, found = "mean", values
-        elif ratios and (
-            (ratio := as_tversky(functional, smooth(counts[rows]))) is not None
-        ):
+        if ratios and (ratio := as_tversky(functional, tables)) is not None:
             form, found = "ratio", ratio
+        elif (values := values_of_mean(functional)) is not None:
+            form, found = "mean", values
         elif isinstance(functional, Poststratified):
             form = key
-            sizes[form] = 2 * len(LEVELS) * int(functional.occurs.sum()) * cells
-        batches.setdefault(form, []).append((found, rows))
-    for form, parts in batches.items():
-        positions = np.concatenate([rows for _, rows in parts])
-        which = np.repeat(np.arange(len(parts)), [len(rows) for _, rows in parts])
-        found = [each for each, _ in parts]
-        size = max(1, _BATCH_SIZE // sizes.get(form, path_size))
+        batches.setdefault((form, tables.shape[1]), []).append((found, rows))
+    for (form, cells), parts in batches.items():
+        found, positions, which = [], [], []
+        for j, (each, rows) in enumerate(parts):
+            found.append(each)
+            positions += rows
+            which += [j] * len(rows)
+        numbers = 2 * len(LEVELS) * (cells + 1) * cells
+        if form in ("mean", "ratio"):
+            numbers = POINTS * cells
+        elif isinstance(found[0], Poststratified):
+            numbers = 2 * len(LEVELS) * int(found[0].occurs.sum()) * cells
+        size = max(1, _BATCH_SIZE // numbers)
         for first in range(0, len(positions), size):
-            of_batch = which[first : first + size]
-            coefficients: Any = found, of_batch
+            rows = positions[first : first + size]
+            takes: Any = found, np.array(which[first : first + size])
             if form in ("mean", "ratio"):
-                coefficients = np.stack([found[j] for j in of_batch])
-            yield positions[first : first + size], form, coefficients
+                takes = np.array(found)[takes[1]]
+            yield rows, form, takes, np.array([counts[k] for k in rows], dtype=float)
 
 
 def _key(functional: Functional) -> object:
