@@ -15,6 +15,7 @@ from sklearn.metrics import log_loss
 from slow import each_once, slow_except
 
 from skci import JointAccumulator, joint_report
+from skci.data.sample import Sample
 from skci.data.writing import replacing
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -193,6 +194,26 @@ def test_memory_grows_with_distinct_outcomes_and_not_with_rows():
         sizes.append(len(pickle.dumps(accumulator)))
     assert accumulator.n_samples == 30_000
     assert max(sizes[5:]) <= 1.5 * sizes[0]
+
+
+def test_work_on_groups_is_about_linear_in_the_batches(monkeypatch):
+    """A part is united with those of half its size on, and not with each batch."""
+    copied = 0
+    add = Sample.__add__
+
+    def counted(first, second):
+        nonlocal copied
+        total = add(first, second)
+        copied += len(total.design.number)
+        return total
+
+    monkeypatch.setattr(Sample, "__add__", counted)
+    y, predicted = Y[:20], {"A": LABELS["A"][:20]}
+    accumulator = JointAccumulator("accuracy")
+    for k in range(256):
+        accumulator.update(y, predicted, groups=np.arange(20) + 20 * k)
+    assert accumulator.report()["A", "accuracy"].n_samples == 256 * 20
+    assert copied <= 256 * 20 * np.log(256) / np.log(1.5)
 
 
 @pytest.mark.parametrize(

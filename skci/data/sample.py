@@ -129,8 +129,10 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """Number of units that are held."""
-        return len(self.rows.weights)
+        """Number of units that are held, and of their occurrences in clusters."""
+        design = self.design
+        entries = len(design.number) if isinstance(design, Clusters) else 0
+        return len(self.rows.weights) + entries
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
         """Columns of the truth and of a model."""
