@@ -87,6 +87,11 @@ class Subgroups:
     codes: Array
     names: tuple[tuple[tuple[str, str], ...], ...]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column for column, _ in self.names[0])
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -333,6 +338,13 @@ class Sample:
         for name, each in has.items():
             if len(each) > 1:
                 raise ValueError(f"{must} all with {name} or none, got some of either")
+        columns = [s.subgroups.columns for s in both if s.subgroups is not None]
+        if columns and columns[0] != columns[1]:
+            first, second = map(list, columns)
+            raise ValueError(
+                f"{must} of the same columns of by, in one order, got {first} and "
+                f"{second}"
+            )
         vocabulary = self.vocabulary.union(other.vocabulary)
         several = len(vocabulary.labels) > 2
         if self.scores and several and self.vocabulary != other.vocabulary:
