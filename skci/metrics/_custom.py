@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_range
+from skci._validation import LARGEST, check_range
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.registry import CELLS, Measure, Trait
 from skci.metrics._base import LabelMetricCI, declare_options
@@ -325,6 +325,11 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
         raise ValueError(
             f"bounds of {name!r} must hold its values, got {outside[0]:g} outside of "
             f"({low:g}, {high:g})"
+        )
+    if (np.abs(values) >= LARGEST).any():
+        raise ValueError(
+            f"g of {name!r} must have values of a size below {LARGEST:g}, got "
+            f"{np.abs(values).max():g}; divide it by a power of ten"
         )
     _check_derivative(CellFunctional(g), points, name, "arrays")
 
