@@ -190,6 +190,27 @@ def test_functions_that_will_not_do(g, error, message):
         assert "'bad'" in str(caught.value)
 
 
+def brevity(hits, length, reference):
+    """Precision of n-grams with the penalty of BLEU, which has a kink."""
+    return hits / length * np.exp(np.minimum(0, 1 - reference / length))
+
+
+def lengths(y, p):
+    return np.stack([np.minimum(y, p), p, y], axis=1)
+
+
+def test_a_kink_at_the_means_has_the_mean_of_both_slopes():
+    """Answers in total as long as the references."""
+    y = RNG.integers(10, 30, 60).astype(float)
+    p = y + np.tile([3.0, -3.0], 30)
+    metric = make_metric_ci(brevity, features=lengths, name="bleu", bounds=(0, 1))
+    hits, total = np.minimum(y, p), p.sum()
+    longer = (hits - hits.sum() / total * p) / total  # the penalty is constant
+    shorter = longer + hits.sum() / total * (p - y) / total
+    error = np.sqrt(60 / 59 * np.sum((longer + shorter) ** 2) / 4)
+    assert metric(y, p, method="delta").standard_error == pytest.approx(error, rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("features", "error", "message"),
     [
