@@ -39,7 +39,8 @@ class JointAccumulator:
     ----------
     labels : array-like, optional
         All labels, if a batch may lack some of them. Scores of more than two labels
-        have a column for each.
+        have a column for each. Averages are over all of them: intervals are extended,
+        with a warning, for labels that no batch has.
     score_bins : int or array-like of edges, optional
         Count the scores of two labels in bins: so many of equal width from 0 to 1, or
         between these edges, ascending, and one on either side. Outcomes are then

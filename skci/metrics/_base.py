@@ -567,11 +567,6 @@ class LabelMetricCI(MetricCI):
         counts = check_confusion_matrix(matrix)
         return self._result(Sample.from_matrix(counts, self._model))
 
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        if self.average != "binary" or self.labels is not None:
-            check_average(self.average, self.labels, self.pos_label)
-
     def _bind(self, binding: Binding) -> list[TableParameter]:
         average, labels = self.average, self.labels
         if average is None:
