@@ -834,7 +834,9 @@ def of_an_estimator(metric, y, p):
 
 def of_batches(metric, y, p):
     batches = [(p[rows, np.newaxis], y[rows]) for rows in (slice(90), slice(90, None))]
-    return JointEvaluator({"A": Known()}, {"m": metric}).evaluate_batches(batches)["A", "m"]
+    return JointEvaluator({"A": Known()}, {"m": metric}).evaluate_batches(batches)[
+        "A", "m"
+    ]
 
 
 def beside_another(metric, y, p):

@@ -311,7 +311,9 @@ def test_text_and_picture():
     plt = pytest.importorskip("matplotlib.pyplot")
     ranks = joint_report(Y, MODELS, metrics=["accuracy", "f1"]).ranks()
     header, _, columns, *_ = str(ranks).splitlines()
-    assert header == "Joint 95% confidence intervals of ranks, 1 is the best"
+    assert (
+        header == "Joint 95% confidence intervals of ranks (step-down), 1 is the best"
+    )
     assert columns.split() == ["model", "metric", "estimate", "joint", "interval"]
     individual = joint_report(Y, MODELS, metrics="f1").individual().ranks()
     assert str(individual).startswith("Individual 95%")

@@ -103,6 +103,8 @@ class Trait:
     ----------
     name, bounds, greater_is_better
         Its string name, its range, and whether a greater value is a better one.
+    has_better : bool
+        Whether a value is better than another at all, or only lower or higher.
     smooth : bool
         Whether it has a derivative everywhere in the range, and a table of possible
         outcomes.
@@ -136,6 +138,7 @@ class Trait:
     _: KW_ONLY
     bounds: tuple[float, float] = (0.0, 1.0)
     greater_is_better: bool = True
+    has_better: bool = True
     smooth: bool = True
     has_curvature: bool = True
     heavy_tails: bool = False
@@ -152,6 +155,13 @@ class Trait:
     def sign(self) -> int:
         """1 where a greater value is a better one, else -1."""
         return 1 if self.greater_is_better else -1
+
+    def worded(self, predicate: str) -> str:
+        """Say "lower" and "higher" for "worse" and "better" if there is no better."""
+        if self.has_better:
+            return predicate
+        worse, better = ("lower", "higher")[:: self.sign]
+        return predicate.replace("worse", worse).replace("better", better)
 
     def of_classes(self, name: str) -> Trait:
         """Properties of the measure of several classes, alone or averaged."""
@@ -233,7 +243,7 @@ _LABELS = (
     _measure(g.negative_predictive_value, "tn", "fn tn"),
     _measure(g.false_positive_rate, "fp", "fp tn", **_LOWER),
     _measure(g.false_negative_rate, "fn", "tp fn", **_LOWER),
-    _measure(g.selection_rate, "tp fp"),
+    _measure(g.selection_rate, "tp fp", has_better=False),
     f_beta_measure(0.5),
     f_beta_measure(1),
     f_beta_measure(2),

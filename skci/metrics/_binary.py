@@ -136,8 +136,8 @@ class SelectionRateCI(_AveragedCI, measure="selection_rate"):
     r"""Selection rate: :math:`TP + FP`.
 
     The share of rows predicted positive, whatever their true label; the estimate equals
-    that of fairlearn's ``selection_rate``. A greater value counts as the better one, as
-    where being selected is a benefit.
+    that of fairlearn's ``selection_rate``. Neither of two values is the better one:
+    findings say which is lower.
 
     Examples
     --------

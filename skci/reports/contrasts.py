@@ -341,7 +341,8 @@ class ContrastReport(ReportWithContrasts):
         -------
         list of str
             Of differences and ratios, a sentence for each metric and model, or subgroup
-            of a model, that is worse than some other; after step-down tests, which show
+            of a model, that is worse than some other, or lower in a metric without a
+            better; after step-down tests, which show
             no direction, that differs from it; of contrasts, for each not 0. With a
             margin, the most that each difference shows: that a model is better than
             another by more than the margin, better, or not worse by more than it, or
@@ -367,7 +368,10 @@ class ContrastReport(ReportWithContrasts):
                 findings += sentences(panel, found, none)
             else:
                 compared, shown = [pairs[k] for k in rows], [strongest[k] for k in rows]
-                findings += margin_sentences(panel, margin, compared, shown, kind)
+                worded = self._joint.parameters[rows[0]].trait.worded
+                findings += margin_sentences(
+                    panel, margin, compared, shown, kind, worded
+                )
         return self._qualified(findings)
 
     @property
@@ -466,6 +470,7 @@ class ContrastReport(ReportWithContrasts):
                     relation = "is better than {}"
             # Free step-down tests show that there is a difference, and no direction.
             relation = "differs from {}" if self._stepwise else relation
+            relation = parameters[k].trait.worded(relation)
             separated[panels[k]].append((first, relation, second))
         for found in separated.values():
             found.sort(key=lambda each: order.index(each[0]))

@@ -423,11 +423,12 @@ class JointReport(ReportWithContrasts):
         separated = {}
         for panel, positions in self._panels(self.metrics).items():
             names = self._names(positions)
-            sign = self._joint.parameters[positions[0]].trait.sign
-            low, high = np.sort(sign * limits[positions], axis=1).T
+            trait = self._joint.parameters[positions[0]].trait
+            low, high = np.sort(trait.sign * limits[positions], axis=1).T
             worse_and_better: Array = np.argwhere(high[:, np.newaxis] < low)
+            relation = trait.worded("is worse than {}")
             separated[panel] = [
-                (names[i], "is worse than {}", names[j]) for i, j in worse_and_better
+                (names[i], relation, names[j]) for i, j in worse_and_better
             ]
         return separated
 
@@ -501,7 +502,11 @@ class JointReport(ReportWithContrasts):
         )
 
     def _best_of_all(self) -> tuple[list[int], str]:
-        compared = self._compared()
+        compared = [
+            positions
+            for positions in self._compared()
+            if self._joint.parameters[positions[0]].trait.has_better
+        ]
         number = len(compared) if self._joint.simultaneous else 1
         best: list[int] = []
         for positions in compared:
@@ -553,7 +558,10 @@ class JointReport(ReportWithContrasts):
             R - \#\{i: i \text{ is shown to be worse than } j\} .
 
         Of models with equal values, the intervals cover every rank from that of the
-        first to that of the last. The intervals of :meth:`individual` reports rest for
+        first to that of the last. Step-down orders more pairs than the single-step
+        intervals of :meth:`differences`, one of which may include 0 for two models with
+        different ranks; ``adjust="step-down"`` has p-values like those of ranks. The
+        intervals of :meth:`individual` reports rest for
         each model on its own pairs. Models whose difference has no usable variance,
         such as copies, are not ordered.
 
@@ -570,7 +578,7 @@ class JointReport(ReportWithContrasts):
         >>> models = {"A": [0] * 70 + [1] * 30, "B": [0] * 49 + [1] * 51, "C": y}
         >>> ranks = joint_report(y, models, metrics=["accuracy"]).ranks()
         >>> print(ranks)
-        Joint 95% confidence intervals of ranks, 1 is the best
+        Joint 95% confidence intervals of ranks (step-down), 1 is the best
         <BLANKLINE>
         model  metric    estimate  joint interval
         -----------------------------------------

@@ -222,7 +222,7 @@ class RankReport(ReadOnlyArrays, TabularReport):
 
     def _title(self) -> str:
         level = format_level(self.confidence_level, self.simultaneous).capitalize()
-        return f"{level} confidence intervals of ranks, 1 is the best"
+        return f"{level} confidence intervals of ranks (step-down), 1 is the best"
 
     def _columns(self) -> list[Column]:
         low, high = self.intervals.T.tolist()
