@@ -312,8 +312,8 @@ def joint_report(
         classes; 0 or 1 for each of several targets; or numbers, of a target or several.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels, or numbers, of each model, by name; or of one model. Rows are
-        matched by position; columns of pandas whose indexes hold the same labels in
-        another order are an error, here and in all parameters.
+        matched by position; columns of pandas whose indexes disagree are an error, here
+        and in all parameters, unless one is new and counts rows from 0 on.
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each model, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
