@@ -281,6 +281,13 @@ class TableParameter(Parameter):
         )
 
     @property
+    def allows_for_unseen_ends(self) -> bool:
+        """Whether an end of the range has a probability that no row shows."""
+        if self.method != "score" or self.extremes is None:
+            return False
+        return not self.counts[list(self.extremes)].all()
+
+    @property
     def size(self) -> int:
         """Number of cells of its table."""
         return len(self.counts)

@@ -24,6 +24,7 @@ from skci.reports.estimate import (
     describe_methods,
     describe_sample_size,
     describe_target,
+    describe_unseen_ends,
     warn_of_intervals,
 )
 from skci.reports.interval_display import ConfidenceIntervalDisplay
@@ -556,4 +557,5 @@ class Report(TabularReport):
         positive = {parameter.pos_label for parameter in parameters} - {None}
         if len(positive) == 1 and positive != {1}:
             parts.append(f"positive label {positive.pop()}")
+        parts.append(describe_unseen_ends(self._joint))
         return ", ".join(filter(None, parts))

@@ -27,6 +27,7 @@ from skci.inference.intervals.methods import automatic
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
+from skci.inference.unseen_ends import widening_by_unseen_ends
 from skci.reports.rendering import (
     decimals,
     format_interval,
@@ -36,6 +37,7 @@ from skci.reports.rendering import (
 )
 
 _MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
+_MUCH_WIDER = 2.0  # ratio of widths from which the header says what widens
 _MAX_CLASSES = 5  # named in a warning
 
 
@@ -419,6 +421,17 @@ def describe_binning(parameters: Iterable[Parameter]) -> str:
         unit = 10.0 ** math.floor(math.log10(error))
         error = math.ceil(error / unit) * unit
     return f"binning error at most {error:.0e}"
+
+
+def describe_unseen_ends(joint: JointEstimate) -> str:
+    """Write what allowing for unseen ends costs where it doubles a width, or more."""
+    widening = widening_by_unseen_ends(joint)
+    if widening < _MUCH_WIDER:
+        return ""
+    return (
+        f'up to {widening:.1f} times as wide as by "hall" to allow for ends of the '
+        "bounds that were not seen"
+    )
 
 
 def describe_target(joint: JointEstimate) -> str:
