@@ -71,11 +71,13 @@ def test_one_model_of_several_targets_or_in_a_column():
 # --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["by", "groups", "strata", "sample_weight", "counts"])
+@pytest.mark.parametrize(
+    "name", ["by", "groups", "design.strata", "sample_weight", "counts"]
+)
 def test_a_name_of_a_column_needs_its_frame(name):
     def report():
         options = {name: "site"}
-        if name == "strata":
+        if name == "design.strata":
             options = {"design": Strata("site")}
         joint_report(Y, A, metrics="f1", **options)
 
