@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from skci._arrays import Array, cached_property
 from skci.inference.critical.horizon import Horizon, HorizonLaw
@@ -58,7 +57,6 @@ class JointEstimate:
     horizon: Horizon | None = None
     """Looks at growing data at which the intervals shall cover, all at once."""
     _laws: dict[str, MaximumLaw | HorizonLaw] = field(default_factory=dict, init=False)
-    _tasks: dict[int, Task] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_rows(
@@ -113,7 +111,7 @@ class JointEstimate:
     def individual(self) -> JointEstimate:
         """The same estimates, each interval covering for itself alone."""
         view = replace(self, simultaneous=False)
-        shared = ["_covariance", "_variances", "_tasks", "usable", "estimates"]
+        shared = ["_covariance", "_variances", "usable", "estimates"]
         if self.is_individual:
             shared.append("intervals")
         vars(view).update({k: v for k, v in vars(self).items() if k in shared})
@@ -134,7 +132,7 @@ class JointEstimate:
         """The same estimates with the tables of all, however many."""
         return self
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The K parameters."""
         return self.sampling.parameters
@@ -230,7 +228,7 @@ class JointEstimate:
             usable[k] = self.sampling.is_usable(k, self._variances[k] if blurs else 0)
         return usable
 
-    @property
+    @cached_property
     def z(self) -> float:
         """Two-sided normal quantile of the level."""
         return -float(ndtri((1 - self.confidence_level) / 2))
@@ -251,12 +249,18 @@ class JointEstimate:
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""
         df = self.degrees_of_freedom[positions]
-        return q if (df == np.inf).all() else stats.t.isf(stats.norm.sf(q), df)
+        if np.min(df) == np.inf:
+            return q
+        with np.errstate(invalid="ignore"):
+            return np.where(df == np.inf, q, -stdtrit(df, ndtr(-q)))
 
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
         """From quantiles of t with the df of some parameters to normal ones."""
         df = self.degrees_of_freedom[positions]
-        return q if np.isinf(df).all() else stats.norm.isf(stats.t.sf(q, df))
+        if np.min(df) == np.inf:
+            return q
+        with np.errstate(invalid="ignore"):
+            return np.where(df == np.inf, q, -ndtri(stdtr(df, -q)))
 
     @cached_property
     def critical_value(self) -> CriticalValue:
@@ -331,8 +335,9 @@ class JointEstimate:
     @cached_property
     def is_individual(self) -> bool:
         """Whether each interval covers for itself, or there is but one."""
-        few = len(self.parameters) == 1
-        return not self.simultaneous or few or int(self.usable.sum()) < 2
+        if len(self.parameters) == 1 or not self.simultaneous:
+            return True
+        return int(self.usable.sum()) < 2
 
     @cached_property
     def intervals(self) -> Array:
@@ -395,11 +400,12 @@ class JointEstimate:
     ) -> Iterator[tuple[IntervalMethod, Array, list[Task]]]:
         """Each interval method of some parameters, which of them have it, and tasks."""
         rows: dict[str, list[int]] = {}
-        for row, k in enumerate(positions):
+        chosen = positions.tolist()
+        for row, k in enumerate(chosen):
             rows.setdefault(self.parameters[k].method, []).append(row)
         for method, each in rows.items():
-            chosen = np.array(each)
-            yield METHODS[method], chosen, [*map(self._task, positions[chosen])]
+            tasks = [self._task(chosen[row]) for row in each]
+            yield METHODS[method], np.array(each), tasks
 
     def _is_negated(self, positions: Array) -> Array:
         """Which parameters are minus what their task is of."""
@@ -407,11 +413,9 @@ class JointEstimate:
         return np.array(negated, dtype=bool)
 
     def _task(self, k: int) -> Task:
-        if k not in self._tasks:
-            needs_error = self.parameters[k].interval_method.needs_error
-            error = math.sqrt(self._variances[k]) if needs_error else math.nan
-            self._tasks[k] = self.sampling.task(k, error)
-        return self._tasks[k]
+        needs_error = self.parameters[k].interval_method.needs_error
+        error = math.sqrt(self._variances[k]) if needs_error else math.nan
+        return self.sampling.task(k, error)
 
 
 def correlation_from(covariance: Array) -> Array:

@@ -226,13 +226,16 @@ class ParameterSampling:
     def _components(self, influence: Array) -> Iterable[Component]:
         """Totals of values on the cells, and outside, of independent units.
 
-        The second column is of an indicator of the rows in the table. Units of the same
-        cell are pooled where the design allows it.
+        The second column, if not all rows are units of the table, is of an indicator of
+        those in it. Units of the same cell are pooled where the design allows it.
         """
         rows, design, index = self._pooled
-        inside = np.ones(len(influence))
-        inside[self.parameter.size :] = 0
-        values = Influences([influence, inside], [index] * 2, rows)
+        columns = [influence]
+        if not (self.parameter.sees_all and getattr(design, "rows_are_units", False)):
+            inside = np.ones(len(influence))
+            inside[self.parameter.size :] = 0
+            columns.append(inside)
+        values = Influences(columns, [index] * len(columns), rows)
         return design.components(values)
 
     @cached_property
@@ -359,10 +362,10 @@ class ParameterSampling:
     def design_effect(self) -> float:
         """Variance over that of a simple random sample of the same size.
 
-        From the influence values at the table with pseudo-counts; of methods that smooth
-        or blur never less than :attr:`_exchangeable_design_effect`, as where few rows
-        err the heavy ones or large clusters may have no error by chance. Where next to
-        no variance is observed, as if the rows of a cluster were all alike.
+        From the influence values at the table with pseudo-counts; of methods that
+        smooth or blur never less than :attr:`_exchangeable_design_effect`, as where few
+        rows err the heavy ones or large clusters may have no error by chance. Where
+        next to no variance is observed, as if the rows of a cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
         if self._strata is None and is_simple(rows, self.design):
@@ -467,6 +470,7 @@ class ParameterSampling:
                     found.append(weights.degrees_of_freedom)
         return min(found)
 
+    @cached_property
     def hall_coefficients(self) -> tuple[float, float]:
         r"""Coefficients a and b of Hall's transformation.
 

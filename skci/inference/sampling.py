@@ -268,7 +268,7 @@ class ResampledEstimates(GivenCovariance):
         if not self.parameters[k].interval_method.corrects_skewness:
             return task
         of_rows = math.sqrt(self.out_of_fold.variances[k])
-        return replace(task, hall=self.out_of_fold.task(k, of_rows).hall)
+        return task._replace(hall=self.out_of_fold.task(k, of_rows).hall)
 
 
 def excess_shares(
@@ -543,6 +543,6 @@ class RowSampling(Sampling):
     def _hall(self, k: int, standard_error: float) -> tuple[float, float]:
         """Coefficients for the error and what is added to it, which is symmetric."""
         estimated = self.variances[k]
-        a, b = self.each[k].hall_coefficients()
+        a, b = self.each[k].hall_coefficients
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
         return a * share, b * share
