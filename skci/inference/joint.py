@@ -362,15 +362,16 @@ class JointEstimate:
         """
         limits = np.empty((len(positions), 2))
         for method, rows, tasks in self._batches(positions):
-            limits[rows] = method.limits(tasks, crit[rows], z)
-        for limit, k in zip(limits, positions, strict=True):
-            parameter = self.parameters[k]
-            if parameter.trait.negative_of is not None:
-                limit[:] = -limit[::-1]
-            low, high = parameter.extension
-            if low or high:
-                limit += -low, high
-                np.clip(limit, *parameter.trait.bounds, out=limit)
+            found = method.limits(tasks, crit[rows], z)
+            for row, (low, high) in zip(rows, found, strict=True):
+                parameter = self.parameters[positions[row]]
+                if parameter.trait.negative_of is not None:
+                    low, high = -high, -low
+                below, above = parameter.extension
+                if below or above:
+                    least, greatest = parameter.trait.bounds
+                    low, high = max(low - below, least), min(high + above, greatest)
+                limits[row] = low, high
         return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
@@ -390,22 +391,22 @@ class JointEstimate:
         reachable = (extension == 0) | beyond
         for method, rows, tasks in self._batches(positions):
             tasks = list(itertools.compress(tasks, reachable[rows]))
-            rows = rows[reachable[rows]]
+            rows = list(itertools.compress(rows, reachable[rows]))
             if tasks:
                 roots[rows] = method.roots(tasks, nulls[rows], above[rows], self.z)
         return roots
 
     def _batches(
         self, positions: Array
-    ) -> Iterator[tuple[IntervalMethod, Array, list[Task]]]:
+    ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
         """Each interval method of some parameters, which of them have it, and tasks."""
-        rows: dict[str, list[int]] = {}
-        chosen = positions.tolist()
-        for row, k in enumerate(chosen):
-            rows.setdefault(self.parameters[k].method, []).append(row)
-        for method, each in rows.items():
-            tasks = [self._task(chosen[row]) for row in each]
-            yield METHODS[method], np.array(each), tasks
+        batches: dict[str, tuple[list[int], list[Task]]] = {}
+        for row, k in enumerate(positions.tolist()):
+            rows, tasks = batches.setdefault(self.parameters[k].method, ([], []))
+            rows.append(row)
+            tasks.append(self._task(k))
+        for method, batch in batches.items():
+            yield METHODS[method], *batch
 
     def _is_negated(self, positions: Array) -> Array:
         """Which parameters are minus what their task is of."""

@@ -245,7 +245,7 @@ class ManyContrasts(JointEstimate):
 
     def _batches(
         self, positions: Array
-    ) -> Iterator[tuple[IntervalMethod, Array, list[Task]]]:
+    ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
         for first in range(0, len(positions), _BLOCK):
             block = positions[first : first + _BLOCK]
             for method, rows, tasks in super()._batches(block):
@@ -253,7 +253,7 @@ class ManyContrasts(JointEstimate):
                     sampling = self.sampling.with_tables(block[rows].tolist())
                     errors = (task.standard_error for task in tasks)
                     tasks = [sampling.task(k, error) for k, error in enumerate(errors)]
-                yield method, first + rows, tasks
+                yield method, [first + row for row in rows], tasks
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
         null = self.sampling.null

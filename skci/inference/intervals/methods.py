@@ -411,9 +411,8 @@ def check_serves(
     method: str, trait: Trait, where: str = "", *, known: Known = "table"
 ) -> None:
     """Check that a method can serve a measure; see `refusal`."""
-    reason = method != AUTO and refusal(method, trait, where, known=known)
-    if reason:
-        raise ValueError(reason)
+    if method != AUTO and not METHODS[method].serves(trait, known):
+        raise ValueError(refusal(method, trait, where, known=known))
 
 
 def check_method(method: Any) -> str:
