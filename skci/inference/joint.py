@@ -249,7 +249,7 @@ class JointEstimate:
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""
         df = self.degrees_of_freedom[positions]
-        if np.min(df) == np.inf:
+        if (df == np.inf).all():
             return q
         with np.errstate(invalid="ignore"):
             return np.where(df == np.inf, q, -stdtrit(df, ndtr(-q)))
@@ -257,7 +257,7 @@ class JointEstimate:
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
         """From quantiles of t with the df of some parameters to normal ones."""
         df = self.degrees_of_freedom[positions]
-        if np.min(df) == np.inf:
+        if (df == np.inf).all():
             return q
         with np.errstate(invalid="ignore"):
             return np.where(df == np.inf, q, -ndtri(stdtr(df, -q)))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -472,10 +473,12 @@ class RowSampling(Sampling):
 
     @property
     def _has_contrasts(self) -> bool:
-        return any(parameter.components for parameter in self.parameters)
+        return any(map(attrgetter("components"), self.parameters))
 
     def _stratum_noise(self, z: float) -> Array:
         """Variances for strata with few rows, (K,)."""
+        if getattr(self.design, "strata", None) is None:
+            return np.zeros(len(self.parameters))
         return np.array([each.stratum_noise(z) for each in self.each])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
