@@ -362,10 +362,10 @@ class ParameterSampling:
     def design_effect(self) -> float:
         """Variance over that of a simple random sample of the same size.
 
-        From the influence values at the table with pseudo-counts; of methods that
-        smooth or blur never less than :attr:`_exchangeable_design_effect`, as where few
-        rows err the heavy ones or large clusters may have no error by chance. Where
-        next to no variance is observed, as if the rows of a cluster were all alike.
+        From the influence values at the table with pseudo-counts. For methods that
+        smooth or blur it is at least :attr:`_exchangeable_design_effect`: where few
+        rows err, heavy ones or large clusters may have no error by chance. Where next
+        to no variance is observed, it is as if the rows of a cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
         if self._strata is None and is_simple(rows, self.design):
@@ -404,7 +404,7 @@ class ParameterSampling:
 
         over the rows with influence, of all n rows of weight W, with the correlation
         :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
-        Zero for areas, which have a variance in each class.
+        Zero for areas, which have a variance in each class, and where units overlap.
         """
         units, rows, n = self._with_influence, self.rows, self.parameter.total
         if self._classes or not units.any():
@@ -423,6 +423,8 @@ class ParameterSampling:
                 orders=[1, 1, 2, 2],
             )
             rho = intraclass_correlation(self.design.components(influences))
+            if rho is None:
+                return 0.0
             of_units = self._units_with(units).squares
             squares += rho * (of_units - squares)
         whole = rows.weights[self.parameter.units].sum() / rows.weights.sum()
@@ -583,5 +585,7 @@ def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
         return False
     if getattr(design, "rows_are_units", False):
         return True
+    if not getattr(design, "units_are_disjoint", False):
+        return False
     n_units = units_with(units, rows, design).n
     return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units
