@@ -192,9 +192,8 @@ def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> M
         else:
             terms = squares, squares * values, squares * squares
             pairs = zip(repeats, terms, strict=True)
-            columns = [numbers, *(repeat * term for repeat, term in pairs)]
-            found = [np.bincount(blocks, column).tolist() for column in columns]
-            sums = found[0], found[1], found[2], found[3]
+            found = [np.bincount(blocks, each * term).tolist() for each, term in pairs]
+            sums = np.bincount(blocks, numbers).tolist(), *found
         parts.append((component.sign, square, sums))
     return Moments(*_on_one_scale(parts), max(variance, 0.0))
 
