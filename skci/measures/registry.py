@@ -50,6 +50,10 @@ def _even(function: Callable[[Any], Any], x: Any) -> Any:
     return function(-x)
 
 
+def _identity(x: Any) -> Any:
+    return x
+
+
 def _one(x: Any) -> Any:
     return 1.0
 
@@ -88,7 +92,7 @@ def _jaccard(dice: Any) -> Any:
     return dice / (2 - dice)
 
 
-IDENTITY = Link(np.positive, _one, np.positive)
+IDENTITY = Link(_identity, _one, _identity)
 LOGIT = Link(logit, _logit_slope, expit)
 LOG = Link(np.log, _log_slope, _exp)
 SQUARE = Link(np.square, _square_slope, _root)

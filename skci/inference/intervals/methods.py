@@ -7,7 +7,7 @@ normal quantile for an individual interval and that of the maximum for a joint o
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import stats
@@ -24,12 +24,12 @@ Limits = tuple[float, float]
 Known = Literal["covariance", "skewness", "table"]
 """What is known of estimates beside their values, each more than the one before."""
 
+_INCREASING: tuple[Known, ...] = get_args(Known)
 _NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """One interval to compute.
 
     The standard error is with the blurring, where the method blurs. `rarer_class` is
@@ -76,8 +76,7 @@ class IntervalMethod:
 
     def serves(self, trait: Trait, known: Known = "table") -> bool:
         """Whether it can serve a measure of which so much is known."""
-        known_things = get_args(Known)
-        suffices = known_things.index(known) >= known_things.index(self.needs)
+        suffices = _INCREASING.index(known) >= _INCREASING.index(self.needs)
         return suffices and self.applies(trait)
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
@@ -135,9 +134,9 @@ class Wald(IntervalMethod):
     def _limits(self, task: Task, crit: float, z: float) -> Limits:
         link, centre, error = self._normal(task, z)
         middle, error = link.forward(centre), error * link.slope(centre)
-        low, high = (
-            middle - error * _untransformed(u, *task.hall) for u in (crit, -crit)
-        )
+        a, b = task.hall
+        low = middle - error * _untransformed(crit, a, b)
+        high = middle - error * _untransformed(-crit, a, b)
         return link.backward(low), link.backward(high)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -412,9 +411,8 @@ def check_serves(
     method: str, trait: Trait, where: str = "", *, known: Known = "table"
 ) -> None:
     """Check that a method can serve a measure; see `refusal`."""
-    reason = method != AUTO and refusal(method, trait, where, known=known)
-    if reason:
-        raise ValueError(reason)
+    if method != AUTO and not METHODS[method].serves(trait, known):
+        raise ValueError(refusal(method, trait, where, known=known))
 
 
 def check_method(method: Any) -> str:
