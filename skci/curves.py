@@ -9,6 +9,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._docstrings import parameters_from
+from skci._hints import with_hints
 from skci.data.reading import read_scores
 from skci.data.rows import check_numbers, parameter_name
 from skci.data.sample import Sample
@@ -24,6 +25,7 @@ _PRECISION_RECALL = ["recall", "precision"]
 _MAX_POINTS = 20  # number of thresholds of a curve, if none are given
 
 
+@with_hints
 @parameters_from(joint_report)
 def threshold_report(
     y_true: Any,
@@ -95,6 +97,7 @@ def threshold_report(
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
 
 
+@with_hints
 @parameters_from(threshold_report)
 def roc_report(
     y_true: Any,
@@ -179,6 +182,7 @@ def roc_report(
     return _curve_report(MetricSet(ROC, *options), scored, thresholds)
 
 
+@with_hints
 @parameters_from(roc_report)
 def precision_recall_report(
     y_true: Any,

@@ -279,6 +279,7 @@ _ALIASES = {
     "root_mean_squared_error": "rmse",
     "mean_absolute_error": "mae",
     "mean_absolute_percentage_error": "mape",
+    "pearson_correlation": "pearson pearsonr",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms."""

@@ -17,6 +17,7 @@ from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
+from skci.reports.rendering import Findings
 from skci.reports.requirements import RequirementReport, Requirements
 
 ROC = ["false_positive_rate", "recall"]
@@ -126,7 +127,7 @@ class ThresholdReport(JointReport):
         thresholds = {model: np.array(values) for model, values in found.items()}
         return thresholds.get("", thresholds)
 
-    def _estimate(self, position: int) -> ThresholdEstimate:
+    def _entry(self, position: int) -> ThresholdEstimate:
         point = _point_of(self._joint.parameters[position].key)
         return ThresholdEstimate(self._joint, position, self._thresholds[point])
 
@@ -287,9 +288,9 @@ class ThresholdRequirementReport(RequirementReport):
                 f"no threshold is shown to meet {join_names(self._needed)}; see the "
                 "verdicts"
             )
-        return self.report._estimate(best_first(self.report._joint, positions)[0])
+        return self.report._entry(best_first(self.report._joint, positions)[0])
 
-    def findings(self) -> list[str]:
+    def findings(self) -> Findings:
         """Say in words where the requirements are shown, and what is best there.
 
         Returns

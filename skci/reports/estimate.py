@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skci._hints import HintedAttributes
 from skci._validation import (
     check_alternative,
     check_confidence_level,
@@ -101,7 +103,7 @@ class Verdict(str):
         return str(self), self.pvalue
 
 
-class MetricEstimate(float):
+class MetricEstimate(HintedAttributes, float):
     """Estimate of a performance measure: a float with a confidence interval.
 
     Returned by metric objects such as :class:`skci.AccuracyCI` and by indexing a
@@ -145,6 +147,17 @@ class MetricEstimate(float):
     >>> score.confidence_interval(0.99)
     ConfidenceInterval(low=0.7962..., high=0.9539...)
     """
+
+    _other_attributes: ClassVar = {
+        **dict.fromkeys(("ci", "conf_int", "interval"), "confidence_interval()"),
+        **dict.fromkeys(("lower", "ci_low", "lower_bound"), "low"),
+        **dict.fromkeys(("upper", "ci_high", "upper_bound"), "high"),
+        **dict.fromkeys(("se", "stderr", "std"), "standard_error"),
+        **dict.fromkeys(("value", "estimate", "mean"), "float(estimate)"),
+        **dict.fromkeys(("p_value", "p", "pval"), "pvalue(null)"),
+        **dict.fromkeys(("to_frame", "to_pandas", "to_csv", "to_json"), "to_dict()"),
+        "summary": "print(estimate)",
+    }
 
     _joint: JointEstimate
     _position: int
@@ -390,6 +403,9 @@ class MetricEstimate(float):
         """What it is an estimate of."""
         key = self._parameter.key
         return str(key) if key.is_contrast else printable(self.metric)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>"
 
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)
