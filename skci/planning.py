@@ -122,7 +122,9 @@ def sample_size(
 
     with D and d the sum and the difference of the proportions of rows that one model
     alone gets right [2]_. With a margin, the distance of d from it replaces d in the
-    denominator. All are multiplied by the design effect [3]_, as for normal quantiles:
+    denominator, and score intervals have the standard error at the margin in their
+    half width [4]_, which may be much greater where D is small. All are multiplied by
+    the design effect [3]_, as for normal quantiles:
     few groups need some more. The correlation of a difference within groups is often
     lower than that of either model. If the design effect is known, multiply the number
     of rows by it.
@@ -133,6 +135,7 @@ def sample_size(
     .. [2] Connor (1987). Biometrics 43, 207-211.
     .. [3] Donner and Klar (2000). Design and Analysis of Cluster Randomization Trials
        in Health Research. Arnold, chapter 5.
+    .. [4] Nam (1997). Biometrics 53, 1422-1430.
 
     Examples
     --------

@@ -359,10 +359,10 @@ class ParameterSampling:
     def design_effect(self) -> float:
         """Variance over that of a simple random sample of the same size.
 
-        From the influence values at the table with pseudo-counts; of methods that smooth
-        or blur never less than :attr:`_exchangeable_design_effect`, as where few rows
-        err the heavy ones or large clusters may have no error by chance. Where next to
-        no variance is observed, as if the rows of a cluster were all alike.
+        From the influence values at the table with pseudo-counts. For methods that
+        smooth or blur it is at least :attr:`_exchangeable_design_effect`: where few
+        rows err, heavy ones or large clusters may have no error by chance. Where next
+        to no variance is observed, it is as if the rows of a cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
         if self._strata is None and is_simple(rows, self.design):

@@ -28,6 +28,7 @@ from skci.inference.designs.sums import SumsOfRows
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
 from skci.inference.parameter_sampling import is_simple
+from skci.inference.pvalues import statistics_at
 from skci.inference.rows import Rows
 
 _MOST_ROWS = 1e15  # that floats count exactly
@@ -116,12 +117,15 @@ def rows_for_power(
     with np.errstate(over="ignore"):
         formula = (reach * deviations[tested] / distances[:, tested].min(axis=0)) ** 2
     _check_rows(formula.max(), "difference", difference)
-    start = max(math.ceil(formula.max()), 2 * n_blocks(joint.sampling.design))
+    fewest = 2 * n_blocks(joint.sampling.design)
+    start = max(math.ceil(formula.max()), fewest)
+    if not isinstance(shown, Region):
+        fewest = start
 
     def fits(n: int) -> bool:
-        return bool((_power(joint, n, distances)[tested] >= power).all())
+        return bool((_power(joint, n, shown, distances)[tested] >= power).all())
 
-    return _least(fits, start, start)
+    return _least(fits, start, fewest)
 
 
 def power_at(
@@ -141,16 +145,41 @@ def power_at(
             f"n_samples must hold numbers of rows, at least {fewest}, got {n_samples!r}"
         )
     distances = _distances(joint, shown, difference)
-    powers = [_power(joint, n, distances) for n in numbers.ravel().tolist()]
+    powers = [_power(joint, n, shown, distances) for n in numbers.ravel().tolist()]
     return np.reshape(powers, (*numbers.shape, distances.shape[1]))
 
 
-def _power(joint: JointEstimate, n: float, distances: Array) -> Array:
+def _power(
+    joint: JointEstimate, n: float, shown: float | Region, distances: Array
+) -> Array:
     """Probability that intervals of n rows exclude values at some distances."""
     planned = _planned(joint, n, linear=True)
     reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
+    if isinstance(shown, Region):
+        reach = reach * _errors_at_ends(joint, n, distances) / planned.standard_errors
     each = ndtr((distances - reach) / planned.standard_errors)
     return np.maximum(each.sum(axis=0) - 1, 0.0)
+
+
+def _errors_at_ends(joint: JointEstimate, n: float, distances: Array) -> Array:
+    """Standard errors with which n rows test the ends of a region, (2, C).
+
+    Score intervals take the error at the null, here much greater than that of the
+    estimate where models differ on few rows (Nam, 1997, Biometrics 53, 1422-1430). The
+    statistic of the null at the expected table is the distance over this error.
+    """
+    planned = _planned(joint, n)
+    errors = np.tile(_planned(joint, n, linear=True).standard_errors, (2, 1))
+    smooths = [parameter.interval_method.smooths for parameter in planned.parameters]
+    for row, sign in enumerate((1, -1)):
+        chosen = np.flatnonzero(smooths & np.isfinite(distances[row]))
+        if len(chosen):
+            reached = distances[row, chosen]
+            nulls = planned.estimates[chosen] - sign * reached
+            above = np.full(len(chosen), sign > 0)
+            found = reached / statistics_at(planned, chosen, nulls, above)
+            errors[row, chosen] = np.where(found > 0, found, errors[row, chosen])
+    return errors
 
 
 def _distances(

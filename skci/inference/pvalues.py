@@ -88,7 +88,7 @@ def signed_statistics(joint: JointEstimate) -> Array:
     usable = np.flatnonzero(joint.usable)
     if len(usable):
         estimates = joint.estimates[usable]
-        found = _critical_values(joint, usable, np.zeros(len(usable)), estimates > 0)
+        found = statistics_at(joint, usable, np.zeros(len(usable)), estimates > 0)
         statistics[usable] = np.sign(estimates) * np.maximum(found, 0.0)
     return statistics
 
@@ -120,13 +120,13 @@ def _statistics(
 
     Normal quantiles, or those of the multivariate t of joint intervals.
     """
-    found = _critical_values(joint, positions, nulls, above)
+    found = statistics_at(joint, positions, nulls, above)
     if joint.is_individual or joint.common_df is None:
         found = joint.to_normal_quantile(found, positions)
     return found
 
 
-def _critical_values(
+def statistics_at(
     joint: JointEstimate, positions: Array, nulls: Array, above: Array
 ) -> Array:
     """Critical values in standard errors at which limits are at nulls."""
