@@ -49,6 +49,8 @@ class Report(IndexedReport[MetricEstimate]):
     """Value that contrasts are tested against; None in reports of others."""
     _subject = "confidence intervals"
     _model_header = "model"
+    _coloured: Sequence[str] = ()
+    """Models of the report that this one was selected from."""
 
     def __init__(self, joint: JointEstimate) -> None:
         self._joint = joint
@@ -424,7 +426,8 @@ class Report(IndexedReport[MetricEstimate]):
         Parameters
         ----------
         **kwargs
-            Passed to the ``plot`` of the display.
+            Passed to the ``plot`` of the display, such as ``title="Test set"`` and, of
+            intervals, ``sort=True`` for the best first.
 
         Returns
         -------
@@ -440,6 +443,11 @@ class Report(IndexedReport[MetricEstimate]):
     def _models(self) -> list[str]:
         """Model of each estimate; empty where a report is of one without a name."""
         return self._labels.get("model", [""] * len(self))
+
+    @property
+    def _known_models(self) -> Sequence[str]:
+        """Models in the order of their colours, also those not selected."""
+        return self._coloured or list(dict.fromkeys(self._models))
 
     def _drawing(self) -> dict[str, Any]:
         """Arguments of a display of intervals."""
@@ -458,6 +466,11 @@ class Report(IndexedReport[MetricEstimate]):
             "individual_intervals": individual and individual.intervals,
             "confidence_level": self.confidence_level,
             "models": self._models,
+            "known_models": self._known_models,
+            "greater_is_better": [
+                parameter.trait.greater_is_better
+                for parameter in self._joint.parameters
+            ],
             "reference": self._null,
         }
 

@@ -131,4 +131,5 @@ class CalibrationReport(Report):
             simultaneous=self._joint.simultaneous,
             diagonal="calibrated",
             n_rows=self._n_rows,
+            known_models=self._known_models,
         )

@@ -133,7 +133,7 @@ class ThresholdReport(JointReport):
 
     def _display(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
         if not self._is_curve or len(self.metrics) < 2:
-            return super()._display()
+            return self._over_thresholds()
         (across, up), points = self.metrics, self._points[::2]
         models = list(dict.fromkeys(self._models))
         order = sorted(
@@ -152,6 +152,28 @@ class ThresholdReport(JointReport):
             simultaneous=self._joint.simultaneous,
             diagonal="chance" if self.metrics == ROC else None,
             joins_corners=self.metrics == ROC,
+            known_models=self._known_models,
+        )
+
+    def _over_thresholds(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+        """Display of each metric over several thresholds, or of intervals at one."""
+        thresholds = np.array([self._thresholds[point] for point in self._points])
+        if len(np.unique(thresholds)) < 2:
+            return super()._display()
+        drawing, order = self._drawing(), np.argsort(thresholds, kind="stable")
+        individual = drawing["individual_intervals"]
+        points = np.stack([thresholds, drawing["estimates"]], axis=1)
+        return ConfidenceBandDisplay(
+            models=[self._points[k][0] for k in order],
+            metrics=[drawing["metrics"][k] for k in order],
+            points=points[order],
+            intervals=drawing["intervals"][order],
+            individual_intervals=None if individual is None else individual[order],
+            axis_labels=(THRESHOLD, ""),
+            confidence_level=self.confidence_level,
+            simultaneous=self._joint.simultaneous,
+            unit_square=False,
+            known_models=self._known_models,
         )
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:

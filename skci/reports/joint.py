@@ -379,7 +379,7 @@ class JointReport(ReportWithContrasts):
         for column in subgroups:
             check_known(column, columns, "subgroup")
         wanted = {"model": models, "metric": metrics, **subgroups}
-        return self._with(self._select(wanted))
+        return self._with(self._select(wanted), _coloured=self._known_models)
 
     @with_hints
     def findings(self, by: str = "intervals") -> Findings:
@@ -599,6 +599,7 @@ class JointReport(ReportWithContrasts):
         return RankReport(
             names=self._labels_at(order),
             models=[key.name for key in keys],
+            known_models=self._known_models,
             panels=[key.panel for key in keys],
             estimates=np.concatenate([estimated_ranks(self._joint, r) for r in blocks]),
             intervals=np.concatenate(rank_intervals(self._joint, blocks)),

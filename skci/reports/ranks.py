@@ -217,6 +217,8 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
         Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool
         Whether all intervals cover at once.
+    known_models : sequence of str, optional
+        Models in the order of their colours; that of the rows if not given.
 
     Examples
     --------
@@ -241,6 +243,7 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
     intervals: Array
     confidence_level: float
     simultaneous: bool
+    known_models: Sequence[str] | None = None
 
     def top(self, k: int = 1, metric: str | None = None) -> list[str]:
         """Return the models that are not shown to be worse than k others.
@@ -302,9 +305,12 @@ class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
             intervals=self.intervals,
             confidence_level=self.confidence_level,
             models=self.names.get("model"),
+            known_models=self.known_models,
+            greater_is_better=[False] * len(self.models),
         ).plot(**kwargs)
         for ax in display.axes_:
             ax.locator_params(axis="x", nbins="auto", integer=True)
+            ax.set_xlim(left=max(ax.get_xlim()[0], 0.5))  # there is no rank 0
         return display
 
     def _entry(self, position: int) -> RankInterval:
