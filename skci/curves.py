@@ -31,8 +31,8 @@ def threshold_report(
     y_true: Any,
     y_score: Any,
     *,
-    metrics: Any,
-    thresholds: Any,
+    metrics: Any = ("precision", "recall", "f1"),
+    thresholds: Any = None,
     confidence_level: float = 0.95,
     method: str | None = None,
     pos_label: Any = None,
@@ -52,11 +52,12 @@ def threshold_report(
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
         Scores that increase with the evidence for the positive label; of several
         models a mapping by name or a data frame.
-    metrics : str, metric object, list of them, or mapping of str to them
-        Metrics of labels.
-    thresholds : array-like of float, or mapping of str to array-like
+    metrics : str, metric object, list of them, or mapping of str to them, optional
+        Metrics of labels; precision, recall and F1 if not given.
+    thresholds : array-like of float, or mapping of str to array-like, optional
         A row is predicted positive if its score is at least the threshold; for all
-        models, or by model. Named in six digits in the report.
+        models, or by model. Named in six digits in the report. If not given, those of
+        :func:`roc_report`.
 
     Returns
     -------
@@ -93,7 +94,7 @@ def threshold_report(
     metric_set = MetricSet(metrics, *options)
     metric_set.must_read_labels()
     scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
-    chosen = _check_thresholds(thresholds, scored)
+    chosen = _chosen_thresholds(thresholds, scored, ROC)
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
 
 
@@ -244,12 +245,17 @@ def precision_recall_report(
 def _curve_report(
     metric_set: MetricSet, scored: Sample, thresholds: Any
 ) -> ThresholdReport:
-    if thresholds is None:
-        curve = list(metric_set.metrics)
-        chosen = {m: _even_thresholds(curve, scored, m) for m in scored.models}
-    else:
-        chosen = _check_thresholds(thresholds, scored)
+    chosen = _chosen_thresholds(thresholds, scored, list(metric_set.metrics))
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen), is_curve=True)
+
+
+def _chosen_thresholds(
+    thresholds: Any, scored: Sample, curve: list[str]
+) -> dict[str, Array]:
+    """Thresholds of each model: those given, or some that divide a curve evenly."""
+    if thresholds is None:
+        return {m: _even_thresholds(curve, scored, m) for m in scored.models}
+    return _check_thresholds(thresholds, scored)
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:

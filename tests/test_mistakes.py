@@ -325,6 +325,25 @@ def test_usual_abbreviations(name, metric):
     assert report["y_pred", name] == metric(Y, A)
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_scores_of_the_other_label_warn():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 400)
+    scores = 1 / (1 + np.exp(-4 * (y - 0.5) - rng.normal(size=400)))
+    other = skci.RocAucCI()(y, 1 - scores)
+    assert other < 0.01
+    said = r"^roc_auc.*: far below the value of random scores.* column of predict_proba"
+    with pytest.warns(UserWarning, match=said):
+        assert other.high < 0.1
+    with pytest.warns(UserWarning, match=said):
+        str(joint_report(y, y_score={"A": 1 - scores, "B": scores}, metrics="roc_auc"))
+    assert skci.RocAucCI()(y, scores).low > 0.9
+    assert skci.RocAucCI(negate=True)(y, scores).high < -0.9
+    # Few rows may be all in the wrong order by chance, and a bad model is no mistake.
+    assert skci.RocAucCI()([0, 0, 0, 1, 1, 1], [6, 5, 4, 3, 2, 1]).high > 0.25
+    assert skci.RocAucCI()(y, rng.normal(size=400) - 0.5 * y).high < 0.45
+
+
 @pytest.mark.parametrize("estimators", ["f1", ["f1"], {"f1": F1CI()}])
 @pytest.mark.parametrize("metrics", [MODEL, [MODEL], {"model": MODEL}])
 def test_estimators_and_metrics_swapped(estimators, metrics):

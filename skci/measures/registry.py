@@ -127,6 +127,9 @@ class Trait:
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then taken
         from counts, which are exact.
+    chance : float or None
+        Value of scores that are unrelated to the truth, where a value near the other
+        end of the range is that of scores of the other label.
     negative_of : Trait or None
         For a measure times -1, properties of the measure itself, whose intervals are
         negated.
@@ -146,6 +149,7 @@ class Trait:
     automatic: tuple[str, ...] = ("score", "blurred")
     automatic_of_contrasts: tuple[str, ...] = ()
     scale_free: bool = True
+    chance: float | None = None
     negative_of: Trait | None = None
 
     @property
@@ -168,6 +172,7 @@ class Trait:
             bounds=(-high, -low),
             greater_is_better=not self.greater_is_better,
             scale=self.scale.negated(),
+            chance=None,
             negative_of=self,
         )
 

@@ -493,6 +493,8 @@ def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
         error = joint.parameters[k].binning_error
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
             causes.append((_COARSE_BINS, k))
+        if _is_of_other_label(joint, k):
+            causes.append((_OTHER_LABEL, k))
     if causes:
         _warn(joint, causes)
 
@@ -511,6 +513,22 @@ _COARSE_BINS = _Cause(
     "where there are many scores",
     BinningWarning,
 )
+
+
+_OTHER_LABEL = _Cause(
+    "far below the value of random scores, as if scores were those of the other label; "
+    "scores must increase with the evidence for the positive label: is it the wrong "
+    "column of predict_proba, or the wrong pos_label?",
+    UserWarning,
+)
+
+
+def _is_of_other_label(joint: JointEstimate, position: int) -> bool:
+    """Whether an estimate and its interval are far below that of random scores."""
+    chance = joint.parameters[position].trait.chance
+    if chance is None or not joint.estimates[position] < chance / 2:
+        return False
+    return bool(joint.individual.intervals[position, 1] < chance / 2)
 
 
 def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:
