@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -73,15 +74,21 @@ class RowOptions:
             "groups": self.groups,
             "by": self.by,
         }
-        if isinstance(self.design, Strata):
-            columns["strata"] = self.design.strata
-        return columns
+        names = getattr(self.design, "columns", ())
+        return columns | {name: getattr(self.design, name) for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""
-        changed = dict(columns)
-        if (strata := changed.pop("strata", None)) is not None:
-            changed["design"] = Strata(strata)
+        changed, design = dict(columns), self.design
+        of_design = {
+            name: changed.pop(name)
+            for name in getattr(design, "columns", ())
+            if name in changed
+        }
+        if of_design:
+            changed["design"] = copy(design)
+            for name, values in of_design.items():
+                setattr(changed["design"], name, values)
         return replace(self, **changed)
 
     @property
@@ -154,6 +161,8 @@ class RowOptions:
             repeated = rows.counts is not None and (rows.counts > 1).any()
             counts = self.counts if repeated else None
             _refuse_with(design, {"groups": self.groups, "counts": counts})
+            for name in getattr(design, "columns", ()):
+                column(getattr(design, name), name, _as_names)
         else:
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "

@@ -114,6 +114,12 @@ class GradedSamples:
                 names[parameter], codes[parameter] = found
         _check_distinct_samples(names, codes)
         item, first = codes["item"], np.unique(codes["item"], return_index=True)[1]
+        if rows.needs_rows and not getattr(rows.design, "columns", ()):
+            raise TypeError(
+                "design must have columns, names of its attributes with a value for "
+                "each row, since items are sorted by name, got "
+                f"{type(rows.design).__name__}; see skci.designs.Design"
+            )
         of_items: dict[str, Any] = {}
         for parameter, values in rows.columns.items():
             if parameter != "by" and columns.get(parameter) is not None:

@@ -401,7 +401,7 @@ class ParameterSampling:
 
         over the rows with influence, of all n rows of weight W, with the correlation
         :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
-        Zero for areas, which have a variance in each class.
+        Zero for areas, which have a variance in each class, and where units overlap.
         """
         units, rows, n = self._with_influence, self.rows, self.parameter.total
         if self._classes or not units.any():
@@ -420,6 +420,8 @@ class ParameterSampling:
                 orders=[1, 1, 2, 2],
             )
             rho = intraclass_correlation(self.design.components(influences))
+            if rho is None:
+                return 0.0
             of_units = self._units_with(units).squares
             squares += rho * (of_units - squares)
         whole = rows.weights[self.parameter.units].sum() / rows.weights.sum()
@@ -579,5 +581,7 @@ def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
         return False
     if getattr(design, "rows_are_units", False):
         return True
+    if not getattr(design, "units_are_disjoint", False):
+        return False
     n_units = units_with(units, rows, design).n
     return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units

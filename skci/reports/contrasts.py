@@ -282,7 +282,7 @@ class ContrastReport(ReportWithContrasts):
         >>> report = joint_report(y, models, metrics="accuracy")
         >>> pilot = report.differences(margin=0.05)
         >>> pilot.sample_size(power=0.8, difference=0, claim="equivalent")
-        421
+        462
         """
         if power is not None and half_width is None:
             return rows_for_power(self._joint, power, self._shown(claim), difference)

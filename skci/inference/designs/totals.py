@@ -264,7 +264,7 @@ def unit_weights(components: Iterable[Component], total: float) -> UnitWeights:
     return min(found, key=lambda each: each.n)
 
 
-def intraclass_correlation(components: Iterable[Component]) -> float:
+def intraclass_correlation(components: Iterable[Component]) -> float | None:
     r"""Correlation of influence values of rows of the same unit, such as a cluster.
 
     The mean over units of the products of pairs of rows, over that of squares:
@@ -274,7 +274,7 @@ def intraclass_correlation(components: Iterable[Component]) -> float:
         {\sum_i w_i^2} ,
 
     over units of two rows or more. Each unit counts once, so that a few large ones do
-    not decide. It is 1 where no unit shows it, and 0 where units overlap.
+    not decide. It is 1 where no unit shows it, and None where units overlap.
 
     Parameters
     ----------
@@ -284,11 +284,11 @@ def intraclass_correlation(components: Iterable[Component]) -> float:
     """
     parts = [each for each in components if not each.is_known]
     if len(parts) > 1:
-        return 0.0
+        return None
     sums, weights, squared_sums, squares = np.asarray(parts[0].totals).T
     pairs = weights**2 - squares
     if (pairs < -_ROUNDING).any() or abs(weights.sum() - 1) > _SAME_TOTAL:
-        return 0.0
+        return None
     several = pairs > _NO_PAIR * weights**2
     each = (squared_sums[several] / squares[several]).sum()
     if not each > 0:
