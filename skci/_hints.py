@@ -77,7 +77,7 @@ def brief(value: Any) -> str:
     return f"{type(value).__name__}{size}"
 
 
-def data_hint(value: Any) -> str:
+def data_hint(value: Any, parameter: str) -> str:
     """Say what to give in place of a path, the name of a column or a fitted model."""
     if isinstance(value, str | PathLike) and Path(value).suffix in _READERS:
         reader = f"pandas.read_{_READERS[Path(value).suffix]}"
@@ -85,9 +85,9 @@ def data_hint(value: Any) -> str:
             f"; read the file, as by {reader}({str(value)!r}), or use the command "
             f"skci report {value}"
         )
-    if isinstance(value, str):
+    if isinstance(value, str) and parameter != "data":
         return f"; give the column, as data[{value!r}]"
-    if hasattr(value, "predict"):
+    if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
         return "; JointEvaluator takes fitted models, and predicts"
     return ""
 

@@ -186,7 +186,7 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
     except (TypeError, RuntimeError) as error:  # as on a device
         raise TypeError(f"{must} {type(values).__name__}: {error}") from error
     if not array.ndim and not isinstance(values, np.ndarray):
-        raise TypeError(f"{must} {type(values).__name__}{data_hint(values)}")
+        raise TypeError(f"{must} {type(values).__name__}{data_hint(values, name)}")
     return array.astype(object) if array.dtype.kind == "T" else array
 
 

@@ -73,7 +73,7 @@ class Frame:
             raise TypeError(
                 "data must be a data frame that narwhals reads, a mapping of columns, "
                 f"or an Arrow dataset or reader of batches, got {kind.__name__}"
-                f"{data_hint(data)}"
+                f"{data_hint(data, 'data')}"
             ) from error
         return frame, frame.collect_schema().names()
 
