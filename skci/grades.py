@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import with_hints
 from skci._validation import (
     as_whole_numbers,
     by_metric,
@@ -34,6 +35,7 @@ from skci.metrics._metric_set import methods_by_metric
 from skci.reports.grades import GradesReport, Spread
 
 
+@with_hints
 def grades_report(
     grades: Any,
     *,

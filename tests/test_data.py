@@ -166,6 +166,9 @@ def test_what_is_no_array_is_named(name, call, kind):
     if kind == "str":
         remedies = "to name columns of a data frame, give it as data=", "data['010']"
         assert message.endswith(remedies)
+    elif kind == "Model" and name.startswith(("y_pred", "y_score")):
+        hint = "; JointEvaluator takes fitted models, and predicts"
+        assert message.endswith(f", got Model{hint}")
     else:
         assert message.endswith(f", got {found}")
     if kind in ("generator", "iterator", "map"):

@@ -39,7 +39,9 @@ def as_column(
     if column.ndim != 1:
         column = flat(column)
     if column.ndim != 1:
-        more = f"; {several}" if column.ndim == 2 else ""
+        more = probabilities_hint(column)
+        if column.ndim == 2 and not more:
+            more = f"; {several}"
         raise ValueError(
             f"{name} must be {wanted}, got an array of shape {column.shape}{more}"
         )
@@ -49,6 +51,18 @@ def as_column(
             f"got dtype {column.dtype}"
         )
     return column
+
+
+def probabilities_hint(values: Any) -> str:
+    """Say what to do with a matrix of probabilities that is given for labels."""
+    array = np.asarray(values)
+    is_matrix = array.ndim == 2 and array.shape[1] > 1 and array.dtype.kind == "f"
+    if not is_matrix or np.abs(array.sum(axis=1) - 1).max() > _PROBABILITY_ERROR:
+        return ""
+    return (
+        "; the rows add up to 1, as those of predict_proba(X): give predict(X), or "
+        "probabilities as y_score to metrics of scores"
+    )
 
 
 def flat(array: Array) -> Array:

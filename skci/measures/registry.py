@@ -133,6 +133,9 @@ class Trait:
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then taken
         from counts, which are exact.
+    chance : float or None
+        Value of scores that are unrelated to the truth, where a value near the other
+        end of the range is that of scores of the other label.
     negative_of : Trait or None
         For a measure times -1, properties of the measure itself, whose intervals are
         negated.
@@ -153,6 +156,7 @@ class Trait:
     automatic: tuple[str, ...] = ("score", "blurred")
     automatic_of_contrasts: tuple[str, ...] = ()
     scale_free: bool = True
+    chance: float | None = None
     negative_of: Trait | None = None
 
     @property
@@ -182,6 +186,7 @@ class Trait:
             bounds=(-high, -low),
             greater_is_better=not self.greater_is_better,
             scale=self.scale.negated(),
+            chance=None,
             negative_of=self,
         )
 
@@ -293,6 +298,7 @@ _ALIASES = {
     "root_mean_squared_error": "rmse",
     "mean_absolute_error": "mae",
     "mean_absolute_percentage_error": "mape",
+    "pearson_correlation": "pearson pearsonr",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms."""

@@ -4,6 +4,7 @@ A method turns estimates and a critical value into limits. The critical value is
 normal quantile for an individual interval and that of the maximum for a joint one.
 """
 
+import difflib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,16 @@ Known = Literal["covariance", "skewness", "table"]
 """What is known of estimates beside their values, each more than the one before."""
 
 _INCREASING: tuple[Known, ...] = get_args(Known)
+
+_OTHER_NAMES = {
+    "delong": "'logit' and 'delta' take DeLong's variance of roc_auc",
+    **dict.fromkeys(("exact", "beta", "binom-test"), "clopper-pearson"),
+    **dict.fromkeys(("wald", "normal", "asymptotic"), "delta"),
+    **dict.fromkeys(("bootstrap", "bca", "percentile"), "'auto' needs no resampling"),
+    **dict.fromkeys(("mcnemar", "tango"), "score"),
+}
+"""What methods of other libraries are here: a name or a sentence."""
+
 _NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
 
@@ -420,4 +431,13 @@ def check_method(method: Any) -> str:
     known = [AUTO, *METHODS]
     if isinstance(method, str) and method in known:
         return method
-    raise ValueError(f"method must be one of {known}, got {method!r}")
+    hint = _hint(method) if isinstance(method, str) else ""
+    raise ValueError(f"method must be one of {known}, got {method!r}{hint}")
+
+
+def _hint(method: str) -> str:
+    """Say what a method of another library, or spelt otherwise, is here."""
+    usual = method.strip().lower().replace("_", "-").replace(" ", "-")
+    near = difflib.get_close_matches(usual, [AUTO, *METHODS, *_OTHER_NAMES], 1, 0.7)
+    meant = _OTHER_NAMES.get(near[0], near[0]) if near else ""
+    return f"; did you mean {meant!r}?" if meant in METHODS else meant and f"; {meant}"
