@@ -7,13 +7,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import wraps
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import brief, data_hint
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -27,37 +27,6 @@ _LARGEST_COEFFICIENT = 1e20
 _LARGEST_WHOLE = 2**53
 _LOWEST_LEVEL = 1e-6  # of confidence
 _NUMBERS = (Real, Decimal, np.bool_)
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def hint_at(**parameters: str) -> Callable[[_Function], _Function]:
-    """Decorate a function whose parameters other libraries know by other names.
-
-    Parameters
-    ----------
-    **parameters : str
-        Parameters of the function by these names.
-
-    Returns
-    -------
-    callable
-        Decorator of a function that raises a TypeError with its name for them.
-    """
-
-    def decorate(function: _Function) -> _Function:
-        @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            for name in parameters.keys() & kwargs.keys():
-                raise TypeError(
-                    f"{function.__name__}() has no parameter {name}; give it as "
-                    f"{parameters[name]}={kwargs[name]!r}"
-                )
-            return function(*args, **kwargs)
-
-        return checked  # type: ignore[return-value]
-
-    return decorate
 
 
 def check_number(
@@ -217,8 +186,7 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
     except (TypeError, RuntimeError) as error:  # as on a device
         raise TypeError(f"{must} {type(values).__name__}: {error}") from error
     if not array.ndim and not isinstance(values, np.ndarray):
-        hint = f"; give the column, as data[{values!r}]" * isinstance(values, str)
-        raise TypeError(f"{must} {type(values).__name__}{hint}")
+        raise TypeError(f"{must} {type(values).__name__}{data_hint(values, name)}")
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
@@ -424,12 +392,12 @@ def named_values(values: Any, parameter: str) -> dict[str, Any]:
     """Check a mapping of names, or pairs of a distinct name and a value."""
     wanted = f"{parameter} must be a mapping of names or pairs of (name, value)"
     if not isinstance(values, Mapping) and not is_iterable(values):
-        raise TypeError(f"{wanted}, got {values!r}")
+        raise TypeError(f"{wanted}, got {brief(values)}")
     pairs = [*(values.items() if isinstance(values, Mapping) else values)]
     named: dict[str, Any] = {}
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
-            raise TypeError(f"{wanted}, got an entry {pair!r}")
+            raise TypeError(f"{wanted}, got an entry {brief(pair)}")
         named[str(pair[0])] = pair[1]
     if not named:
         raise ValueError(f"{parameter} must hold at least one entry, got none")
@@ -458,10 +426,19 @@ def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
     return {name: values[column] for name, column in named.items()}
 
 
+PREDICTIONS_HINT = "; joint_report takes predictions"
+"""Hint for what is given in place of models."""
+
+
 def named_estimators(estimators: Any) -> list[tuple[str, Any]]:
     """Named estimators; those without names have, as in pipelines, those of classes."""
     if _predicts(estimators):
         estimators = [estimators]
+    if hasattr(estimators, "shape"):
+        raise TypeError(
+            f"estimators must be fitted models, got {brief(estimators)}"
+            f"{PREDICTIONS_HINT}"
+        )
     if isinstance(estimators, list | tuple) and all(map(_predicts, estimators)):
         names = [type(estimator).__name__.lower() for estimator in estimators]
         numbers = [names[: k + 1].count(name) for k, name in enumerate(names)]
@@ -488,6 +465,7 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
             )
         if not _predicts(estimator):
             raise TypeError(
-                f"estimators must have a predict method, got {name!r}: {estimator!r}"
+                f"estimators must have a predict method, got {name!r}: "
+                f"{brief(estimator)}{PREDICTIONS_HINT}"
             )
     return named

@@ -50,13 +50,18 @@ class Grouped:
 class TwoWay:
     """Clusters in two ways."""
 
+    columns = ("first", "second")
+
     def __init__(self, first, second):
-        both = first * 1000 + second
-        self.factors = [(first, 1), (second, 1), (both, -1)]
-        self.n_units = min(len(np.unique(first)), len(np.unique(second)))
+        self.first, self.second = first, second
+
+    @property
+    def n_units(self):
+        return min(len(np.unique(self.first)), len(np.unique(self.second)))
 
     def components(self, influences):
-        for factor, sign in self.factors:
+        first, second = (np.asarray(each) for each in (self.first, self.second))
+        for factor, sign in ((first, 1), (second, 1), (first * 1000 + second, -1)):
             yield Component(totals(factor, influences), sign)
 
     def __str__(self):
@@ -157,6 +162,52 @@ def test_subgroups_are_parts_of_the_rows():
     assert_allclose(*gaps, rtol=1e-10)
 
 
+class Rooted(Autocorrelated):
+    """The same, with a total for each row: those of a root of the kernel."""
+
+    def components(self, influences):
+        lag = np.abs(
+            np.subtract.outer(np.arange(self.n_units), np.arange(self.n_units))
+        )
+        kernel = np.maximum(1 - lag / (self.lags + 1), 0)
+        yield Component(np.linalg.cholesky(kernel).T @ np.asarray(influences), ddof=0)
+
+
+def test_as_many_totals_as_rows_are_no_simple_random_sample():
+    p = np.where(np.arange(N) % 40 < 5, 1 - Y, Y)
+    found, expected = (
+        AccuracyCI()(Y, p, design=kind(4, N)) for kind in (Rooted, Autocorrelated)
+    )
+    assert found.design_effect == pytest.approx(expected.design_effect, rel=1e-9)
+    assert_allclose(
+        found.confidence_interval(), expected.confidence_interval(), rtol=1e-3
+    )
+    assert found.design_effect > 2
+    rows = AccuracyCI()(Y, p)
+    assert found.high - found.low > 1.4 * (rows.high - rows.low)
+
+
+def test_columns_of_a_design_are_named_checked_and_sorted_with_items():
+    options = {"metrics": "accuracy", "method": "delta"}
+    data = {"y": Y, "item": ITEM, "user": USER, **MODELS}
+    found = joint_report(
+        "y", [*MODELS], data=data, design=TwoWay("item", "user"), **options
+    )
+    expected = joint_report(Y, MODELS, design=TwoWay(ITEM, USER), **options)
+    assert_allclose(found.covariance, expected.covariance, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"second must have .* 400 rows"):
+        joint_report(Y, MODELS, design=TwoWay(ITEM, USER[1:]), **options)
+    right = (MODELS["A"] == Y) * 1.0
+    order = RNG.permutation(N)
+    long = {"q": order, "g": right, "item": ITEM, "user": USER}
+    design = TwoWay("item", "user")
+    sorted_by_name = grades_report("g", data=long, item="q", design=design)
+    in_order = grades_report({"A": right}, design=TwoWay(ITEM, USER))
+    assert_allclose(sorted_by_name.covariance, in_order.covariance, rtol=1e-12)
+    with pytest.raises(TypeError, match="design must have columns"):
+        grades_report("g", data=long, item="q", design=Grouped(ITEM))
+
+
 def test_grades_take_designs():
     grades = {name: (p == Y).astype(float) for name, p in MODELS.items()}
     found = grades_report(grades, design=Grouped(ITEM))
@@ -192,3 +243,68 @@ def test_a_design_is_known_by_its_members():
 def test_what_is_no_design_is_refused(options, error, message):
     with pytest.raises(error, match=message):
         joint_report(Y, MODELS, metrics="accuracy", **options)
+
+
+class Giving:
+    """A design that gives what a function makes of influence values."""
+
+    n_units = N
+
+    def __init__(self, components):
+        self.components = components
+
+
+@pytest.mark.parametrize(
+    ("components", "kind_of_error", "message"),
+    [
+        (lambda values: [values], TypeError, "of Component, got one of ndarray$"),
+        (lambda values: values, TypeError, "of Component, got one of ndarray$"),
+        (Component, TypeError, "an iterable of Component, got Component$"),
+        (lambda values: None, TypeError, "an iterable of Component, got NoneType$"),
+        (lambda values: [], ValueError, "at least one Component, got none$"),
+        (
+            lambda values: [Component(values[:, 0])],
+            ValueError,
+            rf"with totals of shape \(units, \d\), .*, got shape \({N},\)$",
+        ),
+        (
+            lambda values: [Component(values.T)],
+            ValueError,
+            rf"with totals of shape \(units, \d\), .*, got shape \(\d, {N}\)$",
+        ),
+        (
+            lambda values: [Component(values[:0])],
+            ValueError,
+            r"as many columns as influences has, got shape \(0, \d\)$",
+        ),
+        (
+            lambda values: [Component(values, blocks=np.zeros(3, int))],
+            ValueError,
+            rf"with blocks of shape \({N},\), one for each unit .*, got shape \(3,\)$",
+        ),
+    ],
+)
+def test_components_of_a_wrong_kind(components, kind_of_error, message):
+    message = "^design Giving must give components.*" + message
+    with pytest.raises(kind_of_error, match=message):
+        AccuracyCI()(Y, MODELS["A"], design=Giving(components)).low  # noqa: B018
+
+
+def test_a_design_without_a_description_is_named_by_its_class():
+    design = Giving(lambda values: [Component(values.tolist())])
+    report = joint_report(Y, MODELS, metrics="accuracy", design=design)
+    assert f"n = {N} by design Giving, " in str(report)
+    with pytest.raises(TypeError, match=r"design must be one of .* got <class '.*Givi"):
+        AccuracyCI()(Y, MODELS["A"], design=Giving)
+
+
+def test_columns_of_a_design_are_called_so():
+    data = {"y": Y, **MODELS}
+    with pytest.raises(
+        ValueError, match=r"^design\.strata must name a column .*'typo'"
+    ):
+        joint_report("y", "A", data=data, metrics="accuracy", design=Strata("typo"))
+    with pytest.raises(ValueError, match=r"^design\.first must name a column .*'typo'"):
+        joint_report(
+            "y", "A", data=data, metrics="accuracy", design=TwoWay("typo", "A")
+        )

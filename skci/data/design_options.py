@@ -32,6 +32,8 @@ class Strata:
     accuracy = 0.885 [0.834, 0.922], 95% interval (score, n = 200 in 2 strata)
     """
 
+    columns = ("strata",)
+
     def __init__(self, strata: Any) -> None:
         self.strata = strata
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import data_hint
 from skci._validation import (
     as_array,
     check_distinct,
@@ -72,6 +73,7 @@ class Frame:
             raise TypeError(
                 "data must be a data frame that narwhals reads, a mapping of columns, "
                 f"or an Arrow dataset or reader of batches, got {kind.__name__}"
+                f"{data_hint(data, 'data')}"
             ) from error
         return frame, frame.collect_schema().names()
 

@@ -180,7 +180,8 @@ class Sample:
         """Map of the truth and of a model, by symbols of the labels that occur."""
         n = len(self.vocabulary.labels)
         n_codes = n + self.vocabulary.abstains
-        symbols = np.full(n_codes, -1, dtype=np.min_scalar_type(-n_codes))
+        symbols = np.empty(n_codes, dtype=np.min_scalar_type(-n_codes))
+        symbols.fill(-1)
         symbols[self.occurring] = of_labels
         symbols[n:] = of_no_answer
         cells = cells.astype(np.min_scalar_type(size), copy=False)

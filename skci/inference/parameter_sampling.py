@@ -226,13 +226,16 @@ class ParameterSampling:
     def _components(self, influence: Array) -> Iterable[Component]:
         """Totals of values on the cells, and outside, of independent units.
 
-        The second column is of an indicator of the rows in the table. Units of the same
-        cell are pooled where the design allows it.
+        The second column, if not all rows are units of the table, is of an indicator of
+        those in it. Units of the same cell are pooled where the design allows it.
         """
         rows, design, index = self._pooled
-        inside = np.ones(len(influence))
-        inside[self.parameter.size :] = 0
-        values = Influences([influence, inside], [index] * 2, rows)
+        columns = [influence]
+        if not (self.parameter.sees_all and getattr(design, "rows_are_units", False)):
+            inside = np.ones(len(influence))
+            inside[self.parameter.size :] = 0
+            columns.append(inside)
+        values = Influences(columns, [index] * len(columns), rows)
         return design.components(values)
 
     @cached_property
@@ -401,7 +404,7 @@ class ParameterSampling:
 
         over the rows with influence, of all n rows of weight W, with the correlation
         :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
-        Zero for areas, which have a variance in each class.
+        Zero for areas, which have a variance in each class, and where units overlap.
         """
         units, rows, n = self._with_influence, self.rows, self.parameter.total
         if self._classes or not units.any():
@@ -420,6 +423,8 @@ class ParameterSampling:
                 orders=[1, 1, 2, 2],
             )
             rho = intraclass_correlation(self.design.components(influences))
+            if rho is None:
+                return 0.0
             of_units = self._units_with(units).squares
             squares += rho * (of_units - squares)
         whole = rows.weights[self.parameter.units].sum() / rows.weights.sum()
@@ -467,6 +472,7 @@ class ParameterSampling:
                     found.append(weights.degrees_of_freedom)
         return min(found)
 
+    @cached_property
     def hall_coefficients(self) -> tuple[float, float]:
         r"""Coefficients a and b of Hall's transformation.
 
@@ -579,5 +585,7 @@ def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
         return False
     if getattr(design, "rows_are_units", False):
         return True
+    if not getattr(design, "units_are_disjoint", False):
+        return False
     n_units = units_with(units, rows, design).n
     return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units

@@ -144,7 +144,7 @@ class CellFunctional(Functional):
             value = np.asarray(self.function(*_cells(shifted)))
             gradient = value.imag / _STEP
             influence = gradient @ _VALUES
-            influence -= (p * influence).sum(axis=-1, keepdims=True)
+            influence -= (influence[..., np.newaxis, :] @ p[..., np.newaxis])[..., 0]
         return Evaluation(value.real[..., 0], influence, gradient)
 
 
@@ -174,16 +174,22 @@ class FunctionOfMeans(Functional):
         with np.errstate(all="ignore"):
             value = np.asarray(self._value(means))
             slopes = [
-                self._value(means[..., np.newaxis, :] + steps[k : k + _BLOCK]).imag
+                self._slopes(means[..., np.newaxis, :], steps[k : k + _BLOCK])
                 for k in range(0, len(steps), _BLOCK)
             ]
-            gradient: Array = np.concatenate(slopes, axis=-1) / _STEP
+            gradient: Array = np.concatenate(slopes, axis=-1)
             if sparse.issparse(self.features):
                 influence = self.features @ gradient - means @ gradient
             else:
                 centred = self.features - means[..., np.newaxis, :]
                 influence = (centred @ gradient[..., np.newaxis])[..., 0]
         return Evaluation(value, influence, gradient)
+
+    def _slopes(self, means: Array, steps: Array) -> Array:
+        """Mean of the slopes on both sides, which differ at a kink."""
+        ahead, behind = (self._value(means + sign * steps).imag for sign in (1, -1))
+        slopes: Array = (ahead - behind) / (2 * _STEP)
+        return slopes
 
     def _means(self, p: Array) -> Array:
         return p @ self.features / p.sum(axis=-1, keepdims=True)

@@ -29,6 +29,8 @@ class Clusters:
     """Sum of the squared weights of these rows, if rows have weights."""
     ddof: int = 1
     rows_are_units: ClassVar[bool] = False
+    units_are_disjoint: ClassVar[bool] = True
+    """Whether each row belongs to one unit, so that as many units as rows are rows."""
 
     @classmethod
     def of(

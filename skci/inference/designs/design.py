@@ -68,6 +68,10 @@ class Design(Protocol):
     of freedom, skewness, heavy tails and effective sample sizes all follow from these,
     so that any class with the members below is a design for every metric.
 
+    A design may also have `columns`, the names of its attributes that hold a value for
+    each row. These can be names of columns of `data`; their length and row labels are
+    checked, and they follow the rows where these are put in another order.
+
     Examples
     --------
     Crossed rows, such as grades of items by raters, are clustered in two ways. The
@@ -79,14 +83,17 @@ class Design(Protocol):
     >>> from skci import AccuracyCI
     >>> from skci.designs import Component
     >>> class TwoWay:
+    ...     columns = ("first", "second")
     ...     def __init__(self, first, second):
-    ...         _, first = np.unique(first, return_inverse=True)
-    ...         _, second = np.unique(second, return_inverse=True)
-    ...         both = first * len(second) + second
-    ...         self.factors = [(first, 1), (second, 1), (both, -1)]
-    ...         self.n_units = 1 + min(first.max(), second.max())
+    ...         self.first, self.second = first, second
+    ...     @property
+    ...     def n_units(self):
+    ...         return min(len(np.unique(self.first)), len(np.unique(self.second)))
     ...     def components(self, influences):
-    ...         for factor, sign in self.factors:
+    ...         _, first = np.unique(self.first, return_inverse=True)
+    ...         _, second = np.unique(self.second, return_inverse=True)
+    ...         both = first * len(second) + second
+    ...         for factor, sign in [(first, 1), (second, 1), (both, -1)]:
     ...             names, unit = np.unique(factor, return_inverse=True)
     ...             totals = np.zeros((len(names), influences.shape[1]))
     ...             np.add.at(totals, unit, influences)

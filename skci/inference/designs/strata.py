@@ -37,6 +37,11 @@ class Strata:
         """Whether each row is an independent unit."""
         return isinstance(self.within, IndependentRows)
 
+    @property
+    def units_are_disjoint(self) -> bool:
+        """Whether each row belongs to one unit."""
+        return True
+
     @cached_property
     def n_strata(self) -> int:
         """Number of strata that have units."""

@@ -129,9 +129,9 @@ class _Profile:
         self._masses, self._observed, self._scores = (cells[:, np.newaxis] * kinds).sum(
             -1, keepdims=True
         )
-        self._numerator = numerator.max(-1, keepdims=True)
-        self._denominator = (kinds * denominator).max(-1, keepdims=True)
-        r = (kinds[2] * cost).max(-1, keepdims=True)
+        factors = np.array([numerator, *(kinds * denominator), kinds[2] * cost])
+        self._numerator, *denominators, r = factors.max(-1, keepdims=True)
+        self._denominator = np.array(denominators)
         squares = self._denominator[1:] ** 2
         self._squares = squares, (self._observed[1:] * squares).sum(0)
         self._other_score = cells[2].sum(-1, keepdims=True) - self._scores.sum(0) - 1
