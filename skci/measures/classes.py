@@ -258,9 +258,13 @@ class WeightedMean(Composite):
 
     def support(self, counts: Array) -> Support:
         """Of all components, with each class once."""
-        found = super().support(counts)
-        classes = {cells.tobytes(): cells for cells in found.classes}
-        return replace(found, classes=tuple(classes.values()))
+        classes: dict[bytes, Array] = {}
+        rarer: list[int] = []
+        for component in self.components:
+            found = component.support(counts)
+            classes.update((cells.tobytes(), cells) for cells in found.classes)
+            rarer += [found.rarer_class] if found.rarer_class else []
+        return Support(tuple(classes.values()), min(rarer, default=0))
 
     def slopes(self, p: Array) -> Array:
         sizes = np.broadcast_to(p @ self.sizes, len(self.components))
