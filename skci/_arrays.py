@@ -111,8 +111,28 @@ def factorise(column: Array) -> tuple[Array, Array]:
             seen = np.bincount(offset) > 0
             distinct = np.flatnonzero(seen).astype(column.dtype) + low
             return distinct, offset if seen.all() else (np.cumsum(seen) - 1)[offset]
+    if column.dtype.kind == "U" and column.dtype.isnative and column.nbytes:
+        _, number = np.unique(_numbered_text(column), return_inverse=True)
+        distinct = np.empty(int(number.max()) + 1, dtype=column.dtype)
+        distinct[number] = column
+        return distinct, number
     distinct, inverse = np.unique(column, return_inverse=True)
     return distinct, inverse.ravel()
+
+
+def _numbered_text(column: Array) -> Array:
+    """Numbers in the order of texts, which are sorted several times as fast."""
+    points = np.ascontiguousarray(column).view(np.uint32).reshape(len(column), -1)
+    bits = int(points.max()).bit_length()
+    number: Array = np.zeros(len(column), dtype=np.int64)
+    size = 1
+    for points_at_place in points.T:
+        if size << bits > _NUMBERED_ROWS:
+            found, number = np.unique(number, return_inverse=True)
+            size = len(found)
+        number = (number << bits) | points_at_place
+        size <<= bits
+    return number
 
 
 def distinct_rows(codes: Array) -> tuple[Array, Array]:

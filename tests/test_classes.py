@@ -64,6 +64,7 @@ from skci import (
 )
 from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.intervals.methods import refusal
+from skci.measures.areas import RocAuc
 from skci.measures.classes import (
     Averaged,
     Bits,
@@ -72,7 +73,12 @@ from skci.measures.classes import (
     disagreement,
     kappa,
 )
-from skci.measures.functional import CellFunctional
+from skci.measures.functional import (
+    Among,
+    CellFunctional,
+    Component,
+    FunctionOfMeans,
+)
 from skci.measures.registry import MEASURES
 from skci.metrics._names import resolve_metric
 
@@ -1019,3 +1025,54 @@ def test_the_brier_score_of_two_targets_is_half_of_the_sum():
     assert found == pytest.approx(((y - scores) ** 2).sum(axis=1).mean() / 2)
     wrong = BrierScoreCI()(np.eye(2)[[0, 1] * 20], np.eye(2)[[1, 0] * 20])
     assert wrong == 1 and quiet(wrong.confidence_interval)[1] == 1
+
+
+def of_means(function, weights):
+    """A function of means whose derivatives are taken by complex steps."""
+    truth, answer = np.indices(weights.shape).reshape(2, -1)
+    one_hot = np.eye(len(weights))
+    features = [weights.reshape(-1, 1), one_hot[answer], one_hot[truth]]
+    return FunctionOfMeans(function, np.hstack(features))
+
+
+def of_marginals(mean, *shares, weights):
+    a, z = np.split(np.stack(shares, axis=-1), 2, axis=-1)
+    return 1 - mean / ((z @ weights) * a).sum(axis=-1)
+
+
+def of_one_hot(right, *shares):
+    a, z = np.split(np.stack(shares, axis=-1), 2, axis=-1)
+    spread = (1 - (a * a).sum(axis=-1)) * (1 - (z * z).sum(axis=-1))
+    return (right - (a * z).sum(axis=-1)) / np.sqrt(spread)
+
+
+@pytest.mark.parametrize("name", ["correlation", None, "linear", "quadratic"])
+@pytest.mark.parametrize("several", [False, True])
+def test_derivatives_of_agreement_are_those_by_complex_steps(name, several):
+    weights = np.eye(5) if name == "correlation" else disagreement(5, range(5), name)
+    if name == "correlation":
+        found, expected = correlation_of_classes(5), of_means(of_one_hot, weights)
+    else:
+        function = partial(of_marginals, weights=weights)
+        found, expected = kappa(weights), of_means(function, weights)
+    p = np.random.default_rng(0).dirichlet(np.ones(25), 3)
+    p = p if several else p[0]
+    for one, other in zip(found(p), expected(p), strict=True):
+        assert_allclose(one, other, atol=1e-13)
+    assert_allclose(found.estimate(2 * p), expected.estimate(p), rtol=1e-13)
+
+
+def test_a_functional_of_some_units_is_that_of_a_table_with_the_others_outside():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(20))
+    units = rng.permutation(20)[:10]
+    area = RocAuc(np.arange(10) % 2 == 0, np.arange(10) // 2, (5, 5), 20)
+    cells = rng.permutation(10)
+    outside = np.full(20, 10)
+    outside[units] = cells
+    whole, part = Component(area, outside, 10), Among(area, units, cells, 10)
+    assert_allclose(part.estimate(p), whole.estimate(p), rtol=1e-14)
+    for one, other in zip(part(p), whole(p), strict=True):
+        assert_allclose(one, other, rtol=1e-13)
+    classes = zip(part.support(p).classes, whole.support(p).classes, strict=True)
+    assert all((one == other).all() for one, other in classes)

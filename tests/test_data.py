@@ -31,6 +31,7 @@ from skci import (
     roc_report,
     threshold_report,
 )
+from skci._arrays import factorise
 from skci.data.labels import check_not_swapped
 
 N = 300
@@ -660,3 +661,20 @@ def test_labels_in_place_of_scores(y, scores, looks_like_labels):
 def test_labels_of_an_option_are_of_the_type_of_the_others():
     with pytest.raises(ValueError, match="must hold labels of one type"):
         TopKAccuracyCI(labels=[5], pos_label="one")(["one"], [0.5])
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["b", "", "a", "b"],
+        ["é😀", "é", "z" * 40, "z" * 41, "aé", "é"],
+        ["", ""],
+        ["user10", "user9", "user10", "User"],
+    ],
+)
+@pytest.mark.parametrize("kind", ["=U", ">U"])
+def test_texts_are_numbered_in_their_order(names, kind):
+    column = np.array(names).astype(kind)
+    distinct, positions = factorise(column)
+    assert distinct.tolist() == sorted(set(names))
+    assert distinct[positions].tolist() == names

@@ -481,7 +481,22 @@ def test_names_of_several_kinds():
 
 def test_numbers_that_make_too_many_subgroups():
     with pytest.raises(ValueError, match=r"^by must part the rows in .* 100 .* 600"):
-        joint_report(Y, MODELS, metrics="accuracy", by=RNG.normal(size=N).astype("U9"))
+        joint_report(Y, MODELS, metrics="accuracy", by=RNG.normal(size=N))
+    with pytest.raises(ValueError, match=r"^by must part the rows in .* 100 .* 300"):
+        joint_report(Y, MODELS, metrics="accuracy", by=(np.arange(N) // 2).tolist())
+    y = np.zeros(1001)
+    with pytest.raises(ValueError, match=r"^by must part the rows in .* 1000 .* 1001"):
+        joint_report(y, y, metrics="accuracy", by=np.arange(1001).astype(str))
+
+
+def test_hundreds_of_subgroups():
+    by = np.char.add("site ", np.repeat(np.arange(300), 2).astype(str))
+    model = MODELS["A"]
+    report = joint_report(Y, model, metrics="accuracy", by=by, method="score")
+    right = pd.Series(model == Y).groupby(by).mean()
+    found = pd.Series(report.estimates, report.to_dict()["subgroup"])
+    assert len(report) == 300
+    assert found.to_dict() == right.to_dict()
 
 
 def test_sets_with_subgroups_are_combined():

@@ -39,7 +39,7 @@ from skci.inference.designs.strata import Strata as StrataOfUnits
 from skci.inference.rows import Rows
 
 _NEGLIGIBLE = 2.0**-250  # a share of the largest weight that is as good as none
-_MAX_SUBGROUPS = 100
+_MAX_SUBGROUPS, _MAX_OF_NUMBERS = 1000, 100
 _MISSING = "missing"  # name of the subgroup of rows without one
 _EQUAL = 1e-9  # relative difference of weights that are equal up to rounding
 _REPORT_COLUMNS = {
@@ -189,7 +189,7 @@ class RowOptions:
             )
         one_column = partial(as_column, several="several columns need names")
         hint = MISSING_SUBGROUP_HINT if self.by_name == "by" else ""  # and not folds
-        names, positions = [], []
+        names, positions, most = [], [], _MAX_SUBGROUPS
         for name, values in columns.items():
             several = len(columns) > 1
             parameter = f"{self.by_name}[{name!r}]" if several else self.by_name
@@ -207,12 +207,14 @@ class RowOptions:
                     f"{levels.tolist()}"
                 )
             positions.append(position)
+            if any(isinstance(level, Real) for level in levels.tolist()):
+                most = _MAX_OF_NUMBERS
         found, codes = distinct_rows(np.stack(positions, axis=1)[kept])
-        if len(found) > _MAX_SUBGROUPS:
+        if len(found) > most:
             raise ValueError(
-                f"{self.by_name} must part the rows in at most {_MAX_SUBGROUPS} "
-                f"subgroups, got {len(found)}; numbers are to be cut into intervals "
-                "first"
+                f"{self.by_name} must part the rows in at most {most} subgroups, got "
+                f"{len(found)}; numbers are to be cut into intervals first, or given "
+                f"as texts, which may be {_MAX_SUBGROUPS:,}"
             )
         subgroups = [
             tuple(levels[k] for levels, k in zip(names, row, strict=True))

@@ -7,9 +7,10 @@ are the labels of one target, or the targets of multilabel data.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,6 @@ from skci.measures.functional import (
     Composite,
     Evaluation,
     Functional,
-    FunctionOfMeans,
     Support,
 )
 from skci.measures.functions import EDGE, divisor
@@ -91,9 +91,11 @@ def _one_hot(label: Array, where: Array, chosen: Sequence[int | None]) -> Any:
         if code is not None:
             column[code] = k
     columns = column[label]
-    rows = np.flatnonzero(where & (columns >= 0))
+    is_one = where & (columns >= 0)
+    starts = np.append(0, np.cumsum(is_one))
     shape = (len(label), len(chosen))
-    matrix = sparse.csr_array((np.ones(len(rows)), (rows, columns[rows])), shape=shape)
+    ones = np.ones(starts[-1])
+    matrix = sparse.csr_array((ones, columns[is_one], starts), shape=shape)
     return matrix.toarray() if np.prod(shape) <= _DENSE else matrix
 
 
@@ -229,28 +231,45 @@ class WeightedMean(Composite):
     They are means over the rows, as the shares of labels or the variances of targets.
     """
 
-    sizes: Array
-    """What the weights are means of, (m, components)."""
+    sizes: Any
+    """What the weights are means of, an array or a sparse one, (m, components).
+
+    Or of shape (m, 1) where all are equal.
+    """
 
     def estimate(self, p: Array) -> Array:
         return self._mean(p, [component.estimate(p) for component in self.components])
 
     def __call__(self, p: Array) -> Evaluation:
-        parts = [component(p) for component in self.components]
-        values = np.array([part.estimate for part in parts])
-        mean, shares = self._mean(p, values), self.slopes(p)
-        counted = np.flatnonzero(shares)  # without a weight it may be undefined
-        terms = [shares[k] * parts[k].influence for k in counted]
-        gradients = [shares[k] * parts[k].gradient for k in counted]
+        shares = self.slopes(p)
+        influence, gradients, values = np.zeros(np.shape(p)), [], []
         with np.errstate(invalid="ignore"):  # infinity less infinity is undefined
-            moved = np.where(shares == 0, 0, values - mean) / (p @ self.sizes).sum()
-            influence = self.sizes @ moved + np.sum(terms, axis=0)
+            for share, component in zip(shares, self.components, strict=True):
+                part = component(p)
+                values.append(part.estimate)
+                if share:  # without a weight it may be undefined
+                    influence += share * part.influence
+                    gradients.append(share * part.gradient)
+            mean = self._mean(p, values)
+            moved = np.where(shares == 0, 0, np.array(values) - mean)
+            if self.sizes.shape[1] > 1:  # equal weights are not estimated
+                influence += self.sizes @ (moved / (p @ self.sizes).sum())
         return Evaluation(mean, influence, np.concatenate(gradients))
 
+    def support(self, counts: Array) -> Support:
+        """Of all components, with each class once."""
+        classes: dict[bytes, Array] = {}
+        rarer: list[int] = []
+        for component in self.components:
+            found = component.support(counts)
+            classes.update((cells.tobytes(), cells) for cells in found.classes)
+            rarer += [found.rarer_class] if found.rarer_class else []
+        return Support(tuple(classes.values()), min(rarer, default=0))
+
     def slopes(self, p: Array) -> Array:
-        sizes = p @ self.sizes
+        sizes = np.broadcast_to(p @ self.sizes, len(self.components))
         with np.errstate(invalid="ignore"):
-            return sizes / sizes.sum()
+            return np.asarray(sizes / sizes.sum())
 
     def _mean(self, p: Array, values: Any) -> Array:
         shares = self.slopes(p)
@@ -282,39 +301,102 @@ class Hits(CellFunctional):
         return Evaluation(estimate, influence, gradient[..., :1] / 2)
 
 
-def _with_marginals(function: Any, weights: Array) -> FunctionOfMeans:
-    """Make a function of both marginals and of the mean weight of pairs of labels."""
-    labels = len(weights)
-    truth, answer = np.indices(weights.shape).reshape(2, -1)
-    marginals = (_one_hot(x, x >= 0, range(labels)) for x in (answer, truth))
-    columns = [weights.reshape(-1, 1), *marginals]
-    dense = not any(sparse.issparse(column) for column in columns)
-    features = np.hstack(columns) if dense else sparse.hstack(columns, format="csr")
-    return FunctionOfMeans(function, features)
+class _Marginals(NamedTuple):
+    """Mean weight of the pairs of a true and a predicted label, and both marginals.
+
+    Or the derivatives in them. Of shapes (...), (..., C) and (..., C).
+    """
+
+    mean: Array
+    truth: Array
+    answer: Array
 
 
-def _split(means: Sequence[Array]) -> tuple[Array, Array]:
-    """Return the predicted and the true marginal."""
-    half = len(means) // 2
-    return np.stack(means[:half], axis=-1), np.stack(means[half:], axis=-1)
+@dataclass(frozen=True, eq=False)
+class _Agreement(Functional):
+    """A smooth function of the mean weight of pairs of labels and of both marginals."""
+
+    weights: Array
+    """Of each pair of a true and a predicted label, (C, C)."""
+
+    @abstractmethod
+    def _value(self, means: _Marginals) -> Array:
+        """Value of the function."""
+
+    @abstractmethod
+    def _slopes(self, means: _Marginals) -> _Marginals:
+        """Derivatives of the function."""
+
+    def estimate(self, p: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(self._value(self._means(np.asarray(p, dtype=float))))
+
+    def __call__(self, p: Array) -> Evaluation:
+        means = self._means(p)
+        with np.errstate(all="ignore"):
+            slopes = self._slopes(means)
+            slope = slopes.mean[..., np.newaxis]
+            pairs = slope[..., np.newaxis] * self.weights
+            pairs += slopes.truth[..., :, np.newaxis]
+            pairs += slopes.answer[..., np.newaxis, :]
+            influence = pairs.reshape(np.shape(p))
+            terms = zip(means, slopes, strict=True)
+            mean, *marginals = (m * s for m, s in terms)
+            centre = mean + sum(each.sum(axis=-1) for each in marginals)
+            influence -= np.asarray(centre)[..., np.newaxis]
+            gradient = np.concatenate([slope, slopes.answer, slopes.truth], axis=-1)
+            return Evaluation(np.asarray(self._value(means)), influence, gradient)
+
+    def _means(self, p: Array) -> _Marginals:
+        shares = p / p.sum(axis=-1, keepdims=True)
+        pairs = shares.reshape(*p.shape[:-1], *self.weights.shape)
+        return _Marginals(
+            shares @ self.weights.ravel(), pairs.sum(axis=-1), pairs.sum(axis=-2)
+        )
 
 
-def _correlation(right: Array, *shares: Array) -> Array:
-    a, z = _split(shares)
-    covariance = right - (a * z).sum(axis=-1)
-    spread = (1 - (a * a).sum(axis=-1)) * (1 - (z * z).sum(axis=-1))
-    return covariance / np.sqrt(divisor(spread, _ROUNDING))
+class _Correlation(_Agreement):
+    """Correlation of one-hot vectors; the weights are 1 for a right answer, else 0."""
+
+    def _value(self, means: _Marginals) -> Array:
+        right, z, a = means
+        variances = self._variance(a) * self._variance(z)
+        return (right - (a * z).sum(axis=-1)) / np.sqrt(divisor(variances, _ROUNDING))
+
+    def _slopes(self, means: _Marginals) -> _Marginals:
+        _, z, a = means
+        of_truth, of_answer = self._variance(z), self._variance(a)
+        slope = 1 / np.sqrt(divisor(of_truth * of_answer, _ROUNDING))
+        value = self._value(means)
+        in_truth, in_answer = (
+            (value / of_one)[..., np.newaxis] * one - slope[..., np.newaxis] * other
+            for one, of_one, other in ((z, of_truth, a), (a, of_answer, z))
+        )
+        return _Marginals(slope, in_truth, in_answer)
+
+    def _variance(self, shares: Array) -> Array:
+        return np.asarray(1 - (shares * shares).sum(axis=-1))
 
 
-def _kappa(disagreement: Array, *shares: Array, weights: Array) -> Array:
-    a, z = _split(shares)
-    expected = ((z @ weights) * a).sum(axis=-1)
-    return 1 - disagreement / divisor(expected, _ROUNDING)
+class _Kappa(_Agreement):
+    """1 less disagreement, the mean weight, over that of independent labels."""
+
+    def _value(self, means: _Marginals) -> Array:
+        disagreement, z, a = means
+        expected = ((z @ self.weights) * a).sum(axis=-1)
+        return np.asarray(1 - disagreement / divisor(expected, _ROUNDING))
+
+    def _slopes(self, means: _Marginals) -> _Marginals:
+        disagreement, z, a = means
+        of_answer, of_truth = z @ self.weights, a @ self.weights.T
+        expected = divisor((of_answer * a).sum(axis=-1), _ROUNDING)
+        factor = (disagreement / expected**2)[..., np.newaxis]
+        return _Marginals(-1 / expected, factor * of_truth, factor * of_answer)
 
 
-def correlation_of_classes(labels: int) -> FunctionOfMeans:
+def correlation_of_classes(labels: int) -> Functional:
     """Correlation of the true and the predicted label, as of one-hot vectors."""
-    return _with_marginals(_correlation, np.eye(labels))
+    return _Correlation(np.eye(labels))
 
 
 def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
@@ -329,6 +411,6 @@ def disagreement(labels: int, present: Sequence[int], how: str | None) -> Array:
     return np.where(np.eye(labels, dtype=bool), 0.0, distance)
 
 
-def kappa(weights: Array) -> FunctionOfMeans:
+def kappa(weights: Array) -> Functional:
     """Cohen's kappa: 1 less disagreement over that of independent labels."""
-    return _with_marginals(partial(_kappa, weights=weights), weights)
+    return _Kappa(weights)

@@ -279,6 +279,50 @@ class Component(EqualByParts, Functional):
 
 
 @dataclass(frozen=True, eq=False)
+class Among(Functional):
+    """A functional of some of the units, in proportion to one another.
+
+    The cell of each of these units in a table of some size. What many such parts take
+    is in proportion to their units, and not to all.
+    """
+
+    functional: Functional
+    units: Array
+    cells: Array
+    size: int
+
+    def table(self, p: Array) -> Array:
+        """Weights in the table, p being of one dimension."""
+        return np.bincount(self.cells, p[self.units], minlength=self.size)
+
+    def estimate(self, p: Array) -> Array:
+        table = self.table(p)
+        with np.errstate(invalid="ignore"):
+            return self.functional.estimate(table / table.sum())
+
+    def __call__(self, p: Array) -> Evaluation:
+        table = self.table(p)
+        share = table.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            estimate, influence, gradient = self.functional(table / share)
+            influence, gradient = influence / share, gradient / share
+        return Evaluation(estimate, self._of_units(influence, len(p)), gradient)
+
+    def _of_units(self, values: Array, n: int) -> Array:
+        spread = np.zeros(n, dtype=values.dtype)
+        spread[self.units] = values[self.cells]
+        return spread
+
+    def boundary(self, counts: Array) -> list[Boundary]:
+        return self.functional.boundary(self.table(counts))
+
+    def support(self, counts: Array) -> Support:
+        support = self.functional.support(self.table(counts))
+        classes = tuple(self._of_units(c, len(counts)) for c in support.classes)
+        return replace(support, classes=classes)
+
+
+@dataclass(frozen=True, eq=False)
 class Composite(Functional):
     """A function of the values of several components."""
 

@@ -6,6 +6,7 @@ from itertools import permutations
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from scipy import sparse
 
 from skci._arrays import Array, dot, running_count
 from skci._docstrings import parameters_from
@@ -25,7 +26,7 @@ from skci.inference.parameter import TableParameter
 from skci.measures.areas import AveragePrecision, RocAuc, Scores
 from skci.measures.binned_scores import BinnedScores
 from skci.measures.classes import AVERAGES, Hits, Pooled, WeightedMean
-from skci.measures.functional import Component
+from skci.measures.functional import Among, Component
 from skci.measures.registry import MEASURES
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
@@ -202,18 +203,13 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
             values = np.array([self._value(*row) for row in rows])
             return [binding.of_unit_values(measure, values)]
         columns = [column.among(binding.within) for column in scores.columns]
-        classes = self._classes(binding)
-        areas = [
-            self._area_of(positive, negative, columns[k], frequencies)
-            for k, positive, negative, _ in classes
-        ]
+        areas = self._areas(binding, columns)
         if self.average is None:
             names = map(binding.name_of, binding.sample.vocabulary.classes)
             named = zip(areas, names, strict=True)
             return [self._of_cells(binding, *each) for each in named]
-        sizes = np.ones((len(truth), len(areas)))
-        if self.average == "weighted":
-            sizes *= np.stack([counted for *_, counted in classes], axis=1)
+        weighted = self.average == "weighted"
+        sizes = self._sizes(binding) if weighted else np.ones((len(truth), 1))
         return [binding.of_units(measure, WeightedMean(areas, sizes))]
 
     def _of_cells(
@@ -222,32 +218,35 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
         table = area.functional, area.cells, area.size
         return binding.of_cells(self._measure, *table, metric, smooth=False)
 
-    def _classes(self, binding: Binding) -> list[tuple[int, Array, Array, Array]]:
-        """Column of scores of each area, its positive, negative, weighing rows."""
-        truth = binding.positives.T
-        return [(k, rows, ~rows, rows) for k, rows in enumerate(truth)]
+    def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
+        """Area of each label or target, from a column of scores for each."""
+        pairs = zip(binding.positives.T, columns, strict=True)
+        return [
+            self._area_of(r, ~r, column, binding.frequencies) for r, column in pairs
+        ]
+
+    def _sizes(self, binding: Binding) -> Any:
+        """Which units count in the weight of each area, (units, areas)."""
+        return binding.positives.astype(float)
 
     def _area_of(
         self, positive: Array, negative: Array, scores: Scores, frequencies: Array
     ) -> Component:
         """Area of a column of scores, or of all of them, as a functional of the units.
 
-        Whether units are positive and negative are arrays of shape (n,) or (n, labels).
+        Whether units are positive or negative are arrays of shape (n,) or (n, labels).
         """
         classes = [negative, positive]
         if positive.ndim > 1:
             classes = [units.max(axis=1) for units in classes]
         n_negative, n_positive = (round(dot(frequencies, units)) for units in classes)
         order, ranks = scores.ranked
-        outside = 2 * (ranks[-1] + 1)
         number = 2 * ranks + positive.ravel()[order]
-        number = np.where((positive | negative).ravel()[order], number, outside)
-        occurs = np.zeros(outside + 1, dtype=bool)
+        occurs = np.zeros(2 * (ranks[-1] + 1), dtype=bool)
         occurs[number] = True
-        occurs[outside] = True  # the number of a cell is that of those before it
         cells = np.empty_like(order)
         cells[order] = (running_count(occurs) - 1)[number]
-        occurring = np.flatnonzero(occurs[:outside])
+        occurring = np.flatnonzero(occurs)
         level, is_positive = occurring >> 1, (occurring & 1).astype(bool)
         n = round(frequencies.sum())
         area = self._area(is_positive, level, (n_negative, n_positive), n)
@@ -336,11 +335,34 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
                 f"got {self.average!r}"
             )
 
-    def _classes(self, binding: Binding) -> list[tuple[int, Array, Array, Array]]:
+    def _areas(self, binding: Binding, columns: Sequence[Scores]) -> Sequence[Any]:
         if not self._pairs or binding.sample.vocabulary.multilabel:
-            return super()._classes(binding)
-        pairs = permutations(enumerate(binding.positives.T), 2)
-        return [(k, rows, rest, rows | rest) for (k, rows), (_, rest) in pairs]
+            return super()._areas(binding, columns)
+        rows = [np.flatnonzero(positive) for positive in binding.positives.T]
+        return [
+            self._area_between(rows[k], rows[rest], columns[k], binding.frequencies)
+            for k, rest in permutations(range(len(rows)), 2)
+        ]
+
+    def _area_between(
+        self, positive: Array, negative: Array, scores: Scores, frequencies: Array
+    ) -> Among:
+        """Area of the positions of some units, the positive and the negative ones."""
+        units = np.concatenate([negative, positive])
+        is_positive = np.arange(len(units)) >= len(negative)
+        area = self._area_of(
+            is_positive, ~is_positive, scores.among(units), frequencies[units]
+        )
+        between = cast(RocAuc, area.functional)
+        functional = replace(between, n_rows=round(frequencies.sum()))
+        return Among(functional, units, area.cells, area.size)
+
+    def _sizes(self, binding: Binding) -> Any:
+        if not self._pairs or binding.sample.vocabulary.multilabel:
+            return super()._sizes(binding)
+        positives = sparse.csr_array(super()._sizes(binding))
+        pairs = np.array([*permutations(range(positives.shape[1]), 2)])
+        return positives[:, pairs[:, 0]] + positives[:, pairs[:, 1]]
 
 
 class AveragePrecisionCI(_AreaCI, measure="average_precision"):

@@ -106,12 +106,12 @@ def factor(correlation: Array, separate_noise: bool) -> tuple[Array, float]:
             noise = float(values[0])
         keep = np.flatnonzero(values - noise > _ZERO)[::-1]
         loadings = vectors[:, keep] * np.sqrt(values[keep] - noise)
+    elif separate_noise and (noise := _least_eigenvalue(correlation)):
+        loadings = _full_rank(correlation, noise)
     elif (cholesky := _pivoted_cholesky(correlation)).shape[1] <= size // 2:
         loadings = principal(cholesky)
     else:
-        if separate_noise:
-            noise = _least_eigenvalue(correlation)
-        loadings = _full_rank(correlation, noise)
+        loadings = _full_rank(correlation, 0.0)
     loadings *= np.sqrt(1 - noise) / np.linalg.norm(loadings, axis=1, keepdims=True)
     return loadings, noise
 

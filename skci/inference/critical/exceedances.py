@@ -21,7 +21,7 @@ _ZERO = 1e-12  # remaining variances below this are zero
 _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 1.15
 _SOBOL = 64  # dimensions of the Sobol points; further coordinates are pseudo-random
 _FIRST = 1 << 10  # points of a scramble that are generated together
-_KEPT = 1 << 20  # largest number of coordinates of a scramble that are cached
+_KEPT = 1 << 18  # largest number of coordinates of a scramble that are cached
 _NEGLIGIBLE = 1e-10  # probabilities that do not count as exceedances
 _COSTLY = 1 << 22  # size of loadings whose conditionals are not kept
 _CELLS = 2048  # least number of cells of a table
@@ -352,4 +352,4 @@ def _fresh_points(dimension: int, start: int, stop: int, seed: int) -> Array:
     return points
 
 
-_kept_points = lru_cache(maxsize=16)(_fresh_points)
+_kept_points = lru_cache(maxsize=64)(_fresh_points)
