@@ -70,10 +70,15 @@ def repeated(values: Array, n: int) -> Array:
 def dot(*vectors: Array) -> float:
     """Sum of the products of the entries of two or three vectors.
 
-    Without arrays between, nor the threads of BLAS, which wait for each other where
-    the processors are busy.
+    Of many entries without arrays between, nor the threads of BLAS, which wait for each
+    other where the processors are busy.
     """
-    return float(np.einsum("i,i,i"[: 2 * len(vectors) - 1], *vectors))
+    if len(vectors[0]) > _FEW_ENTRIES:
+        return float(np.einsum("i,i,i"[: 2 * len(vectors) - 1], *vectors))
+    first, *between, last = vectors
+    for vector in between:
+        first = first * vector
+    return float(np.dot(first, last))
 
 
 def running_count(flags: Array) -> Array:
@@ -82,6 +87,7 @@ def running_count(flags: Array) -> Array:
     return np.cumsum(flags, dtype=np.int32 if small else np.int64)
 
 
+_FEW_ENTRIES = 1 << 10  # in vectors of which a product takes less than a call
 _SHORT = 1 << 30  # flags whose number, twice and one more, is a small integer
 _DENSE_RANGE = 1 << 16  # largest range of integers that are looked up in a table
 _DENSE_ROWS = 1 << 20  # largest number of possible rows that are counted in a table

@@ -7,13 +7,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import wraps
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import brief, data_hint
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -25,39 +25,11 @@ LARGEST = 1e125
 
 _LARGEST_COEFFICIENT = 1e20
 _LARGEST_WHOLE = 2**53
+
+WIDE_INTEGERS = "Int128", "UInt128"
+"""Types of columns that numpy has not; their numbers are read one by one."""
 _LOWEST_LEVEL = 1e-6  # of confidence
 _NUMBERS = (Real, Decimal, np.bool_)
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def hint_at(**parameters: str) -> Callable[[_Function], _Function]:
-    """Decorate a function whose parameters other libraries know by other names.
-
-    Parameters
-    ----------
-    **parameters : str
-        Parameters of the function by these names.
-
-    Returns
-    -------
-    callable
-        Decorator of a function that raises a TypeError with its name for them.
-    """
-
-    def decorate(function: _Function) -> _Function:
-        @wraps(function)
-        def checked(*args: Any, **kwargs: Any) -> Any:
-            for name in parameters.keys() & kwargs.keys():
-                raise TypeError(
-                    f"{function.__name__}() has no parameter {name}; give it as "
-                    f"{parameters[name]}={kwargs[name]!r}"
-                )
-            return function(*args, **kwargs)
-
-        return checked  # type: ignore[return-value]
-
-    return decorate
 
 
 def check_number(
@@ -69,7 +41,10 @@ def check_number(
 ) -> float:
     """Check a number that some condition accepts; `wanted` says which ones."""
     if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.nan  # which no condition accepts
         if accepts(number):
             return number
     raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
@@ -217,8 +192,7 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
     except (TypeError, RuntimeError) as error:  # as on a device
         raise TypeError(f"{must} {type(values).__name__}: {error}") from error
     if not array.ndim and not isinstance(values, np.ndarray):
-        hint = f"; give the column, as data[{values!r}]" * isinstance(values, str)
-        raise TypeError(f"{must} {type(values).__name__}{hint}")
+        raise TypeError(f"{must} {type(values).__name__}{data_hint(values, name)}")
     return array.astype(object) if array.dtype.kind == "T" else array
 
 
@@ -229,6 +203,8 @@ def _readable(values: Any) -> Any:
         return np.stack([np.asarray(_readable(c)) for c in values.columns], axis=1)
     if hasattr(kind, "to_pylist") and values.null_count:
         return values.to_pylist()  # pyarrow gives nulls in a dictionary other values
+    if str(getattr(values, "dtype", "")) in WIDE_INTEGERS:
+        return values.to_list()
     if hasattr(kind, "to_numpy") and not hasattr(kind, "__array__"):
         return values.to_numpy()
     return values
@@ -374,7 +350,7 @@ def check_contrasts(
     if not is_iterable(labels):
         raise TypeError(f"labels must be names, one a row of matrix, got {labels!r}")
     names = [labels] if isinstance(labels, str) else [*map(str, labels)]
-    if len(names) != len(rows) or len(set(names)) < len(names):
+    if len(names) != len(rows) or len({*names} - {""}) < len(names):
         raise ValueError(
             f"labels must be {len(rows)} different names, one a row of matrix, got "
             f"{names}"
@@ -424,12 +400,12 @@ def named_values(values: Any, parameter: str) -> dict[str, Any]:
     """Check a mapping of names, or pairs of a distinct name and a value."""
     wanted = f"{parameter} must be a mapping of names or pairs of (name, value)"
     if not isinstance(values, Mapping) and not is_iterable(values):
-        raise TypeError(f"{wanted}, got {values!r}")
+        raise TypeError(f"{wanted}, got {brief(values)}")
     pairs = [*(values.items() if isinstance(values, Mapping) else values)]
     named: dict[str, Any] = {}
     for pair in pairs:
         if not (isinstance(pair, tuple | list) and len(pair) == 2):
-            raise TypeError(f"{wanted}, got an entry {pair!r}")
+            raise TypeError(f"{wanted}, got an entry {brief(pair)}")
         named[str(pair[0])] = pair[1]
     if not named:
         raise ValueError(f"{parameter} must hold at least one entry, got none")
@@ -458,10 +434,19 @@ def named_columns(values: Any, parameter: str, name: str) -> dict[str, Any]:
     return {name: values[column] for name, column in named.items()}
 
 
+PREDICTIONS_HINT = "; joint_report takes predictions"
+"""Hint for what is given in place of models."""
+
+
 def named_estimators(estimators: Any) -> list[tuple[str, Any]]:
     """Named estimators; those without names have, as in pipelines, those of classes."""
     if _predicts(estimators):
         estimators = [estimators]
+    if hasattr(estimators, "shape"):
+        raise TypeError(
+            f"estimators must be fitted models, got {brief(estimators)}"
+            f"{PREDICTIONS_HINT}"
+        )
     if isinstance(estimators, list | tuple) and all(map(_predicts, estimators)):
         names = [type(estimator).__name__.lower() for estimator in estimators]
         numbers = [names[: k + 1].count(name) for k, name in enumerate(names)]
@@ -488,6 +473,7 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
             )
         if not _predicts(estimator):
             raise TypeError(
-                f"estimators must have a predict method, got {name!r}: {estimator!r}"
+                f"estimators must have a predict method, got {name!r}: "
+                f"{brief(estimator)}{PREDICTIONS_HINT}"
             )
     return named

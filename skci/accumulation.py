@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from skci._docstrings import parameters_from
+from skci._hints import with_hints
 from skci._validation import AllZeroError, printable
 from skci.data.batches import SampleSum
 from skci.data.drawing import RowOptions
@@ -26,6 +27,7 @@ from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
 
 
+@with_hints
 @parameters_from(joint_report)
 class JointAccumulator:
     """Accumulate batches of predictions for a joint report on all of their rows.
@@ -39,7 +41,8 @@ class JointAccumulator:
     ----------
     labels : array-like, optional
         All labels, if a batch may lack some of them. Scores of more than two labels
-        have a column for each.
+        have a column for each. Averages are over all of them: intervals are extended,
+        with a warning, for labels that no batch has.
     score_bins : int or array-like of edges, optional
         Count the scores of two labels in bins: so many of equal width from 0 to 1, or
         between these edges, ascending, and one on either side. Outcomes are then
@@ -135,6 +138,7 @@ class JointAccumulator:
         return self._rows.parts[0].models if self._rows.parts else []
 
     @parameters_from(joint_report)
+    @with_hints
     def update(
         self,
         y_true: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skci._docstrings import parameters_from
+from skci._hints import with_hints
 from skci._validation import check_choice, check_integer
 from skci.curves import threshold_report
 from skci.data.reading import read_scores
@@ -19,6 +20,7 @@ from skci.reports.calibration import BIN, CalibrationReport
 _MAX_BINS = 1000
 
 
+@with_hints
 @parameters_from(threshold_report)
 def calibration_report(
     y_true: Any,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skci._docstrings import parameters_from
+from skci._hints import with_hints
 from skci._validation import check_confidence_level, fixed_seed, is_iterable
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_labels
@@ -25,6 +26,7 @@ from skci.reports.estimate import warn_of_undefined
 _METRICS = dict(zip(COLUMNS, [PrecisionCI, RecallCI, F1CI], strict=True))
 
 
+@with_hints
 @parameters_from(joint_report)
 def classification_report_ci(
     y_true: Any,

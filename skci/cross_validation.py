@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from skci._docstrings import parameters_from
-from skci._validation import check_choice, hint_at
+from skci._hints import with_hints
+from skci._validation import check_choice
 from skci.evaluation import joint_report
 from skci.metrics._metric_set import MetricSet
 from skci.reports.resampling import CrossValidationReport
@@ -16,7 +17,7 @@ from skci.resampling.schemes import scheme_of
 _TARGETS = ("procedure", "fold-models")
 
 
-@hint_at(scoring="metrics")
+@with_hints
 @parameters_from(joint_report)
 def cross_validate_report(
     estimators: Any,

@@ -9,6 +9,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._docstrings import parameters_from
+from skci._hints import with_hints
 from skci.data.reading import read_scores
 from skci.data.rows import check_numbers, parameter_name
 from skci.data.sample import Sample
@@ -24,13 +25,14 @@ _PRECISION_RECALL = ["recall", "precision"]
 _MAX_POINTS = 20  # number of thresholds of a curve, if none are given
 
 
+@with_hints
 @parameters_from(joint_report)
 def threshold_report(
     y_true: Any,
     y_score: Any,
     *,
-    metrics: Any,
-    thresholds: Any,
+    metrics: Any = ("precision", "recall", "f1"),
+    thresholds: Any = None,
     confidence_level: float = 0.95,
     method: str | None = None,
     pos_label: Any = None,
@@ -50,11 +52,12 @@ def threshold_report(
     y_score : array-like of shape (n_samples,), or mapping of str to array-like
         Scores that increase with the evidence for the positive label; of several
         models a mapping by name or a data frame.
-    metrics : str, metric object, list of them, or mapping of str to them
-        Metrics of labels.
-    thresholds : array-like of float, or mapping of str to array-like
+    metrics : str, metric object, list of them, or mapping of str to them, optional
+        Metrics of labels; precision, recall and F1 if not given.
+    thresholds : array-like of float, or mapping of str to array-like, optional
         A row is predicted positive if its score is at least the threshold; for all
-        models, or by model. Named in six digits in the report.
+        models, or by model. Named in six digits in the report. If not given, those of
+        :func:`roc_report`.
 
     Returns
     -------
@@ -91,10 +94,11 @@ def threshold_report(
     metric_set = MetricSet(metrics, *options)
     metric_set.must_read_labels()
     scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
-    chosen = _check_thresholds(thresholds, scored)
+    chosen = _chosen_thresholds(thresholds, scored, ROC)
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen))
 
 
+@with_hints
 @parameters_from(threshold_report)
 def roc_report(
     y_true: Any,
@@ -179,6 +183,7 @@ def roc_report(
     return _curve_report(MetricSet(ROC, *options), scored, thresholds)
 
 
+@with_hints
 @parameters_from(roc_report)
 def precision_recall_report(
     y_true: Any,
@@ -240,12 +245,17 @@ def precision_recall_report(
 def _curve_report(
     metric_set: MetricSet, scored: Sample, thresholds: Any
 ) -> ThresholdReport:
-    if thresholds is None:
-        curve = list(metric_set.metrics)
-        chosen = {m: _even_thresholds(curve, scored, m) for m in scored.models}
-    else:
-        chosen = _check_thresholds(thresholds, scored)
+    chosen = _chosen_thresholds(thresholds, scored, list(metric_set.metrics))
     return ThresholdReport(*_estimate_at(metric_set, scored, chosen), is_curve=True)
+
+
+def _chosen_thresholds(
+    thresholds: Any, scored: Sample, curve: list[str]
+) -> dict[str, Array]:
+    """Thresholds of each model: those given, or some that divide a curve evenly."""
+    if thresholds is None:
+        return {m: _even_thresholds(curve, scored, m) for m in scored.models}
+    return _check_thresholds(thresholds, scored)
 
 
 def _check_thresholds(thresholds: Any, scored: Sample) -> dict[str, Array]:

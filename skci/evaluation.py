@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from skci._docstrings import parameters_from
+from skci._hints import with_hints
 from skci._validation import (
     AllZeroError,
     check_estimators,
@@ -33,6 +34,7 @@ from skci.resampling.pooling import FOLD, mean_over_folds
 _BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
 
 
+@with_hints
 @dataclass(eq=False, repr=False)
 class JointEvaluator:
     """Joint confidence intervals for metrics of fitted estimators on held-out rows.
@@ -96,6 +98,7 @@ class JointEvaluator:
         models = ", ".join(name for name, _ in named)
         return printable(f"JointEvaluator(models: {models}; metrics: {metrics})")
 
+    @with_hints
     def evaluate(
         self,
         X: Any,
@@ -140,6 +143,7 @@ class JointEvaluator:
         sample = self._read(metric_set, estimators, rows, X, y)
         return metric_set.report(sample)
 
+    @with_hints
     def evaluate_batches(
         self,
         batches: Iterable[Any],
@@ -273,6 +277,7 @@ def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
     return X, y, weights
 
 
+@with_hints
 def joint_report(
     y_true: Any,
     y_pred: Any = None,
@@ -312,8 +317,8 @@ def joint_report(
         classes; 0 or 1 for each of several targets; or numbers, of a target or several.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels, or numbers, of each model, by name; or of one model. Rows are
-        matched by position; columns of pandas whose indexes hold the same labels in
-        another order are an error, here and in all parameters.
+        matched by position; columns of pandas whose indexes disagree are an error, here
+        and in all parameters, unless one is new and counts rows from 0 on.
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each model, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
@@ -438,6 +443,7 @@ def joint_report(
     return JointReport(mean_over_folds(metric_set, sample))
 
 
+@with_hints
 @parameters_from(joint_report)
 def confusion_matrix_report(
     matrix: Any,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import with_hints
 from skci._validation import (
     as_whole_numbers,
     by_metric,
@@ -34,6 +35,7 @@ from skci.metrics._metric_set import methods_by_metric
 from skci.reports.grades import GradesReport, Spread
 
 
+@with_hints
 def grades_report(
     grades: Any,
     *,
@@ -68,7 +70,10 @@ def grades_report(
         (n_items, n_samples) with `samples`. An array is always of one model; for
         several give a mapping, or a data frame with a column for each. Grades of a
         model by several scorers are a mapping from their names to arrays, or a data
-        frame with a column for each. NaN is a missing sample. Items that some model has
+        frame with a column for each. Rows of models are matched by the column `item`
+        of their frames, or by a named index of pandas, and else by position: of files
+        in another order give either, or all below one another as `data`. NaN is a
+        missing sample. Items that some model has
         no grade of are left out for all, with a warning. With `data` the name of their
         column; or of a column for each scorer, in a list, or a mapping from the names
         of the scorers.
@@ -78,13 +83,15 @@ def grades_report(
         be the same in all rows of an item.
     model, item, sample, scorer : str, optional
         Columns of `data` with the names of the model, the item and the sample that a
-        row grades, and of who or what graded it. `item` is required; without `model` or
+        row grades, and of who or what graded it. `item` is required, and may also name
+        a column of a data frame for each model; without `model` or
         `scorer` there is one. `sample` only serves to detect duplicate rows.
     samples : {"independent"}, optional
         Required for arrays of shape (n_items, n_samples): the samples of an item are
         drawn independently of those of other items. Columns that all items share, such
-        as training seeds or judges, are not; the variance between seeds or judges
-        would be missed.
+        as runs of a model with training seeds, or judges, are not: the variance between
+        seeds or judges would be missed, and equal models often found to differ. Nor are
+        rows of `data` samples then.
     groups : array-like of shape (n_items,), optional
         Clusters of items that need not be independent within, such as the questions
         about one passage. The variance is then estimated between clusters.
@@ -100,7 +107,11 @@ def grades_report(
     bounds : (float, float) or mapping of str to (float, float), optional
         Least and greatest possible grade, as (0, 1), of all scorers or by scorer.
         Intervals are then reliable also for few items, and for items that are all right
-        or all wrong. Scorers that a mapping does not name are without.
+        or all wrong, since grades at either end may be possible although no item has
+        them. Where grades lie close together that costs width, which the header states
+        from a factor of two on: give the range that can occur, as (0.5, 1), or
+        ``method="hall"`` if rare failures can be excluded. Scorers that a mapping does
+        not name are without.
     higher_is_better : bool or mapping of str to bool, default=True
         Whether a higher grade is a better one, of all scorers or by scorer; False for
         losses. True for those that a mapping does not name.
@@ -209,10 +220,10 @@ def grades_report(
                 f"its item that is independent of other items, got {samples!r}"
             )
         graded = _read_frame(data, grades, names, rows)
-    elif unused := [name for name, column in names.items() if column is not None]:
+    elif unused := [k for k, name in names.items() if name is not None and k != "item"]:
         raise ValueError(f"data must be given for {join_names(unused)}, got None")
     else:
-        graded = GradedSamples.of_arrays(grades, samples is not None, rows)
+        graded = GradedSamples.of_arrays(grades, samples is not None, rows, item)
     metrics = _metrics(graded.scorers, bounds, higher_is_better, method)
     items = graded.items([trait.bounds for trait, _ in metrics.values()])
     bind = partial(_bind, items.sample, metrics)

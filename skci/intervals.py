@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import with_hints
 from skci._validation import (
     LARGEST,
     as_matrix,
@@ -26,6 +27,7 @@ from skci.reports.joint import JointReport
 _ROUNDING = 1e-8  # largest rounding error of a correlation
 
 
+@with_hints
 def joint_intervals(
     estimates: Any,
     covariance: Any,

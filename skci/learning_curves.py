@@ -11,7 +11,7 @@ import numpy as np
 
 from skci._arrays import Array
 from skci._docstrings import parameters_from
-from skci._validation import hint_at
+from skci._hints import with_hints
 from skci.cross_validation import cross_validate_report
 from skci.data.rows import check_numbers
 from skci.inference.joint import JointEstimate, Target
@@ -29,7 +29,7 @@ _COLUMN = "train_size"
 """Name of the column of a report that holds the sizes."""
 
 
-@hint_at(scoring="metrics")
+@with_hints
 @parameters_from(cross_validate_report)
 def learning_curve_report(
     estimators: Any,

@@ -8,6 +8,7 @@ from scipy.optimize import brentq
 
 from skci._arrays import Array
 from skci._docstrings import parameters_from
+from skci._hints import with_hints
 from skci._validation import (
     check_number,
     check_positive_number,
@@ -33,6 +34,7 @@ _LARGEST = 2**53  # number of rows, as of counts, and rows of a group
 _NEAR = 1e-10  # how near to the ends of its range a difference is looked for
 
 
+@with_hints
 def sample_size(
     metric: Any,
     half_width: float | None = None,
@@ -187,6 +189,7 @@ def sample_size(
     return math.ceil(effect * n)
 
 
+@with_hints
 @parameters_from(sample_size)
 def minimum_detectable(
     n_samples: int,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from skci._hints import with_hints
 from skci._validation import check_confidence_level
 from skci.evaluation import JointEvaluator
 from skci.metrics import MetricCI
 from skci.metrics._metric_set import named_metrics
 
 
+@with_hints
 def interval_scorers(
     metrics: Any, *, confidence_level: float = 0.95, pos_label: Any = None
 ) -> Any:

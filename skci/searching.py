@@ -8,7 +8,8 @@ from typing import Any
 from sklearn.base import clone
 
 from skci._docstrings import parameters_from
-from skci._validation import check_integer, hint_at
+from skci._hints import with_hints
+from skci._validation import check_integer
 from skci.cross_validation import cross_validate_report
 from skci.reports.resampling import SearchReport
 from skci.resampling.parameter_settings import best_settings, metrics_of
@@ -16,7 +17,7 @@ from skci.resampling.schemes import ConservativeZ, SplitT, scheme_of
 from skci.resampling.splitting import is_number_of_folds
 
 
-@hint_at(scoring="metrics")
+@with_hints
 @parameters_from(cross_validate_report)
 def search_report(
     search: Any,

@@ -16,6 +16,7 @@ PACKAGE = Path(skci.__file__).parent
 ROOMS = {
     "_arrays": {"numpy"},
     "_docstrings": set(),
+    "_hints": set(),
     "_validation": {"numpy"},
     "_versions": set(),
     "exceptions": set(),

@@ -36,6 +36,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.stats import binomtest, norm
 from sklearn import metrics as sk
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import UndefinedMetricWarning
@@ -48,8 +49,10 @@ from slow import each_once
 from skci import (
     F1CI,
     AccuracyCI,
+    BalancedAccuracyCI,
     BrierScoreCI,
     CohenKappaCI,
+    JointAccumulator,
     JointEvaluator,
     LogLossCI,
     MatthewsCorrCoefCI,
@@ -431,10 +434,16 @@ SERVED = [
 
 
 @pytest.mark.parametrize(("name", "method", "size"), each_once(SERVED, MATRICES))
-def test_labels_that_do_not_occur_change_nothing(name, method, size):
+def test_labels_that_do_not_occur_change_averages_only(name, method, size):
+    """Averages are over all known labels, as if the metric named them."""
     metric, matrix = set_to(CASES[name].metric, method=method), MATRICES[size]
     more = np.insert(np.insert(matrix, 1, 0, axis=0), 1, 0, axis=1)
-    known, found = (quiet(metric.from_confusion_matrix, m) for m in (matrix, more))
+    found = quiet(metric.from_confusion_matrix, more)
+    if "labels" in metric.get_params():
+        named = set_to(metric, labels=range(size + 1))
+        known = quiet(named.from_confusion_matrix, more)
+    else:
+        known = quiet(metric.from_confusion_matrix, matrix)
     assert_allclose(estimates(found), estimates(known), rtol=1e-12)
     assert_allclose(quiet(limits, found), quiet(limits, known), rtol=1e-9)
 
@@ -442,7 +451,7 @@ def test_labels_that_do_not_occur_change_nothing(name, method, size):
 @pytest.mark.parametrize("method", ["delta", "blurred", "score"])
 @pytest.mark.parametrize("rows", [TWO, THREE], ids=[2, 3])
 def test_differences_do_not_depend_on_labels_that_do_not_occur(rows, method):
-    names = ["accuracy", "balanced_accuracy", "mcc", "cohen_kappa", "f1_macro"]
+    names = ["accuracy", "error_rate", "mcc", "cohen_kappa"]
     models = {"A": rows.p, "B": rows.y[::-1].copy()}
     known = joint_report(rows.y, models, metrics=names, method=method)
     other = PrecisionCI(average="macro", labels=[0, 7, 8])
@@ -801,6 +810,87 @@ def test_interval_is_extended_for_an_undefined_class(method):
     assert zero == pytest.approx(float(known) * 2 / 3)
     assert zero.low == pytest.approx(low * 2 / 3, abs=2e-3)
     assert zero.high == pytest.approx(high * 2 / 3 + 1 / 3, abs=2e-3)
+
+
+class Known(ClassifierMixin, BaseEstimator):
+    """Predicts the first column, and knows four classes."""
+
+    classes_ = np.arange(4)
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def accumulated(metric, y, p):
+    accumulator = JointAccumulator({"m": metric}, labels=range(4))
+    accumulator.update(y, {"A": p})
+    return accumulator.report()["A", "m"]
+
+
+def of_an_estimator(metric, y, p):
+    evaluator = JointEvaluator({"A": Known()}, {"m": metric})
+    return evaluator.evaluate(p[:, np.newaxis], y)["A", "m"]
+
+
+def of_batches(metric, y, p):
+    batches = [(p[rows, np.newaxis], y[rows]) for rows in (slice(90), slice(90, None))]
+    return JointEvaluator({"A": Known()}, {"m": metric}).evaluate_batches(batches)[
+        "A", "m"
+    ]
+
+
+def beside_another(metric, y, p):
+    metrics = {"m": metric, "other": F1CI(average="macro", labels=range(4))}
+    return joint_report(y, {"A": p}, metrics=metrics).select(metrics="m")["A", "m"]
+
+
+def of_a_matrix(metric, y, p):
+    return metric.from_confusion_matrix(sk.confusion_matrix(y, p, labels=range(4)))
+
+
+@pytest.mark.parametrize("occurring", [2, 3])
+@pytest.mark.parametrize(
+    "metric", [BalancedAccuracyCI(), F1CI(average="macro")], ids=str
+)
+@pytest.mark.parametrize(
+    "call", [accumulated, of_an_estimator, of_batches, beside_another, of_a_matrix]
+)
+def test_a_class_that_the_sample_lacks_extends_the_interval(call, metric, occurring):
+    """Whatever it is known from: as where the metric names it."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % occurring
+    p = np.where(rng.random(200) < 0.85, y, (y + 1) % occurring)
+    message = "'3'.*extended to hold any value"
+    with pytest.warns(UndefinedMetricWarning, match=message):
+        named = set_to(metric, labels=range(4))(y, p)
+    with pytest.warns(UndefinedMetricWarning, match=message):
+        found = call(metric, y, p)
+    assert float(found) == pytest.approx(float(metric(y, p)), rel=1e-12)
+    expected = named.confidence_interval()
+    assert_allclose(found.confidence_interval(), expected, rtol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("predicted", [0, 0.02], ids=["never", "at times"])
+@pytest.mark.parametrize(
+    "metric", [BalancedAccuracyCI(), F1CI(average="macro")], ids=str
+)
+@pytest.mark.filterwarnings("ignore")
+def test_intervals_cover_where_a_class_is_lacking(metric, predicted):
+    """Four classes, one of .005, 200 rows: Monte Carlo error .011 at .95."""
+    recalls = np.array(
+        [[0.9, 0.05, 0.05, 0], [0.06, 0.87, 0.07, 0], [0.05, 0.08, 0.87, 0]]
+    )
+    recalls *= 1 - predicted
+    recalls[:, 3] = predicted
+    shares = np.array([0.4, 0.35, 0.245, 0.005])
+    table = shares[:, np.newaxis] * np.vstack([recalls, [0.3, 0.2, 0.2, 0.3]])
+    truth = float(metric.from_confusion_matrix(np.round(table * 1e9)))
+    rng = np.random.default_rng(0)
+    tables = rng.multinomial(200, table.ravel(), size=2000).reshape(-1, 4, 4)
+    lacking = tables[tables[:, 3].sum(axis=1) == 0][:400]
+    found = [metric.from_confusion_matrix(each) for each in lacking]
+    assert np.mean([each.low <= truth <= each.high for each in found]) >= 0.93
 
 
 @pytest.mark.parametrize("method", ["delta", "score"])

@@ -43,6 +43,17 @@ def points_of(report):
 # --------------------------------------------------------------------------------------
 
 
+def test_thresholds_and_metrics_have_defaults():
+    report, curve = threshold_report(Y, SCORES), roc_report(Y, SCORES)
+    assert report.metrics == ["precision", "recall", "f1"]
+    assert report.thresholds.tolist() == curve.thresholds.tolist()
+    for at in map("{:g}".format, curve.thresholds):
+        assert report[at, "recall"] == curve[at, "recall"]
+    both = threshold_report(Y, {"A": SCORES, "B": -SCORES}, metrics="recall")
+    assert {*both.thresholds} == {"A", "B"}
+    assert both.thresholds["A"].tolist() == curve.thresholds.tolist()
+
+
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["rows", "weights"])
 def test_points_are_those_of_sklearn(weights):
     rows = {"sample_weight": weights}

@@ -166,6 +166,9 @@ def test_what_is_no_array_is_named(name, call, kind):
     if kind == "str":
         remedies = "to name columns of a data frame, give it as data=", "data['010']"
         assert message.endswith(remedies)
+    elif kind == "Model" and name.startswith(("y_pred", "y_score")):
+        hint = "; JointEvaluator takes fitted models, and predicts"
+        assert message.endswith(f", got Model{hint}")
     else:
         assert message.endswith(f", got {found}")
     if kind in ("generator", "iterator", "map"):
@@ -552,6 +555,30 @@ def test_other_indexes_are_taken_by_position(index):
     y, p = pd.Series(Y, index), pd.Series(P)
     assert repr(AccuracyCI()(y, p)) == repr(AccuracyCI()(Y, P))
     assert repr(AccuracyCI()(p, y)) == repr(AccuracyCI()(P, Y))
+
+
+@pytest.mark.parametrize(
+    ("index", "other"),
+    [
+        (pd.RangeIndex(N), pd.RangeIndex(N, 2 * N)),  # parts of one frame
+        (pd.RangeIndex(N, 2 * N), pd.RangeIndex(2 * N, 3 * N)),
+        (pd.RangeIndex(0, 2 * N, 2), pd.RangeIndex(N)),
+        (pd.RangeIndex(5, N + 5), ORDER),
+        (ORDER, ORDER + 1),
+        ([f"row {k}" for k in range(N)], pd.date_range("2020-01-01", periods=N)),
+    ],
+)
+def test_indexes_that_disagree_are_refused(index, other):
+    y, p = pd.Series(Y, index), pd.Series(P, other)
+    message = "must have the index of {}, got other labels, such as .*; take the same"
+    for call, name in [
+        (lambda: F1CI()(y, p), "y_true"),
+        (lambda: joint_report(Y, {"a": y, "b": p}, metrics="f1"), r"y_pred\['a'\]"),
+        (lambda: AccuracyCI()(y, P, sample_weight=p), "y_true"),
+    ]:
+        with pytest.raises(ValueError, match=message.format(name)):
+            call()
+    assert repr(F1CI()(y, p.to_numpy())) == repr(F1CI()(Y, P))
 
 
 def test_targets_in_another_order_are_refused():

@@ -243,3 +243,68 @@ def test_a_design_is_known_by_its_members():
 def test_what_is_no_design_is_refused(options, error, message):
     with pytest.raises(error, match=message):
         joint_report(Y, MODELS, metrics="accuracy", **options)
+
+
+class Giving:
+    """A design that gives what a function makes of influence values."""
+
+    n_units = N
+
+    def __init__(self, components):
+        self.components = components
+
+
+@pytest.mark.parametrize(
+    ("components", "kind_of_error", "message"),
+    [
+        (lambda values: [values], TypeError, "of Component, got one of ndarray$"),
+        (lambda values: values, TypeError, "of Component, got one of ndarray$"),
+        (Component, TypeError, "an iterable of Component, got Component$"),
+        (lambda values: None, TypeError, "an iterable of Component, got NoneType$"),
+        (lambda values: [], ValueError, "at least one Component, got none$"),
+        (
+            lambda values: [Component(values[:, 0])],
+            ValueError,
+            rf"with totals of shape \(units, \d\), .*, got shape \({N},\)$",
+        ),
+        (
+            lambda values: [Component(values.T)],
+            ValueError,
+            rf"with totals of shape \(units, \d\), .*, got shape \(\d, {N}\)$",
+        ),
+        (
+            lambda values: [Component(values[:0])],
+            ValueError,
+            r"as many columns as influences has, got shape \(0, \d\)$",
+        ),
+        (
+            lambda values: [Component(values, blocks=np.zeros(3, int))],
+            ValueError,
+            rf"with blocks of shape \({N},\), one for each unit .*, got shape \(3,\)$",
+        ),
+    ],
+)
+def test_components_of_a_wrong_kind(components, kind_of_error, message):
+    message = "^design Giving must give components.*" + message
+    with pytest.raises(kind_of_error, match=message):
+        AccuracyCI()(Y, MODELS["A"], design=Giving(components)).low  # noqa: B018
+
+
+def test_a_design_without_a_description_is_named_by_its_class():
+    design = Giving(lambda values: [Component(values.tolist())])
+    report = joint_report(Y, MODELS, metrics="accuracy", design=design)
+    assert f"n = {N} by design Giving, " in str(report)
+    with pytest.raises(TypeError, match=r"design must be one of .* got <class '.*Givi"):
+        AccuracyCI()(Y, MODELS["A"], design=Giving)
+
+
+def test_columns_of_a_design_are_called_so():
+    data = {"y": Y, **MODELS}
+    with pytest.raises(
+        ValueError, match=r"^design\.strata must name a column .*'typo'"
+    ):
+        joint_report("y", "A", data=data, metrics="accuracy", design=Strata("typo"))
+    with pytest.raises(ValueError, match=r"^design\.first must name a column .*'typo'"):
+        joint_report(
+            "y", "A", data=data, metrics="accuracy", design=TwoWay("typo", "A")
+        )

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.path import Path
 from numpy.testing import assert_array_equal
 from simulated import some_models
 
@@ -17,6 +18,7 @@ from skci import (
     threshold_report,
 )
 from skci.reports import ConfidenceBandDisplay, ConfidenceIntervalDisplay
+from skci.reports.panels import COLOURS
 
 Y, MODELS = some_models(**{"a good model": 0.9, "fair": 0.8, "poor": 0.7})
 PERFECT = {"perfect": Y, "fair": MODELS["fair"], "silent": 0 * Y}
@@ -25,6 +27,7 @@ LONG = {
     "x" * 50: MODELS["poor"],
     "under_score $a$ <b> ä \x1b[31m\n": MODELS["fair"],
 }
+T = [0.9, -0.5, 0.1, 0.5, 1.3, 1.7, -1.0, 2.0, 0.3, 0.7]
 SCORES = np.random.default_rng(0).normal(size=len(Y)) + 1.5 * Y
 
 
@@ -148,24 +151,93 @@ def test_more_models_than_colours_have_the_same():
 
 
 def test_colours_follow_the_model():
-    """Subgroups, or thresholds, of a model have its colour."""
-    by = joint_report(Y, MODELS, metrics="f1", by=np.resize(["x", "y"], len(Y)))
-    models = {"A": SCORES, "B": -SCORES}
-    options = {"metrics": "f1", "thresholds": [0.2, 0.5]}
-    for report, number in (
-        (by, 3),
-        (by.select(models="fair"), 1),
-        (threshold_report(Y, models, **options), 2),
-        (threshold_report(Y, SCORES, **options), 1),
-    ):
-        display = report.plot()
+    """In subgroups, when sorted, selected or ranked, and in curves."""
+    models = dict(reversed(MODELS.items()))  # the worst is the first
+    by = joint_report(Y, models, metrics="f1", by=np.resize(["x", "y"], len(Y)))
+    every = {"f1": joint_report(Y, models, metrics="f1"), "by": by}
+    ranks = every["f1"].ranks()
+    displays = [
+        *(report.plot() for report in every.values()),
+        every["f1"].plot(sort=True),
+        by.select(models=["fair", "poor"]).plot(),
+        ranks.plot(),
+    ]
+    assert ranks.models == list(MODELS)
+    for display in displays:
         (ax,) = display.axes_
-        colours = {}
-        for row in ax.get_yticks():
+        for row, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True):
+            model = label.get_text().partition(",")[0].strip()
+            place = list(models).index(model)
             for line in lines_of(ax, row)[0].values():
-                drawn = colours.setdefault(display.models[int(row)], set())
-                drawn.add(to_hex(line.get_color()))
-        assert len(colours) == number == len(set.union(*colours.values()))
+                assert to_hex(line.get_color()) == COLOURS[place].lower()
+    scores = {"A": SCORES, "B": -SCORES, "C": SCORES**3}
+    curves = roc_report(Y, scores, thresholds=[0.2, 0.5])
+    over = threshold_report(Y, scores, metrics="f1", thresholds=[0.2, 0.5])
+    for report in (curves, over):
+        display = report.select(models=["C", "B"]).plot()
+        drawn = dict(zip(dict.fromkeys(display.models), display.lines_, strict=True))
+        assert drawn["B"].get_color() == COLOURS[1]
+        assert drawn["C"].get_color() == COLOURS[2]
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "error_rate"])
+def test_sorted_rows_begin_with_the_best(metric):
+    rng = np.random.default_rng(5)
+    models = {f"m{k}": np.where(rng.random(len(Y)) < 0.7, Y, 1 - Y) for k in range(9)}
+    report = joint_report(Y, models, metrics=["f1", metric])
+    for sort, name in ((True, "f1"), (metric, metric)):
+        display = report.plot(sort=sort, title="Nine models")
+        shown = [label.get_text() for label in display.axes_[0].get_yticklabels()]
+        sign = -1 if name == "error_rate" else 1
+        assert shown == sorted(models, key=lambda m: -sign * report[m, name])
+        assert shown != list(models)
+        assert display.figure_.get_suptitle() == "Nine models"
+        assert_readable(display.figure_)
+        for model, row in zip(shown, itertools.count(), strict=False):
+            ax = display.axes_[report.metrics.index(name)]
+            assert lines_of(ax, row)[1] == report[model, name]
+    with pytest.raises(ValueError, match=r"^sort must be one of \['f1', '\w+'\], got"):
+        report.plot(sort="roc_auc")
+
+
+def test_thresholds_are_an_axis():
+    report = threshold_report(
+        Y, {"A": SCORES, "B": -SCORES}, metrics=["f1", "recall"], thresholds=T
+    )
+    display = report.plot()
+    assert [ax.get_title() for ax in display.axes_] == ["f1", "recall"]
+    for ax, metric in zip(display.axes_, report.metrics, strict=True):
+        assert ax.get_xlabel() == "threshold"
+        curves = [line for line in ax.lines if line.get_marker() == "o"]
+        for model, line in zip("AB", curves, strict=True):
+            expected = [[at, report[model, metric, f"{at:g}"]] for at in sorted(T)]
+            assert line.get_xydata().tolist() == expected
+    single = threshold_report(Y, SCORES, metrics="f1", thresholds=[0.5]).plot()
+    assert isinstance(single, ConfidenceIntervalDisplay)
+
+
+def test_outlines_are_the_ends_of_the_bands():
+    report = roc_report(Y, {"A": SCORES, "B": -SCORES}, thresholds=T)
+    display = report.plot()
+    (ax,) = display.axes_
+    thin = [line for line in ax.lines if line.get_marker() == "None"]
+    thin = [line for line in thin if line is not display.chance_level_]
+    for pair, band in zip((thin[:2], thin[2:]), display.bands_, strict=True):
+        across = pair[0].get_xdata()
+        inside = 0.5 * (pair[0].get_ydata() + pair[1].get_ydata())
+        assert np.all(pair[0].get_ydata() <= pair[1].get_ydata())
+        vertices = band.get_path().vertices
+        for line, best in zip(pair, (np.min, np.max), strict=True):
+            at = np.interp(vertices[:, 0], across, line.get_ydata())
+            assert best(vertices[:, 1] - at) == pytest.approx(0, abs=1e-9)
+        hulls = band.get_path().to_polygons()
+        for x, y in zip(across[1:-1], inside[1:-1], strict=True):
+            assert any(Path(hull).contains_point((x, y), radius=1e-9) for hull in hulls)
+
+
+def test_ranks_begin_at_1():
+    (ax,) = joint_report(Y, MODELS, metrics="f1").ranks().plot().axes_
+    assert 0 < ax.get_xlim()[0] < 1
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])
@@ -394,7 +466,8 @@ def test_curves_of_several_models():
         assert line.get_xydata()[1:-1].tolist() == points
         assert band.get_facecolor()[:3] == to_rgb(line.get_color())
     assert len({line.get_color() for line in display.lines_}) == 3
-    assert [*ax.lines] == [*display.lines_, display.chance_level_]
+    marked = [line for line in ax.lines if line.get_marker() == "o"]
+    assert marked == display.lines_ and display.chance_level_ in [*ax.lines]
     assert legend_of(display)[0] == "good"
     assert legend_of(display)[-2:] == ["joint 95% band", "chance"]
     assert_readable(display.figure_)

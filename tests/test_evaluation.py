@@ -45,7 +45,7 @@ def report(request):
         MODELS,
         list(MODELS.items()),
         tuple(MODELS.items()),
-        pd.DataFrame(MODELS, index=range(1000, 1600)),
+        pd.DataFrame(MODELS, index=np.arange(1600, 1000, -1)),
         pl.DataFrame(MODELS),
     ],
     ids=["dict", "list", "tuple", "pandas", "polars"],

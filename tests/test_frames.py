@@ -424,7 +424,8 @@ def test_a_frame_without_rows(make):
     [
         ([1, 2], "list"),
         (np.eye(3), "ndarray"),
-        ("f.csv", "str"),
+        ("f.csv", r"str; read the file, as by pandas.read_csv\('f.csv'\), or .*"),
+        ("table", "str"),
     ],
 )
 def test_data_that_are_no_frame(data, kind):

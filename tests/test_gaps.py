@@ -413,3 +413,32 @@ def test_gaps_to_the_rest_need_rows_and_two_subgroups():
     for each in (several, models):
         with pytest.raises(ValueError, match=r"^to='rest' needs subgroups by which"):
             each.gaps(to="rest")
+
+
+def test_a_metric_without_a_better_says_lower_and_higher():
+    y = np.tile([0, 1], 200)
+    models = {"many": np.ones(400, int), "few": np.arange(400) % 4 // 3}
+    sex = np.repeat(["f", "m"], 200)
+    p = np.where(sex == "f", models["few"], models["many"])
+    gaps = joint_report(y, p, metrics="selection_rate", by=sex)
+    assert gaps.gaps().findings() == ["On selection_rate of y_pred, f is lower than m."]
+    assert gaps.gaps(to="rest").findings() == [
+        "On selection_rate of y_pred, f is lower than the rest.",
+        "On selection_rate of y_pred, m is higher than the rest.",
+    ]
+    metrics = ["selection_rate", "recall"]
+    report = joint_report(y, models, metrics=metrics)
+    lower = "On selection_rate, few is lower than many."
+    for by in ("intervals", "differences"):
+        assert report.findings(by)[0] == lower
+        assert report.findings(by)[1] == "On recall, few is worse than many."
+    margin = report.differences(metrics="selection_rate", margin=0.1)
+    assert margin.findings() == [
+        "On selection_rate, many is higher than few by more than 0.1."
+    ]
+    negated = joint_report(y, models, metrics="neg_selection_rate")
+    assert negated.findings() == ["On neg_selection_rate, few is higher than many."]
+    alone = report.select(metrics="selection_rate")
+    assert "textbf" not in alone.to_latex(wide=True)
+    assert "**" not in alone.to_markdown(wide=True)
+    assert r"\textbf" in report.to_latex(wide=True)  # on recall

@@ -338,7 +338,7 @@ def test_one_model_in_a_frame():
         ({"passage": range(480)}, {"groups": "passage"}, "groups must be the same in"),
         ({"score": 2.0}, {"bounds": (0, 1)}, "grades must hold numbers from 0 to 1"),
         ({"model": None}, {}, "model must have a value in every row"),
-        ({}, {"data": None}, "data must be given for model, item and sample"),
+        ({}, {"data": None}, "data must be given for model and sample"),
     ],
 )
 def test_wrong_frames(change, options, error):
@@ -648,3 +648,121 @@ def test_a_column_of_scorers_is_of_one_column_of_grades():
     frame["by"] = np.where(np.arange(len(frame)) == 3, None, "judge")
     with pytest.raises(ValueError, match="scorer must have a value in every row"):
         grades_report("score", **options)
+
+
+def widths(report):
+    return [np.diff(each.confidence_interval())[0] for each in report.values()]
+
+
+def test_the_header_says_what_unseen_ends_of_the_bounds_cost():
+    rng = np.random.default_rng(0)
+    grades = {model: rng.beta(89.1, 9.9, 50) for model in "AB"}  # Dice, .90 +- .03
+    one = grades_report(grades["A"], bounds=(0, 1))
+    hall = grades_report(grades["A"], bounds=(0, 1), method="hall")
+    ratio = widths(one)[0] / widths(hall)[0]
+    assert ratio > 2
+    said = 'up to {:.1f} times as wide as by "hall" to allow for ends of the bounds'
+    assert said.format(ratio) in str(one)
+    differences = grades_report(grades, bounds=(0, 1)).differences()
+    by_hall = grades_report(grades, bounds=(0, 1)).differences(method="hall")
+    ratio = widths(differences)[0] / widths(by_hall)[0]
+    assert ratio > 2
+    assert said.format(ratio) in str(differences)
+    for narrow in (hall, by_hall, grades_report(grades["A"], bounds=(0.8, 1))):
+        assert "to allow for" not in str(narrow)
+
+
+def test_ends_of_the_bounds_that_were_seen_cost_nothing():
+    close = np.tile([0.49, 0.51], 50)
+    assert "to allow for" in str(grades_report(close, bounds=(0, 1)))
+    seen = grades_report(np.append(close, [0, 1]), bounds=(0, 1))
+    assert "to allow for" not in str(seen)
+
+
+# --------------------------------------------------------------------------------------
+# Items of several files, and models that look like items
+# --------------------------------------------------------------------------------------
+
+QUESTIONS = np.array([f"q{k}" for k in range(40)])
+FIRST, SECOND = np.random.default_rng(1).random((2, 40))
+SHUFFLE = np.random.default_rng(2).permutation(40)
+
+
+def of_files(**columns):
+    """Frames of two files, of which the second has another order."""
+    first = pd.DataFrame({"question": QUESTIONS, "grade": FIRST})
+    second = pd.DataFrame({"question": QUESTIONS, "grade": SECOND} | columns)
+    return {"A": first, "B": second.iloc[SHUFFLE].reset_index(drop=True)}
+
+
+def by_index(frame):
+    return frame.set_index("question")["grade"]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        lambda files, **options: grades_report(files, item="question", **options),
+        lambda files, **options: grades_report(
+            {model: frame.to_dict("series") for model, frame in files.items()},
+            item="question",
+            **options,
+        ),
+        lambda files, **options: grades_report(
+            {model: by_index(frame) for model, frame in files.items()}, **options
+        ),
+        lambda files, **options: grades_report(
+            {model: frame.set_index("question") for model, frame in files.items()},
+            **options,
+        ),
+        lambda files, **options: grades_report(
+            "grade",
+            data=pd.concat(files, names=["model"]).reset_index("model"),
+            model="model",
+            item="question",
+        ),
+    ],
+    ids=["column", "mapping", "series", "index", "below one another"],
+)
+def test_items_of_files_in_another_order_are_matched(report):
+    expected = grades_report({"A": FIRST, "B": SECOND}).differences()
+    found = report(of_files()).differences()
+    assert found.estimates == pytest.approx(expected.estimates, rel=1e-12)
+    assert widths(found) == pytest.approx(widths(expected), rel=1e-9)
+
+
+def test_columns_of_items_are_in_the_order_of_the_first_model():
+    groups = np.arange(40) // 2
+    expected = grades_report({"A": FIRST, "B": SECOND}, groups=groups).differences()
+    found = grades_report(of_files(), item="question", groups=groups).differences()
+    assert widths(found) == pytest.approx(widths(expected), rel=1e-9)
+    indexed = {model: by_index(frame) for model, frame in of_files().items()}
+    shuffled = pd.Series(groups, QUESTIONS)[::-1]
+    with pytest.raises(
+        ValueError, match=r"groups must have the index of grades\['A'\]"
+    ):
+        grades_report(indexed, groups=shuffled)
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (of_files(question=[*QUESTIONS[1:], "x"]), "got none of 'q0'"),
+        (of_files(question=np.repeat(QUESTIONS[:20], 2)), "40 rows of 20 items; for"),
+        (of_files(question=[*QUESTIONS[:-1], None]), "must name a item in every row"),
+        ({"A": FIRST}, r"item must name a column of grades\['A'\], or of data, got 'q"),
+    ],
+)
+def test_items_that_do_not_match(files, message):
+    with pytest.raises(ValueError, match=message):
+        grades_report(files, item="question")
+
+
+@pytest.mark.parametrize("samples", [None, "independent"])
+@pytest.mark.parametrize("several", [list, tuple, lambda x: [pd.Series(y) for y in x]])
+def test_a_list_of_models_is_not_taken_for_items(several, samples):
+    message = "list of 2 with 40 numbers each; a report of several models takes them by"
+    with pytest.raises(ValueError, match=message):
+        grades_report(several([FIRST, SECOND]), samples=samples)
+    of_two_items = np.array([FIRST, SECOND])
+    assert grades_report(of_two_items, samples="independent").n_samples == 2

@@ -5,6 +5,7 @@ from typing import ClassVar
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from sklearn import metrics as sk
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import make_classification
@@ -348,7 +349,8 @@ def drawn(ax, size):
     )
 
 
-def test_every_number_is_drawn(report):
+def test_every_number_of_a_model_is_drawn(report):
+    report = report.select(models="Bayes")
     display = report.plot()
     assert [ax.get_title() for ax in display.axes_] == report.metrics
     assert display.axes_[0].get_xlim() == display.axes_[1].get_xlim()
@@ -363,10 +365,44 @@ def test_every_number_is_drawn(report):
             assert curves == [[report[key]] for key in keys]
     (legend,) = display.figure_.legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        *("Bayes", "5-NN", "joint 95% band", "individual 95% intervals")
+        *("Bayes", "joint 95% band", "individual 95% intervals")
     ]
-    colours = {line.get_color() for line in display.axes_[0].lines}
-    assert len(colours) == 2
+    assert len({line.get_color() for line in display.axes_[0].lines}) == 1
+
+
+def test_several_models_have_bars_side_by_side(report):
+    display = report.plot()
+    alone, places = report.individual(), []
+    for ax, metric in zip(display.axes_, report.metrics, strict=True):
+        assert not ax.patches
+        curves = [line for line in ax.lines if line.get_marker() == "o"]
+        bars = [np.array(each.get_segments()) for each in ax.collections]
+        widths = [each.get_linewidth() for each in ax.collections]
+        for k, model in enumerate(report.models):
+            joint, individual = bars[2 * k : 2 * k + 2]
+            assert widths[2 * k] < widths[2 * k + 1]
+            places.append(curves[k].get_xdata() - np.array(SIZES, dtype=float))
+            for j, size in enumerate(SIZES):
+                key = model, metric, size
+                assert (joint[j, 0, 0], curves[k].get_ydata()[j]) == (
+                    individual[j, 0, 0],
+                    report[key],
+                )
+                assert tuple(joint[j, :, 1]) == report[key].confidence_interval()
+                assert tuple(individual[j, :, 1]) == alone[key].confidence_interval()
+        same = [to_hex(curves[k].get_color()) for k in (0, 0, 1, 1)]
+        assert [to_hex(each.get_color()[0]) for each in ax.collections] == same
+    least = min(np.diff(np.array(SIZES, dtype=float)))
+    assert np.ptp(places, axis=0).min() > 0 and np.abs(places).max() < least / 4
+    (legend,) = display.figure_.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *("Bayes", "5-NN", "joint 95% intervals", "individual 95% intervals")
+    ]
+
+
+def test_a_selected_model_keeps_its_colour(report):
+    both, one = report.plot(), report.select(models="5-NN").plot()
+    assert [line.get_color() for line in one.lines_[:1]] == [both.lines_[1].get_color()]
 
 
 def test_a_selection_and_individual_intervals_are_drawn(report):
@@ -375,7 +411,7 @@ def test_a_selection_and_individual_intervals_are_drawn(report):
     assert list(display.axes_) == list(axes)
     legend = axes[-1].get_legend()
     shown = [text.get_text() for text in legend.get_texts()]
-    assert shown == ["Bayes", "5-NN", "individual 95% band"]
+    assert shown == ["Bayes", "5-NN", "individual 95% intervals"]
     with pytest.raises(ValueError, match="ax must be one for each of 2 metrics"):
         report.plot(ax=axes[:1])
 

@@ -1,5 +1,7 @@
 """Mistakes that newcomers make are errors that say what to do."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,11 +73,13 @@ def test_one_model_of_several_targets_or_in_a_column():
 # --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["by", "groups", "strata", "sample_weight", "counts"])
+@pytest.mark.parametrize(
+    "name", ["by", "groups", "design.strata", "sample_weight", "counts"]
+)
 def test_a_name_of_a_column_needs_its_frame(name):
     def report():
         options = {name: "site"}
-        if name == "strata":
+        if name == "design.strata":
             options = {"design": Strata("site")}
         joint_report(Y, A, metrics="f1", **options)
 
@@ -128,21 +132,185 @@ def test_a_missing_fold_has_no_such_remedy(data):
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("F1", "f1"),
-        ("F3", "f3"),
-        ("AUC", "auc"),
-        ("MSE", "mse"),
-        ("ROC AUC", "roc_auc"),
-        ("f1-macro", "f1_macro"),
-        ("neg_MSE", "mse"),
         ("logloss", "log_loss"),
-        ("F1_Score", "f1_score"),
+        ("accurracy", "accuracy"),
+        ("F1 makro", None),
+        ("BLEU", None),
     ],
 )
-def test_a_name_that_is_meant_is_told(name, meant):
-    message = f"^unknown metric {name!r}; did you mean {meant!r}.* lists all$"
+def test_an_unknown_metric_names_what_is_meant_and_the_ways_on(name, meant):
+    meant = f"did you mean {meant!r}\\? " if meant else ""
+    message = (
+        rf"^unknown metric {name!r}; {meant}available_metrics\(\) lists all, "
+        "grades_report takes a grade of each row, and make_metric_ci a formula$"
+    )
     raises(lambda: joint_report(Y, A, metrics=[name]), ValueError, message)
-    skci.JointAccumulator(meant)  # which is a name
+
+
+@pytest.mark.parametrize(
+    ("name", "usual"),
+    [
+        ("F1", "f1"),
+        ("F3", "f3"),
+        ("MCC", "mcc"),
+        ("MSE", "mse"),
+        ("Balanced accuracy", "balanced_accuracy"),
+        ("f1-macro", "f1_macro"),
+        ("neg_MSE", "neg_mse"),
+        ("F1_Score", "f1_score"),
+        ("pearson", "pearson_correlation"),
+        ("pearsonr", "pearson_correlation"),
+    ],
+)
+def test_metrics_are_known_by_usual_spellings(name, usual):
+    found = joint_report(Y, A, metrics=[name])["y_pred", name]
+    assert found == joint_report(Y, A, metrics=[usual])["y_pred", usual]
+
+
+@pytest.mark.parametrize(
+    ("method", "meant"),
+    [
+        ("clopper_pearson", "did you mean 'clopper-pearson'"),
+        ("Wilson", "did you mean 'wilson'"),
+        ("exact", "did you mean 'clopper-pearson'"),
+        ("wald", "did you mean 'delta'"),
+        ("delong", "'logit' and 'delta' take DeLong's variance"),
+        ("bootstrap", "'auto' needs no resampling"),
+    ],
+)
+def test_methods_of_other_libraries(method, meant):
+    message = f"^method must be one of .*, got {method!r}; {meant}"
+    raises(lambda: F1CI(method=method)(Y, A), ValueError, message)
+
+
+REPORT = joint_report(Y, {"A": A, "B": B}, metrics=["accuracy", "f1"])
+GATE = REPORT.requirements("f1 >= 0.2")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: REPORT.differences(reference="A"), "reference; .* control='A'"),
+        (lambda: REPORT.differences(baseline="A"), "baseline; .* control='A'"),
+        (lambda: REPORT.gaps(ratio=True), "ratio; give it as scale='ratio'"),
+        (lambda: REPORT.best(metrics="f1"), "metrics; give it as metric='f1'"),
+        (lambda: REPORT.differences(metrcs="f1"), "metrcs; did you mean metrics"),
+        (
+            lambda: joint_report(Y, A, metrics="f1", alpha=0.1),
+            "alpha; give it as confidence_level=0.9",
+        ),
+        (
+            lambda: joint_report(Y, A, metrics="f1", weights=SCORES[0]),
+            r"weights; give it as sample_weight=\.\.\.",
+        ),
+        (
+            lambda: joint_report(Y, A, metrics="f1", name="A"),
+            r"name; give it as y_pred={'A': \.\.\.}",
+        ),
+        (
+            lambda: JointEvaluator(models=MODEL, metrics="f1"),
+            r"models; give it as estimators=LogisticRegression\(\)",
+        ),
+        (
+            lambda: skci.roc_report(Y, y_proba=SCORES[0]),
+            r"y_proba; give it as y_score=\.\.\.",
+        ),
+    ],
+)
+def test_options_of_other_libraries(call, message):
+    raises(call, TypeError, rf"^\w+\(\) has no parameter {message}.{{0,3}}$")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: REPORT.differences(colour="red"),
+            r"^differences\(\) takes the options \['control', .*\], got colour$",
+        ),
+        (
+            lambda: REPORT.differences("A"),
+            r"^differences\(\) takes \['control', .*\] by name, got 'A' without one; "
+            r"did you mean control=...\?$",
+        ),
+        (
+            lambda: F1CI(alpha=0.1),
+            "^F1CI takes the options .*; give it as confidence_level=0.9$",
+        ),
+        (
+            lambda: F1CI()(Y, A, alpha=0.1),
+            "^F1CI has no option alpha; .*; give it as confidence_level=0.9$",
+        ),
+        (
+            lambda: F1CI(name="mine"),
+            r"^F1CI takes .*; a report names metrics by a mapping, as in metrics={.*}$",
+        ),
+        (
+            lambda: F1CI(n_bootstraps=99),
+            "^F1CI takes .*; intervals need no resampling$",
+        ),
+    ],
+)
+def test_options_that_there_are_not(call, message):
+    raises(call, TypeError, message)
+
+
+@pytest.mark.parametrize(
+    ("held", "attribute", "instead"),
+    [
+        (REPORT, "to_csv", "to_frame().to_csv(...)"),
+        (REPORT.ranks(), "to_pandas", "to_frame()"),
+        (REPORT.best("f1"), "summary", "print(report) or to_frame()"),
+        (GATE, "to_html", "to_frame().to_html(...)"),
+        (REPORT["A", "f1"], "ci", "confidence_interval()"),
+        (REPORT["A", "f1"], "p_value", "pvalue(null)"),
+        (REPORT["A", "f1"], "lower", "low"),
+    ],
+)
+def test_attributes_of_other_libraries(held, attribute, instead):
+    assert not hasattr(held, attribute)
+    message = (
+        f"'{type(held).__name__}' object has no attribute '{attribute}'; use {instead}"
+    )
+    with pytest.raises(AttributeError) as caught:
+        getattr(held, attribute)
+    assert str(caught.value) == message
+    with pytest.raises(AttributeError, match=r"no attribute 'nonsense'$"):
+        held.nonsense  # noqa: B018
+
+
+PROBABILITIES = np.c_[1 - SCORES[0], SCORES[0]]
+FITTED = r"got LogisticRegression; JointEvaluator takes fitted models, and predicts$"
+AS_PREDICTED = r"add up to 1, as those of predict_proba\(X\): give predict\(X\), or"
+IN_A_FILE = r"; read the file, as by pandas.read_parquet\('big.parquet'\), or use"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: skci.RocAucCI()(SCORES[0], Y), r"are y_true and y_score swapped\?$"),
+        (lambda: F1CI()(Y, PROBABILITIES), AS_PREDICTED),
+        (lambda: joint_report(Y, {"A": PROBABILITIES}, metrics="f1"), AS_PREDICTED),
+        (lambda: joint_report(Y, MODEL, metrics="f1"), FITTED),
+        (lambda: joint_report(Y, {"A": MODEL}, metrics="f1"), FITTED),
+        (lambda: joint_report(Y, y_score={"A": MODEL}, metrics="roc_auc"), FITTED),
+        (lambda: F1CI()(Y, MODEL), FITTED),
+        (
+            lambda: JointEvaluator({"A": A}, "f1").evaluate(X, Y),
+            r"got 'A': ndarray of shape \(60,\); joint_report takes predictions$",
+        ),
+        (
+            lambda: JointEvaluator(A, "f1").evaluate(X, Y),
+            r"models, got ndarray of shape \(60,\); joint_report takes predictions$",
+        ),
+        (lambda: joint_report(Y, A, metrics=[F1CI]), r"of the class, F1CI\(\)$"),
+        (lambda: joint_report("y", "a", data="big.parquet", metrics="f1"), IN_A_FILE),
+        (lambda: F1CI()("big.parquet", A), IN_A_FILE),
+        (lambda: F1CI()("y", A), r"; give the column, as data\['y'\]$"),
+    ],
+)
+def test_what_is_taken_for_something_else(call, message):
+    raises(call, (TypeError, ValueError), message)
 
 
 @pytest.mark.parametrize(
@@ -159,6 +327,25 @@ def test_a_name_that_is_meant_is_told(name, meant):
 def test_usual_abbreviations(name, metric):
     report = joint_report(Y, A, metrics=name)
     assert report["y_pred", name] == metric(Y, A)
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_scores_of_the_other_label_warn():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 400)
+    scores = 1 / (1 + np.exp(-4 * (y - 0.5) - rng.normal(size=400)))
+    other = skci.RocAucCI()(y, 1 - scores)
+    assert other < 0.01
+    said = r"^roc_auc.*: far below the value of random scores.* column of predict_proba"
+    with pytest.warns(UserWarning, match=said):
+        assert other.high < 0.1
+    with pytest.warns(UserWarning, match=said):
+        str(joint_report(y, y_score={"A": 1 - scores, "B": scores}, metrics="roc_auc"))
+    assert skci.RocAucCI()(y, scores).low > 0.9
+    assert skci.RocAucCI(negate=True)(y, scores).high < -0.9
+    # Few rows may be all in the wrong order by chance, and a bad model is no mistake.
+    assert skci.RocAucCI()([0, 0, 0, 1, 1, 1], [6, 5, 4, 3, 2, 1]).high > 0.25
+    assert skci.RocAucCI()(y, rng.normal(size=400) - 0.5 * y).high < 0.45
 
 
 @pytest.mark.parametrize("estimators", ["f1", ["f1"], {"f1": F1CI()}])
@@ -231,3 +418,42 @@ def test_what_a_command_needs(arguments, message, capsys):
     except SystemExit as exit:
         status = exit.code
     assert (status, message in capsys.readouterr().err) == (2, True)
+
+
+# --------------------------------------------------------------------------------------
+# Numbers beyond what floats and arrays hold
+# --------------------------------------------------------------------------------------
+
+
+def test_numbers_beyond_floats():
+    plan = {"disagreement": 0.1, "power": 0.8}
+    call = partial(skci.planning.minimum_detectable, 10**400, "accuracy", **plan)
+    raises(call, ValueError, "^n_samples must be a finite number above 0, got 1000")
+    message = r"^y_true must hold labels that are integers or strings from 2\*\*53 on"
+    labels = [2.0**53, 2**53 + 1]
+    raises(lambda: skci.AccuracyCI()(labels, labels), ValueError, message)
+    exact = [2**53, 2**53 + 1] * 9
+    assert skci.AccuracyCI()(exact, exact) == 1
+
+    def gain(tp, fp, fn, tn):
+        return 1e300 * (tp + tn)
+
+    call = partial(skci.make_metric_ci, gain, name="gain", bounds=(0, 1e300))
+    raises(call, ValueError, "^g of 'gain' must have values of a size below 1e")
+
+
+def test_contrasts_have_names():
+    report = joint_report(Y, {"A": A, "B": B}, metrics="accuracy")
+    for names in ([""], ["", "C"]):
+        message = r"^labels must be \d different names, one a row of matrix, got"
+        matrix = [[1, -1]] * len(names)
+        raises(lambda m=matrix, n=names: report.contrasts(m, n), ValueError, message)
+
+
+def test_integers_of_128_bits():
+    polars = pytest.importorskip("polars")
+    wide = [polars.Series(values, dtype=polars.Int128) for values in (Y, A)]
+    frame = polars.DataFrame({"y": wide[0], "A": wide[1]})
+    expected = F1CI()(Y, A)
+    assert F1CI()(*wide) == expected
+    assert joint_report("y", "A", data=frame, metrics="f1")["A", "f1"] == expected

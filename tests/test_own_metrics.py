@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -268,3 +269,90 @@ def test_the_scale_of_the_numbers_is_of_no_matter(factor):
     )
     with pytest.raises(ValueError, match="is not complex-safe"):
         bad(factor * Y, factor * P)
+
+
+# --------------------------------------------------------------------------------------
+# Items: any labels
+# --------------------------------------------------------------------------------------
+
+WORDS = np.array([f"w{k}" for k in range(200)])
+
+
+def n_grams(references, answers):
+    """Matches and totals of 1- and 2-grams, and both lengths, of each sentence."""
+    rows = []
+    for pair in zip(references, answers, strict=True):
+        words = [text.split() for text in pair]
+        row = []
+        for k in (1, 2):
+            grams = [
+                Counter(zip(*(w[i:] for i in range(k)), strict=False)) for w in words
+            ]
+            row += [(grams[0] & grams[1]).total(), grams[1].total()]
+        rows.append([*row, len(words[1]), len(words[0])])
+    return rows
+
+
+def bleu(match, total, match_2, total_2, answer, reference):
+    precision = (match / total * match_2 / total_2) ** 0.5
+    return precision * np.exp(np.minimum(0, 1 - reference / answer))
+
+
+BLEU = make_metric_ci(
+    bleu, features=n_grams, name="bleu", bounds=(0, 1), reads="labels"
+)
+
+
+def corpus(n, seed=0):
+    rng = np.random.default_rng(seed)
+    references, answers = [], {"A": [], "B": []}
+    for _ in range(n):
+        words = rng.choice(WORDS, rng.integers(6, 25))
+        references.append(" ".join(words))
+        for name, rate in {"A": 0.2, "B": 0.3}.items():
+            said = np.where(rng.random(len(words)) < rate, rng.choice(WORDS), words)
+            answers[name].append(" ".join(said[: len(said) - (rng.random() < 0.5)]))
+    return references, answers
+
+
+def test_a_metric_of_sentences_beside_accuracy():
+    references, answers = corpus(400)
+    report = joint_report(references, answers, metrics=[BLEU, "accuracy"])
+    rows = {name: np.array(n_grams(references, a)) for name, a in answers.items()}
+    draws = np.random.default_rng(1).integers(0, 400, (4000, 400))
+    resampled = {k: bleu(*x[draws].mean(axis=1).T) for k, x in rows.items()}
+    for name, each in rows.items():
+        estimate = report[name, "bleu"]
+        assert estimate == pytest.approx(bleu(*each.mean(axis=0)))
+        error = resampled[name].std(ddof=1)  # its own error is 1.1 %
+        assert estimate.standard_error == pytest.approx(error, rel=0.04)
+    difference = report.differences()["bleu", "A", "B"]
+    error = (resampled["A"] - resampled["B"]).std(ddof=1)
+    assert difference.standard_error == pytest.approx(error, rel=0.04)
+
+
+def test_metrics_of_items_take_weights_groups_and_columns():
+    references, answers = corpus(120, seed=1)
+    twice = np.repeat(np.arange(120), 2)
+    alone = BLEU(references, answers["A"], method="delta")
+    both = [np.array(x)[twice] for x in (references, answers["A"])]
+    grouped = BLEU(*both, groups=twice, method="delta")
+    assert float(grouped) == pytest.approx(float(alone))
+    assert grouped.standard_error == pytest.approx(alone.standard_error)
+    weighted = BLEU(*both, sample_weight=np.tile([1, 0], 120), method="delta")
+    assert weighted.standard_error == pytest.approx(alone.standard_error)
+    data = {"y": references, **answers}
+    report = joint_report("y", ["A", "B"], data=data, metrics=BLEU)
+    assert float(report["A", "bleu"]) == pytest.approx(float(alone))
+    other = pickle.loads(pickle.dumps(clone(BLEU)))
+    assert float(other(references, answers["A"])) == float(alone)
+
+
+def test_features_of_items_that_will_not_do():
+    empty = make_metric_ci(
+        lambda a: a, features=lambda y, p: [], name="m", bounds=(0, 1), reads="labels"
+    )
+    with pytest.raises(ValueError, match="features of 'm' must return an array"):
+        empty(["a", "b"], ["a", "a"])
+    with pytest.raises(ValueError, match="reads must be"):
+        make_metric_ci(bleu, features=n_grams, name="b", bounds=(0, 1), reads="items")

@@ -311,7 +311,9 @@ def test_text_and_picture():
     plt = pytest.importorskip("matplotlib.pyplot")
     ranks = joint_report(Y, MODELS, metrics=["accuracy", "f1"]).ranks()
     header, _, columns, *_ = str(ranks).splitlines()
-    assert header == "Joint 95% confidence intervals of ranks, 1 is the best"
+    assert (
+        header == "Joint 95% confidence intervals of ranks (step-down), 1 is the best"
+    )
     assert columns.split() == ["model", "metric", "estimate", "joint", "interval"]
     individual = joint_report(Y, MODELS, metrics="f1").individual().ranks()
     assert str(individual).startswith("Individual 95%")
@@ -325,6 +327,29 @@ def test_text_and_picture():
         ticks = [tick for tick in ax.get_xticks() if low <= tick <= high]
         assert_array_equal(ticks, [1, 2, 3, 4])
     plt.close(display.figure_)
+
+
+def test_ranks_and_the_best_are_found_by_name():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 200)
+    models = {
+        m: np.where(rng.random(200) < p, y, 1 - y)
+        for m, p in zip("AB", (0.6, 0.9), strict=True)
+    }
+    report = joint_report(y, models, metrics=["accuracy", "f1"])
+    ranks, best = report.ranks(), report.best("f1")
+    assert [*ranks] == [
+        *zip(ranks.to_dict()["model"], ranks.to_dict()["metric"], strict=True)
+    ]
+    for k, (key, rank) in enumerate(ranks.items()):
+        assert ranks[key] == rank == (ranks.estimates[k], *ranks.intervals[k])
+    assert ranks["B", "f1"].rank == 1 and ranks["A", "f1"].high == 2
+    for k, model in enumerate("AB"):
+        assert best[model] == (best.estimates[k], *best.intervals[k], model == "B")
+    with pytest.raises(KeyError, match=r"is indexed by \(model, metric\)"):
+        ranks["f1"]
+    with pytest.raises(KeyError, match=r"report\[model\]: model must be one of"):
+        best["C"]
 
 
 def test_what_cannot_be_ranked():

@@ -4,6 +4,7 @@ import builtins
 import json
 import re
 import warnings
+from html import escape
 from xml.etree import ElementTree
 
 import numpy as np
@@ -236,7 +237,7 @@ def rows_of_str(report):
 
 
 def rows_of_markdown(report):
-    header, ruler, *lines = report.to_markdown().splitlines()
+    header, ruler, *lines = report.to_markdown(caption="").splitlines()
     assert re.fullmatch(r"(\| --- )+\|", ruler)
 
     def read(cell):
@@ -249,7 +250,7 @@ def rows_of_markdown(report):
 
 
 def rows_of_latex(report):
-    lines = report.to_latex().splitlines()
+    lines = report.to_latex(caption="").splitlines()
     columns = "llrll" if report._joint.simultaneous else "llrl"
     assert lines[0] == rf"\begin{{tabular}}{{{columns}}}"
     assert [lines[1], lines[3], *lines[-2:]] == [
@@ -522,6 +523,50 @@ def test_limits_are_computed_once_for_all_formats(metrics, computed, monkeypatch
     for show in (str, report.__class__.to_markdown, report.__class__.to_frame):
         show(report)
     assert len(calls) == computed
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("individual", [False, True])
+def test_tables_say_level_method_and_rows(wide, individual):
+    report = joint_report(Y, MODELS, metrics="f1").at(0.9)
+    report = report.individual() if individual else report
+    kind = "Individual" if individual else "Joint"
+    said = f"{kind} 90% confidence intervals (score), n = {len(Y)}"
+    caption, blank, header, *_ = report.to_markdown(wide=wide).splitlines()
+    assert caption.startswith(said) and not blank and header.startswith("| model | ")
+    begin, _, caption, *_, end = report.to_latex(wide=wide).splitlines()
+    assert (begin, end) == (r"\begin{table}", r"\end{table}")
+    assert caption.startswith(r"\caption{" + said.replace("%", r"\%"))
+    given = {"wide": wide, "caption": r"Models, $\alpha = .1$", "label": "tab:m"}
+    assert report.to_latex(**given).splitlines()[2:4] == [
+        r"\caption{Models, $\alpha = .1$}",
+        r"\label{tab:m}",
+    ]
+    assert report.to_markdown(wide=wide, caption="A *b*").startswith("A *b*\n\n| model")
+    assert report.to_markdown(wide=wide, caption="").startswith("| model")
+    assert report.to_latex(wide=wide, caption="").startswith(r"\begin{tabular}")
+    with pytest.raises(ValueError, match=r"^label needs a caption, got 'tab:m' and"):
+        report.to_latex(wide=wide, caption="", label="tab:m")
+
+
+def test_notebooks_show_estimates_findings_and_the_best():
+    report = joint_report(Y, MODELS, metrics=["f1", "accuracy"])
+    estimate = report[next(iter(MODELS)), "f1"]
+    assert estimate._repr_html_() == f"<p>{escape(repr(estimate))}</p>"
+    findings = report.findings()
+    assert findings == [*findings] and isinstance(findings, list)
+    assert findings._repr_html_() == "".join(f"<p>{escape(x)}</p>" for x in findings)
+    best = report.best()
+    parts = [report.best("f1"), report.best("accuracy")]
+    assert {*best} == {"f1", "accuracy"} and len(str(best).split("\n\n")) == 4
+    assert best._repr_html_().count("<table>") == len(parts)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_wide_table_of_a_page_scrolls(reports):
+    for report, _ in reports.values():
+        html = report._repr_html_()
+        assert '<div style="overflow-x: auto; white-space: nowrap"><table>' in html
 
 
 def test_title():

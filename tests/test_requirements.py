@@ -84,6 +84,18 @@ def test_a_gate_has_no_truth_value_and_its_verdicts_have():
         bool(gate)
 
 
+def test_verdicts_are_found_by_name():
+    y = [0] * 50 + [1] * 50
+    models = {"A": y, "B": [0] * 80 + [1] * 20}
+    report = joint_report(y, models, metrics=["recall", "specificity"])
+    gate = report.requirements("recall >= 0.8")
+    assert [*gate] == [("A", "recall"), ("B", "recall")]
+    assert (gate["A", "recall"], gate["B", "recall"]) == ("shown", "refuted")
+    assert gate["B", "recall"].pvalue == gate.verdicts[1].pvalue
+    with pytest.raises(KeyError, match="metric must be one of"):
+        gate["A", "specificity"]
+
+
 def test_ends_of_the_range():
     """What always holds is shown, and what is not in the range is an error."""
     estimate = AccuracyCI().from_confusion_matrix([[45, 5], [5, 45]])

@@ -141,6 +141,7 @@ def test_monotone_scores_and_names_of_labels(name):
     assert named.confidence_interval() == metric(Y, SCORES["A"]).confidence_interval()
 
 
+@pytest.mark.filterwarnings("ignore:roc_auc. far below the value of random:UserWarning")
 def test_the_other_label_mirrors_the_area():
     found = RocAucCI()(Y, SCORES["A"])
     other = RocAucCI(pos_label=0)(Y, SCORES["A"])
@@ -156,6 +157,7 @@ def test_the_other_label_mirrors_the_area():
 
 
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.filterwarnings("ignore:roc_auc. far below the value of random:UserWarning")
 @pytest.mark.parametrize("name", AREAS)
 def test_a_perfect_order(name):
     metric = type(CASES[name].metric)

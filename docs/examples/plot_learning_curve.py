@@ -7,8 +7,8 @@ end more than chance?
 """
 
 # %%
-# Two models of handwritten digits, at five sizes of the training set. The band covers
-# at all sizes, for both models, at once.
+# Two models of handwritten digits, at five sizes of the training set. The thin
+# intervals cover at all sizes, for both models, at once.
 from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier

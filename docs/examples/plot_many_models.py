@@ -19,7 +19,7 @@ predictions = {
     for k in range(15)
 }
 report = joint_report(y, predictions, metrics="accuracy")
-display = report.plot()
+display = report.plot(sort=True)
 
 # %%
 # A cell is blue if its model of the column, which has the better estimate, is shown to

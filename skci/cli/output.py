@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from skci._validation import printable
 from skci.data.writing import replacing
 from skci.reports.base import Report
 from skci.reports.contrasts import ContrastReport
@@ -27,10 +26,7 @@ def _text(reports: Reports) -> str:
 
 
 def _markdown(reports: Reports) -> str:
-    return "\n\n".join(
-        f"{printable(report._title())}\n\n{report.to_markdown()}"
-        for report in reports.values()
-    )
+    return "\n\n".join(report.to_markdown() for report in reports.values())
 
 
 def _latex(reports: Reports) -> str:

@@ -74,19 +74,25 @@ class RowOptions:
             "groups": self.groups,
             "by": self.by,
         }
+        of_design = self._of_design.items()
+        return columns | {key: getattr(self.design, name) for key, name in of_design}
+
+    @property
+    def _of_design(self) -> dict[str, str]:
+        """Attributes of the design with a value for each row, by their parameters."""
         names = getattr(self.design, "columns", ())
-        return columns | {name: getattr(self.design, name) for name in names}
+        return {f"design.{name}": name for name in names}
 
     def with_columns(self, columns: Mapping[str, Any]) -> RowOptions:
         """Replace some of the columns by others, as by what names stand for."""
-        changed, design = dict(columns), self.design
+        changed = dict(columns)
         of_design = {
-            name: changed.pop(name)
-            for name in getattr(design, "columns", ())
-            if name in changed
+            name: changed.pop(key)
+            for key, name in self._of_design.items()
+            if key in changed
         }
         if of_design:
-            changed["design"] = copy(design)
+            changed["design"] = copy(self.design)
             for name, values in of_design.items():
                 setattr(changed["design"], name, values)
         return replace(self, **changed)
@@ -148,8 +154,9 @@ class RowOptions:
         design = self.design
         if isinstance(design, Strata):
             _refuse_with(design, {"groups": self.groups})
-            strata = column(design.strata, "strata", _as_names)
-            names, positions = distinct_names(strata, "strata", "stratum")
+            (name,) = self._of_design
+            strata = column(design.strata, name, _as_names)
+            names, positions = distinct_names(strata, name, "stratum")
             stratum = positions[rows.kept]
             _check_strata(names, stratum, rows.weights, rows.counts)
             return replace(rows, strata=stratum)
@@ -157,12 +164,12 @@ class RowOptions:
             others = {"sample_weight": self.sample_weight, "groups": self.groups}
             _refuse_with(design, others | {"by": self.by})
             design.check()
-        elif isinstance(design, Design):
+        elif isinstance(design, Design) and not isinstance(design, type):
             repeated = rows.counts is not None and (rows.counts > 1).any()
             counts = self.counts if repeated else None
             _refuse_with(design, {"groups": self.groups, "counts": counts})
-            for name in getattr(design, "columns", ()):
-                column(getattr(design, name), name, _as_names)
+            for key, name in self._of_design.items():
+                column(getattr(design, name), key, _as_names)
         else:
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "

@@ -12,6 +12,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._validation import (
     LARGEST,
+    as_array,
     as_numbers,
     check_distinct,
     column_names,
@@ -19,6 +20,7 @@ from skci._validation import (
     named_columns,
 )
 from skci.data.drawing import RowOptions, distinct_names
+from skci.data.labels import shape_of
 from skci.data.rows import SEVERAL_MODELS_HINT, Alignment
 from skci.data.sample import Sample, Vocabulary
 from skci.exceptions import warn_caller
@@ -58,18 +60,30 @@ class GradedSamples:
     alignment: Alignment
 
     @classmethod
-    def of_arrays(cls, grades: Any, several: bool, rows: RowOptions) -> GradedSamples:
+    def of_arrays(
+        cls, grades: Any, several: bool, rows: RowOptions, item: Any = None
+    ) -> GradedSamples:
         """Read arrays of shape (n_items,) of each scorer of each model.
 
         If there may be several samples of an item, also of shape (n_items, n_samples).
+        Of frames `item` names the column of the items; without, items are those of a
+        named index. Rows of models are in the order of the items of the first.
         """
+        _check_one_model(grades)
         alignment, n_items = Alignment(), 0
+        known: Array | None = None
         scorers: list[str] = []
         columns: list[Array] = []
         items, read = [], []
         models = named_columns(grades, _GRADES, _GRADES)
         for model, given in models.items():
             by_scorer = _by_scorer(given, model, several)
+            labels = _items_of(given, by_scorer, item, _parameter(model))
+            order = None
+            if known is None:
+                known = labels
+            elif labels is not None:
+                order = _order_of(labels, known, _parameter(model))
             scorers = scorers or list(by_scorer)
             if by_scorer.keys() != set(scorers):
                 raise ValueError(
@@ -78,7 +92,8 @@ class GradedSamples:
                 )
             for scorer in scorers:
                 name, values = _parameter(model, scorer), by_scorer[scorer]
-                alignment.check(name, values)
+                if order is None:
+                    alignment.check(name, values)
                 numbers = _check_grades(values, name, several)
                 n_items = n_items or len(numbers)
                 if len(numbers) != n_items:
@@ -87,6 +102,8 @@ class GradedSamples:
                         f"the other models, got {len(numbers)}; those of an item "
                         "without grades are NaN"
                     )
+                if order is not None:
+                    numbers = numbers[order]
                 columns.append(np.full(numbers.size, len(columns)))
                 items.append(np.repeat(np.arange(n_items), numbers.size // n_items))
                 read.append(numbers.ravel())
@@ -203,7 +220,7 @@ class GradedSamples:
         )
 
 
-def _by_scorer(values: Any, model: str, several: bool) -> Mapping[str, Any]:
+def _by_scorer(values: Any, model: str, several: bool) -> dict[str, Any]:
     """Grades of a model by each of its scorers, or by one without a name."""
     is_frame = column_names(values) is not None
     if is_frame and several:
@@ -214,6 +231,54 @@ def _by_scorer(values: Any, model: str, several: bool) -> Mapping[str, Any]:
     if is_frame or isinstance(values, Mapping):
         return named_columns(values, _parameter(model), "")
     return {UNNAMED: values}
+
+
+def _check_one_model(grades: Any) -> None:
+    """Check that a list is not one of the grades of several models."""
+    if not isinstance(grades, list | tuple) or len(shape_of(grades)) != 2:
+        return
+    n_rows, n_columns = shape_of(grades)
+    if not isinstance(grades[0], tuple) and 1 < n_rows < n_columns:
+        raise ValueError(
+            f"{_GRADES} must be an array, got a list of {n_rows} with {n_columns} "
+            f"numbers each{SEVERAL_MODELS_HINT}; if they are samples of {n_rows} items "
+            "of one model, give np.array(grades)"
+        )
+
+
+def _items_of(
+    values: Any, by_scorer: dict[str, Any], item: Any, name: str
+) -> Array | None:
+    """Names of the items of rows: a column, taken out of the grades, or an index."""
+    if item is None:
+        index: Any = getattr(values, "index", None)
+        named = getattr(index, "name", None) is not None and index.is_unique
+        return np.asarray(index) if named else None
+    if item not in by_scorer:
+        raise ValueError(f"item must name a column of {name}, or of data, got {item!r}")
+    column = f"{name}[{item!r}]"
+    labels = as_array(by_scorer.pop(item), column, "an array of names")
+    names = distinct_names(labels, column, "item")[0]
+    if len(names) < len(labels):
+        raise ValueError(
+            f"{name} must have a row for each item, got {len(labels)} rows of "
+            f"{len(names)} items; for several samples of an item give data= with a row "
+            "for each"
+        )
+    return labels
+
+
+def _order_of(labels: Array, known: Array, name: str) -> Array:
+    """Positions of known items among the items of a model."""
+    position = {label: k for k, label in enumerate(labels.tolist())}
+    lacking = [label for label in known.tolist() if label not in position]
+    if lacking or len(labels) != len(known):
+        got = f"none of {lacking[0]!r}" if lacking else f"{len(labels)} of {len(known)}"
+        raise ValueError(
+            f"{name} must have the items of the other models, got {got}; those of an "
+            "item without grades are NaN"
+        )
+    return np.array([position[label] for label in known.tolist()])
 
 
 def _parameter(model: str, scorer: str = UNNAMED) -> str:

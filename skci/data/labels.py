@@ -15,19 +15,24 @@ from skci.data.sample import Vocabulary
 A_MATRIX = "a confusion matrix, whose second row and column are the positive label"
 """What a positive label cannot be chosen for."""
 _LABEL_TYPES = (str, Real, np.bool_)
+_LARGEST_FLOAT = 2.0**53  # label that is a float and stands for several integers
 _BLOCK = 1 << 12  # rows among which another label is looked for at a time
 
-_OF_TRUTH = (
+NUMBERS_HINT = (
     "numbers have metrics of their own, such as 'mean_squared_error', "
     "'mean_absolute_error' and 'r2'"
 )
-_OF_PREDICTIONS = "turn scores into labels with a threshold"
+"""Hint for a truth that is no label."""
+_SCORES_HINT = "turn scores into labels with a threshold"
 
 
 def distinct_labels(
-    column: Array, name: str, is_truth: bool = False
+    column: Array, name: str, hint: str = _SCORES_HINT
 ) -> tuple[list[Any], Array]:
-    """Distinct labels of a column, checked, and the position of each row's."""
+    """Distinct labels of a column, checked, and the position of each row's.
+
+    The hint says what to do with numbers.
+    """
     try:
         distinct, positions = factorise(column)
     except TypeError as error:  # not hashable
@@ -43,7 +48,12 @@ def distinct_labels(
         if isinstance(label, Real) and label % 1 != 0:
             raise ValueError(
                 f"{name} must hold class labels, got continuous values such as "
-                f"{label}; {_OF_TRUTH if is_truth else _OF_PREDICTIONS}"
+                f"{label}; {hint}"
+            )
+        if isinstance(label, float) and abs(label) >= _LARGEST_FLOAT:
+            raise ValueError(
+                f"{name} must hold labels that are integers or strings from 2**53 on, "
+                f"where floats stand for several integers, got {label!r}"
             )
     return labels, positions
 

@@ -20,6 +20,7 @@ from skci.data.counting import count_two_labels, encode_two_labels
 from skci.data.design_options import Prevalence
 from skci.data.drawing import CheckedRows, RowOptions
 from skci.data.labels import (
+    NUMBERS_HINT,
     check_indicators,
     check_pos_label,
     check_two_labels,
@@ -41,6 +42,7 @@ from skci.data.rows import (
     check_same_shape,
     check_scores,
     parameter_name,
+    probabilities_hint,
 )
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.designs.independent import IndependentRows
@@ -169,7 +171,10 @@ class Reader:
 
     @cached_property
     def _true_labels(self) -> tuple[Any, Array]:
-        return distinct_labels(self.y[self.rows.kept], self.truth, is_truth=True)
+        hint = NUMBERS_HINT
+        if "scores" in self.wanted.kinds and self.truth == "y_true":
+            hint += "; or are y_true and y_score swapped?"
+        return distinct_labels(self.y[self.rows.kept], self.truth, hint)
 
     def sample(
         self,
@@ -207,9 +212,11 @@ class Reader:
             (shape[1] == n != shape[0])
             or (shape[0] == n and shape[1] > 1 and not may_have_columns)
         ):
+            hint = probabilities_hint(values) if shape[0] == n else ""
+            hint = hint or SEVERAL_MODELS_HINT
             raise ValueError(
                 f"{parameter} must have an entry for each of the {n} rows of "
-                f"{self.truth}, got shape {shape}{SEVERAL_MODELS_HINT}"
+                f"{self.truth}, got shape {shape}{hint}"
             )
 
     def _read_labels(self, y_pred: Mapping[str, Any], by_rows: bool) -> Sample:

@@ -39,7 +39,9 @@ def as_column(
     if column.ndim != 1:
         column = flat(column)
     if column.ndim != 1:
-        more = f"; {several}" if column.ndim == 2 else ""
+        more = probabilities_hint(column)
+        if column.ndim == 2 and not more:
+            more = f"; {several}"
         raise ValueError(
             f"{name} must be {wanted}, got an array of shape {column.shape}{more}"
         )
@@ -49,6 +51,18 @@ def as_column(
             f"got dtype {column.dtype}"
         )
     return column
+
+
+def probabilities_hint(values: Any) -> str:
+    """Say what to do with a matrix of probabilities that is given for labels."""
+    array = np.asarray(values)
+    is_matrix = array.ndim == 2 and array.shape[1] > 1 and array.dtype.kind == "f"
+    if not is_matrix or np.abs(array.sum(axis=1) - 1).max() > _PROBABILITY_ERROR:
+        return ""
+    return (
+        "; the rows add up to 1, as those of predict_proba(X): give predict(X), or "
+        "probabilities as y_score to metrics of scores"
+    )
 
 
 def flat(array: Array) -> Array:
@@ -195,7 +209,11 @@ class Alignment:
         self._known: list[tuple[str, str, Any]] = []
 
     def check(self, name: str, values: Any) -> None:
-        """Check that no labels are those of an earlier object in another order."""
+        """Check that labels do not disagree with those of an earlier object.
+
+        Labels of columns may be others, but not in another order. A new index from 0 on
+        agrees with all indexes but ranges, as predictions for a part of a split.
+        """
         for axis in ("index", "columns"):
             labels = getattr(values, axis, None)
             if hasattr(labels, "equals"):
@@ -213,4 +231,21 @@ class Alignment:
                     "another order; reorder it by .loc, or give .to_numpy() to go by "
                     "position"
                 )
+            if axis == "index" and not _may_be_new(labels, known):
+                unknown = next((x for x in labels if x not in known), labels[0])
+                raise ValueError(
+                    f"{name} must have the index of {other}, got other labels, such as "
+                    f"{unknown!r}; take the same rows by .loc, or give .to_numpy() to "
+                    "go by position"
+                )
         self._known.append((name, axis, labels))
+
+
+def _may_be_new(*indexes: Any) -> bool:
+    """Whether one of two indexes counts rows from 0 on, and the other is no range."""
+    is_range = [hasattr(labels, "step") for labels in indexes]
+    is_new = [
+        each and (labels.start, labels.step) == (0, 1)
+        for each, labels in zip(is_range, indexes, strict=True)
+    ]
+    return any(is_new) and not all(is_range)

@@ -56,7 +56,7 @@ _MAX_ENUMERATED_OUTCOMES = 1 << 16  # possible outcomes of which cells are liste
 _DESCRIPTION = [field.name for field in fields(Parameter)]
 
 _Table = dict[str, Any]
-"""Functional, counts, index and smoothing of a contrast; see `TableParameter`."""
+"""What a table adds to the parameter of a contrast; see `TableParameter`."""
 
 
 class ContrastTables:
@@ -178,6 +178,7 @@ def _mean_table(
         "counts": np.bincount(index, counts, len(levels)),
         "index": index,
         "smoothing": smoothing,
+        "extremes": tuple(extremes.tolist()) or None,
     }
 
 
@@ -447,6 +448,7 @@ def _trait_of(terms: Mapping[_Parameter, float], ratio: bool, key: Key) -> Trait
         key.title,
         bounds=(low, high),
         greater_is_better=traits[0].greater_is_better,
+        has_better=traits[0].has_better,
         smooth=all(trait.smooth for trait in traits),
         has_curvature=all(trait.has_curvature for trait in traits),
         heavy_tails=any(trait.heavy_tails for trait in traits),

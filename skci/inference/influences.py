@@ -73,7 +73,9 @@ class Influences:
 
     def column(self, k: int) -> Array:
         """Weighted influence values of a parameter, (U,)."""
-        shares = self.rows.shares ** self.orders[k]
+        shares, order = self.rows.shares, self.orders[k]
+        if order != 1:
+            shares = shares**order
         column: Array = self.values[k][self.indices[k]] * shares
         return column
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from skci._arrays import Array, cached_property
 from skci.inference.critical.horizon import Horizon, HorizonLaw
@@ -58,7 +57,6 @@ class JointEstimate:
     horizon: Horizon | None = None
     """Looks at growing data at which the intervals shall cover, all at once."""
     _laws: dict[str, MaximumLaw | HorizonLaw] = field(default_factory=dict, init=False)
-    _tasks: dict[int, Task] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_rows(
@@ -113,7 +111,7 @@ class JointEstimate:
     def individual(self) -> JointEstimate:
         """The same estimates, each interval covering for itself alone."""
         view = replace(self, simultaneous=False)
-        shared = ["_covariance", "_variances", "_tasks", "usable", "estimates"]
+        shared = ["_covariance", "_variances", "usable", "estimates"]
         if self.is_individual:
             shared.append("intervals")
         vars(view).update({k: v for k, v in vars(self).items() if k in shared})
@@ -134,7 +132,7 @@ class JointEstimate:
         """The same estimates with the tables of all, however many."""
         return self
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The K parameters."""
         return self.sampling.parameters
@@ -230,7 +228,7 @@ class JointEstimate:
             usable[k] = self.sampling.is_usable(k, self._variances[k] if blurs else 0)
         return usable
 
-    @property
+    @cached_property
     def z(self) -> float:
         """Two-sided normal quantile of the level."""
         return -float(ndtri((1 - self.confidence_level) / 2))
@@ -244,19 +242,26 @@ class JointEstimate:
         df = self.sampling.degrees_of_freedom
         if (df == np.inf).all():
             return df
-        estimated = self.sampling.variances
-        total = np.where(estimated > 0, self._variances, 1)
-        return df * (total / np.where(estimated > 0, estimated, 1)) ** 2
+        varies = np.array([*map(self.sampling.has_variance, range(len(df)))])
+        estimated = np.where(varies, self.sampling.variances, 1)
+        total = np.where(varies, self._variances, 1)
+        return df * (total / estimated) ** 2
 
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""
         df = self.degrees_of_freedom[positions]
-        return q if (df == np.inf).all() else stats.t.isf(stats.norm.sf(q), df)
+        if (df == np.inf).all():
+            return q
+        with np.errstate(invalid="ignore"):
+            return np.where(df == np.inf, q, -stdtrit(df, ndtr(-q)))
 
     def to_normal_quantile(self, q: Any, positions: Any) -> Any:
         """From quantiles of t with the df of some parameters to normal ones."""
         df = self.degrees_of_freedom[positions]
-        return q if np.isinf(df).all() else stats.norm.isf(stats.t.sf(q, df))
+        if (df == np.inf).all():
+            return q
+        with np.errstate(invalid="ignore"):
+            return np.where(df == np.inf, q, -ndtri(stdtr(df, -q)))
 
     @cached_property
     def critical_value(self) -> CriticalValue:
@@ -331,8 +336,9 @@ class JointEstimate:
     @cached_property
     def is_individual(self) -> bool:
         """Whether each interval covers for itself, or there is but one."""
-        few = len(self.parameters) == 1
-        return not self.simultaneous or few or int(self.usable.sum()) < 2
+        if len(self.parameters) == 1 or not self.simultaneous:
+            return True
+        return int(self.usable.sum()) < 2
 
     @cached_property
     def intervals(self) -> Array:
@@ -357,15 +363,16 @@ class JointEstimate:
         """
         limits = np.empty((len(positions), 2))
         for method, rows, tasks in self._batches(positions):
-            limits[rows] = method.limits(tasks, crit[rows], z)
-        for limit, k in zip(limits, positions, strict=True):
-            parameter = self.parameters[k]
-            if parameter.trait.negative_of is not None:
-                limit[:] = -limit[::-1]
-            low, high = parameter.extension
-            if low or high:
-                limit += -low, high
-                np.clip(limit, *parameter.trait.bounds, out=limit)
+            found = method.limits(tasks, crit[rows], z)
+            for row, (low, high) in zip(rows, found, strict=True):
+                parameter = self.parameters[positions[row]]
+                if parameter.trait.negative_of is not None:
+                    low, high = -high, -low
+                below, above = parameter.extension
+                if below or above:
+                    least, greatest = parameter.trait.bounds
+                    low, high = max(low - below, least), min(high + above, greatest)
+                limits[row] = low, high
         return limits
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
@@ -385,21 +392,22 @@ class JointEstimate:
         reachable = (extension == 0) | beyond
         for method, rows, tasks in self._batches(positions):
             tasks = list(itertools.compress(tasks, reachable[rows]))
-            rows = rows[reachable[rows]]
+            rows = list(itertools.compress(rows, reachable[rows]))
             if tasks:
                 roots[rows] = method.roots(tasks, nulls[rows], above[rows], self.z)
         return roots
 
     def _batches(
         self, positions: Array
-    ) -> Iterator[tuple[IntervalMethod, Array, list[Task]]]:
+    ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
         """Each interval method of some parameters, which of them have it, and tasks."""
-        rows: dict[str, list[int]] = {}
-        for row, k in enumerate(positions):
-            rows.setdefault(self.parameters[k].method, []).append(row)
-        for method, each in rows.items():
-            chosen = np.array(each)
-            yield METHODS[method], chosen, [*map(self._task, positions[chosen])]
+        batches: dict[str, tuple[list[int], list[Task]]] = {}
+        for row, k in enumerate(positions.tolist()):
+            rows, tasks = batches.setdefault(self.parameters[k].method, ([], []))
+            rows.append(row)
+            tasks.append(self._task(k))
+        for method, batch in batches.items():
+            yield METHODS[method], *batch
 
     def _is_negated(self, positions: Array) -> Array:
         """Which parameters are minus what their task is of."""
@@ -407,11 +415,9 @@ class JointEstimate:
         return np.array(negated, dtype=bool)
 
     def _task(self, k: int) -> Task:
-        if k not in self._tasks:
-            needs_error = self.parameters[k].interval_method.needs_error
-            error = math.sqrt(self._variances[k]) if needs_error else math.nan
-            self._tasks[k] = self.sampling.task(k, error)
-        return self._tasks[k]
+        needs_error = self.parameters[k].interval_method.needs_error
+        error = math.sqrt(self._variances[k]) if needs_error else math.nan
+        return self.sampling.task(k, error)
 
 
 def correlation_from(covariance: Array) -> Array:

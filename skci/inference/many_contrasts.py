@@ -125,7 +125,7 @@ class ContrastSampling(Sampling):
         tasks, reasons = np.empty((2, len(positions)), dtype=object)
         for k in each:
             task = sampling.task(k, float(np.sqrt(variances[k])))
-            tasks[k] = replace(task, functional=None, counts=None)
+            tasks[k] = task._replace(functional=None, counts=None)
             reasons[k] = sampling.small_sample_reasons(k)
         roots = np.full(len(positions), np.nan)
         read = [p.interval_method.reads_table for p in sampling.parameters]
@@ -180,10 +180,10 @@ class ContrastSampling(Sampling):
     def task(self, k: int, standard_error: float) -> Task:
         task: Task = self._facts.tasks[k]
         if not any(task.hall):
-            return replace(task, standard_error=standard_error)
+            return task._replace(standard_error=standard_error)
         share = (self.variances[k] / standard_error**2) ** 1.5  # the rest is symmetric
         hall = task.hall[0] * share, task.hall[1] * share
-        return replace(task, standard_error=standard_error, hall=hall)
+        return task._replace(standard_error=standard_error, hall=hall)
 
     def loadings(self, z: float) -> Loadings:
         """Loadings of the contrasts on factors of the parameters they are made of.
@@ -245,7 +245,7 @@ class ManyContrasts(JointEstimate):
 
     def _batches(
         self, positions: Array
-    ) -> Iterator[tuple[IntervalMethod, Array, list[Task]]]:
+    ) -> Iterator[tuple[IntervalMethod, list[int], list[Task]]]:
         for first in range(0, len(positions), _BLOCK):
             block = positions[first : first + _BLOCK]
             for method, rows, tasks in super()._batches(block):
@@ -253,7 +253,7 @@ class ManyContrasts(JointEstimate):
                     sampling = self.sampling.with_tables(block[rows].tolist())
                     errors = (task.standard_error for task in tasks)
                     tasks = [sampling.task(k, error) for k, error in enumerate(errors)]
-                yield method, first + rows, tasks
+                yield method, [first + row for row in rows], tasks
 
     def roots(self, positions: Array, nulls: Array, above: Array) -> Array:
         null = self.sampling.null

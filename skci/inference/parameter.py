@@ -208,7 +208,7 @@ class Parameter:
         """Interval method of the parameter."""
         return METHODS[self.method]
 
-    @property
+    @cached_property
     def defined(self) -> bool:
         """Whether the measure is defined on the data."""
         return not math.isnan(self.value)
@@ -281,6 +281,13 @@ class TableParameter(Parameter):
         )
 
     @property
+    def allows_for_unseen_ends(self) -> bool:
+        """Whether an end of the range has a probability that no row shows."""
+        if self.method != "score" or self.extremes is None:
+            return False
+        return not self.counts[list(self.extremes)].all()
+
+    @property
     def size(self) -> int:
         """Number of cells of its table."""
         return len(self.counts)
@@ -298,7 +305,9 @@ class TableParameter(Parameter):
     @cached_property
     def sees_all(self) -> bool:
         """Whether it, and all it is made of, depends on all units of the sample."""
-        return bool(self.units.all()) and all(c.sees_all for c in self.components)
+        if not self.units.all():
+            return False
+        return all(component.sees_all for component in self.components)
 
     @cached_property
     def value(self) -> float:

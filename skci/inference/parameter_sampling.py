@@ -226,13 +226,16 @@ class ParameterSampling:
     def _components(self, influence: Array) -> Iterable[Component]:
         """Totals of values on the cells, and outside, of independent units.
 
-        The second column is of an indicator of the rows in the table. Units of the same
-        cell are pooled where the design allows it.
+        The second column, if not all rows are units of the table, is of an indicator of
+        those in it. Units of the same cell are pooled where the design allows it.
         """
         rows, design, index = self._pooled
-        inside = np.ones(len(influence))
-        inside[self.parameter.size :] = 0
-        values = Influences([influence, inside], [index] * 2, rows)
+        columns = [influence]
+        if not (self.parameter.sees_all and getattr(design, "rows_are_units", False)):
+            inside = np.ones(len(influence))
+            inside[self.parameter.size :] = 0
+            columns.append(inside)
+        values = Influences(columns, [index] * len(columns), rows)
         return design.components(values)
 
     @cached_property
@@ -469,6 +472,7 @@ class ParameterSampling:
                     found.append(weights.degrees_of_freedom)
         return min(found)
 
+    @cached_property
     def hall_coefficients(self) -> tuple[float, float]:
         r"""Coefficients a and b of Hall's transformation.
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -268,7 +269,7 @@ class ResampledEstimates(GivenCovariance):
         if not self.parameters[k].interval_method.corrects_skewness:
             return task
         of_rows = math.sqrt(self.out_of_fold.variances[k])
-        return replace(task, hall=self.out_of_fold.task(k, of_rows).hall)
+        return task._replace(hall=self.out_of_fold.task(k, of_rows).hall)
 
 
 def excess_shares(
@@ -472,10 +473,12 @@ class RowSampling(Sampling):
 
     @property
     def _has_contrasts(self) -> bool:
-        return any(parameter.components for parameter in self.parameters)
+        return any(map(attrgetter("components"), self.parameters))
 
     def _stratum_noise(self, z: float) -> Array:
         """Variances for strata with few rows, (K,)."""
+        if getattr(self.design, "strata", None) is None:
+            return np.zeros(len(self.parameters))
         return np.array([each.stratum_noise(z) for each in self.each])
 
     def _noise_loadings(self, z: float) -> sparse.csr_array:
@@ -543,6 +546,6 @@ class RowSampling(Sampling):
     def _hall(self, k: int, standard_error: float) -> tuple[float, float]:
         """Coefficients for the error and what is added to it, which is symmetric."""
         estimated = self.variances[k]
-        a, b = self.each[k].hall_coefficients()
+        a, b = self.each[k].hall_coefficients
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
         return a * share, b * share

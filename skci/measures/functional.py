@@ -144,7 +144,7 @@ class CellFunctional(Functional):
             value = np.asarray(self.function(*_cells(shifted)))
             gradient = value.imag / _STEP
             influence = gradient @ _VALUES
-            influence -= (p * influence).sum(axis=-1, keepdims=True)
+            influence -= (influence[..., np.newaxis, :] @ p[..., np.newaxis])[..., 0]
         return Evaluation(value.real[..., 0], influence, gradient)
 
 

@@ -50,6 +50,10 @@ def _even(function: Callable[[Any], Any], x: Any) -> Any:
     return function(-x)
 
 
+def _identity(x: Any) -> Any:
+    return x
+
+
 def _one(x: Any) -> Any:
     return 1.0
 
@@ -88,7 +92,7 @@ def _jaccard(dice: Any) -> Any:
     return dice / (2 - dice)
 
 
-IDENTITY = Link(np.positive, _one, np.positive)
+IDENTITY = Link(_identity, _one, _identity)
 LOGIT = Link(logit, _logit_slope, expit)
 LOG = Link(np.log, _log_slope, _exp)
 SQUARE = Link(np.square, _square_slope, _root)
@@ -103,6 +107,8 @@ class Trait:
     ----------
     name, bounds, greater_is_better
         Its string name, its range, and whether a greater value is a better one.
+    has_better : bool
+        Whether a value is better than another at all, or only lower or higher.
     smooth : bool
         Whether it has a derivative everywhere in the range, and a table of possible
         outcomes.
@@ -127,6 +133,9 @@ class Trait:
     scale_free : bool
         Whether counts give the same value as proportions. The estimate is then taken
         from counts, which are exact.
+    chance : float or None
+        Value of scores that are unrelated to the truth, where a value near the other
+        end of the range is that of scores of the other label.
     negative_of : Trait or None
         For a measure times -1, properties of the measure itself, whose intervals are
         negated.
@@ -136,6 +145,7 @@ class Trait:
     _: KW_ONLY
     bounds: tuple[float, float] = (0.0, 1.0)
     greater_is_better: bool = True
+    has_better: bool = True
     smooth: bool = True
     has_curvature: bool = True
     heavy_tails: bool = False
@@ -146,12 +156,20 @@ class Trait:
     automatic: tuple[str, ...] = ("score", "blurred")
     automatic_of_contrasts: tuple[str, ...] = ()
     scale_free: bool = True
+    chance: float | None = None
     negative_of: Trait | None = None
 
     @property
     def sign(self) -> int:
         """1 where a greater value is a better one, else -1."""
         return 1 if self.greater_is_better else -1
+
+    def worded(self, predicate: str) -> str:
+        """Say "lower" and "higher" for "worse" and "better" if there is no better."""
+        if self.has_better:
+            return predicate
+        worse, better = ("lower", "higher")[:: self.sign]
+        return predicate.replace("worse", worse).replace("better", better)
 
     def of_classes(self, name: str) -> Trait:
         """Properties of the measure of several classes, alone or averaged."""
@@ -168,6 +186,7 @@ class Trait:
             bounds=(-high, -low),
             greater_is_better=not self.greater_is_better,
             scale=self.scale.negated(),
+            chance=None,
             negative_of=self,
         )
 
@@ -233,7 +252,7 @@ _LABELS = (
     _measure(g.negative_predictive_value, "tn", "fn tn"),
     _measure(g.false_positive_rate, "fp", "fp tn", **_LOWER),
     _measure(g.false_negative_rate, "fn", "tp fn", **_LOWER),
-    _measure(g.selection_rate, "tp fp"),
+    _measure(g.selection_rate, "tp fp", has_better=False),
     f_beta_measure(0.5),
     f_beta_measure(1),
     f_beta_measure(2),
@@ -279,6 +298,7 @@ _ALIASES = {
     "root_mean_squared_error": "rmse",
     "mean_absolute_error": "mae",
     "mean_absolute_percentage_error": "mape",
+    "pearson_correlation": "pearson pearsonr",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms."""

@@ -5,7 +5,12 @@
 from skci.metrics._agreement import *
 from skci.metrics._base import MetricCI
 from skci.metrics._binary import *
-from skci.metrics._custom import CustomCI, CustomRegressionCI, make_metric_ci
+from skci.metrics._custom import (
+    CustomCI,
+    CustomItemCI,
+    CustomRegressionCI,
+    make_metric_ci,
+)
 from skci.metrics._deviance import *
 from skci.metrics._names import available_metrics
 from skci.metrics._probabilities import *
@@ -24,6 +29,7 @@ __all__ = [
     "CohenKappaCI",
     "CosineCI",
     "CustomCI",
+    "CustomItemCI",
     "CustomRegressionCI",
     "D2AbsoluteErrorCI",
     "D2BrierScoreCI",

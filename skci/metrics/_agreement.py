@@ -74,11 +74,18 @@ class HammingLossCI(_AgreementCI, measure="hamming_loss"):
         return super()._bind_classes(binding)
 
 
+@declare_options
 class BalancedAccuracyCI(_AgreementCI, measure="balanced_accuracy"):
     r"""Balanced accuracy, the mean of the recalls of all labels.
 
     Of two labels it is :math:`(TP / (TP + FN) + TN / (TN + FP)) / 2`. The estimate
     equals :func:`sklearn.metrics.balanced_accuracy_score`.
+
+    Parameters
+    ----------
+    labels : array-like, optional
+        Labels whose recalls are averaged; all that are known if not given. The interval
+        is extended for one without true rows, whose recall may be anything.
 
     Examples
     --------
@@ -86,9 +93,18 @@ class BalancedAccuracyCI(_AgreementCI, measure="balanced_accuracy"):
     balanced_accuracy = 0.729 [0.635, 0.809], 95% interval (score, n = 100)
     """
 
+    labels: Any = None
+
+    def _bind_one(self, binding: Binding) -> TableParameter:
+        known = binding.sample.vocabulary.labels  # some of which may not occur
+        if self.labels is not None or len(known) > 2:
+            return self._bind_classes(binding)
+        return super()._bind_one(binding)
+
     def _bind_classes(self, binding: Binding) -> TableParameter:
         check_one_target(binding.sample.vocabulary, self.name)
-        return binding.averaged(self._trait_of_classes, MEASURES["recall"], "macro")
+        trait, recall = self._trait_of_classes, MEASURES["recall"]
+        return binding.averaged(trait, recall, "macro", self.labels)
 
 
 class MatthewsCorrCoefCI(_AgreementCI, measure="matthews_corrcoef"):

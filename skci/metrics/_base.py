@@ -15,6 +15,7 @@ from sklearn.metrics import make_scorer
 
 from skci._arrays import Array
 from skci._docstrings import complete_parameters
+from skci._hints import unknown_options
 from skci._validation import check_choice, check_confidence_level, join_names
 from skci.data.drawing import RowOptions
 from skci.data.labels import (
@@ -63,6 +64,7 @@ def declare_options(cls: type[_Metric]) -> type[_Metric]:
             raise TypeError(
                 f"{name} takes the options {known}, and data when it is called, as in "
                 f"{name}(...)(y_true, y_pred); it {problem}"
+                f"{unknown_options(known, options)}"
             ) from error
 
     cls.__init__ = __init__  # type: ignore[method-assign]
@@ -340,6 +342,7 @@ class MetricCI(BaseEstimator):
             raise TypeError(
                 f"{type(self).__name__} has no option {join_names(unknown)}; in a call "
                 f"it takes sample_weight, groups, design and its options {list(given)}"
+                f"{unknown_options([*given], options)}"
             )
         return type(self)(**given | options)
 
@@ -566,11 +569,6 @@ class LabelMetricCI(MetricCI):
         check_no_pos_label(self.pos_label, A_MATRIX)
         counts = check_confusion_matrix(matrix)
         return self._result(Sample.from_matrix(counts, self._model))
-
-    def _check(self, method: str | None = None) -> None:
-        super()._check(method)
-        if self.average != "binary" or self.labels is not None:
-            check_average(self.average, self.labels, self.pos_label)
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         average, labels = self.average, self.labels

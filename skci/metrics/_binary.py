@@ -11,7 +11,7 @@ import numpy as np
 
 from skci._validation import check_positive_number
 from skci.measures.registry import Measure, f_beta_measure, tversky_measure
-from skci.metrics._base import LabelMetricCI, declare_options
+from skci.metrics._base import LabelMetricCI, check_average, declare_options
 
 
 @declare_options
@@ -30,13 +30,17 @@ class _AveragedCI(LabelMetricCI):
         sum of all tables; None for a report on each class; "samples", of several
         targets, for the mean over rows.
     labels : array-like, optional
-        Classes to average over, in the order of a report on each; those that occur if
-        not given.
+        Classes to average over, in the order of a report on each; all that are known
+        if not given.
     """
 
     pos_label: Any = None
     average: str | None = "binary"
     labels: Any = None
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_average(self.average, self.labels, self.pos_label)
 
 
 @declare_options
@@ -132,8 +136,8 @@ class SelectionRateCI(_AveragedCI, measure="selection_rate"):
     r"""Selection rate: :math:`TP + FP`.
 
     The share of rows predicted positive, whatever their true label; the estimate equals
-    that of fairlearn's ``selection_rate``. A greater value counts as the better one, as
-    where being selected is a benefit.
+    that of fairlearn's ``selection_rate``. Neither of two values is the better one:
+    findings say which is lower.
 
     Examples
     --------

@@ -210,11 +210,17 @@ class Binding:
         return truth[self.within], answer[self.within]
 
     def chosen(self, labels: Any) -> list[int]:
-        """Codes of the classes: all labels that occur, in order, if none are given."""
+        """Codes of the classes: all that are known, in order, if none are given.
+
+        A class that does not occur is known from an option, an estimator or a matrix.
+        """
         vocabulary = self.sample.vocabulary
         known = list(vocabulary.classes)
         if labels is None:
-            return list(range(len(known))) if vocabulary.multilabel else self.present
+            codes = [code for code, label in enumerate(known) if label is not None]
+            return (
+                codes if vocabulary.multilabel else sorted(codes, key=known.__getitem__)
+            )
         if unknown := [label for label in labels if label not in known]:
             kind = "targets" if vocabulary.multilabel else "labels"
             raise ValueError(

@@ -3,15 +3,17 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_range
+from skci._validation import LARGEST, check_choice, check_range
+from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.registry import CELLS, Measure, Trait
-from skci.metrics._base import LabelMetricCI, declare_options
+from skci.metrics._base import LabelMetricCI, MetricCI, declare_options
+from skci.metrics._binding import Binding
 from skci.metrics._regression import RegressionMetricCI
 
 _DIFFERENCE_STEP = 1e-6
@@ -96,7 +98,61 @@ class CustomCI(_CustomMetric, LabelMetricCI):
 
 
 @declare_options
-class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
+class _FeatureMetric(_CustomMetric):
+    """Metric of a user's function of means of features of rows."""
+
+    features: Callable[[Array, Array], Any] = field(kw_only=False)
+
+    def _checked_features(self, y: Array, values: Array, weights: Array) -> Array:
+        """Compute and check features, and the function at means of them."""
+        name = self.name
+        with _type_error(
+            f"features of {name!r} must take arrays y_true and y_pred and return an "
+            "array of numbers"
+        ):
+            matrix = np.asarray(self.features(y, values), dtype=float)
+        if matrix.ndim != 2 or len(matrix) != len(y) or not matrix.shape[1]:
+            raise ValueError(
+                f"features of {name!r} must return an array of shape (n, k), a row for "
+                f"each of the {len(y)} rows, got shape {matrix.shape}"
+            )
+        rows, columns = np.nonzero(~np.isfinite(matrix))
+        if len(rows):
+            raise ValueError(
+                f"features of {name!r} must be finite, got "
+                f"{matrix[rows[0], columns[0]]} for y_true {y[rows[0]]!s} and y_pred "
+                f"{values[rows[0]]!s}"
+            )
+        spreads = matrix.std(axis=0)
+        # All rows, and quarters of them.
+        order = np.random.default_rng(0).permutation(len(matrix))
+        for rows in (order, *np.array_split(order, 4)):
+            if len(rows):
+                means = np.average(matrix[rows], axis=0, weights=weights[rows])
+                self._check_at_means(means, spreads)
+        return matrix
+
+    def _check_at_means(self, means: Array, spreads: Array) -> None:
+        """Check the function, and its complex step, at some means."""
+        size = np.abs(means) + spreads
+        size[size == 0] = 1.0
+        points = means + np.vstack([np.zeros(len(means)), np.diag(size)])
+        functional, first = FunctionOfMeans(self.g, points), np.eye(len(points))[0]
+        with _type_error(
+            f"g of {self.name!r} must take {len(means)} means, one for each column of "
+            "features, and return a number"
+        ):
+            value = functional.estimate(first)
+        if value.shape:
+            raise ValueError(
+                f"g of {self.name!r} must return a number, got an array of shape "
+                f"{value.shape}"
+            )
+        _check_derivative(functional, first, self.name, "numbers", undefined=True)
+
+
+@declare_options
+class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
     """Metric defined by a function of means over rows; see :func:`make_metric_ci`.
 
     Parameters
@@ -118,8 +174,6 @@ class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
     bias = 0.75 [0.50, 1.04], 95% interval (hall, n = 40)
     """
 
-    features: Callable[[Array, Array], Any] = field(kw_only=False)
-
     _serves_moments = False
 
     @property
@@ -131,51 +185,53 @@ class CustomRegressionCI(_CustomMetric, RegressionMetricCI):
         return self.g
 
     def _features(self, y: Array, values: Array, weights: Array) -> list[Array]:
-        """Compute and check features, and the function at means of them."""
-        name = self.name
-        with _type_error(
-            f"features of {name!r} must take arrays y_true and y_pred and return an "
-            "array of numbers"
-        ):
-            matrix = np.asarray(self.features(y, values), dtype=float)
-        if matrix.ndim != 2 or len(matrix) != len(y) or not matrix.shape[1]:
-            raise ValueError(
-                f"features of {name!r} must return an array of shape (n, k), a row for "
-                f"each of the {len(y)} rows, got shape {matrix.shape}"
-            )
-        rows, columns = np.nonzero(~np.isfinite(matrix))
-        if len(rows):
-            raise ValueError(
-                f"features of {name!r} must be finite, got "
-                f"{matrix[rows[0], columns[0]]} for y_true {y[rows[0]]:g} and y_pred "
-                f"{values[rows[0]]:g}"
-            )
-        spreads = matrix.std(axis=0)
-        # All rows, and quarters of them.
-        order = np.random.default_rng(0).permutation(len(matrix))
-        for rows in (order, *np.array_split(order, 4)):
-            if len(rows):
-                means = np.average(matrix[rows], axis=0, weights=weights[rows])
-                self._check_at_means(means, spreads)
-        return list(matrix.T)
+        return list(self._checked_features(y, values, weights).T)
 
-    def _check_at_means(self, means: Array, spreads: Array) -> None:
-        """Check the function, and its complex step, at some means."""
-        size = np.abs(means) + spreads
-        size[size == 0] = 1.0
-        points = means + np.vstack([np.zeros(len(means)), np.diag(size)])
-        functional, first = FunctionOfMeans(self.g, points), np.eye(len(points))[0]
-        with _type_error(
-            f"g of {self.name!r} must take {len(means)} means, one for each column of "
-            "features, and return a number"
-        ):
-            value = functional.estimate(first)
-        if value.shape:
+
+@declare_options
+class CustomItemCI(_FeatureMetric, MetricCI):
+    """Metric defined by a function of means over items; see :func:`make_metric_ci`.
+
+    Parameters
+    ----------
+    features : callable
+        ``features(y_true, y_pred)``, of shape (n, k), whose means the function takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import make_metric_ci
+    >>> length = make_metric_ci(
+    ...     lambda answer, reference: answer / reference,
+    ...     name="relative length",
+    ...     bounds=(0, np.inf),
+    ...     features=lambda y, p: [(len(b), len(a)) for a, b in zip(y, p)],
+    ...     reads="labels",
+    ... )
+    >>> length(["a cat", "a dog"] * 20, ["cat", "a dogs"] * 20)
+    relative length = 0.900 [0.803, 0.997], 95% interval (hall, n = 40)
+    """
+
+    reads = "labels"
+    _several = True
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        return Trait(**RegressionMetricCI._properties | self._declared)
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        sample, within = binding.sample, binding.within
+        if sample.vocabulary.multilabel:
             raise ValueError(
-                f"g of {self.name!r} must return a number, got an array of shape "
-                f"{value.shape}"
+                f"{self.name!r} needs one item in each row, got several targets"
             )
-        _check_derivative(functional, first, self.name, "numbers", undefined=True)
+        labels = np.empty(len(sample.vocabulary.labels), dtype=object)
+        labels[:] = sample.vocabulary.labels
+        column = 1 + list(sample.labelled).index(binding.model)
+        truth, answer = labels[sample.codes[within][:, [0, column]].astype(int).T]
+        weights = sample.rows.counts[within]
+        features = self._checked_features(truth, answer, weights)
+        return [binding.of_units(self._measure, FunctionOfMeans(self.g, features))]
 
 
 @overload
@@ -197,7 +253,8 @@ def make_metric_ci(
     bounds: tuple[float, float],
     greater_is_better: bool = True,
     features: Callable[[Array, Array], Any],
-) -> CustomRegressionCI: ...
+    reads: Literal["numbers", "labels"] = "numbers",
+) -> CustomRegressionCI | CustomItemCI: ...
 
 
 def make_metric_ci(
@@ -207,7 +264,8 @@ def make_metric_ci(
     bounds: tuple[float, float],
     greater_is_better: bool = True,
     features: Callable[[Array, Array], Any] | None = None,
-) -> CustomCI | CustomRegressionCI:
+    reads: Literal["numbers", "labels"] = "numbers",
+) -> CustomCI | CustomRegressionCI | CustomItemCI:
     r"""Make a metric from a function of the four cells, or of means over rows.
 
     Its derivative, from which the influence values follow, is computed by the complex
@@ -228,15 +286,18 @@ def make_metric_ci(
     greater_is_better : bool, default=True
         Whether a greater value is a better one.
     features : callable, optional
-        ``features(y_true, y_pred)``: from true and predicted numbers, arrays of shape
+        ``features(y_true, y_pred)``: from true and predicted values, arrays of shape
         (n,), to an array of shape (n, k), each row computed from the same row of both
         alone. It need not be smooth: ``np.abs`` is fine here.
+    reads : {"numbers", "labels"}, default="numbers"
+        What `features` takes: arrays of numbers, or labels, such as strings, in arrays
+        of objects. A metric of labels goes into reports beside accuracy and AUC.
 
     Returns
     -------
-    CustomCI or CustomRegressionCI
-        A metric of labels, or with `features` of numbers; set its other options by
-        ``set_params``.
+    CustomCI, CustomRegressionCI or CustomItemCI
+        A metric of labels, or with `features` of numbers or items; set its other
+        options by ``set_params``.
 
     Raises
     ------
@@ -286,6 +347,7 @@ def make_metric_ci(
     bounds = check_range(bounds, "two increasing numbers, (lower end, upper end)")
     options: dict[str, Any] = {"name": name, "bounds": bounds}
     options["greater_is_better"] = greater_is_better
+    check_choice(reads, ("numbers", "labels"), "reads")
     if features is None:
         _check_of_cells(g, name, *bounds)
         return CustomCI(g, **options)
@@ -293,7 +355,8 @@ def make_metric_ci(
         raise TypeError(
             f"features must be a function features(y_true, y_pred), got {features!r}"
         )
-    return CustomRegressionCI(g, features, **options)
+    kind = CustomRegressionCI if reads == "numbers" else CustomItemCI
+    return kind(g, features, **options)
 
 
 @contextmanager
@@ -325,6 +388,11 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
         raise ValueError(
             f"bounds of {name!r} must hold its values, got {outside[0]:g} outside of "
             f"({low:g}, {high:g})"
+        )
+    if (np.abs(values) >= LARGEST).any():
+        raise ValueError(
+            f"g of {name!r} must have values of a size below {LARGEST:g}, got "
+            f"{np.abs(values).max():g}; divide it by a power of ten"
         )
     _check_derivative(CellFunctional(g), points, name, "arrays")
 

@@ -97,7 +97,9 @@ def resolve_metric(metric: Any) -> MetricCI:
         return function._replace(options)
     if isinstance(function, type) or not _is_scikit_learn_s(function):
         remedy = "make_metric_ci makes a metric object of a function"
-        if hasattr(metric, "predict"):
+        if isinstance(metric, type) and issubclass(metric, MetricCI):
+            remedy = f"make an object of the class, {metric.__name__}()"
+        elif hasattr(metric, "predict"):
             remedy = "are estimators and metrics swapped?"
         raise TypeError(
             "metrics must be names or metric objects such as F1CI(), or functions or "
@@ -107,8 +109,9 @@ def resolve_metric(metric: Any) -> MetricCI:
 
 
 def _of_name(name: str) -> MetricCI:
-    """Make the metric of a name."""
-    positive = name.removeprefix(NEGATED)
+    """Make the metric of a name, in upper or lower case, as "ROC AUC" and "roc_auc"."""
+    usual = _usual(name)
+    positive = usual.removeprefix(NEGATED)
     metric = _named(positive)
     if metric is None and (suffixed := _AVERAGE.fullmatch(positive)):
         metric = _named(suffixed.group(1))
@@ -120,8 +123,8 @@ def _of_name(name: str) -> MetricCI:
         if metric is not None:
             metric = metric._replace({"average": suffixed.group(2)})
     if metric is None:
-        raise ValueError(_unknown(name))
-    return metric._replace({"negate": True}) if name != positive else metric
+        raise ValueError(_unknown(name, positive))
+    return metric._replace({"negate": True}) if usual != positive else metric
 
 
 def _named(name: str) -> MetricCI | None:
@@ -175,23 +178,26 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
     return metric if sign > 0 else metric._replace({"negate": not metric.negate})
 
 
-def _unknown(metric: str) -> str:
-    positive = metric.removeprefix(NEGATED)
+def _unknown(metric: str, positive: str) -> str:
+    """Say what there is in place of a metric, whose usual name is `positive`."""
     for known in (positive, f"{positive}_score"):
         if known in _REFUSED:
             return f"{metric!r} {_REFUSED[known]}"
-    if near := _near(re.sub(r"[\s-]+", "_", positive.lower())):
-        meant = f"did you mean {near!r}? available_metrics() lists all"
-    else:
-        meant = f"available are {available_metrics()}"
-    return f"unknown metric {metric!r}; {meant}"
+    near = _near(positive)
+    meant = f"did you mean {near!r}? " if near else ""
+    return (
+        f"unknown metric {metric!r}; {meant}available_metrics() lists all, "
+        "grades_report takes a grade of each row, and make_metric_ci a formula"
+    )
+
+
+def _usual(name: str) -> str:
+    """Write a name as those of metrics are, as "roc_auc" for "ROC AUC"."""
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
 def _near(name: str) -> str | None:
     """Name of a metric that is much like another name; None if there is none."""
-    suffixed = _AVERAGE.fullmatch(name)
-    if _named(suffixed.group(1) if suffixed else name):
-        return name
     # Short names differ by a letter and mean the opposite: tpr and fpr.
     known_names = [known for known in (*_BY_NAME, *ALIASES) if len(known) > 4]
     name = name.removesuffix("_score").removesuffix("_loss")

@@ -88,6 +88,9 @@ class ScoreMetricCI(MetricCI):
         -----
         UndefinedMetricWarning
             If the measure is undefined on the data.
+        UserWarning
+            When the interval is first accessed, if an area under a ROC curve is so far
+            below 0.5 that the scores seem to be those of the other label.
         """
         rows = {"sample_weight": sample_weight, "groups": groups}
         return super().__call__(y_true, y_score, *more, **rows, **options)
@@ -287,7 +290,7 @@ class MetricScorer:
 
 
 @declare_options
-class RocAucCI(_AreaCI, measure="roc_auc"):
+class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
     r"""Area under the ROC curve: :math:`P(S_+ > S_-) + P(S_+ = S_-) / 2`.
 
     :math:`S_+` and :math:`S_-` are the scores of a positive and of a negative row. Of

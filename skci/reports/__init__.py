@@ -16,7 +16,13 @@ from skci.reports.estimate import ConfidenceInterval, MetricEstimate, Verdict
 from skci.reports.grades import GradesReport
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
-from skci.reports.ranks import BestReport, RankReport
+from skci.reports.ranks import (
+    BestReport,
+    BestReports,
+    ComparisonWithBest,
+    RankInterval,
+    RankReport,
+)
 from skci.reports.requirements import RequirementReport
 from skci.reports.resampling import (
     CrossValidationReport,
@@ -27,8 +33,10 @@ from skci.reports.verdict_display import VerdictMatrixDisplay
 
 __all__ = [
     "BestReport",
+    "BestReports",
     "CalibrationReport",
     "ClassificationReport",
+    "ComparisonWithBest",
     "ConfidenceBandDisplay",
     "ConfidenceInterval",
     "ConfidenceIntervalDisplay",
@@ -38,6 +46,7 @@ __all__ = [
     "JointReport",
     "LearningCurveReport",
     "MetricEstimate",
+    "RankInterval",
     "RankReport",
     "RequirementReport",
     "SearchReport",

@@ -10,10 +10,13 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from skci._arrays import Array
+from skci._hints import with_hints
 from skci.reports.panels import (
     GREY,
     PanelDisplay,
     axis_limits,
+    colour_places,
+    cycle_of_curves,
     new_axes,
     new_panels,
     panel_width,
@@ -23,6 +26,10 @@ from skci.reports.panels import (
 from skci.reports.rendering import format_level
 
 _SHADE = 0.18  # opacity of a band
+_LIGHT_SHADE = 0.07  # of one among several
+_MOST_BARS = 8  # positions at which several models have bars and no bands
+_BAR, _THICK_BAR = 1.2, 3.0  # widths of joint and individual intervals
+_STEPS = 400  # of an outline
 _THIN_LIMIT = 0.7  # width of a line of limits
 _HEADROOM = 1.15  # over the greatest number of rows in its panel
 _CORNERS = np.array([[0.0, 0.0], [1.0, 1.0]])
@@ -36,8 +43,11 @@ class ConfidenceBandDisplay(PanelDisplay):
     Dots are the estimates. The shaded band is the union of the convex hulls of
     neighbouring rectangles, the two intervals at a point: if all cover, it contains the
     lines between true points. Where the horizontal position is known the rectangle is a
-    vertical line, which is drawn. Returned by the ``plot`` of a report of
-    curves, ``CalibrationReport.plot`` and ``LearningCurveReport.plot``.
+    vertical line, which is drawn. The bands of several models are lighter and have
+    outlines. Several models at few known positions, such as the sizes of a learning
+    curve, have bars side by side in place of bands. Returned by the ``plot`` of a
+    report of curves or thresholds, ``CalibrationReport.plot`` and
+    ``LearningCurveReport.plot``.
 
     Parameters
     ----------
@@ -56,7 +66,8 @@ class ConfidenceBandDisplay(PanelDisplay):
     horizontal_intervals : array of shape (K, 2), optional
         Limits of the horizontal position; without them it is known.
     individual_intervals : array of shape (K, 2), optional
-        Individual intervals of the vertical position beside joint ones: thin lines.
+        Individual intervals of the vertical position beside joint ones: thin lines of
+        a single model, and the thick part of bars.
     unit_square : bool, default=True
         Whether both axes show probabilities, at the same scale.
     diagonal : str, optional
@@ -65,6 +76,8 @@ class ConfidenceBandDisplay(PanelDisplay):
         Whether every curve begins and ends in the corners that the diagonal joins.
     n_rows : array of shape (K,), optional
         Number of rows at each point, drawn in a panel below.
+    known_models : sequence of str, optional
+        Models in the order of their colours; those drawn if not given.
 
     Attributes
     ----------
@@ -74,6 +87,7 @@ class ConfidenceBandDisplay(PanelDisplay):
     lines_ : list of matplotlib Line2D
         The curve of each model, by panel.
     bands_ : list of matplotlib PathPatch
+        Empty where there are bars.
     chance_level_ : matplotlib Line2D or None
         The diagonal.
 
@@ -99,13 +113,16 @@ class ConfidenceBandDisplay(PanelDisplay):
     diagonal: str | None = None
     joins_corners: bool = False
     n_rows: Array | None = None
+    known_models: Sequence[str] | None = None
 
     _legend_columns: ClassVar = 3
 
+    @with_hints
     def plot(
         self,
         *,
         ax: Any = None,
+        title: str | None = None,
         name: str | None = None,
         curve_kwargs: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
         band_kwargs: Mapping[str, Any] | None = None,
@@ -120,6 +137,8 @@ class ConfidenceBandDisplay(PanelDisplay):
             One for each metric, and one more for the number of rows, which is else left
             out; a new figure is made if not given. Curves are added to those that the
             axes have, in the next colours, and the diagonal is drawn once.
+        title : str, optional
+            Of the figure.
         name : str, optional
             Label of the curve of a model without a name.
         curve_kwargs : mapping of str, or sequence of them, optional
@@ -160,22 +179,35 @@ class ConfidenceBandDisplay(PanelDisplay):
             for model, style in zip(models, styles, strict=True):
                 curve = [k for k in panel if self.models[k] == model]
                 label = wrapped(model or name or "estimate")
-                line = self._plot_line(each, curve, {"label": label, **style})
+                points = self._shifted(curve, models.index(model) if self._bars else 0)
+                line = self._plot_line(each, points, {"label": label, **style})
                 self.lines_.append(line)
-                colour = line.get_color()
-                self._plot_band(each, curve, limits, colour, band_kwargs)
+                draw = self._plot_bars if self._bars else self._plot_band
+                draw(each, curve, points, limits, line.get_color(), band_kwargs)
             if self.diagonal and plot_chance_level:
                 self.chance_level_ = self._plot_diagonal(each, chance_level_kw)
             self._set_axes(each, limits)
         if self.n_rows is not None and len(self.axes_) > 1:
             self._plot_rows(self.axes_[1], self.n_rows)
-        return self._close(ax is None)
+        return self._close(ax is None, title)
 
     @property
     def _further_panels(self) -> int:
         return 0 if self.n_rows is None else 1
 
     def _new_axes(self, panels: int) -> Any:
+        """Axes whose first colours are those of the models, in the order drawn."""
+        axes, styles = self._empty_axes(panels), list(cycle_of_curves())
+        places = colour_places(self.models, self.known_models)
+        drawn = [places[model] for model in dict.fromkeys(self.models)]
+        if max(drawn) < len(styles):
+            first = [styles[k] for k in drawn]
+            styles = first + [style for style in styles if style not in first]
+        for ax in axes:
+            ax.set_prop_cycle(**{k: [style[k] for style in styles] for k in styles[0]})
+        return axes
+
+    def _empty_axes(self, panels: int) -> Any:
         if not self.unit_square:
             return new_panels(panels, panel_width(panels), 3.0, 0.2, sharex=True)
         if self.n_rows is None:
@@ -193,9 +225,31 @@ class ConfidenceBandDisplay(PanelDisplay):
         ax.grid(alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
 
-    def _plot_line(self, ax: Any, curve: list[int], style: Mapping[str, Any]) -> Any:
+    @property
+    def _several(self) -> bool:
+        """Whether there are curves of several models."""
+        return len(set(self.models)) > 1
+
+    @property
+    def _bars(self) -> bool:
+        """Whether bars are drawn in place of bands."""
+        few = len(np.unique(self.points[:, 0])) <= _MOST_BARS
+        return self._several and few and not self.unit_square
+
+    def _shifted(self, curve: list[int], place: int) -> Array:
+        """Points of a model, with its bars beside those of the others."""
+        points = self.points[curve]
+        if not self._bars:
+            return points
+        positions, n = np.unique(self.points[:, 0]), len(set(self.models))
+        extent = np.ptp(positions)
+        gap = min(np.diff(positions).min(), extent / 8) if extent else 1.0
+        shift = (place - (n - 1) / 2) * min(0.6 * gap / n, 0.2 * gap)
+        return points + np.array([shift, 0.0])
+
+    def _plot_line(self, ax: Any, points: Array, style: Mapping[str, Any]) -> Any:
         """Draw the points of a model, and its line, perhaps from corner to corner."""
-        points, marked = self.points[curve], slice(None)
+        marked = slice(None)
         if self.joins_corners:  # which have no marks, for they are known
             points = np.concatenate([_CORNERS[1:], points, _CORNERS[:1]])
             marked = slice(1, -1)
@@ -205,13 +259,33 @@ class ConfidenceBandDisplay(PanelDisplay):
             "markerfacecolor": ax.get_facecolor(),
             "markevery": list(range(len(points))[marked]),
         }
+        if self._bars:
+            default |= {"linewidth": _THIN_LIMIT}
         (line,) = ax.plot(*points.T, **styled(default, style))
         return line
+
+    def _plot_bars(
+        self,
+        ax: Any,
+        curve: list[int],
+        points: Array,
+        edges: tuple[float, float],
+        colour: str,
+        style: Mapping[str, Any] | None,
+    ) -> None:
+        """Draw the intervals at each point, thick where they are individual."""
+        drawn = [(_BAR, self.intervals)]
+        if self.individual_intervals is not None:
+            drawn.append((_THICK_BAR, self.individual_intervals))
+        for width, intervals in drawn:
+            limits = np.clip(intervals[curve], *edges)
+            ax.vlines(points[:, 0], *limits.T, color=colour, linewidth=width)
 
     def _plot_band(
         self,
         ax: Any,
         curve: list[int],
+        points: Array,
         edges: tuple[float, float],
         colour: str,
         style: Mapping[str, Any] | None,
@@ -223,10 +297,11 @@ class ConfidenceBandDisplay(PanelDisplay):
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
-        across, up = self.points[curve, :1], np.clip(self.intervals[curve], *edges)
+        across, up = points[:, :1], np.clip(self.intervals[curve], *edges)
         thin = {"color": colour, "linewidth": _THIN_LIMIT}
         if self.horizontal_intervals is None:
-            ax.vlines(across, *up.T, alpha=0.5, **thin)
+            if not self._several:
+                ax.vlines(across, *up.T, alpha=0.5, **thin)
             across = np.repeat(across, 2, axis=1)
         else:
             across = self.horizontal_intervals[curve]
@@ -237,14 +312,17 @@ class ConfidenceBandDisplay(PanelDisplay):
         pairs = zip(chain, [*chain[1:], chain[-1]], strict=True)
         hulls = [_hull(np.concatenate(pair)) for pair in pairs]
         paths = [Path(hull, closed=True) for hull in hulls if len(hull)]
-        default = {"facecolor": colour, "alpha": _SHADE, "linewidth": 0}
+        shade = _LIGHT_SHADE if self._several else _SHADE
+        default = {"facecolor": colour, "alpha": shade, "linewidth": 0}
         band = PathPatch(
             Path.make_compound_path(*paths), **styled(default, style, PathPatch)
         )
         self.bands_.append(ax.add_patch(band))
-        if self.individual_intervals is not None:
+        if self._several:
+            ax.plot(*_outline(hulls), alpha=0.8, **thin)
+        elif self.individual_intervals is not None:
             limits = np.clip(self.individual_intervals[curve], *edges)
-            ax.plot(self.points[curve, 0], limits, **thin)
+            ax.plot(points[:, 0], limits, **thin)
 
     def _plot_diagonal(self, ax: Any, style: Mapping[str, Any] | None) -> Any:
         """Draw the diagonal, or restyle the one that the axes have."""
@@ -276,13 +354,51 @@ class ConfidenceBandDisplay(PanelDisplay):
         curves = [line for line in lines if line not in diagonal]
         grey = self.axes_[0].xaxis.label.get_color()
         colour = curves[0].get_color() if len(curves) == 1 else grey
-        label = f"{format_level(self.confidence_level, self.simultaneous)} band"
-        handles = [*curves, Patch(facecolor=colour, alpha=_SHADE, label=label)]
-        if self.individual_intervals is not None:
+        level = format_level(self.confidence_level, self.simultaneous)
+        if self._bars:
+            return [*curves, *self._bar_handles(level), *diagonal]
+        band = Patch(facecolor=colour, alpha=_SHADE, label=f"{level} band")
+        handles = [*curves, band]
+        if self.individual_intervals is not None and not self._several:
             label = f"{format_level(self.confidence_level, False)} intervals"
             thin = Line2D([], [], color=GREY, linewidth=_THIN_LIMIT, label=label)
             handles.append(thin)
         return handles + diagonal
+
+    def _bar_handles(self, level: str) -> list[Any]:
+        """Entries of the intervals that bars show."""
+        from matplotlib.lines import Line2D
+
+        kinds = {f"{level} intervals": _BAR}
+        if self.individual_intervals is not None:
+            kinds[f"{format_level(self.confidence_level, False)} intervals"] = (
+                _THICK_BAR
+            )
+        return [
+            Line2D([], [], color=GREY, linewidth=width, label=label)
+            for label, width in kinds.items()
+        ]
+
+
+def _outline(hulls: list[Array]) -> tuple[Array, Array]:
+    """Lower and upper edge of the union of closed convex polygons, shape (P, 2).
+
+    With the horizontal positions, shape (P,).
+    """
+    sides = [np.stack([hull[:-1], hull[1:]], axis=1) for hull in hulls if len(hull)]
+    edges = np.concatenate([np.zeros((0, 2, 2)), *sides])
+    edges = edges[edges[:, 0, 0] != edges[:, 1, 0]]
+    ends = edges[:, :, 0]
+    if not len(edges):
+        return np.zeros(0), np.zeros((0, 2))
+    across = np.unique([*np.linspace(ends.min(), ends.max(), _STEPS), *ends.ravel()])
+    share = (across[:, np.newaxis] - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
+    heights = edges[:, 0, 1] + share * (edges[:, 1, 1] - edges[:, 0, 1])
+    crossed = (share >= 0) & (share <= 1)
+    low = np.where(crossed, heights, np.inf).min(axis=1)
+    high = np.where(crossed, heights, -np.inf).max(axis=1)
+    limits = np.stack([low, high], axis=1)
+    return across, np.where(np.isfinite(limits), limits, np.nan)
 
 
 def _hull(points: Array) -> Array:

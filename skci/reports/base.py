@@ -1,17 +1,16 @@
 """Base of reports: labelled estimates with joint intervals."""
 
-import itertools
-from collections.abc import Collection, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
 import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
+from skci._docstrings import parameters_from
+from skci._hints import with_hints
 from skci._validation import (
-    as_name,
     check_confidence_level,
-    check_known,
     check_names,
     printable,
 )
@@ -24,11 +23,14 @@ from skci.reports.estimate import (
     describe_methods,
     describe_sample_size,
     describe_target,
+    describe_unseen_ends,
     warn_of_intervals,
 )
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.rendering import (
     Column,
+    Findings,
+    IndexedReport,
     TabularReport,
     estimate_columns,
     format_level,
@@ -41,13 +43,15 @@ from skci.reports.requirements import (
 from skci.reports.wide import WideTable, wide_table
 
 
-class Report(TabularReport):
+class Report(IndexedReport[MetricEstimate]):
     """Labelled estimates with joint intervals; all numbers are of a joint estimate."""
 
     _null: float | None = None
     """Value that contrasts are tested against; None in reports of others."""
     _subject = "confidence intervals"
     _model_header = "model"
+    _coloured: Sequence[str] = ()
+    """Models of the report that this one was selected from."""
 
     def __init__(self, joint: JointEstimate) -> None:
         self._joint = joint
@@ -154,6 +158,7 @@ class Report(TabularReport):
         """Names of the metrics, in order."""
         return list(dict.fromkeys(p.key.title for p in self._joint.parameters))
 
+    @with_hints
     def at(self, confidence_level: float) -> Self:
         """Return the report at another confidence level.
 
@@ -188,6 +193,7 @@ class Report(TabularReport):
         """
         return self._with(self._joint.individual)
 
+    @with_hints
     def requirements(self, requirements: Requirements) -> RequirementReport:
         """Say which models are shown to meet requirements, as for a release.
 
@@ -236,7 +242,7 @@ class Report(TabularReport):
         wanted = check_requirements(requirements, self.metrics)
         titles = [parameter.key.title for parameter in self._joint.parameters]
         rows = [k for k, title in enumerate(titles) if title in wanted]
-        estimates = [*map(self._estimate, rows)]
+        estimates = [*map(self._entry, rows)]
         chosen = [wanted[titles[k]] for k in rows]
         verdicts = [  # which check the values
             each.at_least(value) if sign == ">=" else each.at_most(value)
@@ -251,98 +257,13 @@ class Report(TabularReport):
             simultaneous=self._joint.simultaneous,
         )
 
-    def __getitem__(self, key: Any) -> MetricEstimate:
-        """Return one estimate by its labels, such as its model and metric.
-
-        Parameters
-        ----------
-        key : str or tuple of str
-            In the order of the columns of labels, such as the model and the metric.
-
-        Returns
-        -------
-        MetricEstimate
-            With its joint interval.
-
-        Raises
-        ------
-        KeyError
-            If there is no such estimate; the message says how the report is indexed.
-        """
-        wanted = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
-        position = self._find(wanted)
-        if position is not None:
-            return self._estimate(position)
-        known, labels = list(self), self._labels
-        fits = len(wanted) == len(labels)
-        others = itertools.permutations(wanted) if fits else ()
-        in_order = next((other for other in others if other in known), None)
-        kinds = ", ".join(labels)
-        if fits and in_order is None:
-            for name, (kind, column) in zip(wanted, labels.items(), strict=True):
-                names = list(dict.fromkeys(column))
-                check_known(name, names, f"report[{kinds}]: {kind}")
-        raise KeyError(
-            f"a report is indexed by ({kinds}), as in "
-            f"{in_order or known[0]}, got {key!r}"
-        )
-
-    def _estimate(self, position: int) -> MetricEstimate:
+    def _entry(self, position: int) -> MetricEstimate:
         return MetricEstimate(self._joint, position)
 
-    @cached_property
-    def _position_of(self) -> dict[tuple[str, ...], int]:
-        """Position of each estimate by its labels."""
-        labels = zip(*self._labels.values(), strict=True)
-        return dict(zip(labels, itertools.count(), strict=False))
-
-    def _find(self, names: tuple[Any, ...]) -> int | None:
-        """Position of the estimate of some names; None if there is none."""
-        try:
-            return self._position_of.get(names)
-        except TypeError:  # of names that have no hash
-            return None
-
-    def keys(self) -> KeysView[tuple[str, ...]]:
-        """Labels of all estimates, as of a dict.
-
-        Returns
-        -------
-        KeysView of tuple of str
-            In order. ``dict(report)`` has the estimates by these labels.
-        """
-        return self._position_of.keys()
-
-    def values(self) -> list[MetricEstimate]:
-        """Estimates, as of a dict.
-
-        Returns
-        -------
-        list of MetricEstimate
-            In order, with their joint intervals.
-        """
-        return [*map(self._estimate, range(len(self)))]
-
-    def items(self) -> list[tuple[tuple[str, ...], MetricEstimate]]:
-        """Labels and estimates, as of a dict.
-
-        Returns
-        -------
-        list of (tuple of str, MetricEstimate)
-            In order.
-        """
-        return [*zip(self._position_of, self.values(), strict=True)]
-
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        return iter(self._position_of)
-
-    def __len__(self) -> int:
-        return len(self._joint.parameters)
-
-    def _qualified(self, findings: list[str]) -> list[str]:
+    def _qualified(self, findings: list[str]) -> Findings:
         """Mark findings of individual intervals, which do not hold together."""
         start = "" if self._joint.simultaneous else "Taken alone: "
-        return [printable(start + finding) for finding in findings]
+        return Findings(printable(start + finding) for finding in findings)
 
     def _limits(self) -> Array:
         """Limits of the intervals, after the warnings about them."""
@@ -401,6 +322,7 @@ class Report(TabularReport):
             Column({name: each}, name) for name, each in columns if None not in each
         ]
 
+    @with_hints
     def to_frame(self, *, wide: bool = False) -> Any:
         """Return the report as a data frame.
 
@@ -424,13 +346,15 @@ class Report(TabularReport):
         """
         return self._wide().to_frame() if wide else super().to_frame()
 
-    def to_markdown(self, *, wide: bool = False) -> str:
+    @with_hints
+    @parameters_from(TabularReport.to_markdown)
+    def to_markdown(self, *, wide: bool = False, caption: str | None = None) -> str:
         """Return the report as a Markdown table.
 
         Parameters
         ----------
         wide : bool, default=False
-            See :meth:`to_latex`; the title comes first.
+            See :meth:`to_latex`.
 
         Returns
         -------
@@ -438,19 +362,27 @@ class Report(TabularReport):
             With a line for each row of the report.
         """
         if not wide:
-            return super().to_markdown()
-        return self._wide(*self._best_of_all()).to_markdown()
+            return super().to_markdown(caption=caption)
+        return self._wide(*self._best_of_all()).to_markdown(caption=caption)
 
-    def to_latex(self, *, wide: bool = False) -> str:
-        """Return the report as a LaTeX ``tabular``; it needs the package booktabs.
+    @with_hints
+    @parameters_from(TabularReport.to_latex)
+    def to_latex(
+        self,
+        *,
+        wide: bool = False,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        """Return the report as a LaTeX ``table``; it needs the package booktabs.
 
         Parameters
         ----------
         wide : bool, default=False
-            Whether to return a ``table`` for a paper: a column for each metric, with
-            estimates and intervals, and a caption. Models that may be the best on a
-            metric by :meth:`JointReport.best`, on all metrics at once, are in bold; in
-            reports of subgroups those of each subgroup, on all of them at once.
+            Whether to have a column for each metric, with estimates and intervals, as
+            for a paper. Models that may be the best on a metric by
+            :meth:`JointReport.best`, on all metrics at once, are in bold; in reports of
+            subgroups those of each subgroup, on all of them at once.
 
         Returns
         -------
@@ -460,11 +392,13 @@ class Report(TabularReport):
         Raises
         ------
         ValueError
-            If the report is to be wide and has no metrics, only contrasts.
+            If the report is to be wide and has no metrics, only contrasts; or a label
+            is given for a ``tabular``, which has none.
         """
+        options = {"caption": caption, "label": label}
         if not wide:
-            return super().to_latex()
-        return self._wide(*self._best_of_all()).to_latex()
+            return super().to_latex(**options)
+        return self._wide(*self._best_of_all()).to_latex(**options)
 
     def _wide(self, best: Collection[int] = (), description: str = "") -> WideTable:
         """Return the table with a column for each metric."""
@@ -493,7 +427,8 @@ class Report(TabularReport):
         Parameters
         ----------
         **kwargs
-            Passed to the ``plot`` of the display.
+            Passed to the ``plot`` of the display, such as ``title="Test set"`` and, of
+            intervals, ``sort=True`` for the best first.
 
         Returns
         -------
@@ -509,6 +444,11 @@ class Report(TabularReport):
     def _models(self) -> list[str]:
         """Model of each estimate; empty where a report is of one without a name."""
         return self._labels.get("model", [""] * len(self))
+
+    @property
+    def _known_models(self) -> Sequence[str]:
+        """Models in the order of their colours, also those not selected."""
+        return self._coloured or list(dict.fromkeys(self._models))
 
     def _drawing(self) -> dict[str, Any]:
         """Arguments of a display of intervals."""
@@ -527,6 +467,11 @@ class Report(TabularReport):
             "individual_intervals": individual and individual.intervals,
             "confidence_level": self.confidence_level,
             "models": self._models,
+            "known_models": self._known_models,
+            "greater_is_better": [
+                parameter.trait.greater_is_better
+                for parameter in self._joint.parameters
+            ],
             "reference": self._null,
         }
 
@@ -556,4 +501,5 @@ class Report(TabularReport):
         positive = {parameter.pos_label for parameter in parameters} - {None}
         if len(positive) == 1 and positive != {1}:
             parts.append(f"positive label {positive.pop()}")
+        parts.append(describe_unseen_ends(self._joint))
         return ", ".join(filter(None, parts))

@@ -12,7 +12,13 @@ from skci.inference.joint import JointEstimate
 from skci.inference.pvalues import pvalues
 from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.base import Report
-from skci.reports.rendering import Column, decimals, format_number, format_pvalue
+from skci.reports.rendering import (
+    Column,
+    Findings,
+    decimals,
+    format_number,
+    format_pvalue,
+)
 
 BIN = "bin"
 """Name of the column of a report that holds the bins."""
@@ -68,7 +74,7 @@ class CalibrationReport(Report):
     def _pvalues(self) -> Array:
         return pvalues(self._joint, self._mean_predicted)
 
-    def findings(self) -> list[str]:
+    def findings(self) -> Findings:
         """Say in words which bins are shown to be miscalibrated.
 
         Returns
@@ -125,4 +131,5 @@ class CalibrationReport(Report):
             simultaneous=self._joint.simultaneous,
             diagonal="calibrated",
             n_rows=self._n_rows,
+            known_models=self._known_models,
         )

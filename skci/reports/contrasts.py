@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array, cached_property, read_only
+from skci._hints import with_hints
 from skci._validation import as_name, check_contrasts, check_known
 from skci.inference.contrasts import contrast_estimate, reverse
 from skci.inference.intervals.methods import check_method
@@ -40,7 +41,7 @@ from skci.reports.margins import (
     sentences,
     strongest_findings,
 )
-from skci.reports.rendering import Column, format_pvalue
+from skci.reports.rendering import Column, Findings, format_pvalue
 from skci.reports.verdict_display import VerdictMatrixDisplay
 
 _MOST_INTERVALS = 30  # of the differences of a metric, in a plot of all pairs
@@ -57,6 +58,7 @@ Separated = dict[str, list[tuple[str, str, str]]]
 class ReportWithContrasts(Report):
     """A report whose estimates can be combined linearly."""
 
+    @with_hints
     def contrasts(
         self, matrix: Any, labels: Sequence[str], *, method: str | None = None
     ) -> ContrastReport:
@@ -215,6 +217,7 @@ class ContrastReport(ReportWithContrasts):
             check_known(kind, list(self._labels), "label")
         return self._with(self._select(kept))
 
+    @with_hints
     def sample_size(
         self,
         half_width: float | Mapping[str, float] | None = None,
@@ -279,7 +282,7 @@ class ContrastReport(ReportWithContrasts):
         >>> report = joint_report(y, models, metrics="accuracy")
         >>> pilot = report.differences(margin=0.05)
         >>> pilot.sample_size(power=0.8, difference=0, claim="equivalent")
-        421
+        462
         """
         if power is not None and half_width is None:
             return rows_for_power(self._joint, power, self._shown(claim), difference)
@@ -300,6 +303,7 @@ class ContrastReport(ReportWithContrasts):
             )
         return region_of(claim, self._margins, self._joint)
 
+    @with_hints
     def power(
         self,
         n_samples: Any,
@@ -334,14 +338,15 @@ class ContrastReport(ReportWithContrasts):
         """
         return power_at(self._joint, n_samples, self._shown(claim), difference)
 
-    def findings(self) -> list[str]:
+    def findings(self) -> Findings:
         """Say in words which contrasts differ from the null, all at once.
 
         Returns
         -------
         list of str
             Of differences and ratios, a sentence for each metric and model, or subgroup
-            of a model, that is worse than some other; after step-down tests, which show
+            of a model, that is worse than some other, or lower in a metric without a
+            better; after step-down tests, which show
             no direction, that differs from it; of contrasts, for each not 0. With a
             margin, the most that each difference shows: that a model is better than
             another by more than the margin, better, or not worse by more than it, or
@@ -367,7 +372,10 @@ class ContrastReport(ReportWithContrasts):
                 findings += sentences(panel, found, none)
             else:
                 compared, shown = [pairs[k] for k in rows], [strongest[k] for k in rows]
-                findings += margin_sentences(panel, margin, compared, shown, kind)
+                worded = self._joint.parameters[rows[0]].trait.worded
+                findings += margin_sentences(
+                    panel, margin, compared, shown, kind, worded
+                )
         return self._qualified(findings)
 
     @property
@@ -466,6 +474,7 @@ class ContrastReport(ReportWithContrasts):
                     relation = "is better than {}"
             # Free step-down tests show that there is a difference, and no direction.
             relation = "differs from {}" if self._stepwise else relation
+            relation = parameters[k].trait.worded(relation)
             separated[panels[k]].append((first, relation, second))
         for found in separated.values():
             found.sort(key=lambda each: order.index(each[0]))

@@ -17,6 +17,7 @@ from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
+from skci.reports.rendering import Findings
 from skci.reports.requirements import RequirementReport, Requirements
 
 ROC = ["false_positive_rate", "recall"]
@@ -126,13 +127,13 @@ class ThresholdReport(JointReport):
         thresholds = {model: np.array(values) for model, values in found.items()}
         return thresholds.get("", thresholds)
 
-    def _estimate(self, position: int) -> ThresholdEstimate:
+    def _entry(self, position: int) -> ThresholdEstimate:
         point = _point_of(self._joint.parameters[position].key)
         return ThresholdEstimate(self._joint, position, self._thresholds[point])
 
     def _display(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
         if not self._is_curve or len(self.metrics) < 2:
-            return super()._display()
+            return self._over_thresholds()
         (across, up), points = self.metrics, self._points[::2]
         models = list(dict.fromkeys(self._models))
         order = sorted(
@@ -151,6 +152,28 @@ class ThresholdReport(JointReport):
             simultaneous=self._joint.simultaneous,
             diagonal="chance" if self.metrics == ROC else None,
             joins_corners=self.metrics == ROC,
+            known_models=self._known_models,
+        )
+
+    def _over_thresholds(self) -> ConfidenceBandDisplay | ConfidenceIntervalDisplay:
+        """Display of each metric over several thresholds, or of intervals at one."""
+        thresholds = np.array([self._thresholds[point] for point in self._points])
+        if len(np.unique(thresholds)) < 2:
+            return super()._display()
+        drawing, order = self._drawing(), np.argsort(thresholds, kind="stable")
+        individual = drawing["individual_intervals"]
+        points = np.stack([thresholds, drawing["estimates"]], axis=1)
+        return ConfidenceBandDisplay(
+            models=[self._points[k][0] for k in order],
+            metrics=[drawing["metrics"][k] for k in order],
+            points=points[order],
+            intervals=drawing["intervals"][order],
+            individual_intervals=None if individual is None else individual[order],
+            axis_labels=(THRESHOLD, ""),
+            confidence_level=self.confidence_level,
+            simultaneous=self._joint.simultaneous,
+            unit_square=False,
+            known_models=self._known_models,
         )
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:
@@ -287,9 +310,9 @@ class ThresholdRequirementReport(RequirementReport):
                 f"no threshold is shown to meet {join_names(self._needed)}; see the "
                 "verdicts"
             )
-        return self.report._estimate(best_first(self.report._joint, positions)[0])
+        return self.report._entry(best_first(self.report._joint, positions)[0])
 
-    def findings(self) -> list[str]:
+    def findings(self) -> Findings:
         """Say in words where the requirements are shown, and what is best there.
 
         Returns

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skci._hints import HintedAttributes
 from skci._validation import (
     check_alternative,
     check_confidence_level,
@@ -27,6 +29,7 @@ from skci.inference.intervals.methods import automatic
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
+from skci.inference.unseen_ends import widening_by_unseen_ends
 from skci.reports.rendering import (
     decimals,
     format_interval,
@@ -36,6 +39,7 @@ from skci.reports.rendering import (
 )
 
 _MOST_BINNING = 0.1  # standard errors by which bins may be wrong unnoticed
+_MUCH_WIDER = 2.0  # ratio of widths from which the header says what widens
 _MAX_CLASSES = 5  # named in a warning
 
 
@@ -101,7 +105,7 @@ class Verdict(str):
         return str(self), self.pvalue
 
 
-class MetricEstimate(float):
+class MetricEstimate(HintedAttributes, float):
     """Estimate of a performance measure: a float with a confidence interval.
 
     Returned by metric objects such as :class:`skci.AccuracyCI` and by indexing a
@@ -145,6 +149,17 @@ class MetricEstimate(float):
     >>> score.confidence_interval(0.99)
     ConfidenceInterval(low=0.7962..., high=0.9539...)
     """
+
+    _other_attributes: ClassVar = {
+        **dict.fromkeys(("ci", "conf_int", "interval"), "confidence_interval()"),
+        **dict.fromkeys(("lower", "ci_low", "lower_bound"), "low"),
+        **dict.fromkeys(("upper", "ci_high", "upper_bound"), "high"),
+        **dict.fromkeys(("se", "stderr", "std"), "standard_error"),
+        **dict.fromkeys(("value", "estimate", "mean"), "float(estimate)"),
+        **dict.fromkeys(("p_value", "p", "pval"), "pvalue(null)"),
+        **dict.fromkeys(("to_frame", "to_pandas", "to_csv", "to_json"), "to_dict()"),
+        "summary": "print(estimate)",
+    }
 
     _joint: JointEstimate
     _position: int
@@ -391,6 +406,9 @@ class MetricEstimate(float):
         key = self._parameter.key
         return str(key) if key.is_contrast else printable(self.metric)
 
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>"
+
     def __format__(self, spec: str) -> str:
         return format(float(self), spec) if spec else str(self)
 
@@ -419,6 +437,17 @@ def describe_binning(parameters: Iterable[Parameter]) -> str:
         unit = 10.0 ** math.floor(math.log10(error))
         error = math.ceil(error / unit) * unit
     return f"binning error at most {error:.0e}"
+
+
+def describe_unseen_ends(joint: JointEstimate) -> str:
+    """Write what allowing for unseen ends costs where it doubles a width, or more."""
+    widening = widening_by_unseen_ends(joint)
+    if widening < _MUCH_WIDER:
+        return ""
+    return (
+        f'up to {widening:.1f} times as wide as by "hall" to allow for ends of the '
+        "bounds that were not seen"
+    )
 
 
 def describe_target(joint: JointEstimate) -> str:
@@ -477,6 +506,8 @@ def warn_of_intervals(joint: JointEstimate, positions: Iterable[int]) -> None:
         error = joint.parameters[k].binning_error
         if error and error > _MOST_BINNING * joint.standard_errors[k]:
             causes.append((_COARSE_BINS, k))
+        if _is_of_other_label(joint, k):
+            causes.append((_OTHER_LABEL, k))
     if causes:
         _warn(joint, causes)
 
@@ -495,6 +526,22 @@ _COARSE_BINS = _Cause(
     "where there are many scores",
     BinningWarning,
 )
+
+
+_OTHER_LABEL = _Cause(
+    "far below the value of random scores, as if scores were those of the other label; "
+    "scores must increase with the evidence for the positive label: is it the wrong "
+    "column of predict_proba, or the wrong pos_label?",
+    UserWarning,
+)
+
+
+def _is_of_other_label(joint: JointEstimate, position: int) -> bool:
+    """Whether an estimate and its interval are far below that of random scores."""
+    chance = joint.parameters[position].trait.chance
+    if chance is None or not joint.estimates[position] < chance / 2:
+        return False
+    return bool(joint.individual.intervals[position, 1] < chance / 2)
 
 
 def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:

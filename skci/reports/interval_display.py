@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import with_hints
+from skci._validation import check_choice
 from skci.reports.panels import (
     COLOURS,
     GREY,
     MANY_ROWS,
     PanelDisplay,
     axis_limits,
+    colour_places,
     new_panels,
     panel_width,
     wrapped,
@@ -50,6 +53,10 @@ class ConfidenceIntervalDisplay(PanelDisplay):
     models : sequence of str, of length K, optional
         Model of each estimate. Seven models have a colour each; if there are more, or
         none are given, all estimates have the same.
+    known_models : sequence of str, optional
+        Models in the order of their colours; those drawn if not given.
+    greater_is_better : sequence of bool, of length K, optional
+        Whether a greater estimate is a better one; True if not given.
     reference : float, optional
         Position of a vertical line, such as no difference.
     verdicts : sequence of str, of length K, optional
@@ -85,9 +92,55 @@ class ConfidenceIntervalDisplay(PanelDisplay):
     confidence_level: float
     individual_intervals: Array | None = None
     models: Sequence[str] | None = None
+    known_models: Sequence[str] | None = None
+    greater_is_better: Sequence[bool] | None = None
     reference: float | None = None
     verdicts: Sequence[str] | None = None
     margins: Array | None = None
+
+    @with_hints
+    def plot(
+        self, *, ax: Any = None, title: str | None = None, sort: bool | str = False
+    ) -> Self:
+        """Draw the panels; matplotlib is needed.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or sequence of them, optional
+            One for each metric; a new figure is made if not given.
+        title : str, optional
+            Of the figure.
+        sort : bool or str, default=False
+            Whether to sort the rows by their estimates, the best first: those of the
+            first panel, or of the one that is named. Undefined ones come last.
+
+        Returns
+        -------
+        self
+            With the axes and the figure.
+
+        Raises
+        ------
+        ValueError
+            If the axes are not as many as the metrics, or none is to be sorted by.
+        """
+        self._rows = self._sorted_rows(sort)
+        return super().plot(ax=ax, title=title)
+
+    def _sorted_rows(self, sort: bool | str) -> list[str]:
+        """Different rows from top to bottom."""
+        rows = list(dict.fromkeys(self.rows))
+        if not sort:
+            return rows
+        metrics = list(dict.fromkeys(self.metrics))
+        metric = metrics[0] if sort is True else check_choice(sort, metrics, "sort")
+        better = self.greater_is_better or [True] * len(self.rows)
+        worth = {
+            self.rows[k]: self.estimates[k] * (1 if better[k] else -1)
+            for k in self._rows_of(metric)
+        }
+        place = {row: np.nan_to_num(-value, nan=np.inf) for row, value in worth.items()}
+        return sorted(rows, key=lambda row: place.get(row, np.inf))
 
     def _handles(self) -> list[Any]:
         from matplotlib.lines import Line2D
@@ -105,10 +158,10 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         """Colour of each interval, shape (K,)."""
         if self.verdicts is not None:
             return [VERDICT_COLOURS[verdict] for verdict in self.verdicts]
-        known = list(dict.fromkeys(self.models or ()))
-        if self.models is None or len(known) > len(COLOURS):
+        places = colour_places(self.models or (), self.known_models)
+        if self.models is None or len(places) > len(COLOURS):
             return [COLOURS[0]] * len(self.rows)
-        return [COLOURS[known.index(model)] for model in self.models]
+        return [COLOURS[places[model]] for model in self.models]
 
     def _guides(self, panel: list[int]) -> dict[float, str]:
         """Line style of vertical lines by their position."""
@@ -117,7 +170,7 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         return guides | {s * m: ":" for m in margins.tolist() for s in (-1, 1) if m > 0}
 
     def _new_axes(self, panels: int) -> Any:
-        rows = [wrapped(row).splitlines() for row in dict.fromkeys(self.rows)]
+        rows = [wrapped(row).splitlines() for row in self._rows]
         characters = max(len(line) for row in rows for line in row)
         gap = 0.22 if len(rows) <= _SPACED_ROWS else 0.06
         gap, line = (0.02, 0.13) if len(rows) > MANY_ROWS else (gap, 0.16)
@@ -130,7 +183,7 @@ class ConfidenceIntervalDisplay(PanelDisplay):
         return axes
 
     def _plot_panel(self, ax: Any, metric: str) -> None:
-        rows, colours = list(dict.fromkeys(self.rows)), self._colours()
+        rows, colours = self._rows, self._colours()
         panel = self._rows_of(metric)
         guides = self._guides(panel)
         drawn = [self.intervals, self.individual_intervals, self.estimates]

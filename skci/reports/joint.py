@@ -9,6 +9,7 @@ from typing import Any, Self, overload
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import with_hints
 from skci._validation import as_name, check_choice, check_known, check_names, join_names
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import (
@@ -31,7 +32,8 @@ from skci.inference.ranking import (
 from skci.reports.contrasts import ContrastReport, ReportWithContrasts, Separated
 from skci.reports.estimate import warn_of_intervals, warn_of_undefined
 from skci.reports.margins import sentences
-from skci.reports.ranks import BestReport, RankReport
+from skci.reports.ranks import BestReport, BestReports, RankReport
+from skci.reports.rendering import Findings
 
 References = Callable[[str], Mapping[Key, TableParameter]]
 """From "rest" or "overall" to the parameters that those of subgroups, by their keys,
@@ -73,6 +75,7 @@ class JointReport(ReportWithContrasts):
         """Names of the models, in order."""
         return list(dict.fromkeys(p.key.name for p in self._joint.parameters))
 
+    @with_hints
     def differences(
         self,
         *,
@@ -166,6 +169,7 @@ class JointReport(ReportWithContrasts):
         contrasts = self._contrasts("model", control, metrics, scale)
         return self._report(self._joint, contrasts, scale, method, adjust, margin)
 
+    @with_hints
     def gaps(
         self,
         *,
@@ -375,9 +379,10 @@ class JointReport(ReportWithContrasts):
         for column in subgroups:
             check_known(column, columns, "subgroup")
         wanted = {"model": models, "metric": metrics, **subgroups}
-        return self._with(self._select(wanted))
+        return self._with(self._select(wanted), _coloured=self._known_models)
 
-    def findings(self, by: str = "intervals") -> list[str]:
+    @with_hints
+    def findings(self, by: str = "intervals") -> Findings:
         """Say in words which models are worse than which others.
 
         With joint intervals, all findings hold together with the confidence level; with
@@ -401,7 +406,7 @@ class JointReport(ReportWithContrasts):
         """
         check_choice(by, ("intervals", "differences"), "by")
         if len(self.models) < 2:
-            return []
+            return Findings()
         kind = self._model_header
         prefix = "" if kind == "model" else f"{kind} "
         source = self if by == "intervals" else self.differences()
@@ -423,11 +428,12 @@ class JointReport(ReportWithContrasts):
         separated = {}
         for panel, positions in self._panels(self.metrics).items():
             names = self._names(positions)
-            sign = self._joint.parameters[positions[0]].trait.sign
-            low, high = np.sort(sign * limits[positions], axis=1).T
+            trait = self._joint.parameters[positions[0]].trait
+            low, high = np.sort(trait.sign * limits[positions], axis=1).T
             worse_and_better: Array = np.argwhere(high[:, np.newaxis] < low)
+            relation = trait.worded("is worse than {}")
             separated[panel] = [
-                (names[i], "is worse than {}", names[j]) for i, j in worse_and_better
+                (names[i], relation, names[j]) for i, j in worse_and_better
             ]
         return separated
 
@@ -435,9 +441,10 @@ class JointReport(ReportWithContrasts):
     def best(self, metric: str) -> BestReport: ...
 
     @overload
-    def best(self, metric: None = None) -> dict[str, BestReport]: ...
+    def best(self, metric: None = None) -> BestReports: ...
 
-    def best(self, metric: str | None = None) -> BestReport | dict[str, BestReport]:
+    @with_hints
+    def best(self, metric: str | None = None) -> BestReport | BestReports:
         """Multiple comparisons with the best model on a metric, or on each of all.
 
         Parameters
@@ -477,7 +484,9 @@ class JointReport(ReportWithContrasts):
         """
         metrics = self.metrics if metric is None else [metric]
         number = len(metrics) if self._joint.simultaneous else 1
-        best = {m: self._best(self._compared_positions(m), number) for m in metrics}
+        best = BestReports(
+            (m, self._best(self._compared_positions(m), number)) for m in metrics
+        )
         return best if metric is None else best[metric]
 
     def _best(self, positions: Sequence[int], n_metrics: int) -> BestReport:
@@ -492,7 +501,7 @@ class JointReport(ReportWithContrasts):
         return BestReport(
             metric=parameter.key.title,
             names={c: v for c, v in names if c == model or len({*v}) > 1},
-            estimate=self._estimate(best_first(joint, positions)[0]),
+            estimate=self._entry(best_first(joint, positions)[0]),
             estimates=joint.estimates[positions],
             intervals=intervals,
             confidence_level=joint.confidence_level,
@@ -501,7 +510,11 @@ class JointReport(ReportWithContrasts):
         )
 
     def _best_of_all(self) -> tuple[list[int], str]:
-        compared = self._compared()
+        compared = [
+            positions
+            for positions in self._compared()
+            if self._joint.parameters[positions[0]].trait.has_better
+        ]
         number = len(compared) if self._joint.simultaneous else 1
         best: list[int] = []
         for positions in compared:
@@ -520,6 +533,7 @@ class JointReport(ReportWithContrasts):
         """Positions of the estimates that the best is one of."""
         return self._positions(metric)
 
+    @with_hints
     def ranks(self, metric: str | Iterable[str] | None = None) -> RankReport:
         r"""Confidence intervals of the ranks of the models on each metric.
 
@@ -553,7 +567,10 @@ class JointReport(ReportWithContrasts):
             R - \#\{i: i \text{ is shown to be worse than } j\} .
 
         Of models with equal values, the intervals cover every rank from that of the
-        first to that of the last. The intervals of :meth:`individual` reports rest for
+        first to that of the last. Step-down orders more pairs than the single-step
+        intervals of :meth:`differences`, one of which may include 0 for two models with
+        different ranks; ``adjust="step-down"`` has p-values like those of ranks. The
+        intervals of :meth:`individual` reports rest for
         each model on its own pairs. Models whose difference has no usable variance,
         such as copies, are not ordered.
 
@@ -570,7 +587,7 @@ class JointReport(ReportWithContrasts):
         >>> models = {"A": [0] * 70 + [1] * 30, "B": [0] * 49 + [1] * 51, "C": y}
         >>> ranks = joint_report(y, models, metrics=["accuracy"]).ranks()
         >>> print(ranks)
-        Joint 95% confidence intervals of ranks, 1 is the best
+        Joint 95% confidence intervals of ranks (step-down), 1 is the best
         <BLANKLINE>
         model  metric    estimate  joint interval
         -----------------------------------------
@@ -590,6 +607,7 @@ class JointReport(ReportWithContrasts):
         return RankReport(
             names=self._labels_at(order),
             models=[key.name for key in keys],
+            known_models=self._known_models,
             panels=[key.panel for key in keys],
             estimates=np.concatenate([estimated_ranks(self._joint, r) for r in blocks]),
             intervals=np.concatenate(rank_intervals(self._joint, blocks)),
@@ -617,6 +635,7 @@ class JointReport(ReportWithContrasts):
         adjust: str = ...,
     ) -> dict[str, dict[str, str]]: ...
 
+    @with_hints
     def letters(
         self,
         metric: str | None = None,
@@ -682,6 +701,7 @@ class JointReport(ReportWithContrasts):
             )
         return next(iter(panels.values()))
 
+    @with_hints
     def sample_size(self, half_width: float | Mapping[str, float]) -> int:
         """Number of rows for intervals of some width, with this report as the pilot.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -89,16 +89,21 @@ def margin_sentences(
     pairs: Sequence[tuple[str, str]],
     findings: Sequence[Finding],
     kind: str = "model",
+    worded: Callable[[str], str] = str,
 ) -> list[str]:
-    """Say what the differences of pairs of models show beside a margin on a metric."""
+    """Say what the differences of pairs of models show beside a margin on a metric.
+
+    See `Trait.worded` for a metric without a better.
+    """
     found = []
     for (first, second), (first_is_better, relation) in zip(
         pairs, findings, strict=True
     ):
         if relation != "open":
             names = (first, second) if first_is_better else (second, first)
-            found.append((names[0], _PREDICATES[relation], names[1]))
-    none = f"no {kind} is shown not to be worse than another by more than {margin:g}"
+            found.append((names[0], worded(_PREDICATES[relation]), names[1]))
+    none = worded(f"no {kind} is shown not to be worse than another by more than ")
+    none += f"{margin:g}"
     return sentences(panel, found, none, margin)
 
 

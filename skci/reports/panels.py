@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from skci._arrays import Array, ReadOnlyArrays
+from skci._hints import with_hints
 from skci._validation import printable
 
 # Okabe and Ito's palette, safe for the colour blind.
@@ -32,13 +33,16 @@ class PanelDisplay(ReadOnlyArrays, ABC):
     _legend_columns: ClassVar = 1
     """Columns of the legend of a single panel."""
 
-    def plot(self, *, ax: Any = None) -> Self:
+    @with_hints
+    def plot(self, *, ax: Any = None, title: str | None = None) -> Self:
         """Draw the panels; matplotlib is needed.
 
         Parameters
         ----------
         ax : matplotlib Axes or sequence of them, optional
             One for each metric; a new figure is made if not given.
+        title : str, optional
+            Of the figure.
 
         Returns
         -------
@@ -52,7 +56,7 @@ class PanelDisplay(ReadOnlyArrays, ABC):
         """
         for each, metric in self._open(ax):
             self._plot_panel(each, metric)
-        return self._close(ax is None)
+        return self._close(ax is None, title)
 
     def _open(self, ax: Any) -> list[tuple[Any, str]]:
         """Axes, given or of a new figure, and the metric of each panel."""
@@ -69,14 +73,16 @@ class PanelDisplay(ReadOnlyArrays, ABC):
             each.set_title(title, fontsize="medium", parse_math=False)
         return list(zip(axes, panels, strict=False))
 
-    def _close(self, is_new: bool) -> Self:
-        """Add the legend, once the panels are drawn."""
+    def _close(self, is_new: bool, title: str | None) -> Self:
+        """Add the legend and the title, once the panels are drawn."""
         panels = len(set(self.metrics))
         columns = max(min(2 * panels - 1, 4), self._legend_columns)
         lines = _add_legend(self.axes_[panels - 1], is_new, columns, self._handles())
         if is_new:
             height = self.figure_.get_figheight() + 0.2 * (lines - 1)
-            self.figure_.set_figheight(height)
+            self.figure_.set_figheight(height + (0.3 if title else 0.0))
+        if title is not None:
+            self.figure_.suptitle(title)
         return self
 
     @property
@@ -99,6 +105,19 @@ class PanelDisplay(ReadOnlyArrays, ABC):
     def _rows_of(self, metric: str) -> list[int]:
         """Positions of what is drawn in a panel."""
         return [k for k, name in enumerate(self.metrics) if name == metric]
+
+
+def colour_places(
+    models: Sequence[str], known_models: Sequence[str] | None
+) -> dict[str, int]:
+    """Place of the colour of each model, among those of all known ones.
+
+    Among those drawn where there are too many others.
+    """
+    known = list(dict.fromkeys(known_models or models))
+    if len(known) > len(COLOURS) or not {*models} <= {*known}:
+        known = list(dict.fromkeys(models))
+    return {model: k for k, model in enumerate(known)}
 
 
 def wrapped(name: str, width: int = _MAX_LABEL) -> str:
@@ -138,17 +157,25 @@ def new_axes(*grid: int, **options: Any) -> Array:
     """Axes of a new figure, in the colours of the style, or of this module."""
     try:
         import matplotlib.pyplot as plt
-        from matplotlib import rcParams, rcParamsDefault
     except ImportError as error:
         raise ImportError(
             "plotting needs matplotlib: pip install 'skci[plot]'"
         ) from error
     figure, axes = plt.subplots(*grid, layout="constrained", squeeze=False, **options)
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # in inches
-    if rcParams["axes.prop_cycle"] == rcParamsDefault["axes.prop_cycle"]:
-        for ax in axes.flat:
-            ax.set_prop_cycle(color=COLOURS)
+    for ax in axes.flat:
+        ax.set_prop_cycle(cycle_of_curves())
     return np.ravel(axes)
+
+
+def cycle_of_curves() -> Any:
+    """Colours, and what else tells curves apart, of the style or of this module."""
+    from matplotlib import rcParams, rcParamsDefault
+    from matplotlib.rcsetup import cycler
+
+    cycle = rcParams["axes.prop_cycle"]
+    is_default = cycle == rcParamsDefault["axes.prop_cycle"]
+    return cycler(color=COLOURS) if is_default else cycle
 
 
 def styled(

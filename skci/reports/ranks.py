@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from skci._arrays import Array, ReadOnlyArrays
 from skci._validation import check_integer, check_known
@@ -14,14 +14,70 @@ from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.rendering import (
     Column,
-    TabularReport,
+    IndexedReport,
     estimate_columns,
     format_level,
 )
 
 
+class ComparisonWithBest(NamedTuple):
+    """How far a model may be above the best of the others, a named tuple.
+
+    Returned by indexing a :class:`BestReport`.
+
+    Attributes
+    ----------
+    estimate : float
+        Of the model on the metric.
+    low, high : float
+        Limits of the difference to the best of the others, cut off at 0.
+    may_be_best : bool
+        Whether the model may be the best.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y = [0] * 40 + [1] * 40
+    >>> models = {"A": y, "B": [0] * 60 + [1] * 20}
+    >>> best = joint_report(y, models, metrics="accuracy").best("accuracy")
+    >>> best["B"].high, best["B"].may_be_best
+    (0.0, False)
+    """
+
+    estimate: float
+    low: float
+    high: float
+    may_be_best: bool
+
+
+class RankInterval(NamedTuple):
+    """The rank of a model and its confidence interval, a named tuple.
+
+    Returned by indexing a :class:`RankReport`.
+
+    Attributes
+    ----------
+    rank : float
+        That of the estimate, 1 for the best; NaN for an undefined one.
+    low, high : int
+        Best and worst rank that the model may have.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y = [0] * 40 + [1] * 40
+    >>> models = {"A": y, "B": [0] * 60 + [1] * 20}
+    >>> joint_report(y, models, metrics="accuracy").ranks()["B", "accuracy"]
+    RankInterval(rank=2.0, low=2, high=2)
+    """
+
+    rank: float
+    low: int
+    high: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class BestReport(ReadOnlyArrays, TabularReport):
+class BestReport(ReadOnlyArrays, IndexedReport[ComparisonWithBest]):
     """Which of several models may be the best on a metric.
 
     Multiple comparisons with the best [1]_, [2]_: with the confidence level, `models`
@@ -70,6 +126,8 @@ class BestReport(ReadOnlyArrays, TabularReport):
     >>> best.intervals.round(2)
     array([[ 0.  ,  0.31],
            [-0.31,  0.  ]])
+    >>> best["B"].may_be_best
+    False
     """
 
     metric: str
@@ -92,6 +150,11 @@ class BestReport(ReadOnlyArrays, TabularReport):
         names = map(", ".join, zip(*self.names.values(), strict=True))
         return list(itertools.compress(names, self.may_be_best))
 
+    def _entry(self, position: int) -> ComparisonWithBest:
+        estimate, limits = self.estimates[position], self.intervals[position]
+        low, high = limits.tolist()
+        return ComparisonWithBest(float(estimate), low, high, high > 0)
+
     def _title(self) -> str:
         title = (
             f"Best on {self.metric}, {format_level(self.confidence_level)} confidence"
@@ -108,8 +171,30 @@ class BestReport(ReadOnlyArrays, TabularReport):
         ]
 
 
+class BestReports(dict[str, BestReport]):
+    """Reports of the best models by metric, a dict that is shown one after the other.
+
+    Returned by :meth:`JointReport.best`.
+
+    Examples
+    --------
+    >>> from skci import joint_report
+    >>> y = [0] * 40 + [1] * 40
+    >>> models = {"A": y, "B": [0] * 60 + [1] * 20}
+    >>> best = joint_report(y, models, metrics=["accuracy", "recall"]).best()
+    >>> {metric: report.models for metric, report in best.items()}
+    {'accuracy': ['A'], 'recall': ['A']}
+    """
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(str, self.values()))
+
+    def _repr_html_(self) -> str:
+        return "".join(report._repr_html_() for report in self.values())
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class RankReport(ReadOnlyArrays, TabularReport):
+class RankReport(ReadOnlyArrays, IndexedReport[RankInterval]):
     """Confidence intervals of the ranks of several models; 1 is the best.
 
     With the confidence level, all intervals cover the ranks at once, on all metrics; of
@@ -132,6 +217,8 @@ class RankReport(ReadOnlyArrays, TabularReport):
         Coverage probability of the intervals, between 0 and 1.
     simultaneous : bool
         Whether all intervals cover at once.
+    known_models : sequence of str, optional
+        Models in the order of their colours; that of the rows if not given.
 
     Examples
     --------
@@ -143,6 +230,8 @@ class RankReport(ReadOnlyArrays, TabularReport):
     >>> ranks.intervals
     array([[1, 1],
            [2, 2]])
+    >>> ranks["B", "accuracy"]
+    RankInterval(rank=2.0, low=2, high=2)
     >>> ranks.top(1)
     ['A']
     """
@@ -154,6 +243,7 @@ class RankReport(ReadOnlyArrays, TabularReport):
     intervals: Array
     confidence_level: float
     simultaneous: bool
+    known_models: Sequence[str] | None = None
 
     def top(self, k: int = 1, metric: str | None = None) -> list[str]:
         """Return the models that are not shown to be worse than k others.
@@ -215,14 +305,21 @@ class RankReport(ReadOnlyArrays, TabularReport):
             intervals=self.intervals,
             confidence_level=self.confidence_level,
             models=self.names.get("model"),
+            known_models=self.known_models,
+            greater_is_better=[False] * len(self.models),
         ).plot(**kwargs)
         for ax in display.axes_:
             ax.locator_params(axis="x", nbins="auto", integer=True)
+            ax.set_xlim(left=max(ax.get_xlim()[0], 0.5))  # there is no rank 0
         return display
+
+    def _entry(self, position: int) -> RankInterval:
+        rank, limits = self.estimates[position], self.intervals[position]
+        return RankInterval(float(rank), *limits.tolist())
 
     def _title(self) -> str:
         level = format_level(self.confidence_level, self.simultaneous).capitalize()
-        return f"{level} confidence intervals of ranks, 1 is the best"
+        return f"{level} confidence intervals of ranks (step-down), 1 is the best"
 
     def _columns(self) -> list[Column]:
         low, high = self.intervals.T.tolist()

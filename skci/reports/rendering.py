@@ -1,18 +1,31 @@
 """Tables of text cells as plain text, Markdown, LaTeX and HTML; data frames."""
 
+import itertools
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterator,
+    KeysView,
+    Mapping,
+    Sequence,
+)
 from functools import partial
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from unicodedata import combining, east_asian_width
 
 import numpy as np
 
-from skci._validation import printable
+from skci._arrays import cached_property
+from skci._hints import HintedAttributes, with_hints
+from skci._validation import as_name, check_known, printable
 
+_Entry = TypeVar("_Entry")
+
+_LIMITS = "low and high of an estimate, as report[...].low, or columns of to_frame()"
 _MAX_NAME = 32  # characters of a name in a text table
 
 _MARKDOWN = re.compile(
@@ -136,11 +149,21 @@ def estimate_columns(
     ]
 
 
-class TabularReport(ABC):
+class TabularReport(HintedAttributes, ABC):
     """A titled table, and the formats that it is shown in."""
 
     names: Mapping[str, Sequence[str]]
     """Names of the rows, by column."""
+
+    _other_attributes: ClassVar = {
+        **dict.fromkeys(("to_pandas", "to_dataframe", "df"), "to_frame()"),
+        **dict.fromkeys(("summary", "summary_frame"), "print(report) or to_frame()"),
+        **dict.fromkeys(("ci", "conf_int", "confidence_interval"), _LIMITS),
+        "to_csv": "to_frame().to_csv(...)",
+        "to_excel": "to_frame().to_excel(...)",
+        "to_html": "to_frame().to_html(...)",
+        "to_json": "json.dumps(report.to_dict())",
+    }
 
     @property
     def _labels(self) -> Mapping[str, Sequence[str]]:
@@ -234,14 +257,62 @@ class TabularReport(ABC):
             ) from error
         return pd.DataFrame(self._data()).set_index(list(self._labels))
 
-    def to_markdown(self) -> str:
-        """Return the report as a Markdown table."""
+    @with_hints
+    def to_markdown(self, *, caption: str | None = None) -> str:
+        """Return the report as a Markdown table.
+
+        Parameters
+        ----------
+        caption : str, optional
+            Line above the table; the title, with the level, the method and the number
+            of rows, if not given, and none if empty.
+
+        Returns
+        -------
+        str
+            With a line for each row of the report.
+        """
         rows = self._marked_rows(escape_markdown, "**{}**")
         rows.insert(1, ["---"] * len(rows[0]))
-        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        if caption is None:
+            caption = escape_markdown(printable(self._title()))
+        return "\n".join([caption, "", *lines] if caption else lines)
 
-    def to_latex(self) -> str:
-        """Return the report as a LaTeX ``tabular``; it needs the package booktabs."""
+    @with_hints
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        """Return the report as a LaTeX ``table``; it needs the package booktabs.
+
+        Parameters
+        ----------
+        caption : str, optional
+            Caption in LaTeX; the title, with the level, the method and the number of
+            rows, if not given. If empty, the ``tabular`` alone is returned.
+        label : str, optional
+            Name to refer to, as in ``"tab:models"``.
+
+        Returns
+        -------
+        str
+            To be included in a document.
+
+        Raises
+        ------
+        ValueError
+            If a label is given for a ``tabular``, which has none.
+        """
+        if caption is None:
+            caption = escape_latex(printable(self._title()))
+        if not caption:
+            if label is not None:
+                raise ValueError(f"label needs a caption, got {label!r} and none")
+            return self._tabular()
+        lines = [r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
+        lines += [] if label is None else [rf"\label{{{label}}}"]
+        return "\n".join([*lines, self._tabular(), r"\end{table}"])
+
+    def _tabular(self) -> str:
+        """LaTeX of the table without a caption."""
         rows = self._marked_rows(escape_latex, r"\textbf{{{}}}")
         alignment = "".join("r" if name == "estimate" else "l" for name in rows[0])
         # A rule or a row break would take a bracket or an asterisk for its option.
@@ -256,9 +327,10 @@ class TabularReport(ABC):
         head = "".join(f"<th>{cell}</th>" for cell in header)
         cells = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
         body = "".join(f"<tr>{row}</tr>" for row in cells)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return (
             f"<p>{escape(printable(self._title()))}</p>"
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f'<div style="overflow-x: auto; white-space: nowrap">{table}</div>'
         )
 
     def __str__(self) -> str:
@@ -276,3 +348,103 @@ class TabularReport(ABC):
         return "\n".join(line.rstrip() for line in lines)
 
     __repr__ = __str__
+
+
+class IndexedReport(TabularReport, Generic[_Entry]):
+    """A table of which each row is found by its names, as in a mapping."""
+
+    def __getitem__(self, key: Any) -> _Entry:
+        """Return what there is of one row, such as of a model and metric.
+
+        Parameters
+        ----------
+        key : str or tuple of str
+            In the order of the columns of labels, such as the model and the metric.
+
+        Returns
+        -------
+        MetricEstimate, RankInterval, ComparisonWithBest or Verdict
+            With its joint interval.
+
+        Raises
+        ------
+        KeyError
+            If there is no such row; the message says how the report is indexed.
+        """
+        wanted = tuple(map(as_name, key if isinstance(key, tuple) else (key,)))
+        position = self._find(wanted)
+        if position is not None:
+            return self._entry(position)
+        known, labels = list(self), self._labels
+        fits = len(wanted) == len(labels)
+        others = itertools.permutations(wanted) if fits else ()
+        in_order = next((other for other in others if other in known), None)
+        kinds = ", ".join(labels)
+        if fits and in_order is None:
+            for name, (kind, column) in zip(wanted, labels.items(), strict=True):
+                names = list(dict.fromkeys(column))
+                check_known(name, names, f"report[{kinds}]: {kind}")
+        raise KeyError(
+            f"a report is indexed by ({kinds}), as in "
+            f"{in_order or known[0]}, got {key!r}"
+        )
+
+    @abstractmethod
+    def _entry(self, position: int) -> _Entry:
+        """What there is of the row at a position."""
+
+    @cached_property
+    def _position_of(self) -> dict[tuple[str, ...], int]:
+        """Position of each row by its labels."""
+        labels = zip(*self._labels.values(), strict=True)
+        return dict(zip(labels, itertools.count(), strict=False))
+
+    def _find(self, names: tuple[Any, ...]) -> int | None:
+        """Position of the row of some names; None if there is none."""
+        try:
+            return self._position_of.get(names)
+        except TypeError:  # of names that have no hash
+            return None
+
+    def keys(self) -> KeysView[tuple[str, ...]]:
+        """Labels of all rows, as of a dict.
+
+        Returns
+        -------
+        KeysView of tuple of str
+            In order. ``dict(report)`` has what there is of the rows by these labels.
+        """
+        return self._position_of.keys()
+
+    def values(self) -> list[_Entry]:
+        """What there is of all rows, such as estimates, as of a dict.
+
+        Returns
+        -------
+        list
+            In order.
+        """
+        return [*map(self._entry, range(len(self)))]
+
+    def items(self) -> list[tuple[tuple[str, ...], _Entry]]:
+        """Labels and what there is of them, as of a dict.
+
+        Returns
+        -------
+        list of (tuple of str, object)
+            In order.
+        """
+        return [*zip(self._position_of, self.values(), strict=True)]
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return iter(self._position_of)
+
+    def __len__(self) -> int:
+        return len(next(iter(self._labels.values())))
+
+
+class Findings(list[str]):
+    """Sentences, a list that notebooks show line by line."""
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(sentence)}</p>" for sentence in self)

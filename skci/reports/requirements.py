@@ -11,7 +11,7 @@ from skci._validation import check_known
 from skci.reports.estimate import MetricEstimate, Verdict
 from skci.reports.rendering import (
     Column,
-    TabularReport,
+    IndexedReport,
     estimate_columns,
     format_level,
     format_pvalue,
@@ -32,7 +32,7 @@ Requirements = str | Mapping[str, tuple[str, float]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RequirementReport(TabularReport):
+class RequirementReport(IndexedReport[Verdict]):
     """Which requirements are shown to be met, refuted, or open.
 
     With the confidence level, all verdicts are right at once; of individual intervals,
@@ -63,6 +63,8 @@ class RequirementReport(TabularReport):
     >>> required = report.requirements("accuracy >= 0.8")
     >>> required.verdicts
     ['shown', 'refuted']
+    >>> required["B", "accuracy"]
+    'refuted'
     >>> required.met_by
     ['A']
     """
@@ -90,6 +92,9 @@ class RequirementReport(TabularReport):
         verdicts = zip(subjects, self.verdicts, strict=True)
         unmet = {subject for subject, verdict in verdicts if not verdict}
         return [subject for subject in dict.fromkeys(subjects) if subject not in unmet]
+
+    def _entry(self, position: int) -> Verdict:
+        return self.verdicts[position]
 
     def _title(self) -> str:
         level = format_level(self.estimates[0].confidence_level, self.simultaneous)

@@ -151,4 +151,5 @@ class LearningCurveReport(JointReport):
             confidence_level=self.confidence_level,
             simultaneous=self._joint.simultaneous,
             unit_square=False,
+            known_models=self._known_models,
         )

@@ -9,8 +9,6 @@ from skci._validation import printable
 from skci.reports.rendering import (
     Column,
     TabularReport,
-    escape_latex,
-    escape_markdown,
 )
 
 
@@ -43,17 +41,6 @@ class WideTable(TabularReport):
 
     def _columns(self) -> list[Column]:
         return [Column({name: cells}, name) for name, cells in self.cells.items()]
-
-    def to_markdown(self) -> str:
-        """Return a Markdown table below its title."""
-        title = escape_markdown(printable(self.title))
-        return f"{title}\n\n{super().to_markdown()}"
-
-    def to_latex(self) -> str:
-        """Return a LaTeX ``table`` with a caption; it needs the package booktabs."""
-        caption = rf"\caption{{{escape_latex(printable(self.title))}}}"
-        begin, end = r"\begin{table}", r"\end{table}"
-        return "\n".join([begin, r"\centering", caption, super().to_latex(), end])
 
 
 def wide_table(

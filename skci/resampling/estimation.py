@@ -46,6 +46,7 @@ _KEPT = (  # of a trait
     "name",
     "bounds",
     "greater_is_better",
+    "has_better",
     "scale",
     "automatic",
     "has_curvature",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,11 +31,48 @@ class RowwiseDesign:
     def components(self, influences: Influences) -> Iterable[Component]:
         values: Array = np.zeros((self.n, influences.shape[1]))
         values[self.kept] = influences
-        return self.design.components(values)
+        components = self.design.components(values)
+        must = f"design {self.name} must give components"
+        if not isinstance(components, Iterable):
+            raise TypeError(
+                f"{must}: an iterable of Component, got {type(components).__name__}"
+            )
+        checked = [_check_component(each, values.shape[1], must) for each in components]
+        if not checked:
+            raise ValueError(f"{must}: at least one Component, got none")
+        return checked
 
     def regrouped(self, unit: Array) -> Design:
         """Not possible: rows cannot be united."""
-        raise ValueError(f"rows cannot be united with the design {self.design}")
+        raise ValueError(f"rows cannot be united with the design {self}")
+
+    @property
+    def name(self) -> str:
+        """Name of the class of the design."""
+        return type(self.design).__name__
 
     def __str__(self) -> str:
-        return str(self.design)
+        describes = type(self.design).__str__ is not object.__str__
+        return str(self.design) if describes else f"by design {self.name}"
+
+
+def _check_component(component: Any, n_columns: int, must: str) -> Component:
+    """Check totals of influence values, a column for each of the parameters."""
+    if not isinstance(component, Component):
+        raise TypeError(
+            f"{must}: an iterable of Component, got one of {type(component).__name__}"
+        )
+    totals = np.asarray(component.totals)
+    if totals.ndim != 2 or not len(totals) or totals.shape[1] != n_columns:
+        raise ValueError(
+            f"{must} with totals of shape (units, {n_columns}), as many columns as "
+            f"influences has, got shape {totals.shape}"
+        )
+    for name in ("blocks", "sizes"):
+        values = getattr(component, name)
+        if values is not None and np.shape(values) != totals.shape[:1]:
+            raise ValueError(
+                f"{must} with {name} of shape {totals.shape[:1]}, one for each unit of "
+                f"totals, got shape {np.shape(values)}"
+            )
+    return replace(component, totals=totals)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from skci._arrays import Array, binade, dot
+from skci._arrays import Array, dot
 from skci.inference.designs.design import Component
 from skci.inference.influences import Centres, Influences
 
@@ -105,21 +105,21 @@ class Moments(NamedTuple):
     """Sums of powers of totals of influence values over independent units, by block.
 
     `sizes` is the number of the units; the squares and cubes of blocks that are
-    subtracted are negative. The totals are divided by a power of two, lest their powers
-    overflow.
+    subtracted are negative. The totals are divided by the root of the sum of their
+    squares, lest their powers overflow.
     """
 
-    sizes: Array
-    squares: Array
-    cubes: Array
-    fourths: Array
+    sizes: Sequence[float]
+    squares: Sequence[float]
+    cubes: Sequence[float]
+    fourths: Sequence[float]
     variance: float = math.nan
     """Variance of the estimate."""
 
     @property
     def skewness(self) -> float:
         r"""Skewness of an estimate: :math:`\sum_g S_g^3 / (\sum_g S_g^2)^{3/2}`."""
-        return float(self.cubes.sum()) / float(self.squares.sum()) ** 1.5
+        return sum(self.cubes) / sum(self.squares) ** 1.5
 
     @property
     def degrees_of_freedom(self) -> float:
@@ -138,61 +138,79 @@ class Moments(NamedTuple):
         ----------
         Satterthwaite (1946), Biometrics Bulletin 2, 110-114.
         """
-        total = float(self.squares.sum())
+        total = sum(self.squares)
         if not total > 0:
             return 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            powers = self.squares * self.squares
-            spread = (self.fourths - powers / self.sizes) / 2
-            terms = np.maximum(spread, powers / (self.sizes - 1))
-            return float(total**2 / terms[powers > 0].sum())
+        terms = 0.0
+        for n, square, fourth in zip(
+            self.sizes, self.squares, self.fourths, strict=True
+        ):
+            if square and n:
+                power = square * square
+                least = power / (n - 1) if n != 1 else math.inf
+                terms += max((fourth - power / n) / 2, least)
+        return total**2 / terms
 
 
 def moments(components: Iterable[Component], classes: Sequence[Array] = ()) -> Moments:
     """Sum powers of the totals of influence values.
 
-    Components are of two columns: the influence values, and an indicator of the rows
-    that count. Units without such a row do not count, but those of a block in which
-    the others do not have mean zero. Blocks of independent rows are also divided by
-    classes, bool arrays of shape (G,) within which influence values have mean zero,
+    Components are of the influence values and, unless all units count, of an indicator
+    of the rows that do. Units without such a row do not count, but those of a block in
+    which the others do not have mean zero. Blocks of independent rows are also divided
+    by classes, bool arrays of shape (G,) within which influence values have mean zero,
     unless that leaves a row of larger classes alone, as those of many targets do.
     """
-    components = list(components)
-    centred = [_centred(component) for component in components]
-    scale = max(map(binade, centred))
-    parts, variance = [], 0.0
-    for component, values in zip(components, centred, strict=True):
-        values, repeats = values / scale, _repeats(component)
+    variance = 0.0
+    parts: list[tuple[int, float, _Sums]] = []
+    for component in components:
+        values, (numbers, *repeats) = _centred(component), _repeats(component)
         factor, multiples = _multiples(component)
-        square = dot(multiples, values, values) * scale * scale
+        square = dot(multiples, values, values)
         variance += component.sign * factor * square
         if component.is_known:
             continue
         if component.degrees_of_freedom is not None:
             n, square = component.degrees_of_freedom + 1, dot(values, values)
-            signed = component.sign * square
-            parts.append(np.array([[n], [signed], [0.0], [square**2 / n]]))
+            parts.append((component.sign, square, ([n], [1.0], [0.0], [1 / n])))
             continue
-        counted, blocks = _column(component, 1) > 0, component.blocks
-        if blocks is not None and len(np.unique(blocks[counted])) > 1:
-            counted = counted | (np.abs(values) > _ROUNDING * np.abs(values).max())
+        blocks = component.blocks
+        if component.totals.shape[1] > 1:
+            counted = _column(component, 1) > 0
+            if blocks is not None and len(np.unique(blocks[counted])) > 1:
+                counted = counted | (np.abs(values) > _ROUNDING * np.abs(values).max())
+            numbers = numbers * counted
         if classes and isinstance(component.totals, Influences):
-            blocks = _divided(blocks, repeats[0] * counted, classes)
-        if not repeats[0].all():  # whatever those of empty cells
-            values = np.where(repeats[0] > 0, values, 0)
+            blocks = _divided(blocks, numbers, classes)
+        values = values / (math.sqrt(square) or 1.0)
+        squares = values * values
         if blocks is None:
-            sums = _sums_of_powers(values, repeats, counted)[:, np.newaxis]
+            n, is_one = float(numbers.sum()), float(square > 0)
+            cubes = dot(repeats[1], squares, values)
+            fourths = dot(repeats[2], squares, squares)
+            sums = [n], [is_one], [cubes], [fourths]
         else:
-            squares = values * values
-            terms = counted, squares, squares * values, squares * squares
+            terms = squares, squares * values, squares * squares
             pairs = zip(repeats, terms, strict=True)
-            sums = np.array(
-                [np.bincount(blocks, repeat * term) for repeat, term in pairs]
-            )
-        sums[1:3] *= component.sign
-        parts.append(sums)
-    n, squares, cubes, fourths = np.concatenate(parts, axis=1)
-    return Moments(n, squares, cubes, fourths, max(variance, 0.0))
+            found = [np.bincount(blocks, each * term).tolist() for each, term in pairs]
+            sums = np.bincount(blocks, numbers).tolist(), *found
+        parts.append((component.sign, square, sums))
+    return Moments(*_on_one_scale(parts), max(variance, 0.0))
+
+
+_Sums = tuple[list[float], list[float], list[float], list[float]]
+
+
+def _on_one_scale(parts: Sequence[tuple[int, float, _Sums]]) -> _Sums:
+    """Unite sums of powers of totals over the root of the sum of their squares."""
+    total = sum(square for _, square, _ in parts) or 1.0
+    united: _Sums = ([], [], [], [])
+    for sign, square, sums in parts:
+        share = square / total
+        factors = 1.0, sign * share, sign * share**1.5, share**2
+        for column, factor, values in zip(united, factors, sums, strict=True):
+            column += [factor * value for value in values]
+    return united
 
 
 def _sums_of_powers(values: Array, repeats: Array, counted: Array) -> Array:
@@ -240,7 +258,7 @@ class UnitWeights(NamedTuple):
     def degrees_of_freedom(self) -> float:
         """Satterthwaite degrees of freedom of a variance of totals like the weights."""
         sums = self.n, self.squares, self.cubes, self.fourths
-        n, squares, cubes, fourths = np.array(sums)[:, np.newaxis]
+        n, squares, cubes, fourths = ([each] for each in sums)
         return Moments(n, squares, cubes, fourths).degrees_of_freedom
 
 
@@ -354,10 +372,12 @@ def _shape_of_largest(values: Array, frequencies: Array, m: int) -> float:
     if m < _FEWEST:
         return math.nan
     n_distinct = min(m + 1, len(values))
+    if n_distinct - 1 <= m / 2:
+        return math.nan  # the others are ties
     candidates = np.argpartition(values, -n_distinct)[-n_distinct:]
     candidates = candidates[np.argsort(-values[candidates])]
-    repeats = np.minimum(frequencies[candidates], m + 1)
-    largest = np.repeat(values[candidates], repeats)[: m + 1]
+    last = np.minimum(np.cumsum(frequencies[candidates]), m + 1)
+    largest = np.repeat(values[candidates], np.diff(last, prepend=0))
     threshold = largest[-1]
     excesses = largest[largest > threshold][::-1] - threshold
     tied = len(np.unique(excesses)) <= m / 2

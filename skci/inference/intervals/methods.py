@@ -4,10 +4,11 @@ A method turns estimates and a critical value into limits. The critical value is
 normal quantile for an individual interval and that of the maximum for a joint one.
 """
 
+import difflib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy import stats
@@ -24,12 +25,22 @@ Limits = tuple[float, float]
 Known = Literal["covariance", "skewness", "table"]
 """What is known of estimates beside their values, each more than the one before."""
 
+_INCREASING: tuple[Known, ...] = get_args(Known)
+
+_OTHER_NAMES = {
+    "delong": "'logit' and 'delta' take DeLong's variance of roc_auc",
+    **dict.fromkeys(("exact", "beta", "binom-test"), "clopper-pearson"),
+    **dict.fromkeys(("wald", "normal", "asymptotic"), "delta"),
+    **dict.fromkeys(("bootstrap", "bca", "percentile"), "'auto' needs no resampling"),
+    **dict.fromkeys(("mcnemar", "tango"), "score"),
+}
+"""What methods of other libraries are here: a name or a sentence."""
+
 _NEAR = 1e-3  # share of the width of an interval by which a limit is inaccurate
 _SYMMETRIC = 1e-9  # a skewness below this is zero up to rounding
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """One interval to compute.
 
     The standard error is with the blurring, where the method blurs. `rarer_class` is
@@ -76,8 +87,7 @@ class IntervalMethod:
 
     def serves(self, trait: Trait, known: Known = "table") -> bool:
         """Whether it can serve a measure of which so much is known."""
-        known_things = get_args(Known)
-        suffices = known_things.index(known) >= known_things.index(self.needs)
+        suffices = _INCREASING.index(known) >= _INCREASING.index(self.needs)
         return suffices and self.applies(trait)
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
@@ -135,9 +145,9 @@ class Wald(IntervalMethod):
     def _limits(self, task: Task, crit: float, z: float) -> Limits:
         link, centre, error = self._normal(task, z)
         middle, error = link.forward(centre), error * link.slope(centre)
-        low, high = (
-            middle - error * _untransformed(u, *task.hall) for u in (crit, -crit)
-        )
+        a, b = task.hall
+        low = middle - error * _untransformed(crit, a, b)
+        high = middle - error * _untransformed(-crit, a, b)
         return link.backward(low), link.backward(high)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -412,9 +422,8 @@ def check_serves(
     method: str, trait: Trait, where: str = "", *, known: Known = "table"
 ) -> None:
     """Check that a method can serve a measure; see `refusal`."""
-    reason = method != AUTO and refusal(method, trait, where, known=known)
-    if reason:
-        raise ValueError(reason)
+    if method != AUTO and not METHODS[method].serves(trait, known):
+        raise ValueError(refusal(method, trait, where, known=known))
 
 
 def check_method(method: Any) -> str:
@@ -422,4 +431,13 @@ def check_method(method: Any) -> str:
     known = [AUTO, *METHODS]
     if isinstance(method, str) and method in known:
         return method
-    raise ValueError(f"method must be one of {known}, got {method!r}")
+    hint = _hint(method) if isinstance(method, str) else ""
+    raise ValueError(f"method must be one of {known}, got {method!r}{hint}")
+
+
+def _hint(method: str) -> str:
+    """Say what a method of another library, or spelt otherwise, is here."""
+    usual = method.strip().lower().replace("_", "-").replace(" ", "-")
+    near = difflib.get_close_matches(usual, [AUTO, *METHODS, *_OTHER_NAMES], 1, 0.7)
+    meant = _OTHER_NAMES.get(near[0], near[0]) if near else ""
+    return f"; did you mean {meant!r}?" if meant in METHODS else meant and f"; {meant}"

@@ -68,8 +68,8 @@ def score_limits(
             else:
                 problem = Problem(samples, bounds[k], *found)
                 limits[k] = path_limits(problem, crit[k])
-    (low, high), (least, greatest) = limits.T, bounds.T
-    return np.clip(low, least, greatest), np.clip(high, least, greatest)
+    low, high = np.maximum(np.minimum(limits.T, bounds[:, 1]), bounds[:, 0])
+    return low, high
 
 
 def score_roots(

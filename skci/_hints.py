@@ -1,0 +1,171 @@
+"""Hints at the names that options and attributes of other libraries have here."""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, signature
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_LONGEST = 60  # characters of a value in a message
+
+_SYNONYMS = {
+    "adjust": "adjustment correction p_adjust",
+    "ax": "axes axis",
+    "by": "sensitive_features subgroup subgroups",
+    "confidence_level": "conf_level confidence coverage level",
+    "control": "against base baseline ref reference",
+    "estimators": "estimator models",
+    "groups": "cluster cluster_ids clusters group",
+    "margin": "delta epsilon rope",
+    "metric": "metrics scoring",
+    "metrics": "measures metric scorers scoring",
+    "models": "model",
+    "pos_label": "positive positive_label",
+    "random_state": "rng seed",
+    "sample_weight": "sample_weights weight weights",
+    "sort": "order sort_by",
+    "thresholds": "cutoffs threshold",
+    "title": "suptitle",
+    "y_score": "probas_pred scores y_prob y_proba",
+}
+"""Other names of a parameter."""
+
+
+_SPELLED: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "alpha": ("confidence_level", lambda alpha: f"confidence_level={_rest(alpha)}"),
+    "ratio": ("scale", lambda ratio: "scale='ratio'"),
+    "name": ("y_pred", lambda name: f"y_pred={{{brief(name)}: ...}}"),
+    "names": ("y_pred", lambda names: "y_pred={'A': ..., 'B': ...}"),
+}
+"""Parameters in place of others, and how to write them for a value of the others."""
+
+_READERS = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+}
+"""Readers of pandas by the endings of files that the commands read."""
+
+_NOWHERE = {
+    "name": "a report names metrics by a mapping, as in metrics={'loss': ...}",
+    **dict.fromkeys(
+        ("n_bootstraps", "n_boot", "n_resamples"), "intervals need no resampling"
+    ),
+}
+"""Options that there are not, and why."""
+
+
+def _rest(alpha: Any) -> str:
+    is_share = isinstance(alpha, float) and 0 < alpha < 1
+    return f"{1 - alpha:g}" if is_share else "1 - alpha"
+
+
+def brief(value: Any) -> str:
+    """Write a value; of a long one its type, and the shape if it has one."""
+    shape = getattr(value, "shape", None)
+    if shape:
+        return f"{type(value).__name__} of shape {tuple(shape)}"
+    text = repr(value)
+    if len(text) <= _LONGEST and "\n" not in text:
+        return text
+    size = f" of length {len(value)}" if hasattr(value, "__len__") else ""
+    return f"{type(value).__name__}{size}"
+
+
+def data_hint(value: Any, parameter: str) -> str:
+    """Say what to give in place of a path, the name of a column or a fitted model."""
+    if isinstance(value, str | PathLike) and Path(value).suffix in _READERS:
+        reader = f"pandas.read_{_READERS[Path(value).suffix]}"
+        return (
+            f"; read the file, as by {reader}({str(value)!r}), or use the command "
+            f"skci report {value}"
+        )
+    if isinstance(value, str) and parameter != "data":
+        return f"; give the column, as data[{value!r}]"
+    if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
+        return "; JointEvaluator takes fitted models, and predicts"
+    return ""
+
+
+def option_hint(options: Sequence[str], name: str, value: Any) -> str:
+    """Say which of some options another library calls by a name; empty for none."""
+    for option in options:
+        if name in _SYNONYMS.get(option, "").split():
+            written = brief(value)
+            return f"give it as {option}={written if written == repr(value) else '...'}"
+    if name in _SPELLED and _SPELLED[name][0] in options:
+        return f"give it as {_SPELLED[name][1](value)}"
+    if name in _NOWHERE:
+        return _NOWHERE[name]
+    near = difflib.get_close_matches(name, options, 1, 0.75)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def unknown_options(options: Sequence[str], given: Mapping[str, Any]) -> str:
+    """Hints at the unknown ones of some given options, each after a semicolon."""
+    unknown = [pair for pair in given.items() if pair[0] not in options]
+    hints = (option_hint(options, *pair) for pair in unknown)
+    return "".join(f"; {hint}" for hint in dict.fromkeys(hints) if hint)
+
+
+def with_hints(function: _Function) -> _Function:
+    """Decorate a function, or a class, whose options are guessed from other libraries.
+
+    Parameters
+    ----------
+    function : callable
+        Without parameters such as ``**kwargs``.
+
+    Returns
+    -------
+    callable
+        The same function; its TypeError for an option that it does not have names the
+        option that is meant, if it is known, and else all.
+    """
+    if isinstance(function, type):
+        function.__init__ = with_hints(function.__init__)  # type: ignore[misc]
+        return function
+    parameters = signature(function).parameters
+    options = [name for name in parameters if name != "self"]
+    named = [k for k, p in parameters.items() if p.kind == Parameter.KEYWORD_ONLY]
+    most = len(parameters) - len(named)
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if len(args) <= most and kwargs.keys() <= parameters.keys():
+            return function(*args, **kwargs)
+        name = function.__name__
+        if name == "__init__":
+            name = type(args[0]).__name__
+        unknown = ", ".join(key for key in kwargs if key not in parameters)
+        if hint := unknown_options(options, kwargs):
+            raise TypeError(f"{name}() has no parameter {unknown}{hint}")
+        if unknown or not named:
+            got = unknown or f"{len(args) - most} values too many"
+            raise TypeError(f"{name}() takes the options {options}, got {got}")
+        raise TypeError(
+            f"{name}() takes {named} by name, got {brief(args[most])} without one; "
+            f"did you mean {named[0]}=...?"
+        )
+
+    return checked  # type: ignore[return-value]
+
+
+class HintedAttributes:
+    """An object whose attributes are guessed from other libraries."""
+
+    _other_attributes: ClassVar[Mapping[str, str]] = {}
+    """What to use in place of attributes that there are not."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if instead := self._other_attributes.get(name):
+                message += f"; use {instead}"
+            raise AttributeError(message, name=name, obj=self)
