@@ -3,10 +3,11 @@
     python -m benchmarks.coverage [--quick] [page ...]
 
 Samples are drawn from known populations, and it is counted how often the intervals
-cover the true values, on six pages: individual and joint intervals for labels
+cover the true values, on eight pages: individual and joint intervals for labels
 ("coverage"), joint intervals for other data ("chapters"), comparisons ("decisions"),
-small samples, by the default and by the former one ("small_samples"), means,
-differences and ranks of many models ("leaderboard"), and models that are
+small samples, by the default and by the former one ("small_samples"), weights and
+clusters where errors are few ("unequal"), means, differences and ranks of many models
+("leaderboard"), grades between 0 and 1 ("bounded_grades"), and models that are
 cross-validated ("cross_validation", which takes hours; fewer samples by --draws).
 Results are cached in the folder --work, so that a stopped run resumes as long as the
 code is the same. With the folder --data of ``abalone.data`` and
@@ -20,12 +21,14 @@ from pathlib import Path
 
 from benchmarks.common.command import BENCHMARKS, page_folder, parser
 from benchmarks.coverage import (
+    bounded_grades,
     certificate,
     chapters,
     cross_validation,
     decisions,
     leaderboard,
     small_samples,
+    unequal,
 )
 
 PAGES = {
@@ -33,7 +36,9 @@ PAGES = {
     "chapters": chapters.run,
     "decisions": decisions.run,
     "small_samples": small_samples.run,
+    "unequal": unequal.run,
     "leaderboard": leaderboard.run,
+    "bounded_grades": bounded_grades.run,
     "cross_validation": cross_validation.run,
 }
 

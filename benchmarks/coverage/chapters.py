@@ -1,4 +1,4 @@
-"""Joint coverage for clusters, weights, scores, several classes, targets, subgroups."""
+"""Joint coverage for scores, several classes, several targets and subgroups."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from benchmarks.coverage.classes_and_scores import (
     MULTILABEL,
     TEN_CLASSES,
 )
-from benchmarks.coverage.sampling_designs import CLUSTERED, SUBGROUPS, WEIGHTED
+from benchmarks.coverage.sampling_designs import SUBGROUPS
 
 CHAPTERS: tuple[Chapter, ...] = (
-    CLUSTERED,
-    WEIGHTED,
     AREAS,
     MULTICLASS,
     TEN_CLASSES,
@@ -152,9 +150,10 @@ def summary(records: Records) -> list[Row]:
 
 _INTRODUCTION = """\
 :doc:`coverage` is about labels in independent, equally weighted rows. Here are other
-data, a chapter for each kind, with 500 rows and more: it is counted how often *all*
-intervals of a 95% report by :func:`~skci.joint_report` cover at once. The goal is a
-joint coverage within .02 of .95, or a warning.
+data, a chapter for each kind, with 500 rows and more; weights and clusters are on the
+page :doc:`unequal`. It is counted how often *all* intervals of a 95% report by
+:func:`~skci.joint_report` cover at once. The goal is a joint coverage within .02 of
+.95, or a warning.
 
 Each setting has {draws} samples unless stated otherwise, and *error* is the Monte Carlo
 error of the joint coverage. *Default* is the report without a method, "auto": "score"
@@ -178,20 +177,10 @@ Above, which makes intervals wide but not wrong: blurring widens intervals, the 
 fewer errors there are, so that "default" is conservative; more so for differences and
 gaps, where the blurring of both sides adds up, and for small subgroups. Where the
 errors are so few that ``SmallSampleWarning`` is given, it nearly always covers. Use
-"score" there. For clustered rows "score" is conservative where errors are few, as it
-then treats the rows of a cluster as identical.
+"score" there.
 
 Below, which makes them wrong:
 
-- *Unequal clusters, few of them informative.* Where cluster sizes are very unequal and
-  rows within clusters strongly correlated, the largest few clusters make up most of the
-  variance. The effective number of clusters is smaller, which widens the intervals,
-  with a warning below 30. That brings *good* models near the level. Where errors are
-  few as well, most of them are in a few clusters, and coverage remains low, with that
-  warning.
-- *Large weights.* A few rows with large weights have the same effect, most where one
-  label is rare. There is a warning where the informative rows have an effective sample
-  size below 60 and below half of their number.
 - *Rare labels.* Areas under curves are off where one label is rare, with a warning
   below 60 rows.
 - *Few errors, by "delta".* It has no correction for them. There is a warning for

@@ -15,8 +15,6 @@ from benchmarks.common import Array
 from benchmarks.common.command import sizes
 from benchmarks.common.pages import Row, Section, show, write_page
 from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
-from benchmarks.coverage import bounded_grades
-from benchmarks.coverage.bounded_grades import FAMILIES, SIZES, BoundedGrades
 
 _SKILLS = {"A": 1.5, "B": 1.5, "C": 1.3, "D": 1, "E": 1, "F": 0.7, "G": 0.3, "H": 0.3}
 _OF_PASSAGES, _OF_QUESTIONS, _OF_MODELS = 0.8, 1.5, 0.5  # standard deviations of ease
@@ -112,11 +110,8 @@ SETTINGS = ((500, 60, 4), (500, 60, 1), (500, 500, 4), (100, 20, 4))
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the table and write the page."""
-    size = sizes(
-        options.quick, draws=(50, 1), settings=(len(SETTINGS), 1), items=(len(SIZES), 1)
-    )
-    modules = ["coverage/leaderboard", "coverage/bounded_grades"]
-    runner = Runner(work, options.seed, options.jobs, modules)
+    size = sizes(options.quick, draws=(50, 1), settings=(len(SETTINGS), 1))
+    runner = Runner(work, options.seed, options.jobs, ["coverage/leaderboard"])
     settings = SETTINGS[: size.settings]
     simulations = [
         Leaderboard(*setting, size.draws, part)
@@ -125,23 +120,15 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     ]
     records = runner.run(simulations, "leaderboard")
     table = [row(records, *setting) for setting in settings]
-    draws = _PARTS * size.draws
-    graded = [
-        BoundedGrades(family, n, draws)
-        for family in FAMILIES
-        for n in SIZES[: size.items]
-    ]
-    sections = [
-        Section("Coverage", _TABLE, [table]),
-        bounded_grades.section(runner.run(graded, "bounded grades"), draws),
-    ]
-    show(*sections)
+    section = Section("Coverage", _TABLE, [table])
+    show(section)
     if output:
+        draws = _PARTS * size.draws
         introduction = _INTRODUCTION.format(
             draws=draws, error=monte_carlo_error(0.95, draws)
         )
         file = output / "leaderboard.rst"
-        write_page(file, "coverage", "Leaderboards", introduction, *sections)
+        write_page(file, "coverage", "Leaderboards", introduction, section)
 
 
 def row(records: Records, questions: int, passages: int, answers: int) -> Row:

@@ -98,7 +98,6 @@ comparison: the default without ``groups``, on every fourth sample.
     ],
     (
         Variant("default"),
-        Variant("score", "score"),
         Variant("default, groups ignored", ignored="groups", every=4),
     ),
 )
@@ -190,7 +189,6 @@ on every fourth sample.
     ],
     (
         Variant("default"),
-        Variant("score", "score"),
         Variant("default, weights ignored", ignored="sample_weight", every=4),
     ),
 )

@@ -26,6 +26,7 @@ from benchmarks.coverage.vectorized import (
     estimate,
     methods_of,
 )
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
 from skci.inference.intervals.score import score_roots
 from skci.measures.registry import MEASURES
 
@@ -179,6 +180,17 @@ def covers(report: Any, truths: Array) -> Array:
     """Whether each interval of a report covers the true value."""
     low, high = np.array([report[key].confidence_interval() for key in report]).T
     return (low <= truths) & (truths <= high)
+
+
+def interval_and_warning(estimate: Any) -> tuple[Any, bool]:
+    """Interval of an estimate, and whether it warns that it may be too narrow."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        interval = estimate.confidence_interval()
+    return interval, any(issubclass(each.category, _WARNS) for each in caught)
+
+
+_WARNS = (DegenerateVarianceWarning, SmallSampleWarning)
 
 
 def covers_jointly(report: Any, truths: Array) -> bool:

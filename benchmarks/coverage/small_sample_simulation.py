@@ -13,8 +13,7 @@ from scipy import stats
 from benchmarks.common import Array
 from benchmarks.common.results import Record
 from benchmarks.coverage.chapter_simulation import Setting, Variant
-from benchmarks.coverage.simulation import JOINT_LEVEL
-from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from benchmarks.coverage.simulation import JOINT_LEVEL, interval_and_warning
 
 DEFAULT = Variant("default")
 DELTA = Variant("delta", "delta")
@@ -109,12 +108,8 @@ class BeforeAndNow:
         method = self._former_method(sample["metrics"])
         former = self._report(replace(self.variant, method=method), sample)
         report = self._report(self.variant, sample)
-        limits, warned = [], []
-        for label in report:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                limits.append(report[label].confidence_interval())
-            warned.append(any(issubclass(each.category, _WARNS) for each in caught))
+        intervals = [interval_and_warning(report[label]) for label in report]
+        limits, warned = map(list, zip(*intervals, strict=True))
         return list(report), former_limits(former, sample), limits, warned
 
     def _former_method(self, metrics: list[str]) -> Any:
@@ -128,9 +123,6 @@ class BeforeAndNow:
             warnings.simplefilter("ignore")
             report = variant.report(sample)
         return report if self.variant == JOINT else report.individual()
-
-
-_WARNS = (SmallSampleWarning, DegenerateVarianceWarning)
 
 
 def former_limits(report: Any, sample: Mapping[str, Any]) -> Array:
