@@ -25,6 +25,9 @@ LARGEST = 1e125
 
 _LARGEST_COEFFICIENT = 1e20
 _LARGEST_WHOLE = 2**53
+
+WIDE_INTEGERS = "Int128", "UInt128"
+"""Types of columns that numpy has not; their numbers are read one by one."""
 _LOWEST_LEVEL = 1e-6  # of confidence
 _NUMBERS = (Real, Decimal, np.bool_)
 
@@ -38,7 +41,10 @@ def check_number(
 ) -> float:
     """Check a number that some condition accepts; `wanted` says which ones."""
     if isinstance(value, Real) and not isinstance(value, bool):
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.nan  # which no condition accepts
         if accepts(number):
             return number
     raise ValueError(f"{name} must be {wanted}, got {value!r}{hint}")
@@ -197,6 +203,8 @@ def _readable(values: Any) -> Any:
         return np.stack([np.asarray(_readable(c)) for c in values.columns], axis=1)
     if hasattr(kind, "to_pylist") and values.null_count:
         return values.to_pylist()  # pyarrow gives nulls in a dictionary other values
+    if str(getattr(values, "dtype", "")) in WIDE_INTEGERS:
+        return values.to_list()
     if hasattr(kind, "to_numpy") and not hasattr(kind, "__array__"):
         return values.to_numpy()
     return values
@@ -342,7 +350,7 @@ def check_contrasts(
     if not is_iterable(labels):
         raise TypeError(f"labels must be names, one a row of matrix, got {labels!r}")
     names = [labels] if isinstance(labels, str) else [*map(str, labels)]
-    if len(names) != len(rows) or len(set(names)) < len(names):
+    if len(names) != len(rows) or len({*names} - {""}) < len(names):
         raise ValueError(
             f"labels must be {len(rows)} different names, one a row of matrix, got "
             f"{names}"

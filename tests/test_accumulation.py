@@ -3,9 +3,11 @@
 import contextlib
 import copy
 import inspect
+import itertools
 import json
 import os
 import pickle
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from sklearn.metrics import log_loss
 from slow import each_once, slow_except
 
 from skci import JointAccumulator, joint_report
+from skci.data.sample import Sample
 from skci.data.writing import replacing
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -195,6 +198,26 @@ def test_memory_grows_with_distinct_outcomes_and_not_with_rows():
     assert max(sizes[5:]) <= 1.5 * sizes[0]
 
 
+def test_work_on_groups_is_about_linear_in_the_batches(monkeypatch):
+    """A part is united with those of half its size on, and not with each batch."""
+    copied = 0
+    add = Sample.__add__
+
+    def counted(first, second):
+        nonlocal copied
+        total = add(first, second)
+        copied += len(total.design.number)
+        return total
+
+    monkeypatch.setattr(Sample, "__add__", counted)
+    y, predicted = Y[:20], {"A": LABELS["A"][:20]}
+    accumulator = JointAccumulator("accuracy")
+    for k in range(256):
+        accumulator.update(y, predicted, groups=np.arange(20) + 20 * k)
+    assert accumulator.report()["A", "accuracy"].n_samples == 256 * 20
+    assert copied <= 256 * 20 * np.log(256) / np.log(1.5)
+
+
 @pytest.mark.parametrize(
     ("kind", "design", "ending"), each_once(DATA, DESIGNS, [".npz", ".json"])
 )
@@ -362,6 +385,15 @@ def break_arrays(state, **changed):
         (break_arrays, {"weights": ["1"] * 8}, "weights holds other values"),
         (break_arrays, {"codes": [[2, 0, 0]] * 8}, "codes holds other values"),
         (break_arrays, {"codes": [[1, 0]] * 7}, "codes has the shape"),
+        (break_arrays, {"codes": [[1, 0]] * 8}, "codes has the shape"),
+        (break_arrays, {"weights": [0.5] * 8}, "weights holds other values"),
+        (break_header, {"scale": 0}, "scale is 0"),
+        (break_header, {"labels": [0, 0]}, "labels are not distinct"),
+        (break_header, {"labels": [0, "a"]}, "labels are of several types"),
+        (break_header, {"labels": [None, None]}, "labels are not distinct"),
+        (break_header, {"labels": [0]}, "labels are not known"),
+        (break_header, {"targets": ["a", "a"]}, "targets are not distinct"),
+        (break_header, {"labelled": ["A", "A"]}, "models are not distinct"),
     ],
 )
 def test_a_file_is_checked(breaking, changed, message, tmp_path):
@@ -384,6 +416,55 @@ def test_numbers_of_clusters_and_subgroups_are_checked(design, column, tmp_path)
     state["arrays"][column][0] = -1
     path.write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(ValueError, match=f"{column} holds other values"):
+        JointAccumulator.load(path, "accuracy")
+
+
+@pytest.mark.parametrize(
+    ("name", "power", "factor", "message"),
+    [
+        ("powers", 0, 1e-3, "not those of any rows"),
+        ("powers", 0, 1e3, "not those of any rows"),
+        ("powers", 1, 1e-3, "not those of any rows"),
+        ("powers", 2, 1e-3, "not those of any rows"),
+        ("rows", ..., 0.3, "rows holds other values"),
+        ("weights", ..., 1e3, "not those of any rows"),
+        ("cluster_weights", ..., 2, "do not add up to weights"),
+    ],
+)
+def test_sums_of_weights_in_a_file_are_checked(name, power, factor, message, tmp_path):
+    path = tmp_path / "table.json"
+    accumulated("labels", "groups and weights", [np.arange(N)]).save(path)
+    state = json.loads(path.read_text(encoding="utf-8"))
+    array = np.array(state["arrays"][name], dtype=float)
+    array[power] *= factor
+    state["arrays"][name] = array.tolist()
+    path.write_text(json.dumps(state), encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        JointAccumulator.load(path, "accuracy")
+
+
+def test_arrays_that_a_file_does_not_name_are_not_unpacked(tmp_path):
+    path = tmp_path / "table.npz"
+    accumulator = accumulated("labels and scores", "all", [np.arange(N)])
+    accumulator.save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez_compressed(path, **arrays, score_9=np.zeros(2**24), other=np.zeros(2**24))
+    assert path.stat().st_size < 2**20
+    tracemalloc.start()
+    loaded = JointAccumulator.load(path, "f1")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert loaded.n_samples == accumulator.n_samples
+    assert peak < 2**23
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing of the kind", "cut"])
+def test_a_damaged_file_is_said_to_be_damaged(content, tmp_path):
+    path = tmp_path / "table.npz"
+    accumulated("labels", "simple", [np.arange(N)]).save(path)
+    path.write_bytes(path.read_bytes()[:300] if content == "cut" else content)
+    with pytest.raises(ValueError, match="it is damaged or of another kind"):
         JointAccumulator.load(path, "accuracy")
 
 
@@ -456,6 +537,20 @@ def test_a_batch_that_does_not_fit_leaves_all_as_it_was(batch, message):
         with pytest.raises(ValueError, match=message):
             accumulator.update(**good | batch)
         assert accumulator.n_samples == n and str(accumulator.report()) == before
+
+
+def test_subgroups_of_batches_are_by_the_same_columns():
+    columns = {"sex": ["f", "m"], "age": ["old", "young"]}
+    others = {"age": columns["age"]}, columns, dict(reversed(columns.items()))
+    for first, second in itertools.pairwise(({"sex": columns["sex"]}, *others)):
+        accumulator, other = JointAccumulator("accuracy"), JointAccumulator("accuracy")
+        accumulator.update([0, 1], [0, 0], by=first)
+        other.update([0, 1], [0, 0], by=second)
+        with pytest.raises(ValueError, match="must be of the same columns of by, in"):
+            accumulator.merge(other)
+        with pytest.raises(ValueError, match="must be of the same columns of by, in"):
+            accumulator.update([0, 1], [0, 0], by=second)
+        assert accumulator.n_samples == 2
 
 
 def test_an_accumulator_that_does_not_fit_is_not_merged():

@@ -259,6 +259,68 @@ def test_only_ratios_of_weights_matter(family, name):
         assert [own.design_effect for own in each(equal)] == [1] * len(each(equal))
 
 
+DECIMALS = np.array([0.9, 1.1, 1.9, 2.4, 1.7, 0.6, 2.0, 0.3, 1.2, 0.8, 0.5, 1.4])
+
+
+@every_case
+@pytest.mark.parametrize("seed", slow_except([0], range(8)))
+def test_rounding_of_few_weights_decides_nothing(family, name, seed):
+    """Whether shares are a half, or variances zero, is not known to the last bit."""
+    case, rows, _, _, _ = case_of(family, name)
+    rng = np.random.default_rng(seed)
+    rows = rows[rng.permutation(len(rows))[:12]]
+    weights, order = DECIMALS[: len(rows)], rng.permutation(12)
+    results = []
+    for y, p in [(rows.y, rows.p), (rows.y, rows.truth)]:
+        if np.shape(y) != np.shape(p):
+            continue
+        for factor, chosen in [(1, slice(None)), (10, order), (0.7, order[::-1])]:
+            weight = factor * weights[chosen]
+            try:
+                found = quiet(case.metric, y[chosen], p[chosen], sample_weight=weight)
+            except ValueError as error:
+                results.append(str(error)[:20])
+                continue
+            results.append(quiet(limits, found))
+        first, *others = results[-3:]
+        for other in others:
+            if isinstance(first, str):
+                assert other == first
+            else:
+                assert_allclose(other, first, rtol=1e-6, atol=1e-9)
+
+
+def test_rounding_and_order_do_not_decide_where_half_of_the_weight_is():
+    rng = np.random.default_rng(0)
+    for n in rng.integers(4, 9, 60):
+        errors, weights = np.round(rng.uniform(0.1, 2, (2, n)), 1)
+        found = set()
+        for factor in (1, 10, 0.3, 7):
+            order = rng.permutation(n)
+            estimate = quiet(
+                metrics.MedianAbsoluteErrorCI(),
+                *(np.zeros(n), errors[order]),
+                sample_weight=factor * weights[order],
+            )
+            found.add(tuple(np.round(limits(estimate).ravel(), 9)))
+        assert len(found) == 1, (errors, weights)
+
+
+@pytest.mark.parametrize("method", ["delta", "blurred", "plus-four", "score"])
+@pytest.mark.parametrize("name", ["recall", "f1", "accuracy", "balanced_accuracy"])
+def test_rounding_of_the_weights_of_a_perfect_model_decides_nothing(name, method):
+    y = np.array([1] * 6 + [0])
+    found = set()
+    for factor in (1, 10, 0.7):
+        for order in (slice(None), slice(None, None, -1)):
+            weights = factor * DECIMALS[:7][order]
+            metric = joint_report(
+                y[order], y[order], metrics=name, method=method, sample_weight=weights
+            )["y_pred", name]
+            found.add(tuple(np.round(quiet(metric.confidence_interval), 9)))
+    assert len(found) == 1
+
+
 @every_case
 @grouped_or_not
 def test_rows_of_zero_weight_are_left_out(family, name, grouped):

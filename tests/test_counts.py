@@ -1,5 +1,6 @@
 """How often rows occur: the report is that of the rows repeated."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -236,3 +237,27 @@ def test_the_tail_of_totals_that_repeat_is_that_of_their_copies():
         assert found == pytest.approx(
             shape_of_tail(np.repeat(totals, counts)), nan_ok=True
         )
+
+
+def test_memory_does_not_grow_with_counts():
+    """Not even where the tail of all rows has millions of them."""
+    y, predicted = NUMBERS[:60], GUESSES["A"][:60]
+    names = ["mean_absolute_error", "mean_squared_error", "r2"]
+    joint_report(y, predicted, metrics=names)  # imports what it needs
+    tracemalloc.start()
+    report = joint_report(y, predicted, metrics=names, counts=np.full(60, 10**13))
+    widths = [np.diff(report[key].confidence_interval())[0] for key in report]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert report.n_samples == 60 * 10**13
+    assert 0 < max(widths) < 1e-5
+    assert peak < 2**24
+
+
+def test_a_tail_of_repeated_values_is_that_of_the_rows():
+    rng = np.random.default_rng(1)
+    totals = rng.standard_t(2, 400)
+    frequencies = rng.integers(0, 3, 400)
+    shape = shape_of_tail(totals, frequencies)
+    assert shape == shape_of_tail(np.repeat(totals, frequencies)) != 0
+    assert np.isnan(shape_of_tail(totals, np.full(400, 10**13)))

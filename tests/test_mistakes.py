@@ -1,5 +1,7 @@
 """Mistakes that newcomers make are errors that say what to do."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -416,3 +418,42 @@ def test_what_a_command_needs(arguments, message, capsys):
     except SystemExit as exit:
         status = exit.code
     assert (status, message in capsys.readouterr().err) == (2, True)
+
+
+# --------------------------------------------------------------------------------------
+# Numbers beyond what floats and arrays hold
+# --------------------------------------------------------------------------------------
+
+
+def test_numbers_beyond_floats():
+    plan = {"disagreement": 0.1, "power": 0.8}
+    call = partial(skci.planning.minimum_detectable, 10**400, "accuracy", **plan)
+    raises(call, ValueError, "^n_samples must be a finite number above 0, got 1000")
+    message = r"^y_true must hold labels that are integers or strings from 2\*\*53 on"
+    labels = [2.0**53, 2**53 + 1]
+    raises(lambda: skci.AccuracyCI()(labels, labels), ValueError, message)
+    exact = [2**53, 2**53 + 1] * 9
+    assert skci.AccuracyCI()(exact, exact) == 1
+
+    def gain(tp, fp, fn, tn):
+        return 1e300 * (tp + tn)
+
+    call = partial(skci.make_metric_ci, gain, name="gain", bounds=(0, 1e300))
+    raises(call, ValueError, "^g of 'gain' must have values of a size below 1e")
+
+
+def test_contrasts_have_names():
+    report = joint_report(Y, {"A": A, "B": B}, metrics="accuracy")
+    for names in ([""], ["", "C"]):
+        message = r"^labels must be \d different names, one a row of matrix, got"
+        matrix = [[1, -1]] * len(names)
+        raises(lambda m=matrix, n=names: report.contrasts(m, n), ValueError, message)
+
+
+def test_integers_of_128_bits():
+    polars = pytest.importorskip("polars")
+    wide = [polars.Series(values, dtype=polars.Int128) for values in (Y, A)]
+    frame = polars.DataFrame({"y": wide[0], "A": wide[1]})
+    expected = F1CI()(Y, A)
+    assert F1CI()(*wide) == expected
+    assert joint_report("y", "A", data=frame, metrics="f1")["A", "f1"] == expected

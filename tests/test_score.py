@@ -12,6 +12,15 @@ from slow import slow_except
 
 import skci.inference.intervals.path_solver
 import skci.inference.intervals.score
+from skci import (
+    F1CI,
+    AccuracyCI,
+    BalancedAccuracyCI,
+    CohenKappaCI,
+    MatthewsCorrCoefCI,
+    NegativeLikelihoodRatioCI,
+    PositiveLikelihoodRatioCI,
+)
 from skci.inference.intervals.closed_form import as_tversky
 from skci.inference.intervals.score import score_limits, score_roots
 from skci.inference.intervals.statistic import first_crossing, improved, pearson
@@ -645,3 +654,35 @@ def test_coverage_by_enumeration():
     weight = binom.pmf(chance, n, 0.5) * binom.pmf(tables[:, 0], chance, 0.8)
     covered = (found[:, 0] <= 0.8) & (found[:, 1] >= 0.8)
     assert np.sum(weight * covered) / np.sum(weight) == pytest.approx(0.95, abs=0.02)
+
+
+LARGE = {
+    "mcc": MatthewsCorrCoefCI,
+    "balanced accuracy": BalancedAccuracyCI,
+    "positive likelihood ratio": PositiveLikelihoodRatioCI,
+    "negative likelihood ratio": NegativeLikelihoodRatioCI,
+    "kappa": CohenKappaCI,
+    "f1": F1CI,
+    "accuracy": AccuracyCI,
+}
+
+
+@pytest.mark.parametrize("n", [10**12, 10**13, 10**15])
+@pytest.mark.parametrize("metric", LARGE.values(), ids=LARGE)
+def test_limits_of_large_tables_are_those_of_the_normal_approximation(metric, n):
+    table = np.array([[3, 1], [2, 4]]) * (n // 10)
+    low, high = metric().from_confusion_matrix(table).confidence_interval()
+    normal = metric(method="delta").from_confusion_matrix(table)
+    limits = np.array(normal.confidence_interval())
+    error = (limits[1] - limits[0]) / 4
+    np.testing.assert_allclose([low, high], limits, rtol=0, atol=1e-4 * error)
+
+
+@pytest.mark.parametrize("metric", [BalancedAccuracyCI, AccuracyCI, F1CI])
+def test_limits_of_few_errors_in_large_tables_are_those_of_rare_events(metric):
+    """As many errors of more rows are in the limit counts of Poisson."""
+    missing = []
+    for n in (10**7, 10**11):
+        found = metric().from_confusion_matrix([[n, 5], [3, n]])
+        missing.append([(1 - limit) * n for limit in found.confidence_interval()])
+    np.testing.assert_allclose(missing[0], missing[1], rtol=1e-4)

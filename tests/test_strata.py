@@ -1,6 +1,7 @@
 """Strata: rows of which a fixed number was drawn from each stratum."""
 
 import math
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -497,3 +498,22 @@ def test_intervals_of_many_tiny_strata_cover():
             low, high = report["y_pred", name].confidence_interval()
             hits[name] += low <= value <= high
     assert min(hits.values()) > 0.93 * draws
+
+
+def test_memory_of_many_strata_is_linear():
+    """Many strata of two rows, which would not fit if it grew with pairs of strata."""
+    rng = np.random.default_rng(0)
+    peaks = []
+    for n_strata in (2_000, 8_000):
+        y, predicted = rng.integers(0, 2, (2, 2 * n_strata))
+        stratum = np.repeat(np.arange(n_strata), 2)
+        weights = rng.integers(1, 4, n_strata)[stratum]
+        tracemalloc.start()
+        for weight in (None, weights):
+            report = joint_report(
+                y, predicted, metrics="f1", design=Strata(stratum), sample_weight=weight
+            )
+            assert 0 < report["y_pred", "f1"].low < report["y_pred", "f1"].high < 1
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 6 * peaks[0]

@@ -1,7 +1,10 @@
 """Reports in several threads neither lose nor double the warnings of others."""
 
+import pickle
+import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -80,3 +83,25 @@ def test_each_thread_has_its_warnings():
         for thread in threads:
             thread.join()
     assert [warning.category for warning in caught] == [SmallSampleWarning] * 8
+
+
+def test_no_rows_are_lost_where_threads_add_and_report_at_once():
+    accumulator = JointAccumulator("accuracy")
+    accumulator.update(Y, MODELS)
+
+    def work(k):
+        accumulator.update(Y, MODELS, counts=np.full(len(Y), 1 + k % 2))
+        if k % 10 == 0:
+            accumulator.report()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(200)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert accumulator.n_samples == (1 + 300) * len(Y)
+    restored = pickle.loads(pickle.dumps(accumulator))
+    restored.update(Y, MODELS)
+    assert restored.n_samples == accumulator.n_samples + len(Y)

@@ -19,6 +19,7 @@ from benchmarks.common.command import BENCHMARKS, page_folder, parser, sizes
 from benchmarks.common.pages import Section, show, write_page
 from benchmarks.common.results import Runner
 from benchmarks.scale import (
+    batches,
     frames,
     growth,
     leaderboards,
@@ -83,6 +84,12 @@ Chunks of a million rows of numbers are added to a :class:`~skci.JointAccumulato
 keeps their moments, and to one that keeps rows, a tenth as many in all, for mean
 squared and mean absolute error and R2 of one model. With moments neither the time of
 the report, with its limits, nor the memory grows with the rows.
+"""
+
+_BATCHES = """\
+Batches of 400 rows of labels in 40 groups, other groups in each, are added to a
+:class:`~skci.JointAccumulator`, for accuracy and F1 of one model. Groups are kept, so
+that the memory grows with them, and the time with their number times its logarithm.
 """
 
 _CRITICAL = """\
@@ -166,6 +173,7 @@ def main() -> None:
         streamed=(1_000_000_000, 10_000_000),
         stored=(50_000_000, 100_000),
         summed=(100_000_000, 200_000),
+        batches=((100, 1_000, 3_000, 10_000), (10, 30)),
         framed=(20_000_000, 20_000),
         parameters=((10, 30, 100, 300, 1000, 2000, 5000), (10, 30, 100)),
         bootstrapped=(
@@ -209,6 +217,9 @@ def main() -> None:
         moments.add_up(1, size.summed // 10, moments=False),
     ]
     sections.append(Section("Many numbers", _NUMBERS, [moments.summed(added)]))
+    show(sections[-1])
+    tables = [batches.grouped(size.batches)]
+    sections.append(Section("Many batches", _BATCHES, tables))
     show(sections[-1])
     solved = [*many.solve_all(size.parameters)]
     solved.sort(key=lambda each: [*many.FAMILIES].index(each.family))

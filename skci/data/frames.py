@@ -15,6 +15,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._hints import data_hint
 from skci._validation import (
+    WIDE_INTEGERS,
     as_array,
     check_distinct,
     column_names,
@@ -288,6 +289,8 @@ def _framed(table: Any, names: str | list[str]) -> Any:
     if series.is_null().any() and not series.dtype.is_float():
         # Nulls make floats of integers, and are other values in Arrow dictionaries.
         return np.fromiter(series.to_list(), dtype=object, count=len(series))
+    if str(series.dtype) in WIDE_INTEGERS:
+        return np.asarray(series.to_list())
     column: Array = series.to_numpy()
     return column
 

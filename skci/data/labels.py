@@ -15,6 +15,7 @@ from skci.data.sample import Vocabulary
 A_MATRIX = "a confusion matrix, whose second row and column are the positive label"
 """What a positive label cannot be chosen for."""
 _LABEL_TYPES = (str, Real, np.bool_)
+_LARGEST_FLOAT = 2.0**53  # label that is a float and stands for several integers
 _BLOCK = 1 << 12  # rows among which another label is looked for at a time
 
 NUMBERS_HINT = (
@@ -48,6 +49,11 @@ def distinct_labels(
             raise ValueError(
                 f"{name} must hold class labels, got continuous values such as "
                 f"{label}; {hint}"
+            )
+        if isinstance(label, float) and abs(label) >= _LARGEST_FLOAT:
+            raise ValueError(
+                f"{name} must hold labels that are integers or strings from 2**53 on, "
+                f"where floats stand for several integers, got {label!r}"
             )
     return labels, positions
 

@@ -87,6 +87,11 @@ class Subgroups:
     codes: Array
     names: tuple[tuple[tuple[str, str], ...], ...]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column for column, _ in self.names[0])
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -129,8 +134,10 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """Number of units that are held."""
-        return len(self.rows.weights)
+        """Number of units that are held, and of their occurrences in clusters."""
+        design = self.design
+        entries = len(design.number) if isinstance(design, Clusters) else 0
+        return len(self.rows.weights) + entries
 
     def columns(self, model: str, target: int = 0) -> tuple[int, int]:
         """Columns of the truth and of a model."""
@@ -332,6 +339,13 @@ class Sample:
         for name, each in has.items():
             if len(each) > 1:
                 raise ValueError(f"{must} all with {name} or none, got some of either")
+        columns = [s.subgroups.columns for s in both if s.subgroups is not None]
+        if columns and columns[0] != columns[1]:
+            first, second = map(list, columns)
+            raise ValueError(
+                f"{must} of the same columns of by, in one order, got {first} and "
+                f"{second}"
+            )
         vocabulary = self.vocabulary.union(other.vocabulary)
         several = len(vocabulary.labels) > 2
         if self.scores and several and self.vocabulary != other.vocabulary:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -25,6 +26,8 @@ _FORMAT = "skci sample"
 _OF_MOMENTS = "skci moments"
 _VERSION = 2
 _HEADER = "header"
+_ROUNDING = 1e-9  # relative error of sums of powers
+_TINY = 1e-300  # error of those that underflow
 _Column = partial[Array]  # takes an array by name
 
 
@@ -67,9 +70,7 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
             columns = header.pop("arrays")
             arrays = {name: np.asarray(column) for name, column in columns.items()}
         else:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            header = json.loads(str(arrays.pop(_HEADER)))
+            header, arrays = _read_archive(path)
     except OSError:
         raise
     except Exception as error:
@@ -84,6 +85,21 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
         return formats[header["format"]](header, arrays), options
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise ValueError(f"{must}, whose content does not fit: {error}") from error
+
+
+def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
+    """Read a header, and the arrays that it may name: others are not unpacked."""
+    with path.open("rb") as file:
+        if not is_zipfile(file):
+            raise ValueError("it is damaged or of another kind")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as archive:
+            header = json.loads(str(archive[_HEADER]))
+            known = {*_ARRAYS, *map("cluster_{}".format, _CLUSTER_COLUMNS)}
+            for k in range(len([*header["scored"], *header["predicted"]])):
+                known |= {f"number_{k}", f"score_{k}"}
+                known |= {f"score_{k}_{end}" for end in _RANGE}
+            return header, {name: archive[name] for name in known & {*archive.files}}
 
 
 def _is_json(path: Path) -> bool:
@@ -170,6 +186,10 @@ def _score_arrays(sample: Sample) -> dict[str, Array]:
     return {"score_edges": edges, **ranges}
 
 
+_ARRAYS = (
+    *("weights", "powers", "rows", "codes", "truth", "subgroup", "score_edges"),
+    *("origins", "units", "products", "totals"),
+)
 _RANGE = ("lowest", "highest")
 _CLUSTER_COLUMNS = ("number", "unit", "weights", "squares")
 
@@ -191,8 +211,14 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
     rows, design = _design(header, column)
     vocabulary, n_units = _vocabulary(header), len(rows)
     n_codes = len(vocabulary.labels) + vocabulary.abstains
+    labelled, scored, predicted = (
+        tuple(map(str, _distinct(header[kind], "models", least=0)))
+        for kind in ("labelled", "scored", "predicted")
+    )
+    width = 0 if predicted else len(vocabulary.targets) * (1 + len(labelled))
+    n_classes = len(vocabulary.classes)
     truth = np.zeros((0, 1))
-    if header["predicted"]:
+    if predicted:
         truth = column("truth", "f", (n_units, None))
     subgroups = None
     if header["subgroups"] is not None:
@@ -203,49 +229,66 @@ def _sample(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> Sample:
         rows,
         design,
         vocabulary,
-        codes=column("codes", "biu", (n_units, None), _below(n_codes)),
-        labelled=tuple(map(str, header["labelled"])),
+        codes=column("codes", "biu", (n_units, width), _below(n_codes)),
+        labelled=labelled,
         scores={
-            str(model): _scores(column, f"score_{k}", n_units, float(eps))
-            for k, (model, eps) in enumerate(header["scored"].items())
+            model: _scores(
+                column, f"score_{k}", n_units, n_classes, float(header["scored"][model])
+            )
+            for k, model in enumerate(scored)
         },
         truth=truth,
         numbers={
-            str(model): column(f"number_{k}", "f", (n_units, truth.shape[1]))
-            for k, model in enumerate(header["predicted"])
+            model: column(f"number_{k}", "f", (n_units, truth.shape[1]))
+            for k, model in enumerate(predicted)
         },
         subgroups=subgroups,
     )
 
 
 def _vocabulary(header: Mapping[str, Any]) -> Vocabulary:
-    """Labels and targets of a sample."""
-    labels, targets = tuple(header["labels"]), tuple(header["targets"])
-    return Vocabulary(labels, targets, bool(header["abstains"]))
+    """Labels, of which the first two may be unknown, and targets of a sample."""
+    labels, targets = header["labels"], header["targets"]
+    known = [label for label in labels if label is not None]
+    _distinct(known, "labels")
+    _distinct(targets, "targets")
+    if len(labels) < 2 or (None in labels[1:] and len(labels) > 2):
+        raise ValueError(f"labels are not known: {labels}")
+    if len({isinstance(label, str) for label in known}) > 1:
+        raise ValueError(f"labels are of several types: {labels}")
+    return Vocabulary(tuple(labels), tuple(targets), bool(header["abstains"]))
 
 
 def _design(
     header: Mapping[str, Any], column: _Column
 ) -> tuple[Rows, IndependentRows | Clusters]:
     """Weights of the units, and their clusters."""
-    weights = column("weights", "iuf", (None,), lambda x: x >= 0)
+    weights = column("weights", "iuf", (None,), lambda x: x > 0)
     n_units = len(weights)
     if not n_units:
         raise ValueError("there are no rows")
     powers = numbers = None
     if "powers" in column.args[0]:
         powers = column("powers", "f", (3, n_units), lambda x: x >= 0)
-        numbers = column("rows", "iuf", (n_units,), lambda x: x >= 0)
-    rows = Rows(weights, powers, numbers, float(header["scale"]))
+        numbers = column("rows", "iuf", (n_units,), _are_counts)
+        _check_powers(np.array([numbers, weights, *powers]))
+    else:
+        column("weights", "iuf", (None,), _are_counts)
+    scale = float(header["scale"])
+    if not 0 < scale < np.inf:
+        raise ValueError(f"scale is {scale}")
+    rows = Rows(weights, powers, numbers, scale)
     if header["clusters"] is None:
         return rows, IndependentRows(rows.n_samples)
-    keys = _distinct(header["clusters"])
+    keys = _names_of_clusters(header)
     number = column("cluster_number", "iu", (None,), _below(len(keys)))
     size = (len(number),)
     unit = column("cluster_unit", "iu", size, _below(n_units))
     weights = column("cluster_weights", "iuf", size, lambda x: x >= 0)
     if (np.diff(number) < 0).any():
         raise ValueError("clusters are not in order")
+    if not np.allclose(np.bincount(unit, weights, n_units), rows.weights, rtol=1e-6):
+        raise ValueError("cluster_weights do not add up to weights")
     squares = None
     if "cluster_squares" in column.args[0]:
         squares = column("cluster_squares", "f", size, lambda x: x >= 0)
@@ -274,7 +317,7 @@ def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSa
     n, scale = float(header["n"]), float(header["scale"])
     design: IndependentSums | Clusters = IndependentSums(round(n))
     if header["clusters"] is not None:
-        keys = _distinct(header["clusters"])
+        keys = _names_of_clusters(header)
         design = clusters(keys, column("totals", "f", (len(keys), size)))
     for square in products:
         if not np.array_equal(square, square.T) or (square.diagonal() < 0).any():
@@ -296,10 +339,13 @@ def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSa
     )
 
 
-def _scores(column: _Column, name: str, n_units: int, eps: float) -> Scores:
-    """Scores of a model, or their ranges in bins."""
+def _scores(
+    column: _Column, name: str, n_units: int, n_classes: int, eps: float
+) -> Scores:
+    """Scores of a model, for each class where there are several, or ranges in bins."""
     if "score_edges" not in column.args[0]:
-        shape = n_units, *column.args[0][name].shape[1:]
+        of_one = column.args[0][name].ndim == 1
+        shape = (n_units,) if of_one else (n_units, n_classes)
         return Scores(column(name, "f", shape), eps=eps)
     edges = column("score_edges", "f", (None,))
     lowest, highest = (column(f"{name}_{end}", "f", (n_units,)) for end in _RANGE)
@@ -317,10 +363,32 @@ def _below(end: int) -> Callable[[Array], Array]:
     return lambda x: (x >= 0) & (x < end)
 
 
-def _distinct(names: list[Any]) -> Array:
-    """Names of clusters."""
-    if not names or len(set(names)) < len(names):
-        raise ValueError("clusters are not distinct")
+def _are_counts(x: Array) -> Array:
+    return (x >= 1) & (x == np.rint(x))
+
+
+def _check_powers(sums: Array) -> None:
+    """Check sums over rows of powers of their weights, from the power 0 to 4.
+
+    By the inequality of Cauchy and Schwarz a square is at most the product of its
+    neighbours; and a sum is at most the product of those that it is of.
+    """
+    largest = (1 + _ROUNDING) * np.concatenate(
+        [np.sqrt(sums[:-2]) * np.sqrt(sums[2:]), sums[1:-1] * sums[1]]
+    )
+    if (np.concatenate([sums[1:-1], sums[2:]]) > largest + _TINY).any():
+        raise ValueError("weights, rows and powers are not those of any rows")
+
+
+def _distinct(names: Any, kind: str, least: int = 1) -> list[Any]:
+    """Names, checked."""
+    if isinstance(names, str) or len(set(names)) < max(len(names), least):
+        raise ValueError(f"{kind} are not distinct names")
+    return list(names)
+
+
+def _names_of_clusters(header: Mapping[str, Any]) -> Array:
+    names = _distinct(header["clusters"], "clusters")
     return np.fromiter(names, dtype=object, count=len(names))
 
 

@@ -242,9 +242,10 @@ class JointEstimate:
         df = self.sampling.degrees_of_freedom
         if (df == np.inf).all():
             return df
-        estimated = self.sampling.variances
-        total = np.where(estimated > 0, self._variances, 1)
-        return df * (total / np.where(estimated > 0, estimated, 1)) ** 2
+        varies = np.array([*map(self.sampling.has_variance, range(len(df)))])
+        estimated = np.where(varies, self.sampling.variances, 1)
+        total = np.where(varies, self._variances, 1)
+        return df * (total / estimated) ** 2
 
     def to_t_quantile(self, q: Any, positions: Any) -> Any:
         """From normal quantiles to those of t with the df of some parameters."""

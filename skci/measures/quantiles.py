@@ -77,12 +77,14 @@ class Median(Functional):
     def _knots(self) -> tuple[Array, Array]:
         """Sorted values and F at them, interpolated between, 1/2 at the median.
 
-        F counts half of the row that it is at. It rises steeply where values repeat.
+        F counts half of the row that it is at. It rises steeply where values repeat, of
+        which the lightest row is the first.
         """
-        order = np.argsort(self.values, kind="stable")
+        order = np.lexsort((self.weights / self.frequencies, self.values))
         values, mass = self.values[order], self.weights[order] / self.weights.sum()
         row_mass = mass / self.frequencies[order]
         shares = np.cumsum(mass) - row_mass / 2
+        shares[np.abs(shares - 0.5) < _ROUNDING] = 0.5
         repeated = np.flatnonzero(self.frequencies[order] > 1)
         of_first_row = (shares - mass + row_mass)[repeated]
         shares = np.insert(shares, repeated, of_first_row)

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_choice, check_range
+from skci._validation import LARGEST, check_choice, check_range
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
 from skci.measures.registry import CELLS, Measure, Trait
@@ -189,28 +189,8 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
 
 @declare_options
-class CustomItemCI(_FeatureMetric, MetricCI):
-    """Metric defined by a function of means over items; see :func:`make_metric_ci`.
-
-    Parameters
-    ----------
-    features : callable
-        ``features(y_true, y_pred)``, of shape (n, k), whose means the function takes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skci import make_metric_ci
-    >>> length = make_metric_ci(
-    ...     lambda answer, reference: answer / reference,
-    ...     name="relative length",
-    ...     bounds=(0, np.inf),
-    ...     features=lambda y, p: [(len(b), len(a)) for a, b in zip(y, p)],
-    ...     reads="labels",
-    ... )
-    >>> length(["a cat", "a dog"] * 20, ["cat", "a dogs"] * 20)
-    relative length = 0.900 [0.803, 0.997], 95% interval (hall, n = 40)
-    """
+class _ItemMetric(_FeatureMetric, MetricCI):
+    """Metric of a user's function of means of features of labels."""
 
     reads = "labels"
     _several = True
@@ -232,6 +212,31 @@ class CustomItemCI(_FeatureMetric, MetricCI):
         weights = sample.rows.counts[within]
         features = self._checked_features(truth, answer, weights)
         return [binding.of_units(self._measure, FunctionOfMeans(self.g, features))]
+
+
+@declare_options
+class CustomItemCI(_ItemMetric):
+    """Metric defined by a function of means over items; see :func:`make_metric_ci`.
+
+    Parameters
+    ----------
+    features : callable
+        ``features(y_true, y_pred)``, of shape (n, k), whose means the function takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import make_metric_ci
+    >>> length = make_metric_ci(
+    ...     lambda answer, reference: answer / reference,
+    ...     name="relative length",
+    ...     bounds=(0, np.inf),
+    ...     features=lambda y, p: [(len(b), len(a)) for a, b in zip(y, p)],
+    ...     reads="labels",
+    ... )
+    >>> length(["a cat", "a dog"] * 20, ["cat", "a dogs"] * 20)
+    relative length = 0.900 [0.803, 0.997], 95% interval (hall, n = 40)
+    """
 
 
 @overload
@@ -388,6 +393,11 @@ def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -
         raise ValueError(
             f"bounds of {name!r} must hold its values, got {outside[0]:g} outside of "
             f"({low:g}, {high:g})"
+        )
+    if (np.abs(values) >= LARGEST).any():
+        raise ValueError(
+            f"g of {name!r} must have values of a size below {LARGEST:g}, got "
+            f"{np.abs(values).max():g}; divide it by a power of ten"
         )
     _check_derivative(CellFunctional(g), points, name, "arrays")
 

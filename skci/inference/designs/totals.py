@@ -372,10 +372,12 @@ def _shape_of_largest(values: Array, frequencies: Array, m: int) -> float:
     if m < _FEWEST:
         return math.nan
     n_distinct = min(m + 1, len(values))
+    if n_distinct - 1 <= m / 2:
+        return math.nan  # the others are ties
     candidates = np.argpartition(values, -n_distinct)[-n_distinct:]
     candidates = candidates[np.argsort(-values[candidates])]
-    repeats = np.minimum(frequencies[candidates], m + 1)
-    largest = np.repeat(values[candidates], repeats)[: m + 1]
+    last = np.minimum(np.cumsum(frequencies[candidates]), m + 1)
+    largest = np.repeat(values[candidates], np.diff(last, prepend=0))
     threshold = largest[-1]
     excesses = largest[largest > threshold][::-1] - threshold
     tied = len(np.unique(excesses)) <= m / 2

@@ -15,7 +15,8 @@ misses, and x and y those of the misses,
 
 is a quadratic equation for ``w_X`` with one positive root. Each H in (0, T) thus gives
 a point of the profile (M and the statistic S) and a limit is where it first crosses the
-critical value.
+critical value. All is computed from the excesses ``w - 1``, which are small in large
+samples.
 
 References
 ----------
@@ -25,15 +26,21 @@ Tversky (1977), Psychological Review 84, 327-352.
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import expit, rel_entr
+from scipy.special import expit
 
 from skci._arrays import Array
-from skci.inference.intervals.statistic import Samples, first_crossing, smooth
+from skci.inference.intervals.statistic import (
+    Samples,
+    divergence,
+    first_crossing,
+    smooth,
+)
 from skci.measures.functional import CellFunctional, Functional
 
 # The search variable is the log of the distance of logit(H / T) from its estimate.
 _FIRST_DISTANCE = 1e-3  # relative to that of the limit of a proportion
 _MAX_LOGIT = 40.0
+_SMALL_EXCESS = 0.5  # of a weight, whose logarithm is computed from it
 _SAME_VALUE = 1e-9  # relative difference of values of a ratio
 
 # All tables with one or two cells, and some with all of them, that tell a ratio.
@@ -123,19 +130,21 @@ class _Profile:
         self._n = samples.n[index, np.newaxis]
         numerator, denominator, cost = coefficients.transpose(1, 0, 2)
         f, p_hat = samples.f[index], samples.p_hat[index]
-        cells = np.array([f, p_hat, p_hat * p_hat / f])
+        excess = p_hat - f
+        cells = np.array([f, p_hat, excess, excess**2 / f])
         kinds = np.array([numerator > 0, cost == 1, (cost > 0) & (cost < 1)])
         # Of shape (3, K, 1) for the three kinds.
-        self._masses, self._observed, self._scores = (cells[:, np.newaxis] * kinds).sum(
-            -1, keepdims=True
-        )
+        self._masses, self._observed, self._excess, self._squared_excess = (
+            cells[:, np.newaxis] * kinds
+        ).sum(-1, keepdims=True)
         factors = np.array([numerator, *(kinds * denominator), kinds[2] * cost])
         self._numerator, *denominators, r = factors.max(-1, keepdims=True)
         self._denominator = np.array(denominators)
         squares = self._denominator[1:] ** 2
         self._squares = squares, (self._observed[1:] * squares).sum(0)
-        self._other_score = cells[2].sum(-1, keepdims=True) - self._scores.sum(0) - 1
-        self._entropy = rel_entr(p_hat, f).sum(-1, keepdims=True)
+        every_square = cells[3].sum(-1, keepdims=True)
+        self._other_square = every_square - self._squared_excess.sum(0)
+        self._divergence = divergence(p_hat, f).sum(-1, keepdims=True)
         self._hits, misses = self._masses[0], self._masses[1] + self._masses[2]
         self._total = self._hits + misses
         self._start = np.log(self._hits / misses)
@@ -151,9 +160,14 @@ class _Profile:
 
     def __call__(self, log_distance: Array) -> tuple[Array, Array]:
         """Ratio and square root of the statistic, shape (K, points)."""
-        logit = self._start + self._side * np.exp(log_distance)
+        distance = self._side * np.exp(log_distance)
+        logit = self._start + distance
         hits, misses = self._total * expit(logit), self._total * expit(-logit)
-        w = np.array([self._hits / hits, *self._weights(misses)])
+        of_hits = np.expm1(-distance) * expit(-self._start)
+        of_misses = np.expm1(distance) * expit(self._start)
+        weights, excesses = self._weights(misses, of_misses)
+        w = np.array([self._hits / hits, *weights])
+        v = np.array([of_hits, *excesses])
         p = self._masses[1:] / w[1:]
         missed = (self._denominator[1:] * p).sum(0)
         value = self._numerator * hits / (self._denominator[0] * hits + missed)
@@ -161,18 +175,28 @@ class _Profile:
         of_hit, (of_miss, observed) = np.square(missed / hits), self._squares
         rho = self._observed[0] * of_hit + observed
         rho /= hits * of_hit + (of_miss * p).sum(0)
-        x2 = self._n * (self._other_score + (self._scores * w).sum(0))
-        g2 = 2 * self._n * (self._entropy + (self._observed * np.log(w)).sum(0))
+        squares = self._masses * v**2 / w + 2 * self._excess * v
+        squares += self._squared_excess * w
+        x2 = self._n * (self._other_square + squares.sum(0))
+        logs = np.where(np.abs(v) < _SMALL_EXCESS, np.log1p(v), np.log(w))
+        terms = self._observed * logs - self._masses * v / w
+        g2 = 2 * self._n * (self._divergence + terms.sum(0))
         return value, self._root_of(x2, g2, rho)
 
-    def _weights(self, misses: Array) -> tuple[Array, Array]:
-        """Weights of misses: the positive root w_X of a quadratic equation, and w_Y.
+    def _weights(
+        self, misses: Array, relative: Array
+    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Weights w_X and w_Y, and their excesses over 1, without cancellation.
 
-        It is that of ``r Q w^2 + b w - c = 0``, without cancellation.
+        Of misses Q in all the first is the positive root of the quadratic equation
+        ``r Q w^2 + b w - c = 0``. With m the `relative` excess of Q over the observed
+        misses, the excess v of the weight is one of ``r Q v^2 + (2 r Q + b) v = Q m``.
         """
         r, rest, constant, c = self._quadratic
         b = rest * misses - constant
         a = 2 * r * misses
-        q = np.abs(b) + np.sqrt(b * b + 2 * c * a)
-        w = np.where(b > 0, 2 * c / q, q / a)
-        return w, rest + r * w
+        root = np.sqrt(b * b + 2 * c * a)
+        w = np.where(b > 0, 2 * c / (b + root), (root - b) / a)
+        b = a + b
+        v = np.where(b > 0, 2 * misses * relative / (b + root), (root - b) / a)
+        return (w, rest + r * w), (v, r * v)

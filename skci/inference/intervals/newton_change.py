@@ -28,6 +28,7 @@ from skci.measures.poststratified import Poststratified
 
 TOLERANCE = 3e-5  # relative size of the last step; the error is about its square
 _DIFFERENCE = 1e-5  # relative step of the forward differences
+_ROOT_DIFFERENCE = 0.1  # of the root of the statistic in such a step, at most
 
 
 class Batch:
@@ -78,16 +79,21 @@ def change(
     by_root: bool,
 ) -> Change:
     """Change of points of the path of any functional, by its full Jacobian."""
-    p, w, multiplier = x.p, x.w, x.multiplier
+    p, multiplier = x.p, x.multiplier
     cells = p.shape[-1]
-    differences = 1 + _DIFFERENCE * np.eye(cells + 1, cells, -1)
-    nearby = normalise(p[:, np.newaxis] * differences)
+    steps = _steps(problem, index, p)
+    differences = np.zeros((len(p), cells + 1, cells))
+    differences.reshape(len(p), -1)[:, cells :: cells + 1] = steps
+    nearby = normalise(p[:, np.newaxis] * (1 + differences))
     value, influence = problem.evaluate(index, nearby)
     root = problem.samples.root(index, nearby, influence)
     value_slope = influence[:, 0] * p
-    root_slope = (root[:, 1:] - root[:, :1]) / _DIFFERENCE
+    root_slope = (root[:, 1:] - root[:, :1]) / steps
+    change_of_influence = (influence[:, 1:] - influence[:, :1]) / steps[..., np.newaxis]
     constraint = root_slope if by_root else value_slope
-    jacobian, sign = _jacobian(w, multiplier, influence, constraint, not by_root)
+    jacobian, sign = _jacobian(
+        x, influence[:, 0], change_of_influence, constraint, not by_root
+    )
 
     right = np.zeros((len(p), cells + 1, 2))
     right[:, :cells, 0] = f / p - 1 - multiplier * influence[:, 0]
@@ -110,22 +116,34 @@ def change(
     )
 
 
+def _steps(problem: Problem, index: Array, p: Array) -> Array:
+    r"""Relative steps of forward differences, by cell.
+
+    A step h changes the root of the statistic by :math:`h \sqrt{n p}`.
+    """
+    n = problem.samples.n[index, np.newaxis]
+    return np.minimum(_DIFFERENCE, _ROOT_DIFFERENCE / np.sqrt(n * p))
+
+
 def _jacobian(
-    w: Array, multiplier: Array, influence: Array, constraint: Array, by_value: bool
+    x: PathPoint,
+    influence: Array,
+    differences: Array,
+    constraint: Array,
+    by_value: bool,
 ) -> tuple[Array, Array]:
     """Jacobian of the equations of the path, and the sign of its determinant.
 
     The sign is computed by value only: positive at a saddle of the likelihood, where
     leaving out the curvature keeps Newton's method from converging to it.
     """
-    count, cells = w.shape
-    differences = (influence[:, 1:] - influence[:, :1]) / _DIFFERENCE
-    curvature = multiplier[..., np.newaxis] * differences.swapaxes(1, 2)
+    count, cells = x.w.shape
+    curvature = x.multiplier[..., np.newaxis] * differences.swapaxes(1, 2)
     jacobian = np.zeros((count, cells + 1, cells + 1))
     jacobian[:, :cells, :cells] = curvature
     diagonal = jacobian.reshape(count, -1)[:, : -1 : cells + 2]
-    diagonal += w
-    jacobian[:, :cells, cells] = influence[:, 0]
+    diagonal += x.w
+    jacobian[:, :cells, cells] = influence
     jacobian[:, cells, :cells] = constraint
     sign: Array = np.full(count, np.nan)
     if by_value:
@@ -176,7 +194,10 @@ def change_of_strata(
         of_value[saddle] = (value_slope[saddle] * flat).sum(-1)
 
     largest = np.abs(solution).max(-1, keepdims=True)
-    step = _DIFFERENCE / np.where(largest > 0, largest, 1)
+    n = problem.samples.n[index, np.newaxis, np.newaxis]
+    of_root = np.sqrt(n * (p[:, np.newaxis] * solution**2).sum(-1, keepdims=True))
+    size = np.maximum(largest / _DIFFERENCE, of_root / _ROOT_DIFFERENCE)
+    step = 1 / np.where(size > 0, size, 1 / _DIFFERENCE)
     steps = np.insert(step * solution, 0, 0, axis=1)
     nearby = p[:, np.newaxis] * (1 + steps)
     roots = problem.samples.root(index, nearby, problem.evaluate(index, nearby)[1])
