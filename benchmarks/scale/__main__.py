@@ -60,11 +60,11 @@ report from the data to its text, the peak memory above that of Python, the libr
 and the data, and how many times as much the last size takes as the one before. A ratio
 of memory is given from 16 MiB on.
 
-What grows by more than 2.5 is inherent. Joint intervals of the classes of a report need
-the covariance of all, quadratic in memory, and its factors; macro F1 and kappa have the
-table of all pairs of labels; a one-vs-one AUC the areas of all pairs; gaps all pairs of
-subgroups. Many thresholds, metrics of one model, bins and looks take as long as their
-critical value, whose points are limited: it grows the less the larger it is.
+Pairs grow fourfold: macro F1 and kappa have the table of all pairs of labels, a
+one-vs-one AUC the areas of all pairs, and gaps are those of all pairs of subgroups. So
+does the covariance of all classes of a report, on which their joint intervals rest.
+Many thresholds, metrics of one model, bins and looks take as long as their critical
+value, whose points are limited: the larger it is the less it grows.
 :meth:`~.JointReport.best` has a critical value for each that may be the best.
 """
 
