@@ -189,6 +189,7 @@ class Mean(RegressorMixin, BaseEstimator):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 def test_the_band_covers_a_known_learning_curve():
     """The mean squared error of the mean of m rows is 1 + 1/m."""
     sizes = np.array([6, 24, 96])
