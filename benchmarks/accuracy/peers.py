@@ -311,7 +311,8 @@ def no_discordant_rows() -> Mistake:
         test = tables.mcnemar(agreement, exact=False, correction=True)
     report = delta_report(counts, ["accuracy"])
     difference = np.array([1, -1]) @ report.estimates
-    error = np.sqrt(np.array([1, -1]) @ report.covariance @ [1, -1])
+    variance = np.array([1, -1]) @ report.covariance @ [1, -1]
+    error = np.sqrt(np.round(variance, 15))  # a product of matrices rounds
     return Mistake(
         "McNemar's test of a model and itself",
         with_version("statsmodels"),
