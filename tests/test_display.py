@@ -191,7 +191,7 @@ def test_sorted_rows_begin_with_the_best(metric):
         sign = -1 if name == "error_rate" else 1
         assert shown == sorted(models, key=lambda m: -sign * report[m, name])
         assert shown != list(models)
-        assert display.figure_.get_suptitle() == "Nine models"
+        assert [text.get_text() for text in display.figure_.texts] == ["Nine models"]
         assert_readable(display.figure_)
         for model, row in zip(shown, itertools.count(), strict=False):
             ax = display.axes_[report.metrics.index(name)]
