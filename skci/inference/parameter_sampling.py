@@ -11,6 +11,7 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, dot
 from skci.inference.designs.design import Component, Design
+from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.totals import (
     Moments,
     UnitWeights,
@@ -409,16 +410,14 @@ class ParameterSampling:
         units, rows, n = self._with_influence, self.rows, self.parameter.total
         if self._classes or not units.any():
             return 0.0
-        index = units.view(np.uint8)
-        total = float(rows.weights[units].sum() / rows.weights.sum())
-        indicator = Influences([np.array([0.0, 1.0])], [index], rows)
-        squares = dot(rows.repeats[1], *[indicator.column(0)] * 2)
+        alone = units_with(units, rows, IndependentRows(rows.n_samples))
+        total, squares = alone.total, alone.squares
         if not getattr(self.design, "rows_are_units", False):
             influence = np.append(self.parameter.smoothed_influence, 0.0) / total
             weight = np.array([0.0, 1 / total])
             influences = Influences(
                 [influence, weight, influence**2, weight**2],
-                [self.parameter.index, index] * 2,
+                [self.parameter.index, units.view(np.uint8)] * 2,
                 rows,
                 orders=[1, 1, 2, 2],
             )

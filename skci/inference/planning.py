@@ -155,21 +155,21 @@ def _power(
     """Probability that intervals of n rows exclude values at some distances."""
     planned = _planned(joint, n, linear=True)
     reach = float(planned.critical_value) * np.sqrt(planned.covariance.diagonal())
+    errors = planned.standard_errors
     if isinstance(shown, Region):
-        reach = reach * _errors_at_ends(joint, n, distances) / planned.standard_errors
-    each = ndtr((distances - reach) / planned.standard_errors)
+        reach = reach * _errors_at_ends(_planned(joint, n), errors, distances) / errors
+    each = ndtr((distances - reach) / errors)
     return np.maximum(each.sum(axis=0) - 1, 0.0)
 
 
-def _errors_at_ends(joint: JointEstimate, n: float, distances: Array) -> Array:
-    """Standard errors with which n rows test the ends of a region, (2, C).
+def _errors_at_ends(planned: JointEstimate, errors: Array, distances: Array) -> Array:
+    """Standard errors with which planned rows test the ends of a region, (2, C).
 
     Score intervals take the error at the null, here much greater than that of the
     estimate where models differ on few rows (Nam, 1997, Biometrics 53, 1422-1430). The
     statistic of the null at the expected table is the distance over this error.
     """
-    planned = _planned(joint, n)
-    errors = np.tile(_planned(joint, n, linear=True).standard_errors, (2, 1))
+    errors = np.tile(errors, (2, 1))
     smooths = [parameter.interval_method.smooths for parameter in planned.parameters]
     for row, sign in enumerate((1, -1)):
         chosen = np.flatnonzero(smooths & np.isfinite(distances[row]))

@@ -103,6 +103,10 @@ class _FeatureMetric(_CustomMetric):
 
     features: Callable[[Array, Array], Any] = field(kw_only=False)
 
+    @property
+    def _measure(self) -> Trait:
+        return Trait(**RegressionMetricCI._properties | self._declared)
+
     def _checked_features(self, y: Array, values: Array, weights: Array) -> Array:
         """Compute and check features, and the function at means of them."""
         name = self.name
@@ -152,7 +156,7 @@ class _FeatureMetric(_CustomMetric):
 
 
 @declare_options
-class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
+class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):  # type: ignore[override]
     """Metric defined by a function of means over rows; see :func:`make_metric_ci`.
 
     Parameters
@@ -177,10 +181,6 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
     _serves_moments = False
 
     @property
-    def _measure(self) -> Trait:  # type: ignore[override]
-        return Trait(**RegressionMetricCI._properties | self._declared)
-
-    @property
     def _function(self) -> Callable[..., Any]:  # type: ignore[override]
         return self.g
 
@@ -189,15 +189,11 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):
 
 
 @declare_options
-class _ItemMetric(_FeatureMetric, MetricCI):
+class _ItemMetric(_FeatureMetric, MetricCI):  # type: ignore[override]
     """Metric of a user's function of means of features of labels."""
 
     reads = "labels"
     _several = True
-
-    @property
-    def _measure(self) -> Trait:  # type: ignore[override]
-        return Trait(**RegressionMetricCI._properties | self._declared)
 
     def _bind(self, binding: Binding) -> list[TableParameter]:
         sample, within = binding.sample, binding.within

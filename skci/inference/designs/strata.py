@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ class Strata:
     """Code of the true label of all rows of each stratum, if each has one."""
     share_covariance: Array | None = None
     """Covariance of the shares of the strata in all weights, if these are estimates."""
+    units_are_disjoint: ClassVar[bool] = True
 
     @property
     def n_units(self) -> int:
@@ -36,11 +38,6 @@ class Strata:
     def rows_are_units(self) -> bool:
         """Whether each row is an independent unit."""
         return isinstance(self.within, IndependentRows)
-
-    @property
-    def units_are_disjoint(self) -> bool:
-        """Whether each row belongs to one unit."""
-        return True
 
     @cached_property
     def n_strata(self) -> int:
