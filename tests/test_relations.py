@@ -1,0 +1,182 @@
+"""Calls whose answers follow from each other: the relations of ``relations.py``.
+
+To run any number of them, say those of seed 7 from 0 to 99,999, or one to debug it::
+
+    SKCI_FUZZ=7:0:100000 python -m pytest -n 0 -s tests/test_relations.py -k chosen
+"""
+
+import traceback
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+from fuzz_cases import Draw
+from relations import RELATIONS, SHARES, Pair, problem_of
+from test_fuzz import CHOSEN, is_own_error, is_own_warning
+
+NAMES = np.repeat([*RELATIONS], SHARES)
+MORE = 12  # further relations that are drawn for a problem; it admits about half
+
+
+class Refused(Exception):
+    """An error of the package."""
+
+
+def answer(call):
+    """Estimates, standard errors and individual limits by key; and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            report = call()
+        except Exception as error:
+            assert is_own_error(error), "a foreign error"
+            raise Refused(str(error)) from error
+        report = report.individual() if hasattr(report, "individual") else report
+        found = {
+            key: (float(each), each.standard_error, *each.confidence_interval())
+            for key, each in report.items()
+        }
+    foreign = [w for w in caught if not is_own_warning(w)]
+    assert not foreign, "\n".join(map(str, foreign))
+    return found, {w.category.__name__ for w in caught}
+
+
+def assert_follows(pair, answers):
+    """The second answer of a pair is the one that follows from the first."""
+    first = answers.get(id(pair.first)) or refusal_or(pair.first)
+    second = refusal_or(pair.second)
+    answers[id(pair.first)] = first
+    if isinstance(first, Refused) or isinstance(second, Refused):
+        alike = isinstance(first, Refused) == isinstance(second, Refused)
+        assert alike or not pair.both_answer, (first, second)
+        raise Refused
+    expected, warned = first
+    found, also = second
+    if pair.both_answer:
+        assert warned == also, warned ^ also
+    compared = 0
+    for key, (estimate, error, low, high) in expected.items():
+        other = pair.rename(key)
+        if other is None:
+            continue
+        compared += 1
+        limits = sorted([pair.factor * low, pair.factor * high])
+        values = [pair.factor * estimate + pair.shift, abs(pair.factor) * error]
+        values += [limit + pair.shift for limit in limits]
+        finite = [abs(value) for value in values if np.isfinite(value)]
+        alone = pair.only_estimates or (pair.where_finite and np.isinf(estimate))
+        size = slice(0, 1 if alone else 4)
+        np.testing.assert_allclose(
+            found[other][size],
+            values[size],
+            rtol=pair.rtol,
+            atol=pair.rtol * max(finite, default=0),
+            err_msg=str(key),
+        )
+    assert compared
+
+
+def refusal_or(call):
+    try:
+        return answer(call)
+    except Refused as refusal:
+        return refusal
+
+
+def drawn(seed, number):
+    """Draw a relation, a problem that it admits, and what else it admits of a few."""
+    draw = Draw(seed, number)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        name, holds = str(draw.one(NAMES)), None
+        while holds is None:
+            problem = problem_of(draw)
+            holds = RELATIONS[name](draw, problem)
+        found = {name: holds}
+        for other in map(str, draw.some(NAMES, MORE)):
+            also = RELATIONS[other](draw, problem)
+            if also is not None:
+                found.setdefault(other, also)
+    return problem, found
+
+
+def outcomes_of(seed, number):
+    """Relations of a problem, its data and whether each holds, or how it does not."""
+    problem, relations = drawn(seed, number)
+    answers = {}
+    for name, holds in relations.items():
+        try:
+            if isinstance(holds, Pair):
+                assert_follows(holds, answers)
+            else:
+                check(holds)
+            outcome = "compared"
+        except Refused:
+            outcome = "refused"
+        except Exception:
+            error = traceback.format_exc()
+            outcome = f"SKCI_FUZZ={seed}:{number}:{number + 1} {name}\n"
+            outcome += f"{problem}\n{error}"
+        yield name, problem.data, outcome
+
+
+def check(holds):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            holds()
+        except AssertionError:
+            raise
+        except Exception as error:
+            assert is_own_error(error), "a foreign error"
+            raise Refused from error
+
+
+def run(seed, numbers):
+    """How many cases there are of each relation and kind of data, and broken ones."""
+    outcomes, broken = Counter(), []
+    for number in numbers:
+        for name, data, outcome in outcomes_of(seed, number):
+            if outcome not in ("compared", "refused"):
+                broken.append(outcome)
+                outcome = "broken"
+            outcomes[name, data.partition("+")[0], outcome] += 1
+    return outcomes, broken
+
+
+def distribution(outcomes):
+    """Table of the relations by the kind of data, with those that are refused."""
+    kinds = sorted({kind for _, kind, _ in outcomes})
+    lines = [["", *kinds, "all", "refused", "broken"]]
+    for name in RELATIONS:
+        counts = [
+            sum(n for (r, k, _), n in outcomes.items() if (r, k) == (name, kind))
+            for kind in kinds
+        ]
+        ended = [
+            sum(n for (r, _, o), n in outcomes.items() if (r, o) == (name, end))
+            for end in ("refused", "broken")
+        ]
+        lines.append([name, *map(str, [*counts, sum(counts), *ended])])
+    return "\n".join(
+        line[0].ljust(34) + "".join(cell.rjust(9) for cell in line[1:])
+        for line in lines
+    )
+
+
+def assert_kept(seed, numbers):
+    outcomes, broken = run(seed, numbers)
+    print(distribution(outcomes))
+    assert not broken, "\n\n".join([*broken[:9], f"{len(broken)} do not hold"])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_relations_hold(part):
+    assert_kept(0, range(300 * part, 300 * (part + 1)))
+
+
+@pytest.mark.skipif(not CHOSEN, reason="runs the cases that SKCI_FUZZ names")
+def test_relations_hold_in_chosen_cases():
+    seed, start, stop = map(int, CHOSEN.split(":"))
+    assert_kept(seed, range(start, stop))
