@@ -459,6 +459,20 @@ def test_arrays_that_a_file_does_not_name_are_not_unpacked(tmp_path):
     assert peak < 2**23
 
 
+def test_arrays_far_larger_than_their_file_are_not_unpacked(tmp_path):
+    path = tmp_path / "table.npz"
+    accumulated("labels", "simple", [np.arange(N)]).save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez_compressed(path, **arrays | {"weights": np.ones(2**25)})
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="its arrays are too large: 268,4"):
+        JointAccumulator.load(path, "f1")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**23
+
+
 @pytest.mark.parametrize("content", [b"", b"nothing of the kind", "cut"])
 def test_a_damaged_file_is_said_to_be_damaged(content, tmp_path):
     path = tmp_path / "table.npz"
