@@ -17,7 +17,7 @@ from fuzz_cases import Draw
 from relations import RELATIONS, SHARES, Pair, problem_of
 from test_fuzz import CHOSEN, is_own_error, is_own_warning
 
-from skci import LogLossCI, RocAucCI, joint_report
+from skci import JaccardCI, LogLossCI, RocAucCI, joint_report
 
 NAMES = np.repeat([*RELATIONS], SHARES)
 MORE = 12  # further relations that are drawn for a problem; it admits about half
@@ -229,5 +229,16 @@ def test_a_negated_area_warns_of_the_other_label():
 
 
 def test_no_rows_of_probabilities_for_labels():
-    with pytest.raises(ValueError, match="y_pred.*must be a one-dimensional array"):
+    with pytest.raises(ValueError, match=r"y_pred.*must be a one-dimensional array"):
         joint_report([0, 1], {"A": np.zeros((0, 2))}, metrics="accuracy")
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_wide_interval_of_the_jaccard_index_ends_at_one():
+    """Two standard errors above the Dice coefficient are more than 2 on its scale."""
+    weights = [1, 1, 2, 2, 2, 2]
+    found = JaccardCI(method="plus-four")(
+        [0, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 0], sample_weight=weights
+    )
+    low, high = found.confidence_interval(0.9999)
+    assert (low, high) == (0, 1)

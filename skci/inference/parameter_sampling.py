@@ -400,8 +400,8 @@ class ParameterSampling:
     def _exchangeable_design_effect(self) -> float:
         r"""Design effect if errors are related to neither weights nor cluster sizes.
 
-        .. math:: \frac{n}{W (\sum_i w_i)} \Big((1 - \rho) \sum_i w_i^2
-            + \rho \sum_g \big(\sum_{i \in g} w_i\big)^2\Big)
+        .. math:: \frac{n}{W (\sum_i w_i)} \Bigl((1 - \rho) \sum_i w_i^2
+            + \rho \sum_g \bigl(\sum_{i \in g} w_i\bigr)^2\Bigr)
 
         over the rows with influence, of all n rows of weight W, with the correlation
         :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
