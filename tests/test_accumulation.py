@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import inspect
+import io
 import itertools
 import json
 import os
@@ -471,6 +472,12 @@ def test_arrays_far_larger_than_their_file_are_not_unpacked(tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2**23
+
+
+def test_a_path_is_a_name():
+    accumulator = accumulated("labels", "simple", [np.arange(N)])
+    with pytest.raises(TypeError, match="path must be the name of a file, got BytesIO"):
+        accumulator.save(io.BytesIO())
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing of the kind", "cut"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -44,7 +45,7 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
 
     All of `OPTIONS` are written with it.
     """
-    path = Path(path)
+    path = _as_path(path)
     header, arrays = _plain(sample)
     header["options"] = {name: options[name] for name in OPTIONS}
     if _is_json(path):
@@ -63,7 +64,7 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
 
     The sample is checked.
     """
-    path = Path(path)
+    path = _as_path(path)
     must = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
     try:
         if _is_json(path):
@@ -86,6 +87,12 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
         return formats[header["format"]](header, arrays), options
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise ValueError(f"{must}, whose content does not fit: {error}") from error
+
+
+def _as_path(path: Any) -> Path:
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
+    return Path(path)
 
 
 def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
