@@ -5,6 +5,7 @@ their own, `groups` and `sample_weight`.
 """
 
 from skci.data.design_options import Prevalence, Strata
+from skci.data.runs import Runs
 from skci.inference.designs.design import Component, Design
 
-__all__ = ["Component", "Design", "Prevalence", "Strata"]
+__all__ = ["Component", "Design", "Prevalence", "Runs", "Strata"]

@@ -25,10 +25,12 @@ from skci.data.labels import (
 )
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import named_error, respond
+from skci.data.runs import split_runs
 from skci.data.sample import Sample
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
+from skci.reports.runs import runs_report
 from skci.resampling.pooling import FOLD, mean_over_folds
 
 _BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
@@ -132,7 +134,8 @@ class JointEvaluator:
             raised with its name.
         """
         metric_set = self._metric_set()
-        estimators = check_estimators(self.estimators)
+        (models,), runs = split_runs(self.estimators)
+        estimators = check_estimators(models)
         rows = RowOptions(
             sample_weight=sample_weight,
             groups=groups,
@@ -140,7 +143,11 @@ class JointEvaluator:
             missing=missing,
             design=design,
         )
+        if runs is not None:
+            metric_set = metric_set.without_tables()
         sample = self._read(metric_set, estimators, rows, X, y)
+        if runs is not None:
+            return runs_report(metric_set.estimate(sample), runs)
         return metric_set.report(sample)
 
     @with_hints
@@ -437,7 +444,14 @@ def joint_report(
         by_name="by" if folds is None else "folds",
         design=design,
     )
+    (y_pred, y_score), runs = split_runs(y_pred, y_score)
+    if runs is not None:
+        if folds is not None:
+            raise ValueError("folds must not be given with Runs of a model")
+        metric_set = metric_set.without_tables()
     sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
+    if runs is not None:
+        return runs_report(metric_set.estimate(sample), runs)
     if folds is None:
         return metric_set.report(sample)
     return JointReport(mean_over_folds(metric_set, sample))

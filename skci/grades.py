@@ -12,6 +12,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._hints import with_hints
 from skci._validation import (
+    as_array,
     as_whole_numbers,
     by_metric,
     check_choice,
@@ -21,18 +22,24 @@ from skci._validation import (
     check_range,
     fixed_seed,
     join_names,
+    named_columns,
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import UNNAMED, GradedSamples
+from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
-from skci.inference.intervals.methods import AUTO
+from skci.inference.intervals.methods import AUTO, Known, automatic, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._metric_set import methods_by_metric
 from skci.reports.grades import GradesReport, Spread
+from skci.reports.runs import RunsReport, runs_report
+
+SAMPLES = ["independent", "runs", "paired-runs"]
+_RUNS = SAMPLES[1:]
 
 
 @with_hints
@@ -43,6 +50,7 @@ def grades_report(
     model: str | None = None,
     item: str | None = None,
     sample: str | None = None,
+    run: str | None = None,
     scorer: str | None = None,
     samples: str | None = None,
     groups: Any = None,
@@ -55,7 +63,7 @@ def grades_report(
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
     random_state: Any = None,
-) -> GradesReport:
+) -> GradesReport | RunsReport:
     r"""Joint confidence intervals for mean grades of several models on the same items.
 
     A grade is a number given to an item, such as the answer of a language model to a
@@ -67,7 +75,8 @@ def grades_report(
     ----------
     grades : mapping, list of (str, array-like), data frame, or array-like
         Grades of each model, by name, or of one model: of shape (n_items,), or
-        (n_items, n_samples) with `samples`. An array is always of one model; for
+        (n_items, n_columns) with `samples`, or the :class:`~skci.designs.Runs` of a
+        model. An array is always of one model; for
         several give a mapping, or a data frame with a column for each. Grades of a
         model by several scorers are a mapping from their names to arrays, or a data
         frame with a column for each. Rows of models are matched by the column `item`
@@ -86,12 +95,18 @@ def grades_report(
         row grades, and of who or what graded it. `item` is required, and may also name
         a column of a data frame for each model; without `model` or
         `scorer` there is one. `sample` only serves to detect duplicate rows.
-    samples : {"independent"}, optional
-        Required for arrays of shape (n_items, n_samples): the samples of an item are
-        drawn independently of those of other items. Columns that all items share, such
-        as runs of a model with training seeds, or judges, are not: the variance between
-        seeds or judges would be missed, and equal models often found to differ. Nor are
-        rows of `data` samples then.
+    run : str, optional
+        Column of `data` with the name of the run that a row is of: a training seed, a
+        judge or another source of variation that all items share. The variance between
+        runs is then part of the standard error; see :class:`~skci.designs.Runs`.
+    samples : {"independent", "runs", "paired-runs"}, optional
+        Required for arrays of shape (n_items, n_columns). "independent": the samples of
+        an item are drawn independently of those of other items, and averaged. "runs":
+        all items of a column share a run, such as a training seed. Taken for
+        independent samples, the variance between seeds would be missed, and equal
+        models often found to differ. "paired-runs": so do the columns of the same
+        position of all models, such as those of one judge; this is also for the column
+        `run` of `data`.
     groups : array-like of shape (n_items,), optional
         Clusters of items that need not be independent within, such as the questions
         about one passage. The variance is then estimated between clusters.
@@ -125,7 +140,7 @@ def grades_report(
 
     Returns
     -------
-    GradesReport
+    GradesReport, or RunsReport of several runs
         Metrics have the names of the scorers; that of grades without is "mean".
 
     Raises
@@ -211,20 +226,25 @@ def grades_report(
         design=design,
     )
     names = {"model": model, "item": item, "sample": sample, "scorer": scorer}
+    names["run"] = run
     if samples is not None:
-        check_choice(samples, ["independent"], "samples")
+        check_choice(samples, SAMPLES, "samples")
+    runs = None
     if data is not None:
-        if samples is not None:
+        if samples == "independent":
             raise ValueError(
                 "samples must not be given with data, each row of which is a sample of "
                 f"its item that is independent of other items, got {samples!r}"
             )
-        graded = _read_frame(data, grades, names, rows)
+        graded, runs = _read_frame(data, grades, names, rows, samples)
     elif unused := [k for k, name in names.items() if name is not None and k != "item"]:
         raise ValueError(f"data must be given for {join_names(unused)}, got None")
     else:
-        graded = GradedSamples.of_arrays(grades, samples is not None, rows, item)
-    metrics = _metrics(graded.scorers, bounds, higher_is_better, method)
+        (grades,), runs = split_runs(_by_run(grades, samples))
+        several = samples == "independent"
+        graded = GradedSamples.of_arrays(grades, several, rows, item)
+    known: Known = "table" if runs is None else "covariance"
+    metrics = _metrics(graded.scorers, bounds, higher_is_better, method, known)
     items = graded.items([trait.bounds for trait, _ in metrics.values()])
     bind = partial(_bind, items.sample, metrics)
     parameters = list(bind(items.sample.parts))
@@ -235,6 +255,8 @@ def grades_report(
         confidence_level=level,
         random_state=seed,
     )
+    if runs is not None:
+        return runs_report(joint, runs)
     references = None
     if by is not None:
         references = partial(_references, items.sample, metrics)
@@ -324,9 +346,30 @@ def _whole_numbers(values: Any, name: str) -> Array:
     return numbers
 
 
+def _by_run(grades: Any, samples: str | None) -> Any:
+    """Grades with the columns of each model as its runs, if these are runs."""
+    if samples not in _RUNS:
+        return grades
+    named = named_columns(grades, "grades", "grades")
+    split: dict[str, Any] = {}
+    for name, values in named.items():
+        columns = as_array(values, f"grades[{name!r}]", "an array of numbers")
+        if columns.ndim != 2 or columns.shape[1] < 2:
+            raise ValueError(
+                f"grades of {name!r} must have two columns or more with "
+                f"samples={samples!r}, one for each run, got shape {columns.shape}"
+            )
+        split[name] = Runs(list(columns.T), paired=samples == "paired-runs")
+    return split
+
+
 def _read_frame(
-    data: Any, grades: Any, names: dict[str, Any], rows: RowOptions
-) -> GradedSamples:
+    data: Any,
+    grades: Any,
+    names: dict[str, Any],
+    rows: RowOptions,
+    samples: str | None,
+) -> tuple[GradedSamples, RunsOfModels | None]:
     """Read the columns of a data frame with a row for each sample."""
     columns = names | {k: name for k, name in rows.columns.items() if k != "counts"}
     for parameter, name in columns.items():
@@ -341,20 +384,31 @@ def _read_frame(
         )
     frame = Frame(data, {"grades": grades, **columns})
     read = frame.read(["numbers"], rows, missing=["grades"])
-    return GradedSamples.of_columns(read, rows)
+    run, runs = read.pop("run"), None
+    if run is not None:
+        read["model"], runs = runs_in_rows(read["model"], run, samples == "paired-runs")
+    return GradedSamples.of_columns(read, rows), runs
 
 
 def _metrics(
-    scorers: Sequence[str], bounds: Any, higher_is_better: Any, method: Any
+    scorers: Sequence[str],
+    bounds: Any,
+    higher_is_better: Any,
+    method: Any,
+    known: Known,
 ) -> dict[str, tuple[Trait, str]]:
     """Properties and the interval method of the mean of the grades of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
     methods = methods_by_metric(method, scorers)
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
-    return {
-        name: (_trait(name, ranges.get(name), better[name]), methods[name] or AUTO)
-        for name in scorers
-    }
+    metrics = {}
+    for name in scorers:
+        trait, chosen = _trait(name, ranges.get(name), better[name]), methods[name]
+        if known != "table":
+            check_serves(chosen or AUTO, trait, known=known)
+            chosen = automatic(trait, known=known) if chosen in (None, AUTO) else chosen
+        metrics[name] = trait, chosen or AUTO
+    return metrics
 
 
 def _trait(name: str, bounds: Any, greater_is_better: bool) -> Trait:

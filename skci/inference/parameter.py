@@ -28,6 +28,18 @@ _ROUNDING = 1e-9  # how far rounding may take an estimate out of its range
 MAX_ENUMERATED_CELLS = 256
 """Largest table all of whose cells are enumerated, unobserved ones included."""
 
+_KEPT = (  # of a trait
+    "name",
+    "bounds",
+    "greater_is_better",
+    "has_better",
+    "scale",
+    "automatic",
+    "has_curvature",
+    "negative_of",
+    "heavy_tails",
+)
+
 DEFAULT_MODEL = "y_pred"
 """Default model name."""
 
@@ -385,3 +397,17 @@ class TableParameter(Parameter):
         low, high = self.trait.bounds
         is_close = min(self.value - low, high - self.value) <= EDGE
         return bool(self.boundary) and self.support.rarer_class > 0 and is_close
+
+
+def given_parameter(parameter: Parameter, estimate: float) -> Parameter:
+    """Parameter with a given estimate in place of a table."""
+    low, high = parameter.trait.bounds
+    kept = {name: getattr(parameter.trait, name) for name in _KEPT}
+    return Parameter(
+        key=parameter.key,
+        trait=Trait(**kept, smooth=False),
+        method=parameter.method,
+        given=min(max(estimate, low), high),
+        pos_label=parameter.pos_label,
+        undefined_as=parameter.undefined_as,
+    )
