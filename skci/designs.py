@@ -6,6 +6,16 @@ their own, `groups` and `sample_weight`.
 
 from skci.data.design_options import Prevalence, Strata
 from skci.data.runs import Runs
+from skci.inference.designs.crossed import Crossed
 from skci.inference.designs.design import Component, Design
+from skci.inference.designs.time_order import TimeOrder
 
-__all__ = ["Component", "Design", "Prevalence", "Runs", "Strata"]
+__all__ = [
+    "Component",
+    "Crossed",
+    "Design",
+    "Prevalence",
+    "Runs",
+    "Strata",
+    "TimeOrder",
+]

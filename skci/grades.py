@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import with_hints
+from skci._hints import brief, with_hints
 from skci._validation import (
     as_array,
     as_whole_numbers,
@@ -24,6 +24,7 @@ from skci._validation import (
     join_names,
     named_columns,
 )
+from skci.data.design_options import Strata
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import UNNAMED, GradedSamples
@@ -53,6 +54,9 @@ def grades_report(
     run: str | None = None,
     scorer: str | None = None,
     samples: str | None = None,
+    tasks: Any = None,
+    average: str = "macro",
+    tasks_are: str = "fixed",
     groups: Any = None,
     sample_weight: Any = None,
     by: Any = None,
@@ -107,6 +111,16 @@ def grades_report(
         models often found to differ. "paired-runs": so do the columns of the same
         position of all models, such as those of one judge; this is also for the column
         `run` of `data`.
+    tasks : array-like of shape (n_items,), optional
+        The task of a suite that each item belongs to. Reports over the suite are then
+        of `average` over tasks.
+    average : {"macro", "micro"}, default="macro"
+        With `tasks`, whether the mean over the suite is that of the means of the tasks,
+        or that of all items.
+    tasks_are : {"fixed", "drawn"}, default="fixed"
+        Whether the suite would consist of the same tasks if it were made again, with
+        other items, or the tasks are a sample of more of them, which needs as many
+        tasks as clusters elsewhere.
     groups : array-like of shape (n_items,), optional
         Clusters of items that need not be independent within, such as the questions
         about one passage. The variance is then estimated between clusters.
@@ -218,12 +232,19 @@ def grades_report(
     """
     level = check_confidence_level(confidence_level)
     seed = fixed_seed(random_state)
+    macro = False
+    if isinstance(design, Strata) and design.average == "macro":
+        macro, design = True, Strata(design.strata)
+    if tasks is not None:
+        groups, design = _tasks(tasks, average, tasks_are, groups, design)
+        macro = average == "macro"
     rows = RowOptions(
         sample_weight=sample_weight,
         groups=groups,
         by=by,
         missing=missing,
         design=design,
+        equal_parts=macro,
     )
     names = {"model": model, "item": item, "sample": sample, "scorer": scorer}
     names["run"] = run
@@ -344,6 +365,21 @@ def _whole_numbers(values: Any, name: str) -> Array:
     if not numbers.size:
         raise ValueError(f"{name} must not be empty")
     return numbers
+
+
+def _tasks(
+    tasks: Any, average: str, tasks_are: str, groups: Any, design: Any
+) -> tuple[Any, Any]:
+    """Groups and design of the items of a suite of tasks."""
+    check_choice(average, ["macro", "micro"], "average")
+    check_choice(tasks_are, ["fixed", "drawn"], "tasks_are")
+    for name, value in (("groups", groups), ("design", design)):
+        if value is not None:
+            raise ValueError(
+                f"{name} must not be given with tasks, which say how items were drawn, "
+                f"got {brief(value)}"
+            )
+    return (None, Strata(tasks)) if tasks_are == "fixed" else (tasks, None)
 
 
 def _by_run(grades: Any, samples: str | None) -> Any:

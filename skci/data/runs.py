@@ -164,6 +164,8 @@ def split_runs(*given: Any) -> tuple[list[Any], RunsOfModels | None]:
     Returns what is then given, and which columns are runs; what was given, and None, if
     no model has several.
     """
+    if not any(map(_has_runs, given)):
+        return list(given), None
     by_model = [_by_model(each) for each in given]
     known: dict[str, Runs] = {}
     for named in by_model:
@@ -175,8 +177,6 @@ def split_runs(*given: Any) -> tuple[list[Any], RunsOfModels | None]:
                     f"Runs of {model!r} must be as many in y_pred and y_score, got "
                     f"{len(known[model])} and {len(each)}"
                 )
-    if not known:
-        return list(given), None
     models = dict.fromkeys(model for named in by_model for model in named or ())
     for named in by_model:
         lacking = [m for m in known if named and not isinstance(named.get(m), Runs)]
@@ -187,6 +187,17 @@ def split_runs(*given: Any) -> tuple[list[Any], RunsOfModels | None]:
             )
     columns = [named and _split(named) for named in by_model]
     return columns, RunsOfModels.of(known, list(models))
+
+
+def _has_runs(given: Any) -> bool:
+    """Whether some model is given several runs."""
+    if isinstance(given, Mapping):
+        given = given.values()
+    elif isinstance(given, list):
+        given = [each[1] for each in given if type(each) is tuple and len(each) == 2]
+    else:
+        given = [given]
+    return any(isinstance(each, Runs) for each in given)
 
 
 def _by_model(given: Any) -> dict[str, Any] | None:

@@ -452,7 +452,7 @@ def describe_unseen_ends(joint: JointEstimate) -> str:
 
 def describe_target(joint: JointEstimate) -> str:
     """Write what resampled estimates are of, and how their variance was estimated."""
-    return f"of {', '.join(joint.target)}" if joint.target else ""
+    return f"of {', '.join(filter(None, joint.target))}" if joint.target else ""
 
 
 def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> None:
