@@ -58,6 +58,8 @@ class Key:
     """For a difference or ratio: what is compared, "-" or "/", and with what."""
     contrast: str = ""
     """Name of a contrast that the user defined."""
+    factor: str = "model"
+    """Column of reports that `model` is in, where it names something else."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -68,7 +70,9 @@ class Key:
         labels = {"metric": self.metric, **dict(self.subgroup)}
         if self.compared is not None:
             labels["first"], _, labels["second"] = self.compared
-        return {"model": model, **labels} if model or self.compared is None else labels
+        if model or self.compared is None:
+            return {self.factor: model, **labels}
+        return labels
 
     @property
     def is_contrast(self) -> bool:
@@ -78,7 +82,7 @@ class Key:
     @property
     def name(self) -> str:
         """Name of the model, of the contrast, or of what is compared."""
-        model = self.contrast or self.labels.get("model", "")
+        model = self.contrast or self.labels.get(self.factor, "")
         compared = " ".join(self.compared or ())
         return ", ".join(filter(None, [model, compared]))
 

@@ -22,7 +22,11 @@ from skci._arrays import Array
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, given_parameter
 from skci.inference.parameter_sampling import SmallSampleReason
-from skci.inference.sampling import GivenCovariance, RowSampling
+from skci.inference.sampling import (
+    NO_VARIANCE_OF_CONTRAST,
+    GivenCovariance,
+    RowSampling,
+)
 
 _LEVEL = 0.975  # at which quantiles are matched
 _NORMAL = 1e7  # degrees of freedom that are as good as infinite
@@ -48,6 +52,9 @@ class CrossedRuns:
     """Number of the set of runs that each of the J parameters is of, -1 without."""
     runs: Array
     """Number of the run of each parameter in its set."""
+    at_least_rows: bool = True
+    """Whether a variance is at least that due to rows. Not of permutations, each of
+    which adds to the influence values what is counted with both."""
 
     @property
     def values(self) -> Array:
@@ -122,7 +129,11 @@ class RunEstimates(GivenCovariance):
         rows, both = crossed.of_rows(coefficients), crossed.of_both(coefficients)
         of_sets = crossed.of_runs(coefficients)
         runs = np.sum([each for each, _ in of_sets], axis=0)
-        covariance = _at_least(rows + runs - both, rows, runs)
+        least = [rows, runs] if crossed.at_least_rows else [runs]
+        covariance = _at_least(rows + runs - both, *least)
+        most = np.abs(coefficients) @ np.sqrt(crossed.sampling.covariance.diagonal())
+        constant = covariance.diagonal() <= NO_VARIANCE_OF_CONTRAST * most**2
+        covariance[constant] = covariance[:, constant] = 0
         return cls(
             parameters=tuple(parameters),
             covariance=covariance,
@@ -178,18 +189,13 @@ class RunEstimates(GivenCovariance):
         pairs: Sequence[frozenset[str]],
     ) -> RunEstimates:
         """Linear combinations, whose rows and runs are added up anew."""
-        known: Any = super().contrasts(parameters, slopes, pairs)
-        compared = self.of(
+        return self.of(
             parameters,
             self.crossed,
             slopes @ self.coefficients,
             self.rule,
             self.header,
         )
-        covariance = compared.covariance.copy()
-        constant = known.variances == 0
-        covariance[constant] = covariance[:, constant] = 0
-        return replace(compared, covariance=covariance)
 
     def half_widths(self, normal_quantile: float, n: int, n_runs: int) -> Array:
         """Half widths to expect of n rows and so many runs of each model, (K,)."""
@@ -229,6 +235,8 @@ def mean_over_runs(
     paired: bool,
     rule: str,
     header: Callable[[RowSampling], str],
+    *,
+    at_least_rows: bool = True,
 ) -> JointEstimate:
     """Average estimates over the runs of each model.
 
@@ -240,7 +248,10 @@ def mean_over_runs(
     of = [models[parameter.key.model] for parameter in sampling.parameters]
     blocks = [-1 if s is None else 0 if paired else names.index(m) for m, s in of]
     crossed = CrossedRuns(
-        sampling, np.array(blocks), np.array([-1 if s is None else s for _, s in of])
+        sampling,
+        np.array(blocks),
+        np.array([-1 if s is None else s for _, s in of]),
+        at_least_rows,
     )
     positions: dict[Key, list[int]] = {}
     for j, (parameter, (model, _)) in enumerate(
