@@ -37,6 +37,7 @@ ENTRY_POINTS = {
     "designs",
     "evaluation",
     "grades",
+    "importance",
     "independent",
     "intervals",
     "learning_curves",
