@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from skci._arrays import Array
 from skci._docstrings import parameters_from
@@ -20,7 +19,7 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions
 from skci.data.labels import check_not_swapped
-from skci.data.responses import respond
+from skci.data.responses import respond_to_each
 from skci.data.runs import RULES, run_name
 from skci.evaluation import JointEvaluator
 from skci.inference.contrast_parameters import Contrast
@@ -150,15 +149,19 @@ def importance_report(
         scored = metric_set.scored_labels(reader.vocabulary)
         if len(scored) == 1:
             reader = reader.with_labels((), scored[0])
-    probabilities = any(m._needs_probabilities for m in metric_set.metrics.values())
-    wanted = metric_set.reads, scored, probabilities
     tasks: list[tuple[str | None, int]] = [(None, -1), *permutations]
     changed = (
         X if f is None else _permuted(X, chosen[f], permutations[f, s])
         for f, s in tasks
     )
-    jobs = (delayed(_predict)(named, features, *wanted) for features in changed)
-    found = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+    found = respond_to_each(
+        named,
+        changed,
+        metric_set.reads,
+        scored=scored,
+        probabilities=any(m._needs_probabilities for m in metric_set.metrics.values()),
+        n_jobs=n_jobs,
+    )
     columns: dict[str, tuple[str, int | None]] = {}
     receivers: dict[str, tuple[str, Array]] = {}
     by_kind: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
@@ -300,20 +303,6 @@ def _permuted(X: Any, k: int, permutation: Array) -> Any:
     changed = np.array(X)
     changed[:, k] = changed[permutation, k]
     return changed
-
-
-def _predict(
-    named: Sequence[tuple[str, Any]],
-    X: Any,
-    reads: Any,
-    scored: tuple[Any, ...],
-    probabilities: bool,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Predict with all estimators."""
-    options: dict[str, Any] = {"n_jobs": 1, "verbose": 0}
-    return respond(
-        named, X, reads, scored=scored, probabilities=probabilities, **options
-    )
 
 
 def _permutation(rng: np.random.Generator, weighted: Array, n: int) -> Array:

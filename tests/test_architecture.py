@@ -53,6 +53,7 @@ BUILT_ON = {
     "cli": {"accumulation", "planning"},
     "cross_validation": {"evaluation"},
     "curves": {"evaluation"},
+    "importance": {"evaluation"},
     "learning_curves": {"cross_validation"},
     "scorers": {"evaluation"},
     "searching": {"cross_validation"},
