@@ -11,8 +11,7 @@ from scipy.spatial import distance
 
 from skci._arrays import Array, cached_property
 from skci._validation import SCRAMBLES
-from skci.inference.critical.correlation import blocks
-from skci.inference.critical.exceedances import Model, Proposal, points
+from skci.inference.critical.exceedances import Model, Proposal, batches
 
 _PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
 """Points of a scramble that locate the quantile, and least and greatest thereafter."""
@@ -20,7 +19,6 @@ _LARGEST, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 29, 1 << 34
 """Most coordinates of a scramble, projections, and multiplications for them."""
 _STEP = 0.03  # distance in q over which a logit is taken as a parabola
 _STANDARD_ERRORS = 3.5  # in an error bound; estimated from eight scrambles
-_FEW = 1 << 17  # coordinates of a scramble that is sampled with the others
 _FLOOR = 1e-5  # error of the tables and of the parabola
 _CHI_NODES = 400  # nodes of the integral over the chi variable of a multivariate t
 _POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)  # of chi variables that are sampled
@@ -197,13 +195,10 @@ class QuantileSearch:
         """
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
-        terms = []
-        together = SCRAMBLES if (stop - start) * model.rank <= _FEW else 1
-        for first in range(0, SCRAMBLES, together):
-            seeds = self.seeds[first : first + together]
-            u = np.vstack([points(model.rank + 2, start, stop, seed) for seed in seeds])
-            for rows in blocks(len(u), self.size):
-                terms.append(np.stack(model.exceedances(u[rows], proposal, tables)))
+        terms = [
+            np.stack(model.exceedances(points, proposal, tables))
+            for points in batches(model.rank, self.size, start, stop, self.seeds)
+        ]
         sampled = np.concatenate(terms, axis=1)
         return sampled.reshape(len(sampled), SCRAMBLES, stop - start)
 
