@@ -142,7 +142,8 @@ def test_tests_at_no_difference_agree_with_limits_and_with_tables(name, few_tabl
     few = report.differences()._joint
     statistics = signed_statistics(few)
     known = np.flatnonzero(few.usable & (statistics != 0))
-    limits = few.limits_at(known, np.abs(statistics[known]), few.z)
+    crit = np.abs(statistics[known])
+    limits = few.limits_at(known, np.stack([crit, crit], axis=1), few.z)
     nearer = np.where(statistics[known] > 0, *limits.T)
     assert len(known) > 10
     assert_allclose(nearer, 0, atol=1e-6)

@@ -14,7 +14,10 @@ from skci._validation import SCRAMBLES
 from skci.inference.critical.exceedances import Model, Proposal, batches
 
 _PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
-"""Points of a scramble that locate the quantile, and least and greatest thereafter."""
+"""Points of a scramble that locate the quantile, and least and greatest thereafter.
+
+The least ones are for a tolerance of .001; a larger one may need fewer.
+"""
 _LARGEST, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 29, 1 << 34
 """Most coordinates of a scramble, projections, and multiplications for them."""
 _STEP = 0.03  # distance in q over which a logit is taken as a parabola
@@ -147,6 +150,7 @@ class QuantileSearch:
         most = max(affordable, 2 * _PILOT)
         most = min(_LARGEST // dimension, _PROJECTIONS // self.size, most)
         most = min(_MOST, 1 << int(np.log2(most)))
+        fewest = _FEWEST >> int(np.log2(max(tol / 1e-3, 1)))
         q = self.marginal.isf(sidak(self.alpha, self.size))
         for _ in range(6):
             q, error = self.invert(q, self.sample(q, 0, pilot))
@@ -158,7 +162,7 @@ class QuantileSearch:
             # The error falls about as number to the power of -2/3.
             ratio = error / (tol * self.stretch)
             doublings = np.clip(np.ceil(1.5 * np.log2(ratio)), 1, 4)
-            number = int(np.clip(number * 2**doublings, min(_FEWEST, most), most))
+            number = int(np.clip(number * 2**doublings, min(fewest, most), most))
             if abs(q - level) > self.step:
                 level, terms = q, terms[:, :, :0]
             more = self.sample(level, terms.shape[2], number)
