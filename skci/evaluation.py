@@ -25,12 +25,13 @@ from skci.data.labels import (
 )
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import named_error, respond
-from skci.data.runs import split_runs
+from skci.data.runs import RunsOfModels, split_runs
 from skci.data.sample import Sample
+from skci.inference.runs import INTERVAL_METHODS
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
-from skci.reports.runs import runs_report
+from skci.reports.runs import RunsReport, runs_report
 from skci.resampling.pooling import FOLD, mean_over_folds
 
 _BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
@@ -143,11 +144,9 @@ class JointEvaluator:
             missing=missing,
             design=design,
         )
-        if runs is not None:
-            metric_set = metric_set.without_tables()
         sample = self._read(metric_set, estimators, rows, X, y)
         if runs is not None:
-            return runs_report(metric_set.estimate(sample), runs)
+            return report_over_runs(metric_set, sample, runs)
         return metric_set.report(sample)
 
     @with_hints
@@ -268,6 +267,14 @@ class JointEvaluator:
         )
         columns = {"y_pred": predicted or None, "y_score": scores or None}
         return reader.sample(**on_host(columns))
+
+
+def report_over_runs(
+    metric_set: MetricSet, sample: Sample, runs: RunsOfModels
+) -> RunsReport:
+    """Report the metrics of all models of a sample, means over the runs of some."""
+    of_runs = metric_set.without_tables(**INTERVAL_METHODS)
+    return runs_report(of_runs.estimate(sample), runs)
 
 
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
@@ -445,13 +452,13 @@ def joint_report(
         design=design,
     )
     (y_pred, y_score), runs = split_runs(y_pred, y_score)
-    if runs is not None:
-        if folds is not None:
-            raise ValueError("folds must not be given with Runs of a model")
-        metric_set = metric_set.without_tables()
+    if runs is not None and folds is not None:
+        raise ValueError(
+            "folds must not be given with Runs, whose models are those of all rows"
+        )
     sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
     if runs is not None:
-        return runs_report(metric_set.estimate(sample), runs)
+        return report_over_runs(metric_set, sample, runs)
     if folds is None:
         return metric_set.report(sample)
     return JointReport(mean_over_folds(metric_set, sample))

@@ -29,9 +29,10 @@ from skci.data.frames import Frame
 from skci.data.items import UNNAMED, GradedSamples
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
-from skci.inference.intervals.methods import AUTO, Known, automatic, check_serves
+from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
+from skci.inference.runs import INTERVAL_METHODS
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._metric_set import methods_by_metric
@@ -243,8 +244,8 @@ def grades_report(
         (grades,), runs = split_runs(_by_run(grades, samples))
         several = samples == "independent"
         graded = GradedSamples.of_arrays(grades, several, rows, item)
-    known: Known = "table" if runs is None else "covariance"
-    metrics = _metrics(graded.scorers, bounds, higher_is_better, method, known)
+    over_runs = runs is not None
+    metrics = _metrics(graded.scorers, bounds, higher_is_better, method, over_runs)
     items = graded.items([trait.bounds for trait, _ in metrics.values()])
     bind = partial(_bind, items.sample, metrics)
     parameters = list(bind(items.sample.parts))
@@ -395,7 +396,7 @@ def _metrics(
     bounds: Any,
     higher_is_better: Any,
     method: Any,
-    known: Known,
+    over_runs: bool,
 ) -> dict[str, tuple[Trait, str]]:
     """Properties and the interval method of the mean of the grades of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
@@ -403,11 +404,11 @@ def _metrics(
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
     metrics = {}
     for name in scorers:
-        trait, chosen = _trait(name, ranges.get(name), better[name]), methods[name]
-        if known != "table":
-            check_serves(chosen or AUTO, trait, known=known)
-            chosen = automatic(trait, known=known) if chosen in (None, AUTO) else chosen
-        metrics[name] = trait, chosen or AUTO
+        trait = _trait(name, ranges.get(name), better[name])
+        chosen = methods[name] or AUTO
+        if over_runs:
+            chosen = method_without_table(chosen, trait, **INTERVAL_METHODS)
+        metrics[name] = trait, chosen
     return metrics
 
 

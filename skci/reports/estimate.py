@@ -416,7 +416,7 @@ class MetricEstimate(HintedAttributes, float):
 def describe_sample_size(joint: JointEstimate, n_samples: int | None = None) -> str:
     """Write the number of rows, of a sample or an estimate, of groups and strata."""
     if not joint.is_of_rows:
-        return joint.sampling.design_in_words
+        return ""
     n = joint.rows.n_samples if n_samples is None else n_samples
     return " ".join(filter(None, [f"n = {n}", joint.sampling.design_in_words]))
 
