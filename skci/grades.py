@@ -26,13 +26,13 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
-from skci.data.items import UNNAMED, GradedSamples
+from skci.data.items import UNNAMED, GradedSamples, parameter_name
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
-from skci.inference.runs import INTERVAL_METHODS
+from skci.inference.runs import RunEstimates
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._metric_set import methods_by_metric
@@ -99,7 +99,8 @@ def grades_report(
     run : str, optional
         Column of `data` with the name of the run that a row is of: a training seed, a
         judge or another source of variation that all items share. The variance between
-        runs is then part of the standard error; see :class:`~skci.designs.Runs`.
+        runs is then part of the standard error; see :class:`~skci.designs.Runs`. Items
+        that are not in all runs of all models are left out.
     samples : {"independent", "runs", "paired-runs"}, optional
         Required for arrays of shape (n_items, n_columns). "independent": the samples of
         an item are drawn independently of those of other items, and averaged. "runs":
@@ -135,7 +136,8 @@ def grades_report(
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : {"auto", "score", "hall", "logit", "delta"} or mapping, optional
         Interval method, or methods by scorer, with "*" for all others: "score" needs
-        `bounds`. If not given, "auto": "score" of bounded grades, and else "hall".
+        `bounds`. If not given, "auto": "score" of bounded grades, and else "hall";
+        of runs "logit" of grades from 0 to 1, and else "hall".
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
@@ -354,10 +356,10 @@ def _by_run(grades: Any, samples: str | None) -> Any:
     named = named_columns(grades, "grades", "grades")
     split: dict[str, Any] = {}
     for name, values in named.items():
-        columns = as_array(values, f"grades[{name!r}]", "an array of numbers")
+        columns = as_array(values, parameter_name(name), "an array of numbers")
         if columns.ndim != 2 or columns.shape[1] < 2:
             raise ValueError(
-                f"grades of {name!r} must have two columns or more with "
+                f"{parameter_name(name)} must have two columns or more with "
                 f"samples={samples!r}, one for each run, got shape {columns.shape}"
             )
         split[name] = Runs(list(columns.T), paired=samples == "paired-runs")
@@ -407,7 +409,12 @@ def _metrics(
         trait = _trait(name, ranges.get(name), better[name])
         chosen = methods[name] or AUTO
         if over_runs:
-            chosen = method_without_table(chosen, trait, **INTERVAL_METHODS)
+            chosen = method_without_table(
+                chosen,
+                trait,
+                known=RunEstimates.known,
+                preferred=RunEstimates.preferred,
+            )
         metrics[name] = trait, chosen
     return metrics
 

@@ -27,9 +27,6 @@ from skci.inference.parameter import Key, Parameter, given_parameter
 from skci.inference.parameter_sampling import SmallSampleReason
 from skci.inference.sampling import RowSampling, Sampling, with_methods
 
-INTERVAL_METHODS: dict[str, Any] = {"known": "skewness", "preferred": ("logit",)}
-"""Which interval methods means over runs may have, and which one first."""
-
 _LEVEL = 0.975  # at which quantiles are matched
 _NORMAL = 1e7  # degrees of freedom that are as good as infinite
 _NO_VARIANCE = 1e-12  # share of the largest possible variance that is rounding
@@ -143,6 +140,7 @@ class RunEstimates(Sampling):
     runs_in_words: str
     """What the header of a report says of the runs."""
     known: ClassVar[Known] = "skewness"
+    preferred: ClassVar[Sequence[str]] = ("logit",)
 
     @property
     def rows(self) -> Any:  # type: ignore[override]
@@ -234,7 +232,9 @@ class RunEstimates(Sampling):
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
         """Reasons why an interval may be too narrow, those of its rows included."""
         reasons = super().small_sample_reasons(k) + self.of_rows.small_sample_reasons(k)
-        if (np.array(self.means.n_runs)[self.by_source.runs[:, k] > 0] == 2).any():
+        _, runs, both = self.by_source
+        n_runs = np.array(self.means.n_runs)[runs[:, k] + both[:, k] > 0]
+        if (n_runs == 2).any():
             reasons.append(_FEW_RUNS)
         return list(dict.fromkeys(reasons))
 

@@ -17,7 +17,7 @@ from skci.inference.designs.design import Design
 from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import covariance
 from skci.inference.influences import Influences
-from skci.inference.intervals.methods import Known, Task
+from skci.inference.intervals.methods import Known, Task, automatic
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.parameter_sampling import (
     HEAVY_TAIL,
@@ -29,6 +29,7 @@ from skci.inference.parameter_sampling import (
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
 from skci.measures.functional import Negative
+from skci.measures.registry import Trait
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
 _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
@@ -60,6 +61,12 @@ class Sampling:
     design: Design | None = None
     known: ClassVar[Known] = "table"
     """What is known beside estimates and degrees of freedom."""
+    preferred: ClassVar[Sequence[str]] = ()
+    """Interval methods that "auto" prefers to those of a measure."""
+
+    def best_method(self, trait: Trait) -> str:
+        """Interval method that "auto" stands for."""
+        return automatic(trait, known=self.known, preferred=self.preferred)
 
     def select(self, positions: Sequence[int]) -> Sampling:
         """Keep some of the parameters."""

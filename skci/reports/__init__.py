@@ -29,6 +29,7 @@ from skci.reports.resampling import (
     LearningCurveReport,
     SearchReport,
 )
+from skci.reports.runs import RunsContrastReport, RunsReport
 from skci.reports.verdict_display import VerdictMatrixDisplay
 
 __all__ = [
@@ -49,6 +50,8 @@ __all__ = [
     "RankInterval",
     "RankReport",
     "RequirementReport",
+    "RunsContrastReport",
+    "RunsReport",
     "SearchReport",
     "ThresholdEstimate",
     "ThresholdReport",

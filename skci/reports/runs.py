@@ -85,7 +85,9 @@ class _OverRuns(ReportWithContrasts):
         >>> from skci.designs import Runs
         >>> rng = np.random.default_rng(0)
         >>> y = rng.integers(0, 2, 500)
-        >>> seeds = [np.where(rng.random(500) < 0.1, 1 - y, y) for _ in range(5)]
+        >>> hard = rng.random(500) < 0.2
+        >>> wrong = hard & (rng.random((5, 500)) < 0.5)
+        >>> seeds = list(np.where(wrong, 1 - y, y))
         >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
         >>> widths = report.expected_half_widths([500, 2000], [5, 10])
         >>> widths["net", "accuracy"].shape
@@ -131,7 +133,9 @@ class _OverRuns(ReportWithContrasts):
         >>> from skci.designs import Runs
         >>> rng = np.random.default_rng(0)
         >>> y = rng.integers(0, 2, 500)
-        >>> seeds = [np.where(rng.random(500) < 0.1, 1 - y, y) for _ in range(5)]
+        >>> hard = rng.random(500) < 0.2
+        >>> wrong = hard & (rng.random((5, 500)) < 0.5)
+        >>> seeds = list(np.where(wrong, 1 - y, y))
         >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
         >>> n_samples, n_runs = report.plan(0.01, cost_per_run=200)
         >>> n_samples > 500
@@ -190,7 +194,9 @@ class RunsReport(_OverRuns, JointReport):
     >>> from skci.designs import Runs
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 500)
-    >>> seeds = [np.where(rng.random(500) < 0.1, 1 - y, y) for _ in range(5)]
+    >>> hard = rng.random(500) < 0.2
+    >>> wrong = hard & (rng.random((5, 500)) < 0.5)
+    >>> seeds = list(np.where(wrong, 1 - y, y))
     >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
     >>> rows, runs, both = report.variance_components["net", "accuracy"]
     >>> rows > runs
