@@ -137,7 +137,7 @@ class JointEvaluator:
             raised with its name.
         """
         metric_set = self._metric_set()
-        (models,), runs = split_runs(_with_name(self.estimators))
+        (models,), runs = split_runs(estimators=_with_name(self.estimators))
         estimators = check_estimators(models)
         rows = RowOptions(
             sample_weight=sample_weight,
@@ -198,7 +198,7 @@ class JointEvaluator:
         >>> report["Logistic", "f1"]
         f1 = 0.857 [0.833, 0.879], 95% interval (score, n = 1000)
         """
-        if split_runs(self.estimators)[1] is not None:
+        if split_runs(estimators=self.estimators)[1] is not None:
             raise ValueError(
                 "estimators must not be Runs in batches, of which no rows are kept; "
                 "use evaluate, with all rows at once"
@@ -470,7 +470,7 @@ def joint_report(
         by_name="by" if folds is None else "folds",
         design=design,
     )
-    (y_pred, y_score), runs = split_runs(y_pred, y_score)
+    (y_pred, y_score), runs = split_runs(y_pred=y_pred, y_score=y_score)
     if runs is not None and folds is not None:
         raise ValueError(
             "folds must not be given with Runs, whose models are those of all rows"

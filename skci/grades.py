@@ -243,7 +243,7 @@ def grades_report(
     elif unused := [k for k, name in names.items() if name is not None and k != "item"]:
         raise ValueError(f"data must be given for {join_names(unused)}, got None")
     else:
-        (grades,), runs = split_runs(_by_run(grades, samples))
+        (grades,), runs = split_runs("grades", grades=_by_run(grades, samples))
         several = samples == "independent"
         graded = GradedSamples.of_arrays(grades, several, rows, item)
     over_runs = runs is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._validation import check_choice, join_names, named_values
+from skci._validation import check_choice, join_names, named_columns
 from skci.data.drawing import distinct_names
 from skci.inference.parameter import DEFAULT_MODEL
 
@@ -164,13 +164,20 @@ def run_name(model: str, run: Any) -> str:
     return f"{model}, run {run}"
 
 
-def split_runs(*given: Any) -> tuple[list[Any], RunsOfModels | None]:
+def split_runs(
+    unnamed: str = DEFAULT_MODEL, /, **given: Any
+) -> tuple[list[Any], RunsOfModels | None]:
     """Give each run a column, in what is given for each of some parameters.
 
     Returns what is then given, and which columns are runs; what was given, and None, if
-    no model has several.
+    no model has several. `unnamed` is the name of a model without one.
     """
-    by_model = [_by_model(each) for each in given]
+    if not any(map(_holds_runs, given.values())):
+        return list(given.values()), None
+    by_model = [
+        None if each is None else _by_model(each, parameter, unnamed)
+        for parameter, each in given.items()
+    ]
     known: dict[str, Runs] = {}
     for named in by_model:
         for model, each in (named or {}).items():
@@ -181,9 +188,6 @@ def split_runs(*given: Any) -> tuple[list[Any], RunsOfModels | None]:
                     f"Runs of {model!r} must be as many in y_pred and y_score, got "
                     f"{len(known[model])} and {len(each)}"
                 )
-    if not known:
-        return list(given), None
-    models = dict.fromkeys(model for named in by_model for model in named or ())
     for named in by_model:
         lacking = [m for m in known if named and not isinstance(named.get(m), Runs)]
         if lacking:
@@ -191,18 +195,24 @@ def split_runs(*given: Any) -> tuple[list[Any], RunsOfModels | None]:
                 "Runs must be given in both y_pred and y_score, or in neither, for "
                 f"{join_names(lacking)}"
             )
+    models = dict.fromkeys(model for named in by_model for model in named or ())
     columns = [named and _split(named) for named in by_model]
     return columns, RunsOfModels.of(known, list(models))
 
 
-def _by_model(given: Any) -> dict[str, Any] | None:
-    """What is given of each model, if some of it may be runs."""
+def _holds_runs(given: Any) -> bool:
+    """Whether what is given are runs, or holds those of a model."""
+    values = given.values() if isinstance(given, Mapping) else []
+    if isinstance(given, list | tuple):
+        values = [each[-1] for each in given if isinstance(each, tuple) and each]
+    return any(isinstance(each, Runs) for each in (given, *values))
+
+
+def _by_model(given: Any, parameter: str, unnamed: str) -> dict[str, Any]:
+    """What is given of each model."""
     if isinstance(given, Runs):
-        return {DEFAULT_MODEL: given}
-    is_mapping = isinstance(given, Mapping)
-    if is_mapping or (isinstance(given, list) and given and type(given[0]) is tuple):
-        return named_values(given, "models")
-    return None
+        return {unnamed: given}
+    return named_columns(given, parameter, unnamed)
 
 
 def _split(named: Mapping[str, Any]) -> dict[str, Any]:

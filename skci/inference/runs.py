@@ -322,6 +322,8 @@ def _mean_parameter(key: Key, of_runs: Sequence[Parameter]) -> Parameter:
 
 def united_df(rule: str, share: float, df_runs: float, df_rows: float) -> float:
     """Degrees of freedom of a variance of which some share is due to runs."""
+    if not share:
+        return df_rows
     if rule == "hillis":
         return 1 / (share**2 / df_runs + (1 - share) ** 2 / df_rows)
     of_runs, of_rows = _quantile(df_runs), _quantile(df_rows)
