@@ -32,7 +32,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
     size = sizes(
         options.quick,
-        draws=(250, 5),
+        draws=(120, 5),
         rows=((200, 2000), (200,)),
         runs=((2, 3, 5, 10), (3,)),
         readers=((3, 5, 10), (3,)),
