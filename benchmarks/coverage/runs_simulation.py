@@ -118,7 +118,9 @@ class SeedCoverage:
         for _ in range(self.draws):
             report = self._report(rng)
             compared = report.differences()
-            for key, method, interval, warned in _intervals(report, compared):
+            for key, method, interval, warned in _intervals(
+                report, compared, self.setting.n_runs
+            ):
                 found.setdefault((key, method), []).append((interval, warned))
             for of, each in zip(joint, (report, compared), strict=True):
                 values = np.array([known[key] for key in each])
@@ -164,7 +166,9 @@ class SeedCoverage:
             return skci.joint_report(y, labels, y_score=runs, metrics=list(METRICS))
 
 
-def _intervals(report: Any, compared: Any) -> Iterator[tuple[Any, str, Any, bool]]:
+def _intervals(
+    report: Any, compared: Any, n_runs: int
+) -> Iterator[tuple[Any, str, Any, bool]]:
     """Intervals of the first model and of differences, by method."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -178,7 +182,6 @@ def _intervals(report: Any, compared: Any) -> Iterator[tuple[Any, str, Any, bool
             estimate = float(each[key])
             models, metric = (key[:1], key[1]) if len(key) == 2 else (key[1:], key[0])
             of_runs = [report.variance_components[m, metric].runs for m in models]
-            n_runs = report._joint.sampling.means.n_runs[0]
             margins = {
                 "rows only": ndtri(0.975) * np.sqrt(components.rows),
                 "seeds only": _welch(of_runs, n_runs - 1),

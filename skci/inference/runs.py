@@ -61,6 +61,19 @@ class Variances(NamedTuple):
         return np.max([total, self.rows, runs], axis=0)
 
 
+class RunSet(NamedTuple):
+    """A set of runs, and covariances of the p of all means that are over them."""
+
+    size: int
+    """Number of runs."""
+    members: Array
+    """Positions of the means, (p,)."""
+    runs: Array
+    """Covariance due to runs, (p, p)."""
+    both: Array
+    """Covariance that is counted with rows as well as with runs, (p, p)."""
+
+
 @dataclass(frozen=True, eq=False)
 class CrossedMeans:
     """Covariance of P means over runs, of rows that are crossed with sets of runs.
@@ -70,59 +83,71 @@ class CrossedMeans:
 
     rows: Array
     """Covariance due to rows, (P, P)."""
-    runs: Array
-    """Covariance due to the runs of each set, (B, P, P)."""
-    both: Array
-    """Covariance that is counted in both, (B, P, P)."""
-    n_runs: tuple[int, ...]
-    """Number of runs of each set."""
+    sets: tuple[RunSet, ...]
 
     @classmethod
     def of(
-        cls, sampling: RowSampling, mean: Array, sets: Sequence[Sequence[Array]]
+        cls, sampling: RowSampling, means: Array, sets: Sequence[Sequence[Array]]
     ) -> CrossedMeans:
         """Add up the J parameters of all runs to means, with coefficients (P, J).
 
-        `sets` are masks of the parameters of each run, (J,), by set of runs.
+        `sets` are positions of the parameters of each run, by set of runs.
         """
         covariance = sampling.covariance
         values = np.nan_to_num([each.estimate for each in sampling.parameters])
 
-        def due_to_rows(of: Array) -> Array:
-            products: Array = (mean * of) @ covariance @ (mean * of).T
+        def due_to_rows(members: Any, of: Array) -> Array:
+            coefficients = means[np.ix_(members, of)]
+            products: Array = coefficients @ covariance[np.ix_(of, of)] @ coefficients.T
             return products
 
-        runs, both = [], []
-        for masks in sets:
-            s = len(masks)
-            shares = np.array([(mean * mask) @ values for mask in masks])
-            deviations = shares - shares.mean(axis=0)
-            runs.append(deviations.T @ deviations * s / (s - 1))
-            of_each = np.sum([due_to_rows(mask) for mask in masks], axis=0)
-            both.append((s * of_each - due_to_rows(np.any(masks, axis=0))) / (s - 1))
-        everything = np.ones(len(values))
-        n_runs = tuple(map(len, sets))
-        return cls(due_to_rows(everything), np.array(runs), np.array(both), n_runs)
+        found = []
+        for runs in sets:
+            size, every = len(runs), np.concatenate(runs)
+            members = np.flatnonzero(means[:, every].any(axis=1))
+            shares = [means[np.ix_(members, run)] @ values[run] for run in runs]
+            deviations = np.array(shares) - np.mean(shares, axis=0)
+            of_each = np.sum([due_to_rows(members, run) for run in runs], axis=0)
+            both = size * of_each - due_to_rows(members, every)
+            products = size * deviations.T @ deviations
+            factor = 1 / (size - 1)
+            found.append(RunSet(size, members, factor * products, factor * both))
+        return cls(means @ covariance @ means.T, tuple(found))
+
+    @property
+    def sizes(self) -> Array:
+        """Numbers of runs, (B,)."""
+        return np.array([each.size for each in self.sets])
 
     def variances(self, coefficients: Array) -> Variances:
         """Variances of K linear combinations, zero where they are rounding."""
-        rows, *of_sets = (
-            np.einsum("kp,pq,kq->k", coefficients, each, coefficients)
-            for each in (self.rows, *self.runs, *self.both)
+        of_sets = [(coefficients[:, each.members], each) for each in self.sets]
+        variances = Variances(
+            _squares(coefficients, self.rows),
+            np.array([_squares(of_set, each.runs) for of_set, each in of_sets]),
+            np.array([_squares(of_set, each.both) for of_set, each in of_sets]),
         )
-        size = len(self.n_runs)
-        variances = Variances(rows, np.array(of_sets[:size]), np.array(of_sets[size:]))
-        deviations = np.sqrt(self.rows.diagonal() + self.runs.sum(axis=0).diagonal())
-        least = _NO_VARIANCE * (np.abs(coefficients) @ deviations) ** 2
+        largest = self.rows.diagonal().copy()
+        for each in self.sets:
+            largest[each.members] += each.runs.diagonal()
+        least = _NO_VARIANCE * (np.abs(coefficients) @ np.sqrt(largest)) ** 2
         return Variances(*(np.where(each > least, each, 0.0) for each in variances))
 
     @cached_property
     def covariance(self) -> Array:
         """Covariance of the means without negative eigenvalues, (P, P)."""
-        total = self.rows + self.runs.sum(axis=0) - self.both.sum(axis=0)
+        total = self.rows.copy()
+        for each in self.sets:
+            total[np.ix_(each.members, each.members)] += each.runs - each.both
         values, vectors = np.linalg.eigh((total + total.T) / 2)
         nonnegative: Array = (vectors * np.maximum(values, 0)) @ vectors.T
         return nonnegative
+
+
+def _squares(coefficients: Array, covariance: Array) -> Array:
+    """Variances of linear combinations, (K,)."""
+    squares: Array = ((coefficients @ covariance) * coefficients).sum(axis=1)
+    return squares
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,8 +203,7 @@ class RunEstimates(Sampling):
 
     @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        of_runs = np.array(self.means.n_runs) - 1.0
-        return self._degrees_of_freedom(self.by_source, of_runs)
+        return self._degrees_of_freedom(self.by_source, self.means.sizes - 1.0)
 
     def _degrees_of_freedom(self, variances: Variances, of_runs: Array) -> Array:
         """Degrees of freedom of sums of variances, those of each set of runs given."""
@@ -197,6 +221,18 @@ class RunEstimates(Sampling):
         defined = [parameter.defined for parameter in self.parameters]
         linear: Array = self.of_rows.is_linear & np.array(defined, dtype=bool)
         return linear
+
+    @property
+    def is_simple(self) -> bool:
+        return self.of_rows.is_simple
+
+    @property
+    def design_effects(self) -> Array:
+        return self.of_rows.design_effects
+
+    @property
+    def table_sizes(self) -> Array:
+        return self.of_rows.table_sizes
 
     @property
     def n_groups(self) -> int | None:
@@ -233,8 +269,7 @@ class RunEstimates(Sampling):
         """Reasons why an interval may be too narrow, those of its rows included."""
         reasons = super().small_sample_reasons(k) + self.of_rows.small_sample_reasons(k)
         _, runs, both = self.by_source
-        n_runs = np.array(self.means.n_runs)[runs[:, k] + both[:, k] > 0]
-        if (n_runs == 2).any():
+        if (self.means.sizes[runs[:, k] + both[:, k] > 0] == 2).any():
             reasons.append(_FEW_RUNS)
         return list(dict.fromkeys(reasons))
 
@@ -245,7 +280,7 @@ class RunEstimates(Sampling):
     def half_widths(self, normal_quantile: float, n: int, n_runs: int) -> Array:
         """Half widths to expect of n rows and so many runs of each model, (K,)."""
         per_row = self.rows.n_samples / n
-        per_run = np.array(self.means.n_runs)[:, np.newaxis] / n_runs
+        per_run = self.means.sizes[:, np.newaxis] / n_runs
         rows, runs, both = self.by_source
         of_both = both * per_row * per_run
         of_rows = np.maximum(rows - both.sum(axis=0), 0.0) * per_row
@@ -276,13 +311,13 @@ def mean_over_runs(
     of_runs = sampling.parameters
     sources = [models[parameter.key.model] for parameter in of_runs]
     members: dict[Key, list[int]] = {}
-    masks: dict[str, dict[int, Array]] = {}
+    sets: dict[str, dict[int, list[int]]] = {}
     for j, (model, run) in enumerate(sources):
         key = replace(of_runs[j].key, model=model)
         members.setdefault(key, []).append(j)
         if run is not None:
-            of_set = masks.setdefault("" if paired else model, {})
-            of_set.setdefault(run, np.zeros(len(of_runs)))[j] = 1
+            runs = sets.setdefault("" if paired else model, {})
+            runs.setdefault(run, []).append(j)
     contrasts = [
         (key, dict.fromkeys(positions, 1 / len(positions)))
         for key, positions in members.items()
@@ -291,13 +326,13 @@ def mean_over_runs(
         _mean_parameter(key, [of_runs[j] for j in positions])
         for key, positions in members.items()
     ]
-    coefficients = np.zeros((len(members), len(of_runs)))
-    for row, positions in zip(coefficients, members.values(), strict=True):
+    means = np.zeros((len(members), len(of_runs)))
+    for row, positions in zip(means, members.values(), strict=True):
         row[positions] = 1 / len(positions)
-    sets = [list(of_set.values()) for of_set in masks.values()]
+    of_sets = [[np.array(run) for run in runs.values()] for runs in sets.values()]
     estimates = RunEstimates(
         parameters=tuple(parameters),
-        means=CrossedMeans.of(sampling, coefficients, sets),
+        means=CrossedMeans.of(sampling, means, of_sets),
         coefficients=np.eye(len(parameters)),
         of_rows=with_methods(contrast_estimate(joint, contrasts).sampling, parameters),
         rule=rule,
