@@ -476,6 +476,11 @@ def test_columns_that_are_not_named_are_explained():
             ValueError,
             "as many for all models, got {'A': 2, 'B': 3}",
         ),
+        (
+            lambda y, a: {"A": Runs([a, a]), "A, run 1": a},
+            ValueError,
+            "y_pred must have distinct names, got twice: \\['A, run 1'\\]",
+        ),
     ],
 )
 def test_wrong_runs(call, error, message):

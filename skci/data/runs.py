@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skci._validation import check_choice, join_names, named_columns
+from skci._validation import check_choice, check_distinct, join_names, named_columns
 from skci.data.drawing import distinct_names
 from skci.inference.parameter import DEFAULT_MODEL
 
@@ -196,7 +196,10 @@ def split_runs(
                 f"{join_names(lacking)}"
             )
     models = dict.fromkeys(model for named in by_model for model in named or ())
-    columns = [named and _split(named) for named in by_model]
+    columns = [
+        named and _split(named, parameter)
+        for parameter, named in zip(given, by_model, strict=True)
+    ]
     return columns, RunsOfModels.of(known, list(models))
 
 
@@ -215,16 +218,17 @@ def _by_model(given: Any, parameter: str, unnamed: str) -> dict[str, Any]:
     return named_columns(given, parameter, unnamed)
 
 
-def _split(named: Mapping[str, Any]) -> dict[str, Any]:
+def _split(named: Mapping[str, Any], parameter: str) -> dict[str, Any]:
     """Columns of all runs, by their names."""
-    columns: dict[str, Any] = {}
+    columns: list[tuple[str, Any]] = []
     for model, given in named.items():
         if isinstance(given, Runs):
-            for s, run in enumerate(given.predictions):
-                columns[run_name(model, s + 1)] = run
+            runs = enumerate(given.predictions, 1)
+            columns += ((run_name(model, s), run) for s, run in runs)
         else:
-            columns[model] = given
-    return columns
+            columns.append((model, given))
+    check_distinct([name for name, _ in columns], parameter)
+    return dict(columns)
 
 
 def runs_in_rows(model: Any, run: Any, paired: bool) -> tuple[Any, RunsOfModels]:
