@@ -173,8 +173,11 @@ def test_sensitivity_of_readers():
     }
     runs = as_runs(marked, paired=True, degrees_of_freedom="hillis")
     report = joint_report(y, runs, metrics="recall", method="delta")
-    found = report.differences(method="delta")["recall", "1", "2"]
+    differences = report.differences(method="delta")
+    found = differences["recall", "1", "2"]
     assert_allclose(float(found), known["sensitivity_difference"], rtol=1e-6)
+    df = differences._joint.degrees_of_freedom
+    assert_allclose(df, known["sensitivity_df"], rtol=0.02)
     assert_allclose(found.standard_error, known["sensitivity_error"], rtol=0.01)
     limits = [known["sensitivity_low"], known["sensitivity_high"]]
     assert_allclose(found.confidence_interval(), limits, rtol=0.02)

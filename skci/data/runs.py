@@ -64,7 +64,7 @@ class Runs:
     The share of :math:`V_\text{runs}` in it has a t quantile with S - 1 degrees of
     freedom. So intervals from few runs are wide, and by "quadrature" and "cochran" they
     cover with more than the confidence level where runs differ by little: with up to
-    .98 in place of .95 of five runs, and .99 of three.
+    .99 in place of .95 for five runs or fewer, and .98 for ten.
 
     References
     ----------
