@@ -158,7 +158,7 @@ Labels have a prevalence of .4; scores of two models have areas of .97 and .94, 
 of their variance is due to rows that are hard for all, a fifth to rows that are hard
 for a model, and the rest to rows that are hard for a run. Seeds move the distance
 between the scores of both labels, with a standard deviation of 0 (*none*), .05
-(*small*) or .15 (*large*): of accuracy about 0, .8 and 2.4 percentage points, where the
+(*small*) or .15 (*large*): of accuracy about 0, .9 and 2.6 percentage points, where the
 standard error of 200 rows is 2.1. Metrics are accuracy, F1, ROC AUC and log loss. True
 values are by quadrature.
 
