@@ -140,7 +140,7 @@ def test_every_scheme_looks_once_at_every_row_that_it_tests(resampling):
     options = {"metrics": "mean_squared_error", "resampling": resampling, "cv": cv}
     report = cross_validate_report(MODELS, X, y, **options)
     tested = np.unique(np.concatenate([test for _, test in report.splits]))
-    (first, second) = report._joint.sampling.out_of_fold.parameters
+    (first, second) = report._joint.sampling.of_rows.parameters
     assert first.counts.sum() == second.counts.sum() == len(tested)
     assert "(hall)" in str(report)
     low, high = limits(report)[0]

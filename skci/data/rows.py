@@ -17,10 +17,15 @@ from skci.inference.parameter import DEFAULT_MODEL
 _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
-SEVERAL_MODELS_HINT = (
-    "; a report of several models takes them by name, as {'A': ..., 'B': ...}"
+RUNS_HINT = (
+    "runs of one model, such as training seeds, as skci.designs.Runs(list(array.T))"
 )
-"""Hint for predictions of several models in one array."""
+"""Hint for predictions of several runs in one array."""
+SEVERAL_MODELS_HINT = (
+    "; a report of several models takes them by name, as {'A': ..., 'B': ...}, and "
+    f"{RUNS_HINT}"
+)
+"""Hint for predictions of several models, or runs, in one array."""
 MISSING_SUBGROUP_HINT = "; missing='group' makes a subgroup of the rows without one"
 """Hint for missing values among the names of subgroups."""
 
@@ -42,6 +47,8 @@ def as_column(
         more = probabilities_hint(column)
         if column.ndim == 2 and not more:
             more = f"; {several}"
+            if name.startswith("y_pred"):
+                more += f"; joint_report takes {RUNS_HINT}"
         raise ValueError(
             f"{name} must be {wanted}, got an array of shape {column.shape}{more}"
         )
@@ -135,9 +142,11 @@ def check_columns(values: Any, name: str) -> Array:
 def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) -> Array:
     """Check that there is an entry for each row and target of the truth."""
     if values.shape != truth.shape:
+        has_columns = values.ndim == 2 and len(values) == len(truth)
+        runs = f"; joint_report takes {RUNS_HINT}" if has_columns else ""
         raise ValueError(
             f"{name} must have the shape of {truth_name}, {truth.shape}, got "
-            f"{values.shape}"
+            f"{values.shape}{runs}"
         )
     return values
 
@@ -149,7 +158,8 @@ def check_scores(values: Any, model: str, n: int, vocabulary: Vocabulary) -> Arr
     """
     name = parameter_name(model, "y_score")
     numbers, classes = as_numbers(values, name), vocabulary.classes
-    several = SEVERAL_MODELS_HINT if name == "y_score" else ""
+    runs = f"; joint_report takes {RUNS_HINT}"
+    several = SEVERAL_MODELS_HINT if name == "y_score" else runs
     if vocabulary.binary and numbers.shape != (n, 2):
         numbers = check_numbers(numbers, name, n, several)
         _warn_of_labels(values, name, classes)

@@ -17,7 +17,7 @@ from skci.inference.designs.design import Design
 from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import covariance
 from skci.inference.influences import Influences
-from skci.inference.intervals.methods import Known, Task
+from skci.inference.intervals.methods import Known, Task, automatic
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.parameter_sampling import (
     HEAVY_TAIL,
@@ -29,6 +29,7 @@ from skci.inference.parameter_sampling import (
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
 from skci.measures.functional import unsigned
+from skci.measures.registry import Trait
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
 _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
@@ -60,6 +61,12 @@ class Sampling:
     design: Design | None = None
     known: ClassVar[Known] = "table"
     """What is known beside estimates and degrees of freedom."""
+    preferred: ClassVar[Sequence[str]] = ()
+    """Interval methods that "auto" prefers to those of a measure."""
+
+    def best_method(self, trait: Trait) -> str:
+        """Interval method that "auto" stands for."""
+        return automatic(trait, known=self.known, preferred=self.preferred)
 
     def select(self, positions: Sequence[int]) -> Sampling:
         """Keep some of the parameters."""
@@ -220,7 +227,7 @@ class ResampledEstimates(GivenCovariance):
     were predicted out of fold, as if the models were given.
     """
 
-    out_of_fold: Sampling
+    of_rows: Sampling
     """The same parameters of these rows, each predicted once."""
     models: ResampledEstimates | None = None
     """The estimates that contrasts are of."""
@@ -228,7 +235,7 @@ class ResampledEstimates(GivenCovariance):
 
     def select(self, positions: Sequence[int]) -> ResampledEstimates:
         selected: Any = super().select(positions)
-        return replace(selected, out_of_fold=self.out_of_fold.select(positions))
+        return replace(selected, of_rows=self.of_rows.select(positions))
 
     def contrasts(
         self,
@@ -247,7 +254,7 @@ class ResampledEstimates(GivenCovariance):
         """
         reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
         corrects = parameter.interval_method.corrects_skewness
-        if corrects and self.out_of_fold.degrees_of_freedom[k] < _ENOUGH_OF_LOSSES:
+        if corrects and self.of_rows.degrees_of_freedom[k] < _ENOUGH_OF_LOSSES:
             reasons.append(few_degrees_of_freedom(_ENOUGH_OF_LOSSES))
         of_models = self.models.heavy_tails if self.models else self.heavy_tails
         if {parameter, *parameter.components} & (self.heavy_tails | of_models):
@@ -261,15 +268,15 @@ class ResampledEstimates(GivenCovariance):
             parameter
             for k, parameter in enumerate(self.parameters)
             if parameter.trait.heavy_tails
-            and HEAVY_TAIL in self.out_of_fold.small_sample_reasons(k)
+            and HEAVY_TAIL in self.of_rows.small_sample_reasons(k)
         }
 
     def task(self, k: int, standard_error: float) -> Task:
         task = super().task(k, standard_error)
         if not self.parameters[k].interval_method.corrects_skewness:
             return task
-        of_rows = math.sqrt(self.out_of_fold.variances[k])
-        return task._replace(hall=self.out_of_fold.task(k, of_rows).hall)
+        error = math.sqrt(self.of_rows.variances[k])
+        return task._replace(hall=self.of_rows.task(k, error).hall)
 
 
 def excess_shares(
@@ -547,3 +554,10 @@ class RowSampling(Sampling):
         a, b = self.each[k].hall_coefficients
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
         return a * share, b * share
+
+
+def with_methods(sampling: Any, parameters: Sequence[Parameter]) -> Any:
+    """The parameters of rows with the interval methods of others."""
+    pairs = zip(sampling.parameters, parameters, strict=True)
+    changed = tuple(replace(old, method=new.method) for old, new in pairs)
+    return replace(sampling, parameters=changed)

@@ -1,6 +1,7 @@
 """Bases of all metrics."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from html import escape
@@ -33,9 +34,9 @@ from skci.data.sample import Sample, Vocabulary
 from skci.inference.intervals.methods import (
     AUTO,
     Known,
-    automatic,
     check_method,
     check_serves,
+    method_without_table,
 )
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, TableParameter
@@ -481,17 +482,21 @@ class MetricCI(BaseEstimator):
         check_serves(check_method(given), self._trait)
         return str(given)
 
-    def without_table(self, method: str | None, known: Known) -> Self:
+    def without_table(
+        self, method: str | None, known: Known, preferred: Sequence[str] = ()
+    ) -> Self:
         """Copy of the metric with a method that needs no more than is `known`.
 
-        `method` is for a metric that sets none.
+        `method` is for a metric that sets none; see `method_without_table`.
 
         :meta private:
         """
-        method = self._resolve_method(method)
-        check_serves(method, self._trait, known=known)
-        if method == AUTO:
-            method = automatic(self._trait, known=known)
+        method = method_without_table(
+            self._resolve_method(method),
+            self._trait,
+            known=known,
+            preferred=preferred,
+        )
         return self._replace({"method": method})
 
     @property

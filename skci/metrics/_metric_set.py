@@ -80,11 +80,13 @@ class MetricSet:
                 f"method={{{name!r}: {method!r}, '*': 'auto'}}"
             ) from error
 
-    def without_tables(self, known: Known = "covariance") -> Self:
+    def without_tables(
+        self, known: Known = "covariance", preferred: Sequence[str] = ()
+    ) -> Self:
         """The same metrics, with interval methods that need no table of counts."""
         other = copy(self)
         other.metrics = {
-            name: metric.without_table(self.methods[name], known)
+            name: metric.without_table(self.methods[name], known, preferred)
             for name, metric in self.metrics.items()
         }
         return other

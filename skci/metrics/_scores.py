@@ -177,9 +177,11 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
         if self.average is not None:
             check_choice(self.average, (*AVERAGES, "samples"), "average")
 
-    def without_table(self, method: str | None, known: Known) -> Self:
+    def without_table(
+        self, method: str | None, known: Known, preferred: Sequence[str] = ()
+    ) -> Self:
         # Scores of different models are not compared, and so no skewness is known.
-        return super().without_table(method, "covariance")
+        return super().without_table(method, "covariance", preferred)
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         positive = binding.truth == code

@@ -30,6 +30,7 @@ from skci.reports.resampling import (
     LearningCurveReport,
     SearchReport,
 )
+from skci.reports.runs import RunsContrastReport, RunsReport
 from skci.reports.verdict_display import VerdictMatrixDisplay
 
 __all__ = [
@@ -51,6 +52,8 @@ __all__ = [
     "RankInterval",
     "RankReport",
     "RequirementReport",
+    "RunsContrastReport",
+    "RunsReport",
     "SearchReport",
     "ThresholdEstimate",
     "ThresholdReport",
