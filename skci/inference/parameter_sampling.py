@@ -504,7 +504,7 @@ class ParameterSampling:
         with np.errstate(all="ignore"):
             left, middle, right = parameter.trait.scale.forward(np.array(values))
             bend = (left + right - 2 * middle) / (_STEP * (right - left))
-        return float(bend) if np.isfinite(bend) else 0.0
+        return float(np.clip(bend, -_STEEPEST, _STEEPEST)) if np.isfinite(bend) else 0.0
 
     @property
     def _direction(self) -> Array:
