@@ -132,6 +132,13 @@ def test_areas_and_labels_have_no_skewness_out_of_fold():
     assert str(report).startswith("Joint 95% confidence intervals (delta, logit and ha")
     with pytest.raises(ValueError, match=r"method='hall' needs .*'roc_auc'"):
         cross_validate_report(models, X, y, metrics="roc_auc", method="hall")
+    models["other"] = DecisionTreeClassifier(max_depth=2)
+    report = cross_validate_report(models, X, y, metrics=["roc_auc"])
+    (found,) = report.differences().individual().values()
+    assert found.high - found == pytest.approx(found - found.low)
+    of_all = report.covariance
+    whole = of_all[0, 0] + of_all[1, 1] - 2 * of_all[0, 1]
+    assert found.standard_error**2 < whole
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -453,6 +453,8 @@ def _given(parameter: TableParameter, estimate: float) -> Parameter:
     """Parameter with a given estimate in place of a table."""
     low, high = parameter.trait.bounds
     kept = {name: getattr(parameter.trait, name) for name in _KEPT}
+    if parameter.support.classes:  # an area: scores of several models are not compared
+        kept["has_curvature"] = False
     return Parameter(
         key=parameter.key,
         trait=Trait(**kept, smooth=False),
