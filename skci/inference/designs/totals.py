@@ -18,6 +18,7 @@ from skci.inference.designs.design import Component
 from skci.inference.influences import Centres, Influences
 
 _FEWEST = 10  # totals that a shape is estimated from
+_FEWEST_RATIOS = 19  # of the largest totals that a shape is estimated from
 _GRID = 30  # values of the parameter that is integrated out, and sqrt(m) more
 _ALMOST_EXPONENTIAL = 1e-12  # that parameter in place of 0, where the limit is 0/0
 _ROUNDING = 1e-12  # share of the largest centred total that is zero
@@ -357,12 +358,12 @@ def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
     Returns
     -------
     float
-        NaN for a tail of fewer than 10 values, or with many ties.
+        NaN for a tail of fewer than 19 values, or with many ties.
     """
     if frequencies is None:
         frequencies = np.ones(len(totals), dtype=np.intp)
     side, m = _side(totals, int(frequencies.sum()))
-    distances = _largest(side - side.min(), frequencies, math.ceil(m))
+    distances = _largest(side - side.min(), frequencies, math.ceil(m), _FEWEST_RATIOS)
     if not len(distances):
         return math.nan
     return float(np.log(distances[:-1] / distances[-1]).mean())
@@ -400,10 +401,10 @@ def _side(totals: Array, n: int) -> tuple[Array, float]:
     return side, min(n / 5, 3 * math.sqrt(n))
 
 
-def _largest(values: Array, frequencies: Array, m: int) -> Array:
+def _largest(values: Array, frequencies: Array, m: int, fewest: int = _FEWEST) -> Array:
     """The m + 1 largest values, in falling order; none if m is small, or many tie."""
     nothing = np.empty(0)
-    if m < _FEWEST:
+    if m < fewest:
         return nothing
     n_distinct = min(m + 1, len(values))
     if n_distinct - 1 <= m / 2:
