@@ -23,10 +23,9 @@ from skci.data.responses import named_error, response
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.parameter import Parameter, TableParameter, given_parameter
 from skci.inference.resampling_variance import ResampledMoments
 from skci.inference.sampling import RowSampling, Sampling
-from skci.measures.registry import Trait
 from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.resampling import CrossValidationReport
@@ -42,17 +41,6 @@ from skci.resampling.splitting import (
     unique_training_sets,
 )
 
-_KEPT = (  # of a trait
-    "name",
-    "bounds",
-    "greater_is_better",
-    "has_better",
-    "scale",
-    "automatic",
-    "has_curvature",
-    "negative_of",
-    "heavy_tails",
-)
 _SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
 _NO_VARIANCE = 1e-10  # deviation, relative to the estimate, that is rounding
 _WEIGHTINGS = 8  # of rows, at which a metric is looked at for being linear
@@ -450,16 +438,11 @@ def _estimators(fitted: Sequence[Mapping[str, Fitted]]) -> dict[str, list[Any]]:
 
 
 def _given(parameter: TableParameter, estimate: float) -> Parameter:
-    """Parameter with a given estimate in place of a table."""
-    low, high = parameter.trait.bounds
-    kept = {name: getattr(parameter.trait, name) for name in _KEPT}
-    if parameter.support.classes:  # an area: scores of several models are not compared
-        kept["has_curvature"] = False
-    return Parameter(
-        key=parameter.key,
-        trait=Trait(**kept, smooth=False),
-        method=parameter.method,
-        given=min(max(estimate, low), high),
-        pos_label=parameter.pos_label,
-        undefined_as=parameter.undefined_as,
-    )
+    """Parameter with a given estimate, and no second derivatives if it is an area.
+
+    Out of fold areas would compare scores of several models.
+    """
+    given = given_parameter(parameter, estimate)
+    if parameter.support.classes:
+        given = replace(given, trait=replace(given.trait, has_curvature=False))
+    return given
