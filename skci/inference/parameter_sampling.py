@@ -17,6 +17,8 @@ from skci.inference.designs.totals import (
     UnitWeights,
     intraclass_correlation,
     moments,
+    shape_of_ratios,
+    shape_of_tail,
     tail_shape,
     unit_weights,
 )
@@ -41,6 +43,7 @@ _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
 # The same of a normal quantile; a proportion has about 2 x with few successes x.
 _ENOUGH_FOR_NORMAL = 19
 _HEAVY = 0.5  # shape of a tail from which on there is no variance
+_HEAVY_BY_RATIOS = 0.75  # the same where ratios of the largest losses estimate it
 _SPARSE = (
     "few rows of a stratum with a large weight, and too many cells of all strata for "
     "an interval that allows for what they do not show, so that it may be too narrow; "
@@ -501,7 +504,7 @@ class ParameterSampling:
         with np.errstate(all="ignore"):
             left, middle, right = parameter.trait.scale.forward(np.array(values))
             bend = (left + right - 2 * middle) / (_STEP * (right - left))
-        return float(bend) if np.isfinite(bend) else 0.0
+        return float(np.clip(bend, -_STEEPEST, _STEEPEST)) if np.isfinite(bend) else 0.0
 
     @property
     def _direction(self) -> Array:
@@ -542,7 +545,7 @@ class ParameterSampling:
         if self.degrees_of_freedom < least * (1 - _ROUNDING):
             helps = self.is_normal
             reasons.append(few_degrees_of_freedom(least, other_method_helps=helps))
-        if self.has_variance and self._has_heavy_tail:
+        if self.has_variance and self._tail_shape(shape_of_tail) > _HEAVY:
             reasons.append(HEAVY_TAIL)
         of_design = getattr(self.design, "small_sample_reason", None)
         if of_design is not None and self.has_variance:
@@ -552,15 +555,24 @@ class ParameterSampling:
         return reasons
 
     @property
-    def _has_heavy_tail(self) -> bool:
-        """Whether influence values seem to be of a distribution without a variance."""
+    def has_heavy_losses(self) -> bool:
+        """Whether the largest losses are far larger than many others.
+
+        That shows in samples without a single one that is very large as well.
+        """
+        return (
+            self.has_variance and self._tail_shape(shape_of_ratios) > _HEAVY_BY_RATIOS
+        )
+
+    def _tail_shape(self, shape: Callable[..., float]) -> float:
+        """Shape of the tail of influence values; NaN where none can be heavy."""
         parameter = self.parameter
         if not (parameter.trait.heavy_tails and parameter.is_linear):
-            return False
+            return math.nan
         inside = np.arange(len(self.influence)) < parameter.size
         columns = [self.influence, inside * 1.0]
         influences = Influences(columns, [parameter.index] * 2, self.rows)
-        return tail_shape(self.design.components(influences)) > _HEAVY
+        return tail_shape(self.design.components(influences), shape)
 
 
 def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:

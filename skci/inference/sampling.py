@@ -23,7 +23,6 @@ from skci.inference.parameter_sampling import (
     HEAVY_TAIL,
     ParameterSampling,
     SmallSampleReason,
-    few_degrees_of_freedom,
     is_simple,
 )
 from skci.inference.rows import Rows
@@ -36,8 +35,6 @@ _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
 _SMALL_SHARE = 1e-7  # share to which rounding adds something
 NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
 _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
-# Degrees of freedom of losses, for which the quantile of a resampling does not allow.
-_ENOUGH_OF_LOSSES = 16
 _AT_END = (
     "the estimate is within a standard error of an end of its range, where intervals "
     "on the logit scale are wide, and others may not cover"
@@ -243,7 +240,23 @@ class ResampledEstimates(GivenCovariance):
         slopes: Array,
         pairs: Sequence[frozenset[str]],
     ) -> ResampledEstimates:
+        """Linear combinations, of losses with a variance not below that of the rows.
+
+        That of comparisons which are freed of an excess may be, but models that other
+        rows train only add to the variance of the losses of models that are given.
+        """
         compared: Any = super().contrasts(parameters, slopes, pairs)
+        freed = [
+            parameter.interval_method.corrects_skewness and pair in self.excess
+            for parameter, pair in zip(parameters, pairs, strict=True)
+        ]
+        if any(freed):
+            rows = self.of_rows.covariance
+            least = np.where(freed, ((slopes @ rows) * slopes).sum(axis=1), 0)
+            variances = np.where(compared.variances > 0, compared.variances, np.inf)
+            scale = np.sqrt(np.maximum(least / variances, 1))
+            raised = compared.covariance * np.outer(scale, scale)
+            compared = replace(compared, covariance=raised)
         return replace(compared, models=self.models or self)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
@@ -253,9 +266,9 @@ class ResampledEstimates(GivenCovariance):
         models that are given may be close, but not what other rows would train.
         """
         reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
-        corrects = parameter.interval_method.corrects_skewness
-        if corrects and self.of_rows.degrees_of_freedom[k] < _ENOUGH_OF_LOSSES:
-            reasons.append(few_degrees_of_freedom(_ENOUGH_OF_LOSSES))
+        if parameter.interval_method.corrects_skewness:
+            of_losses = self.of_rows.small_sample_reasons(k)
+            reasons += [reason for reason in of_losses if reason != HEAVY_TAIL]
         of_models = self.models.heavy_tails if self.models else self.heavy_tails
         if {parameter, *parameter.components} & (self.heavy_tails | of_models):
             reasons.append(HEAVY_TAIL)
@@ -263,12 +276,19 @@ class ResampledEstimates(GivenCovariance):
 
     @cached_property
     def heavy_tails(self) -> set[Parameter]:
-        """Parameters whose losses seem to be without a variance."""
+        """Parameters whose losses seem to be without a variance.
+
+        The estimates of models have losses whose least is about zero.
+        """
+        rows: Any = self.of_rows
         return {
             parameter
             for k, parameter in enumerate(self.parameters)
             if parameter.trait.heavy_tails
-            and HEAVY_TAIL in self.of_rows.small_sample_reasons(k)
+            and (
+                HEAVY_TAIL in rows.small_sample_reasons(k)
+                or (self.models is None and rows.each[k].has_heavy_losses)
+            )
         }
 
     def task(self, k: int, standard_error: float) -> Task:

@@ -23,7 +23,7 @@ from skci.data.responses import named_error, response
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import TableParameter, given_parameter
+from skci.inference.parameter import Parameter, TableParameter, given_parameter
 from skci.inference.resampling_variance import ResampledMoments
 from skci.inference.sampling import RowSampling, Sampling
 from skci.metrics._metric_set import MetricSet
@@ -279,7 +279,7 @@ class Resampling:
         """Joint estimate of moments, whose variances of rounding errors are zero."""
         estimates, covariance, df, excess = moments
         known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
-        given = map(given_parameter, parameters, estimates.tolist())
+        given = map(_given, parameters, estimates.tolist())
         return JointEstimate.from_moments(
             given,
             np.where(np.outer(known, known), covariance, 0.0),
@@ -435,3 +435,14 @@ def _estimators(fitted: Sequence[Mapping[str, Fitted]]) -> dict[str, list[Any]]:
         for name, first in (fitted[0] if fitted else {}).items()
         if first.estimator is not None
     }
+
+
+def _given(parameter: TableParameter, estimate: float) -> Parameter:
+    """Parameter with a given estimate, and no second derivatives if it is an area.
+
+    Out of fold areas would compare scores of several models.
+    """
+    given = given_parameter(parameter, estimate)
+    if parameter.support.classes:
+        given = replace(given, trait=replace(given.trait, has_curvature=False))
+    return given
