@@ -24,10 +24,10 @@ from skci.inference.parameter_sampling import (
     ParameterSampling,
     SmallSampleReason,
     few_degrees_of_freedom,
-    is_simple,
 )
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
+from skci.inference.units import is_simple, rows_are_units
 from skci.measures.functional import Negative
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
@@ -334,7 +334,7 @@ class RowSampling(Sampling):
 
     @property
     def n_groups(self) -> int | None:
-        units = getattr(self.design, "rows_are_units", False)
+        units = rows_are_units(self.design)
         return None if units else self.design.n_units
 
     @property
