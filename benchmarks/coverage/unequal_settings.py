@@ -186,7 +186,7 @@ class BetaClusters(_Clusters):
         return self._effective_size(self.correlation)
 
 
-_ROWS = (150, 300, 1000, 3000)
+_ROWS = (150, 3000)
 _ERRORS = (0.1, 0.03, 0.01)
 
 WEIGHTS: list[Setting] = [
@@ -205,10 +205,13 @@ WEIGHTS: list[Setting] = [
 _UNEQUAL = ((20, 200), (180, 4))
 _EQUAL = ((60, 10),)
 _MANY = ((200, 5),)
+_FEW = ((30, 20),)
 CLUSTERS: list[Setting] = [
     *(BadClusters(_UNEQUAL, 0.08, 0.5, elsewhere) for elsewhere in (0.0, 0.02)),
     *(BadClusters(_EQUAL, 0.05, 0.5, elsewhere) for elsewhere in (0.0, 0.02)),
     BadClusters(_EQUAL, 0.05, 1.0, 0.0),
+    BadClusters(_FEW, 0.05, 0.5, 0.02),
+    *(BadClusters(sizes, 0.0, 0.0, 0.1) for sizes in (_UNEQUAL, _FEW)),
     *(
         BadClusters(sizes, 0.0, 0.0, error)
         for sizes, error in product((_EQUAL, _MANY), (0.1, 0.02))
