@@ -36,8 +36,8 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     size = sizes(
         options.quick,
         weighted=(400, 5),
-        clustered=(300, 5),
-        reports=(100, 5),
+        clustered=(200, 5),
+        reports=(50, 5),
         every=(1, 12),
         joint=(3, 12),
     )
@@ -208,7 +208,7 @@ effect estimated from the errors is then too small, and an interval that relies 
 too narrow. The default for metrics of labels and bounded grades, "score", therefore has
 a least design effect, and where rows are clustered it warns if few clusters have the
 errors (:ref:`weights-and-clusters`, :ref:`degrees-of-freedom`). Here is the coverage of
-its individual 95% intervals, for accuracies of .9 to .99.
+its individual 95% intervals, for accuracies of .8 to .99.
 
 Each setting is a promise: the coverage is at least .93, or more than half of the
 samples that miss give a ``SmallSampleWarning`` or a ``DegenerateVarianceWarning``.
@@ -257,7 +257,8 @@ _SIMULATED = """\
 Rows are positive with probability .3 and errors do not depend on the label. Grades are
 1 where the model is right, and else have a Beta(1, 2) distribution. The difference is
 that to a model with the same error rate in each row, and half of the mean rate in
-addition. *Heavy* rows are a tenth and weigh 50. *Lognormal* weights are :math:`e^Z`.
+addition. *Heavy* rows are a tenth and weigh 50. *Lognormal* weights are :math:`e^Z`,
+*Pareto* weights have no variance.
 *Horvitz-Thompson* weights are inverse probabilities of inclusion, which are uniform
 between .02 and 1 in the population. With clusters, most errors are in a few of them,
 rows are independent, or error rates have a beta distribution. True values are exact.
