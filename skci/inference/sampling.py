@@ -23,10 +23,10 @@ from skci.inference.parameter_sampling import (
     HEAVY_TAIL,
     ParameterSampling,
     SmallSampleReason,
-    is_simple,
 )
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
+from skci.inference.units import is_simple, rows_are_units
 from skci.measures.functional import unsigned
 from skci.measures.registry import Trait
 
@@ -361,7 +361,7 @@ class RowSampling(Sampling):
 
     @property
     def n_groups(self) -> int | None:
-        units = getattr(self.design, "rows_are_units", False)
+        units = rows_are_units(self.design)
         return None if units else self.design.n_units
 
     @property
