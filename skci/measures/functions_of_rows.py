@@ -1,0 +1,355 @@
+r"""Functionals of which only values are known: functions of the rows themselves.
+
+Where a function takes weights of rows, the influence value of a row is the derivative
+in its weight, a central difference. Where it does not, it is the change without the
+row, times :math:`-(1 - q)/q` for a share q of rows: the jackknife. Rows that are equal
+have one influence value, and of many rows those that are alike are changed together,
+which gives the mean of theirs.
+
+References
+----------
+Jaeckel, L. A. (1972). The infinitesimal jackknife. Bell Laboratories, MM 72-1215-11.
+
+Efron, B. (1982). The Jackknife, the Bootstrap and Other Resampling Plans. SIAM, ch. 6.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import EPS, Array, cached_property
+from skci._validation import errors_of_function
+from skci.measures.functional import Evaluation, Functional
+
+_MOST_PARTS = 1000  # parts of the rows whose weights are changed
+_STEP = 2.0**-12  # relative change of the weights of a part
+_STEP_OF_ALL = 2.0**-9  # that of all weights at once
+_HALVES = 16  # pairs of random halves
+_FEW_ROWS = 8  # rows of which halves show nothing
+_TOLERANCE = 1e-3  # relative difference of derivatives with two steps
+_MOST_LEFT = 0.3  # share of a difference of halves that influence values may leave
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionalOfRows(Functional):
+    """A functional whose influence values are known at the observed weights alone.
+
+    Elsewhere its value is the linear approximation.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    truth: Array
+    answer: Array
+    weights: Array
+    """Total weight of the rows of each unit, on the scale of numbers of rows."""
+    frequencies: Array
+    """Number of rows of each unit."""
+
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """Value at the observed weights."""
+
+    @property
+    @abstractmethod
+    def influence(self) -> Array:
+        """Influence values of the units at the observed weights, (m,)."""
+
+    @cached_property
+    def shares(self) -> Array:
+        """Observed weights, which add up to 1."""
+        return self.weights / self.weights.sum()
+
+    def estimate(self, p: Array) -> Array:
+        moved = np.asarray(p, dtype=float) - self.shares
+        if not (np.abs(moved) > EPS).any():
+            return np.full(moved.shape[:-1], self.value)
+        return self.value + moved @ self.influence
+
+    def __call__(self, p: Array) -> Evaluation:
+        influence = self.influence - p @ self.influence
+        steepness = np.abs(self.influence).max(initial=0.0, keepdims=True)
+        return Evaluation(self.estimate(p), influence, steepness)
+
+    @cached_property
+    def takes_weights(self) -> bool:
+        """Whether the function has a parameter ``sample_weight``."""
+        return takes_weights(self.function)
+
+    def call(self, weights: Array, frequencies: Array) -> Any:
+        """Call the function on the rows of units with some weights or frequencies.
+
+        Without weights each row is repeated as often as it occurs.
+        """
+        if self.takes_weights:
+            kept = weights > 0
+            columns = self.truth[kept], self.answer[kept]
+            return self.function(*columns, sample_weight=weights[kept])
+        rows = np.repeat(np.arange(len(frequencies)), frequencies)
+        return self.function(self.truth[rows], self.answer[rows])
+
+    def check_weights(self) -> None:
+        """Check that the function takes weights if rows have any."""
+        means = self.weights / self.frequencies
+        if not self.takes_weights and np.ptp(means) > _TOLERANCE * means.max():
+            raise ValueError(
+                f"the function of {self.name!r} must take sample_weight where rows "
+                f"have weights, got some from {means.min():.3g} to {means.max():.3g}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class GivenInfluence(FunctionalOfRows):
+    """A function that returns its value and influence values."""
+
+    @property
+    def value(self) -> float:
+        return self._evaluated[0]
+
+    @property
+    def influence(self) -> Array:
+        return self._evaluated[1]
+
+    @cached_property
+    def _evaluated(self) -> tuple[float, Array]:
+        self.check_weights()
+        frequencies = np.asarray(self.frequencies, dtype=int)
+        with errors_of_function(
+            f"influence of {self.name!r} must take y_true and y_pred and return the "
+            "estimate and an influence value for each row"
+        ):
+            value, influence = self.call(self.weights, frequencies)
+            value, influence = float(value), np.asarray(influence, dtype=float)
+        n = len(self.weights) if self.takes_weights else frequencies.sum()
+        if influence.shape != (n,) or not np.isfinite(influence).all():
+            raise ValueError(
+                f"influence of {self.name!r} must return a finite influence value for "
+                f"each of {n} rows, got shape {influence.shape}"
+            )
+        if not self.takes_weights:
+            first = np.cumsum(frequencies) - frequencies
+            influence = influence[first]
+        mean, size = self.shares @ influence, np.abs(influence).max()
+        if abs(mean) > _TOLERANCE * size:
+            raise ValueError(
+                f"influence of {self.name!r} must return influence values whose mean, "
+                f"weighted by sample_weight, is zero, got {mean:g}; subtract it"
+            )
+        return value, influence - mean
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionOfRows(FunctionalOfRows):
+    """A function of rows that returns its value."""
+
+    kinds: Array | None = None
+    """Number of the kind of each unit; those of one kind are alike."""
+    keys: Array | None = None
+    """Numbers by which units of one kind differ, (m, keys); None if they do not."""
+
+    @cached_property
+    def value(self) -> float:
+        return self._value(self.weights, self._frequencies)
+
+    @cached_property
+    def _frequencies(self) -> Array:
+        return np.asarray(self.frequencies, dtype=int)
+
+    def estimate(self, p: Array) -> Array:
+        if not self.takes_weights:
+            return super().estimate(p)
+        p = np.asarray(p, dtype=float)
+        tables = p.reshape(-1, p.shape[-1])
+        values = [self._at(table) for table in tables]
+        return np.reshape(values, p.shape[:-1])
+
+    def _at(self, weights: Array) -> float:
+        """Value at weights on any scale."""
+        if np.array_equal(weights, self.shares):
+            return self.value
+        scaled = weights * (self.weights.sum() / weights.sum())
+        return self._value(scaled, self._frequencies)
+
+    def _value(self, weights: Array, frequencies: Array) -> float:
+        self.check_weights()
+        with errors_of_function(
+            f"the function of {self.name!r} must take arrays y_true and y_pred and "
+            "return a number"
+        ):
+            return float(self.call(weights, frequencies))
+
+    @cached_property
+    def influence(self) -> Array:
+        parts, identical = self._parts
+        slopes = self._derivatives(parts) if self.takes_weights else None
+        if slopes is None:
+            slopes = self._jackknife(parts, identical)
+        if not np.isfinite(slopes).all():
+            raise ValueError(
+                f"{self._must} and it is not defined without some of the rows; give "
+                "more rows, or use another metric"
+            )
+        influence = slopes[parts]
+        influence = influence - self.shares @ influence
+        self._check_halves(influence)
+        return influence
+
+    @property
+    def _must(self) -> str:
+        return (
+            f"the function of {self.name!r} must change smoothly with the rows, as "
+            "means do, and extremes and quantiles do not,"
+        )
+
+    @cached_property
+    def _parts(self) -> tuple[Array, bool]:
+        """Part that each unit is in, and whether the units of a part are identical."""
+        n = len(self.weights)
+        if self.kinds is None or (self.keys is not None and n <= _MOST_PARTS):
+            return np.arange(n), True
+        kinds = np.unique(self.kinds, return_inverse=True)[1].ravel()
+        if self.keys is None:
+            return kinds, True
+        return alike(kinds, self.keys, _MOST_PARTS), False
+
+    def _derivatives(self, parts: Array) -> Array:
+        """Mean influence value of each part, by its weight."""
+        masses = np.bincount(parts, self.shares)
+
+        def slope(direction: Array, step: float) -> float:
+            ahead, behind = (
+                self._at(self.weights * (1 + sign * step * direction))
+                for sign in (1, -1)
+            )
+            return (ahead - behind) / (2 * step)
+
+        changes = np.array([slope(parts == k, _STEP) for k in range(len(masses))])
+        rng = np.random.default_rng(0)
+        for _ in range(2):
+            signs = rng.choice([-1.0, 1.0], len(masses))
+            expected, found = signs @ changes, slope(signs[parts], _STEP_OF_ALL)
+            size = np.sqrt(changes @ changes)
+            rounding = EPS * abs(self.value) / _STEP * len(masses)
+            if not abs(found - expected) <= _TOLERANCE * size + rounding:
+                raise ValueError(
+                    f"{self._must} but its derivatives in the weights of rows with two "
+                    f"steps are {expected:.4g} and {found:.4g}; it must compute in "
+                    "double precision, or not take sample_weight"
+                )
+        return changes / masses
+
+    def _jackknife(self, parts: Array, identical: bool) -> Array:
+        """Mean influence value of each part, from the value without it.
+
+        Of identical rows without one of them.
+        """
+        frequencies, n = self._frequencies, self._frequencies.sum()
+        units = np.argsort(parts, kind="stable")
+        starts = np.searchsorted(parts[units], np.arange(parts.max() + 1))
+        changes = np.empty(len(starts))
+        for k, members in enumerate(np.split(units, starts[1:])):
+            left = frequencies.copy()
+            if identical:
+                left[members[0]] -= 1
+            else:
+                left[members] = 0
+            removed = 1 - left.sum() / n
+            change = self.value - self._value(self.weights, left)
+            changes[k] = change * (1 - removed) / removed
+        return changes
+
+    def _check_halves(self, influence: Array) -> None:
+        """Check that differences of random halves are what influence values say.
+
+        The difference of the values of two halves is about that of the means of the
+        influence values in them, unless the function has no linear approximation.
+        """
+        frequencies = self._frequencies
+        n, rng = int(frequencies.sum()), np.random.default_rng(0)
+        if n < _FEW_ROWS:
+            return
+        found = []
+        for _ in range(_HALVES):
+            half = rng.multivariate_hypergeometric(
+                frequencies, n // 2, method="marginals"
+            )
+            other = frequencies - half
+            pair = [self._of_some(some) for some in (half, other)]
+            shares = [self.shares * (some / frequencies) for some in (half, other)]
+            linear = [p @ influence / p.sum() for p in shares]
+            found.append([pair[0] - pair[1], linear[0] - linear[1]])
+        differences = np.array(found)
+        differences = differences[np.isfinite(differences).all(axis=1)]
+        if len(differences) < _HALVES / 2:
+            return
+        differences = differences[:, [0]] * [1, 1] - differences * [0, 1]
+        size, left = np.sqrt((differences**2).mean(axis=0))
+        rounding = np.sqrt(EPS) * abs(self.value)
+        if left > _MOST_LEFT * size + rounding:
+            raise ValueError(
+                f"{self._must} but influence values leave {left / size:.0%} of the "
+                f"difference of its values for random halves of {n} rows"
+            )
+
+    def _of_some(self, frequencies: Array) -> float:
+        """Value for some of the rows; NaN where it fails."""
+        weights = self.weights * (frequencies / self._frequencies)
+        try:
+            return float(self.call(weights, frequencies))
+        except Exception:  # as of a half without one of the labels
+            return np.nan
+
+
+def takes_weights(function: Callable[..., Any]) -> bool:
+    """Whether a function has a parameter ``sample_weight``."""
+    try:
+        return "sample_weight" in signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def alike(parts: Array, keys: Array, most: int) -> Array:
+    """Cut parts of rows, in at most so many, each of rows that are alike.
+
+    Again and again each part is cut at the median of the key that varies most in it,
+    in units of its spread over all rows.
+
+    Parameters
+    ----------
+    parts : ndarray of shape (n,)
+        Number of the part of each row, from 0 on.
+    keys : ndarray of shape (n, keys)
+        Numbers of the rows.
+    most : int
+        Largest number of parts.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Number of the part of each row.
+    """
+    spreads = keys.std(axis=0)
+    columns = (keys / np.where(spreads > 0, spreads, 1)).T
+    while 2 * (parts.max() + 1) <= most:
+        sizes = np.bincount(parts)
+        means = [np.bincount(parts, column) / sizes for column in columns]
+        varied = [
+            np.bincount(parts, (column - mean[parts]) ** 2)
+            for column, mean in zip(columns, means, strict=True)
+        ]
+        widest = np.argmax(varied, axis=0)[parts]
+        chosen = columns[widest, np.arange(len(keys))]
+        order = np.lexsort((chosen, parts))
+        starts = np.cumsum(sizes) - sizes
+        place = np.empty(len(keys), dtype=int)
+        place[order] = np.arange(len(keys))
+        upper = place - starts[parts] >= sizes[parts] / 2
+        parts = np.unique(2 * parts + upper, return_inverse=True)[1].ravel()
+    return parts
