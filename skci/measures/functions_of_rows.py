@@ -18,8 +18,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -315,20 +316,20 @@ def takes_weights(function: Callable[..., Any]) -> bool:
         return False
 
 
-def alike(parts: Array, keys: Array, most: int) -> Array:
-    """Cut parts of rows, in at most so many, each of rows that are alike.
+def alike(kinds: Array, keys: Array, most: int) -> Array:
+    """Part rows of some kinds in at most so many parts, each of rows that are alike.
 
-    Again and again each part is cut at the median of the key that varies most in it,
-    in units of its spread over all rows.
+    Again and again the part whose keys vary most is cut at the mean of the one that
+    varies most, in units of its spread over all rows, so that outliers are alone soon.
 
     Parameters
     ----------
-    parts : ndarray of shape (n,)
-        Number of the part of each row, from 0 on.
+    kinds : ndarray of shape (n,)
+        Number of the kind of each row, from 0 on. A part has rows of one kind.
     keys : ndarray of shape (n, keys)
         Numbers of the rows.
     most : int
-        Largest number of parts.
+        Largest number of parts, if there are fewer kinds.
 
     Returns
     -------
@@ -336,20 +337,32 @@ def alike(parts: Array, keys: Array, most: int) -> Array:
         Number of the part of each row.
     """
     spreads = keys.std(axis=0)
-    columns = (keys / np.where(spreads > 0, spreads, 1)).T
-    while 2 * (parts.max() + 1) <= most:
-        sizes = np.bincount(parts)
-        means = [np.bincount(parts, column) / sizes for column in columns]
-        varied = [
-            np.bincount(parts, (column - mean[parts]) ** 2)
-            for column, mean in zip(columns, means, strict=True)
-        ]
-        widest = np.argmax(varied, axis=0)[parts]
-        chosen = columns[widest, np.arange(len(keys))]
-        order = np.lexsort((chosen, parts))
-        starts = np.cumsum(sizes) - sizes
-        place = np.empty(len(keys), dtype=int)
-        place[order] = np.arange(len(keys))
-        upper = place - starts[parts] >= sizes[parts] / 2
-        parts = np.unique(2 * parts + upper, return_inverse=True)[1].ravel()
+    keys = keys / np.where(spreads > 0, spreads, 1)
+    order = np.argsort(kinds, kind="stable")
+    starts = np.searchsorted(kinds[order], np.arange(1, kinds.max() + 1))
+    found = [_part(rows, keys) for rows in np.split(order, starts)]
+    heapify(found)
+    while len(found) < most and found[0].varied < 0:
+        _, _, rows = heappop(found)
+        values = keys[rows]
+        column = values[:, values.var(axis=0).argmax()]
+        above = column > column.mean()
+        for some in (rows[above], rows[~above]):
+            heappush(found, _part(some, keys))
+    parts = np.empty(len(kinds), dtype=int)
+    for k, part in enumerate(found):
+        parts[part.rows] = k
     return parts
+
+
+class _Part(NamedTuple):
+    """Rows, and minus the sum of squares of what their keys vary by."""
+
+    varied: float
+    first: int
+    rows: Array
+
+
+def _part(rows: Array, keys: Array) -> _Part:
+    varied = len(rows) * float(keys[rows].var(axis=0).sum())
+    return _Part(-varied if varied > EPS else 0.0, int(rows[0]), rows)
