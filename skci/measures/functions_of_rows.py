@@ -31,10 +31,10 @@ from skci.measures.functional import Evaluation, Functional
 _MOST_PARTS = 1000  # parts of the rows whose weights are changed
 _STEP = 2.0**-12  # relative change of the weights of a part
 _STEP_OF_ALL = 2.0**-9  # that of all weights at once
-_HALVES = 16  # pairs of random halves
-_FEW_ROWS = 8  # rows of which halves show nothing
+_PAIRS = 16  # pairs of random quarters of the rows
+_FEW_ROWS = 16  # rows of which quarters show nothing
 _TOLERANCE = 1e-3  # relative difference of derivatives with two steps
-_MOST_LEFT = 0.3  # share of a difference of halves that influence values may leave
+_MOST_ERROR = 0.3  # relative error of the linear approximation without a quarter
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ class FunctionOfRows(FunctionalOfRows):
             )
         influence = slopes[parts]
         influence = influence - self.shares @ influence
-        self._check_halves(influence)
+        self._check_smooth(influence)
         return influence
 
     @property
@@ -266,45 +266,45 @@ class FunctionOfRows(FunctionalOfRows):
             changes[k] = change * (1 - removed) / removed
         return changes
 
-    def _check_halves(self, influence: Array) -> None:
-        """Check that differences of random halves are what influence values say.
+    def _check_smooth(self, influence: Array) -> None:
+        """Check that values without some of the rows are what influence values say.
 
-        The difference of the values of two halves is about that of the means of the
-        influence values in them, unless the function has no linear approximation.
+        The difference of the values without either of two random quarters of the rows
+        is about that of the means of the influence values of the others, unless the
+        function has no linear approximation.
         """
         frequencies = self._frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
         if n < _FEW_ROWS:
             return
         found = []
-        for _ in range(_HALVES):
-            half = rng.multivariate_hypergeometric(
-                frequencies, n // 2, method="marginals"
-            )
-            other = frequencies - half
-            pair = [self._of_some(some) for some in (half, other)]
-            shares = [self.shares * (some / frequencies) for some in (half, other)]
-            linear = [p @ influence / p.sum() for p in shares]
-            found.append([pair[0] - pair[1], linear[0] - linear[1]])
-        differences = np.array(found)
-        differences = differences[np.isfinite(differences).all(axis=1)]
-        if len(differences) < _HALVES / 2:
+        for _ in range(_PAIRS):
+            drawn = rng.multivariate_hypergeometric
+            first = drawn(frequencies, n // 4, method="marginals")
+            second = drawn(frequencies - first, n // 4, method="marginals")
+            left = [frequencies - some for some in (first, second)]
+            weights = [self.weights * (some / frequencies) for some in left]
+            values = [self._of_some(*pair) for pair in zip(weights, left, strict=True)]
+            means = [w @ influence / w.sum() for w in weights]
+            found.append([values[0] - values[1], means[0] - means[1]])
+        change, linear = np.transpose(found)
+        known = np.isfinite(change)
+        if known.sum() < _PAIRS / 2:
             return
-        differences = differences[:, [0]] * [1, 1] - differences * [0, 1]
-        size, left = np.sqrt((differences**2).mean(axis=0))
-        rounding = np.sqrt(EPS) * abs(self.value)
-        if left > _MOST_LEFT * size + rounding:
+        size, error = (
+            float(np.sqrt((x[known] ** 2).mean())) for x in (change, change - linear)
+        )
+        if error > _MOST_ERROR * size + np.sqrt(EPS) * abs(self.value):
             raise ValueError(
-                f"{self._must} but influence values leave {left / size:.0%} of the "
-                f"difference of its values for random halves of {n} rows"
+                f"{self._must} but influence values are off by {error / size:.0%} of "
+                f"how it changes without a quarter of the {n} rows"
             )
 
-    def _of_some(self, frequencies: Array) -> float:
+    def _of_some(self, weights: Array, frequencies: Array) -> float:
         """Value for some of the rows; NaN where it fails."""
-        weights = self.weights * (frequencies / self._frequencies)
         try:
             return float(self.call(weights, frequencies))
-        except Exception:  # as of a half without one of the labels
+        except Exception:  # as of rows without one of the labels
             return np.nan
 
 

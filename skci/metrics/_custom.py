@@ -506,8 +506,8 @@ def make_metric_ci(
     not, they are those of the jackknife, with a call for each row. Rows that are equal
     need it once, as those of labels are, and of more than 1,000 rows those of numbers
     or scores that are alike are changed together, so that 1,000 derivatives suffice.
-    Differences between random halves of the rows show whether these values explain how
-    the function changes; it is an error if they leave more than 30 % of them.
+    Whether they explain how the function changes is tried without random quarters of
+    the rows; it is an error if they are off by more than 30 %.
 
     Examples
     --------
