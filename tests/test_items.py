@@ -460,7 +460,7 @@ def bleu_of(*means, order=4):
     """BLEU of the means of the statistics of sacrebleu."""
     hyp, ref, correct, total = *means[:2], means[2 : 2 + order], means[2 + order :]
     logs = sum(np.log(c / t) for c, t in zip(correct, total, strict=True)) / order
-    return 100 * np.exp(np.minimum(0, 1 - ref / hyp)) * np.exp(logs)
+    return 100 * np.exp(np.minimum(0, hyp - ref) / hyp) * np.exp(logs)
 
 
 def test_bleu_and_chrf_are_those_of_sacrebleu():

@@ -34,7 +34,7 @@ _STEP_OF_ALL = 2.0**-9  # that of all weights at once
 _PAIRS = 16  # pairs of random quarters of the rows
 _FEW_ROWS = 16  # rows of which quarters show nothing
 _TOLERANCE = 1e-3  # relative difference of derivatives with two steps
-_MOST_ERROR = 0.3  # relative error of the linear approximation without a quarter
+_MOST_ERROR = 0.2  # relative error of the linear approximation without a quarter
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +297,8 @@ class FunctionOfRows(FunctionalOfRows):
         if error > _MOST_ERROR * size + np.sqrt(EPS) * abs(self.value):
             raise ValueError(
                 f"{self._must} but influence values are off by {error / size:.0%} of "
-                f"how it changes without a quarter of the {n} rows"
+                f"how it changes without a quarter of the {n} rows; more of them, or "
+                "another scale, such as its logarithm, may do"
             )
 
     def _of_some(self, weights: Array, frequencies: Array) -> float:

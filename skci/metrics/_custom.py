@@ -507,7 +507,7 @@ def make_metric_ci(
     need it once, as those of labels are, and of more than 1,000 rows those of numbers
     or scores that are alike are changed together, so that 1,000 derivatives suffice.
     Whether they explain how the function changes is tried without random quarters of
-    the rows; it is an error if they are off by more than 30 %.
+    the rows; it is an error if they are off by more than 20 %.
 
     Examples
     --------
