@@ -62,6 +62,8 @@ def corpus(n, seed=0):
 
 REFERENCES, ANSWERS = corpus(300)
 FEATURES = {m: np.array(edits_and_words(REFERENCES, a)) for m, a in ANSWERS.items()}
+SAID = [" ".join(words) for words in REFERENCES]
+HEARD = [" ".join(words) for words in ANSWERS["A"]]
 WEIGHTS, GROUPS = RNG.uniform(0.5, 2, 300), RNG.integers(0, 60, 300)
 
 
@@ -153,6 +155,48 @@ def test_items_come_in_any_sequence(form):
     expected = WER(REFERENCES, ANSWERS["A"])
     found = WER(make(REFERENCES), make(ANSWERS["A"]))
     assert (float(found), found.low) == (float(expected), expected.low)
+
+
+@pytest.mark.parametrize("library", ["pandas", "mapping"])
+def test_items_are_columns_of_data(library):
+    columns = {
+        "said": SAID,
+        **{model: [*map(" ".join, a)] for model, a in ANSWERS.items()},
+    }
+    data = pd.DataFrame(columns) if library == "pandas" else columns
+    texts = make_metric_ci(
+        ratio,
+        features=lambda y, p: edits_and_words(
+            [text.split() for text in y], [text.split() for text in p]
+        ),
+        name="wer",
+        bounds=(0, np.inf),
+        reads="items",
+    )
+    report = joint_report("said", ["A", "B"], data=data, metrics=texts)
+    report = report.individual()
+    assert report["A", "wer"].low == WER(REFERENCES, ANSWERS["A"]).low
+    if library == "pandas":
+        lists = pd.DataFrame({"said": REFERENCES, **ANSWERS})
+        report = joint_report("said", ["A", "B"], data=lists, metrics=WER)
+        report = report.individual()
+        assert report["A", "wer"].low == WER(REFERENCES, ANSWERS["A"]).low
+
+
+def test_boxes_beside_scores():
+    y = RNG.integers(0, 2, 50)
+    boxes = RNG.uniform(size=(50, 4))
+    size = make_metric_ci(
+        lambda a: a,
+        features=lambda y, p: np.prod(p[:, 2:] - p[:, :2], axis=1, keepdims=True),
+        name="size",
+        bounds=(-1, 1),
+        reads="items",
+    )
+    report = joint_report(y, boxes, y_score=boxes[:, 0] + y, metrics=[size, "roc_auc"])
+    assert float(report["y_pred", "size"]) == pytest.approx(
+        np.prod(boxes[:, 2:] - boxes[:, :2], axis=1).mean()
+    )
 
 
 def test_lists_of_equal_lengths_stay_lists():
@@ -428,9 +472,6 @@ def test_metrics_of_items_are_copied():
 # --------------------------------------------------------------------------------------
 # Peers
 # --------------------------------------------------------------------------------------
-
-SAID = [" ".join(words) for words in REFERENCES]
-HEARD = [" ".join(words) for words in ANSWERS["A"]]
 
 
 def test_word_error_rate_is_that_of_jiwer():

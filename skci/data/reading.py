@@ -239,7 +239,8 @@ class Reader:
             raise TypeError(
                 f"{parameter} must be an array, got a mapping{SEVERAL_MODELS_HINT}"
             )
-        if self.wanted.kinds == {"items"}:
+        are_items = "items" in self.wanted.kinds <= {"items", "scores"}
+        if are_items and parameter == "y_pred":
             return
         shape, n = shape_of(values), len(self.y)
         may_have_columns = parameter == "y_score" or len(self.targets) > 1
