@@ -33,6 +33,7 @@ _STEP = 2.0**-12  # relative change of the weights of a part
 _STEP_OF_ALL = 2.0**-9  # that of all weights at once
 _PAIRS = 16  # pairs of random quarters of the rows
 _FEW_ROWS = 16  # rows of which quarters show nothing
+_MANY_ROWS = 10**9  # rows that numpy draws none of
 _TOLERANCE = 1e-3  # relative difference of derivatives with two steps
 _MOST_ERROR = 0.2  # relative error of the linear approximation without a quarter
 
@@ -189,8 +190,9 @@ class FunctionOfRows(FunctionalOfRows):
     @cached_property
     def influence(self) -> Array:
         parts, identical = self._parts
-        slopes = self._derivatives(parts) if self.takes_weights else None
-        if slopes is None:
+        if self.takes_weights:
+            slopes = self._derivatives(parts)
+        else:
             slopes = self._jackknife(parts, identical)
         if not np.isfinite(slopes).all():
             raise ValueError(
@@ -275,7 +277,7 @@ class FunctionOfRows(FunctionalOfRows):
         """
         frequencies = self._frequencies
         n, rng = int(frequencies.sum()), np.random.default_rng(0)
-        if n < _FEW_ROWS:
+        if not _FEW_ROWS <= n < _MANY_ROWS:
             return
         found = []
         for _ in range(_PAIRS):
@@ -295,8 +297,9 @@ class FunctionOfRows(FunctionalOfRows):
             float(np.sqrt((x[known] ** 2).mean())) for x in (change, change - linear)
         )
         if error > _MOST_ERROR * size + np.sqrt(EPS) * abs(self.value):
+            share = error / size if size else np.inf
             raise ValueError(
-                f"{self._must} but influence values are off by {error / size:.0%} of "
+                f"{self._must} but influence values are off by {share:.0%} of "
                 f"how it changes without a quarter of the {n} rows; more of them, or "
                 "another scale, such as its logarithm, may do"
             )
