@@ -248,9 +248,9 @@ def black_box_row(
         custom = skci.make_metric_ci(
             box, of="rows", reads=reads, name=name, bounds=(-np.inf, np.inf)
         )
-        calls, start = 0, time.perf_counter()
+        calls, start = 0, time.process_time()
         estimate, found = custom.influence(y, p)
-        seconds = time.perf_counter() - start
+        seconds = time.process_time() - start
         error = abs(found.std() / influence.std() - 1)
         cells[f"value, {form}"] = f"{abs(estimate - value):.0e}"
         cells[f"standard error, {form}"] = f"{error:.0e}"
@@ -279,7 +279,8 @@ errors to a jackknife and to 10,000 bootstrap samples.
 """
 _COVERAGE = """\
 By the default, "hall", which corrects for skewness. How often an interval lies below
-and above the true value is given beside its coverage.
+and above the true value is given beside its coverage. All coverages are within .02 of
+.95, for 50 items too.
 """
 _BOXES = """\
 Functions of scikit-learn for {rows} rows, as black boxes, beside the metric that has
@@ -287,5 +288,6 @@ a formula. With *weights* the function is differentiated in the weights of the r
 where it takes none, it is called with a row *left out*. The errors of the value are
 absolute, those of the standard error relative. Labels need a call or two for each
 distinct outcome, scores and numbers for each row, and at most 1,000 or 2,000 of either;
-33 more calls check that the function is smooth. Seconds are those of one run.
+33 to 37 more calls check that the function is smooth. Seconds are those of a processor
+in one run.
 """

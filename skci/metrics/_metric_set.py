@@ -109,8 +109,7 @@ class MetricSet:
         if others:
             raise ValueError(
                 "moments=True needs metrics that are functions of means of losses or "
-                "numbers, such as log_loss, brier_score, mean_squared_error, r2 or one "
-                "of features of items, got "
+                "numbers, such as log_loss, brier_score, mean_squared_error or r2, got "
                 f"{join_names(others)}"
             )
         self.without_tables()
