@@ -264,10 +264,11 @@ Metrics that are functions of means over items of any kind, and metrics of which
 values are known: both by :func:`skci.make_metric_ci`. :doc:`/text` and
 :doc:`/any_metric` show how to make them.
 
-Utterances mostly have 1 to 50 words, and error rates with a beta distribution, which are higher
-and vary more in short ones; a few utterances have most of the errors. Sentences have
-4 to some 60 words and, for each order up to four, a number of n-grams that match, as BLEU
-counts them; answers are shorter than references, so that there is a brevity penalty.
+Utterances mostly have 1 to 50 words, and error rates with a beta distribution, which
+are higher and vary more in short ones; a few utterances have most of the errors.
+Sentences have 4 to some 60 words and, for each order up to four, a number of n-grams
+that match, as BLEU counts them; answers are shorter than references, so that there is a
+brevity penalty.
 The other system has .8 times the errors, on the same items. True values are those of
 two million items. There are {draws} samples of each setting; the Monte Carlo error of a
 coverage of .95 is {error:.3f}. Widths are medians.
