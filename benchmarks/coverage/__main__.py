@@ -8,11 +8,13 @@ cover the true values, on nine pages: individual and joint intervals for labels
 small samples, by the default and by the former one ("small_samples"), weights and
 clusters where errors are few ("unequal"), means, differences and ranks of many models
 ("leaderboard"), grades between 0 and 1 ("bounded_grades"), several training seeds and
-readers ("runs"), and models that are cross-validated ("cross_validation", which takes
-hours; fewer samples by --draws). Results are cached in the folder --work, so that a
-stopped run resumes as long as the code is the same. With the folder --data of
-``abalone.data`` and ``letter-recognition.data`` of the UCI Machine Learning Repository,
-"decisions" also compares the models of the paper on them.
+readers ("runs"), word error rates, BLEU and functions of rows ("new_metrics_items"),
+rankings and detections ("new_metrics_rankings"), clinical metrics ("new_metrics"), and
+models that are cross-validated ("cross_validation", which takes hours; fewer samples by
+--draws). Results are cached in the folder --work, so that a stopped run resumes as long
+as the code is the same. With the folder --data of ``abalone.data`` and
+``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
+compares the models of the paper on them.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from benchmarks.coverage import (
     cross_validation,
     decisions,
     leaderboard,
+    new_metrics_items,
     runs,
     small_samples,
     unequal,
@@ -40,6 +43,7 @@ PAGES = {
     "unequal": unequal.run,
     "leaderboard": leaderboard.run,
     "bounded_grades": bounded_grades.run,
+    "new_metrics_items": new_metrics_items.run,
     "runs": runs.run,
     "cross_validation": cross_validation.run,
 }

@@ -36,6 +36,7 @@ from skci.data.rows import (
     SEVERAL_MODELS_HINT,
     Alignment,
     as_column,
+    as_items,
     check_columns,
     check_length,
     check_present,
@@ -73,7 +74,7 @@ class Wanted:
     """What metrics read: kinds of predictions, and the labels there are."""
 
     kinds: frozenset[str] = frozenset({"labels"})
-    """Of "labels", "scores" and "numbers"."""
+    """Of "labels", "scores", "numbers" and "items"."""
     several: bool = True
     """Whether there may be several targets or more than two labels."""
     pos_label: Any = None
@@ -104,6 +105,8 @@ class Reader:
     alignment: Alignment
     truth: str
     """Name of the truth in messages."""
+    items: Array | None = None
+    """The truth as it was given, if items are read."""
 
     @classmethod
     def open(
@@ -118,37 +121,41 @@ class Reader:
         alignment = Alignment()
         alignment.check(truth, y_true)
         targets: tuple[Any, ...] = ()
-        of_labels = "numbers" not in wanted.kinds
+        items = as_items(y_true, truth) if "items" in wanted.kinds else None
+        of_labels = bool(wanted.kinds & {"labels", "scores"})
         several = of_labels and wanted.several and is_multilabel(y_true)
-        if not of_labels:
+        if "numbers" in wanted.kinds:
             y = check_columns(y_true, truth)
+        elif items is not None and not of_labels:
+            y = items
         elif several:
             y = check_indicators(y_true, truth)
         else:
             y = as_column(y_true, truth)
             if not len(y):
                 raise ValueError(f"{truth} must hold at least one row, got none")
-        if several or not of_labels:
+        if several or "numbers" in wanted.kinds:
             targets = tuple(column_names(y_true) or range(y.shape[1]))
             check_distinct(targets, truth, "columns")
         if wanted.abstain is not None:
             check_present([wanted.abstain], "abstain must be a label")
-            if targets:
+            if targets or not of_labels:
+                kind = "numbers" if targets else "items"
                 where = (
-                    f"{truth} of several targets" if several else "metrics of numbers"
+                    f"{truth} of several targets" if several else f"metrics of {kind}"
                 )
                 raise ValueError(
                     f"abstain must not be set for {where}, got {wanted.abstain!r}"
                 )
         if isinstance(options.design, Prevalence):
-            if targets:
+            if targets or not of_labels:
                 raise ValueError(
                     "design=Prevalence is of a positive label, which neither numbers "
-                    "nor several targets have"
+                    "nor items nor several targets have"
                 )
             wanted = replace(wanted, infer_pos_label=False)
         rows = options.read(len(y), truth, alignment.check)
-        return cls(wanted, y, targets, rows, alignment, truth)
+        return cls(wanted, y, targets, rows, alignment, truth, items)
 
     def with_labels(self, labels: Iterable[Any], pos_label: Any = None) -> Reader:
         """The same with labels that there are, whether they occur or not."""
@@ -193,6 +200,8 @@ class Reader:
                 self.alignment.check(name, values)
                 if name == parameter:
                     self._check_one_model(parameter, values)
+        if self.items is not None:
+            return self._with_items(self.items, y_pred, y_score)
         if "numbers" in self.wanted.kinds:
             return self._read_numbers(y_pred)
         by_rows = by_rows or "scores" in self.wanted.kinds
@@ -200,12 +209,39 @@ class Reader:
         sample = read(y_pred, by_rows)
         return self._with_scores(sample, y_score) if y_score else sample
 
+    def _with_items(
+        self,
+        truth: Array,
+        y_pred: Mapping[str, Any],
+        y_score: Mapping[str, Any] | None,
+    ) -> Sample:
+        """Read items as they are, beside what other kinds make of the same columns."""
+        kept, items = self.rows.kept, {}
+        for model, values in y_pred.items():
+            name = parameter_name(model)
+            items[model] = as_items(values, name)
+            check_length(np.arange(len(items[model])), len(self.y), name, self.truth)
+            items[model] = items[model][kept]
+        others = self.wanted.kinds - {"items"}
+        if others:
+            wanted = replace(self.wanted, kinds=others)
+            reader = replace(self, wanted=wanted, items=None)
+            read = {} if others == {"scores"} else y_pred
+            sample = reader.sample(read, y_score, by_rows=True)
+        else:
+            codes = np.zeros((len(truth[kept]), 0), dtype=bool)
+            sample = self.rows.sample(codes, Vocabulary(), by_rows=True)
+        return replace(sample, true_items=truth[kept], items=items)
+
     def _check_one_model(self, parameter: str, values: Any) -> None:
         """Check that predictions without a name are of one model."""
         if isinstance(values, Mapping):
             raise TypeError(
                 f"{parameter} must be an array, got a mapping{SEVERAL_MODELS_HINT}"
             )
+        are_items = "items" in self.wanted.kinds <= {"items", "scores"}
+        if are_items and parameter == "y_pred":
+            return
         shape, n = shape_of(values), len(self.y)
         may_have_columns = parameter == "y_score" or len(self.targets) > 1
         if len(shape) == 2 and (

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, factorise
+from skci._hints import brief
 from skci._validation import as_array, as_numbers, is_missing, is_null
 from skci.data.sample import Vocabulary
 from skci.exceptions import warn_caller
@@ -137,6 +138,33 @@ def check_columns(values: Any, name: str) -> Array:
             f"shape {numbers.shape}"
         )
     return columns
+
+
+def as_items(values: Any, name: str) -> Array:
+    """Make an array of the items of rows, (n, ...), each left as it is.
+
+    An array or a data frame keeps its rows; of any other sequence each entry is an
+    object, whether it is a string, a list, an array or a mapping.
+    """
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    if not isinstance(values, np.ndarray):
+        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sized):
+            raise TypeError(
+                f"{name} must be a sequence with an item for each row, got "
+                f"{brief(values)}"
+            )
+        values = np.fromiter(iter(values), dtype=object, count=len(values))  # type: ignore[call-overload]
+    if not values.ndim or not len(values):
+        raise ValueError(f"{name} must hold at least one row, got none")
+    if values.dtype.kind == "O" and values.ndim == 1:
+        for row, item in enumerate(values):
+            if not hasattr(item, "__len__") and is_null(item):
+                raise ValueError(
+                    f"{name} must have an item in each row, got a missing value in row "
+                    f"{row}: {item}; an empty item is one, such as '' or []"
+                )
+    return values
 
 
 def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) -> Array:

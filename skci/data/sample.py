@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,9 @@ from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
 from skci.measures.areas import Scores
 from skci.measures.binned_scores import BinnedScores
+
+KINDS = ("labels", "scores", "numbers", "items")
+"""Kinds of predictions: what metrics read of a model."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +116,20 @@ class Sample:
     # True numbers, (m, targets), and those that are predicted, by model.
     truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
+    # True items, (m, ...), as they were given, and those that are predicted, by model.
+    true_items: Array = field(default_factory=lambda: np.zeros(0))
+    items: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
     # Maps of labels to cells, and the cell of each unit, once for all measures.
     _maps: dict[Any, CellMap] = field(default_factory=dict, init=False)
     _cells: dict[CellMap, Array] = field(default_factory=dict, init=False)
+    _computed: dict[Any, Array] = field(default_factory=dict, init=False)
+
+    def once(self, key: Any, compute: Callable[[], Array]) -> Array:
+        """Compute something of the units when it is first asked for."""
+        if key not in self._computed:
+            self._computed[key] = compute()
+        return self._computed[key]
 
     @classmethod
     def from_matrix(cls, matrix: Array, model: str = DEFAULT_MODEL) -> Sample:
@@ -130,7 +143,7 @@ class Sample:
     @property
     def models(self) -> list[str]:
         """Names of all models."""
-        return list(dict.fromkeys([*self.labelled, *self.scores, *self.numbers]))
+        return list(dict.fromkeys(model for kind in self._by_kind for model in kind))
 
     @property
     def size(self) -> int:
@@ -272,7 +285,8 @@ class Sample:
             np.concatenate([s.vocabulary.recode(s.codes, vocabulary) for s in both]),
             scores,
             _stacked(self.subgroups, other.subgroups),
-            by_rows=self.score_edges is None and bool(self.scores or self.numbers),
+            by_rows=bool(self.items or self.numbers)
+            or (self.score_edges is None and bool(self.scores)),
         )
         rows = Rows.concatenate([sample.rows for sample in both])
         return replace(
@@ -286,6 +300,11 @@ class Sample:
             numbers={
                 model: np.concatenate([s.numbers[model] for s in both])
                 for model in self.numbers
+            },
+            true_items=_stacked_items(self.true_items, other.true_items),
+            items={
+                model: _stacked_items(each, other.items[model])
+                for model, each in self.items.items()
             },
             subgroups=subgroups,
         )
@@ -363,9 +382,13 @@ class Sample:
     @property
     def kinds(self) -> dict[str, list[str]]:
         """The models that each kind of data was read of."""
-        models = (self.labelled, self.scores, self.numbers)
-        pairs = zip(("labels", "scores", "numbers"), map(list, models), strict=True)
+        pairs = zip(KINDS, map(list, self._by_kind), strict=True)
         return {kind: names for kind, names in pairs if names}
+
+    @property
+    def _by_kind(self) -> tuple[Collection[str], ...]:
+        """Models that each of `KINDS` was read of."""
+        return self.labelled, self.scores, self.numbers, self.items
 
 
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
@@ -424,6 +447,14 @@ def _stacked(first: Subgroups | None, second: Subgroups | None) -> Subgroups | N
         for subgroups in (first, second)
     ]
     return Subgroups(np.concatenate(codes), names)
+
+
+def _stacked_items(first: Array, second: Array) -> Array:
+    """Items of two samples; rows of arrays of different shapes become objects."""
+    if first.shape[1:] == second.shape[1:] and first.dtype.kind == second.dtype.kind:
+        return np.concatenate([first, second])
+    items = [*first, *second]
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
 def _as_index(codes: Array) -> Array:

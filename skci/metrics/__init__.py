@@ -7,6 +7,8 @@ from skci.metrics._base import MetricCI
 from skci.metrics._binary import *
 from skci.metrics._custom import (
     CustomCI,
+    CustomFunctionCI,
+    CustomInfluenceCI,
     CustomItemCI,
     CustomRegressionCI,
     make_metric_ci,
@@ -29,6 +31,8 @@ __all__ = [
     "CohenKappaCI",
     "CosineCI",
     "CustomCI",
+    "CustomFunctionCI",
+    "CustomInfluenceCI",
     "CustomItemCI",
     "CustomRegressionCI",
     "D2AbsoluteErrorCI",

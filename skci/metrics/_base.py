@@ -25,12 +25,11 @@ from skci.data.labels import (
     check_labels,
     check_no_pos_label,
     check_pos_label,
-    shape_of,
 )
 from skci.data.moments import Monomial, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import on_host
-from skci.data.sample import Sample, Vocabulary
+from skci.data.sample import Sample
 from skci.inference.intervals.methods import (
     AUTO,
     Known,
@@ -131,7 +130,7 @@ class MetricCI(BaseEstimator):
     zero_division = np.nan
 
     reads: ClassVar[str]
-    """Kind of the predictions: "labels", "scores" or "numbers"."""
+    """Kind of the predictions: "labels", "scores", "numbers" or "items"."""
     _needs_probabilities: ClassVar[bool] = False
     _serves_moments: ClassVar[bool] = False
     """Whether moments of losses suffice for it."""
@@ -330,8 +329,8 @@ class MetricCI(BaseEstimator):
         sample = self._read(y_true, y_pred, rows, by_rows=True)
         (parameter,) = self.bind(sample, self._model)
         values = parameter.functional(parameter.counts / parameter.counts.sum())
-        influence = np.zeros(shape_of(y_true)[0])
         kept = ... if sample_weight is None else np.asarray(sample_weight) > 0
+        influence = np.zeros(len(parameter.index if kept is ... else kept))
         influence[kept] = np.append(values.influence, 0.0)[parameter.index]
         return parameter.estimate, influence
 
@@ -408,7 +407,7 @@ class MetricCI(BaseEstimator):
     def _bind(self, binding: Binding) -> list[TableParameter]:
         raise NotImplementedError
 
-    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
+    def monomials(self, binding: Binding) -> list[Monomial]:
         """Products of losses, or of numbers, that it takes the means of.
 
         :meta private:

@@ -21,10 +21,10 @@ from skci._validation import (
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import check_label
-from skci.data.moments import MomentSample, Monomial, Variable
+from skci.data.moments import MomentSample, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.sample import Sample, Vocabulary
+from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, Known, check_method
 from skci.inference.joint import JointEstimate
@@ -61,7 +61,7 @@ class MetricSet:
             self.kinds[name] = metric.reads
             self.several &= metric._several
         self.reads = set(self.kinds.values())
-        if "numbers" in self.reads and len(self.reads) > 1:
+        if "numbers" in self.reads and self.reads & {"labels", "scores"}:
             raise ValueError(
                 "metrics must be all of numbers or all of labels and scores, since "
                 f"y_true is either, got {self.kinds}"
@@ -116,23 +116,20 @@ class MetricSet:
             )
         self.without_tables()
 
-    def monomials(
-        self, models: Iterable[str], vocabulary: Vocabulary
-    ) -> list[Monomial]:
-        """Columns whose moments suffice for the metrics of some models."""
-        return [
-            monomial
-            for model in models
-            for metric in self.metrics.values()
-            for monomial in metric.monomials(model, vocabulary)
-        ]
-
     def moments(self, sample: Sample) -> MomentSample:
         """Moments that suffice for the metrics, of the rows of a sample.
 
         Of a sample that holds moments, those that they need.
         """
-        monomials = self.monomials(sample.models, sample.vocabulary)
+        bindings = [
+            (
+                metric,
+                Binding(sample, model, name, AUTO, metric._positive(self.pos_label)),
+            )
+            for model in sample.models
+            for name, metric in self.metrics.items()
+        ]
+        monomials = [m for metric, each in bindings for m in metric.monomials(each)]
         if isinstance(sample, MomentSample):
             return sample.restricted(monomials)
         if sample.subgroups is not None:
@@ -143,17 +140,13 @@ class MetricSet:
         if "scores" in sample.kinds:
             self.scored_labels(sample.vocabulary)
         variables: dict[Variable, Array] = {}
-        for model in sample.models:
-            for name, metric in self.metrics.items():
-                positive = metric._positive(self.pos_label)
-                variables |= metric.variables(
-                    Binding(sample, model, name, AUTO, positive)
-                )
+        for metric, binding in bindings:
+            variables |= metric.variables(binding)
         return MomentSample.of(sample, monomials, variables)
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""
-        given = {"labels": y_pred, "numbers": y_pred, "scores": y_score}
+        given = dict.fromkeys(KINDS, y_pred) | {"scores": y_score}
         for kind in self.reads:
             if given[kind] is None:
                 parameter = "y_score" if kind == "scores" else "y_pred"
@@ -162,7 +155,8 @@ class MetricSet:
                     f"{parameter}= must be given for metrics of {kind}: "
                     f"{join_names(metrics)}"
                 )
-        if {"labels", "scores"} <= self.reads and set(y_pred) != set(y_score):
+        both = y_pred is not None and "scores" in self.reads
+        if both and self.reads & {"labels", "items"} and set(y_pred) != set(y_score):
             raise ValueError(
                 f"y_score must name the models of y_pred, {list(y_pred)}, got "
                 f"{list(y_score)}"
@@ -239,7 +233,8 @@ class MetricSet:
         else:
             frame = Frame(data, columns)
             self.must_be_given(frame.names["y_pred"], frame.names["y_score"])
-            kinds = self.reads | ({"numbers"} if rows.needs_rows else set())
+            of_rows = rows.needs_rows or "items" in self.reads
+            kinds = self.reads | ({"numbers"} if of_rows else set())
             columns = frame.read(kinds, rows)
         if are_in_blocks(columns):
             check_separable(rows)

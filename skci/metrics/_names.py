@@ -96,7 +96,7 @@ def resolve_metric(metric: Any) -> MetricCI:
     if isinstance(function, MetricCI):
         return function._replace(options)
     if isinstance(function, type) or not _is_scikit_learn_s(function):
-        remedy = "make_metric_ci makes a metric object of a function"
+        remedy = 'make_metric_ci makes a metric of a function, with of="rows" of any'
         if isinstance(metric, type) and issubclass(metric, MetricCI):
             remedy = f"make an object of the class, {metric.__name__}()"
         elif hasattr(metric, "predict"):

@@ -42,8 +42,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
 
     _serves_moments = True
 
-    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
-        return [(Variable(self._loss_name, model),)]
+    def monomials(self, binding: Binding) -> list[Monomial]:
+        return [(Variable(self._loss_name, binding.model),)]
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
         scores, truth = self._scores_of(binding), binding.positives
@@ -73,9 +73,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         else:
             check_no_pos_label(self.pos_label, "several targets or over two labels")
             trait = self._trait_of(vocabulary)
-        monomials = self.monomials(binding.model, vocabulary)
         function = self._function_at(sample)
-        functional = sample.function_of_means(function, monomials)
+        functional = sample.function_of_means(function, self.monomials(binding))
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
@@ -152,14 +151,15 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
         pairs = (probabilities, eps), (constant, EPS)
         return [self._losses(truth, *each) for each in pairs]
 
-    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
+    def monomials(self, binding: Binding) -> list[Monomial]:
+        vocabulary = binding.sample.vocabulary
         if vocabulary.multilabel:
             raise ValueError(
                 f"moments=True needs one target for {self.name!r}, got "
                 f"{len(vocabulary.targets)}"
             )
         shares: list[Monomial] = [(label,) for label in _indicators(vocabulary)]
-        return [*super().monomials(model, vocabulary), *shares]
+        return [*super().monomials(binding), *shares]
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
         labels = _indicators(binding.sample.vocabulary)

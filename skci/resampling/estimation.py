@@ -99,13 +99,14 @@ class Resampling:
         if sample_weight is not None:
             metric_set.reader(y, RowOptions(sample_weight=sample_weight), "y")  # checks
             weights = np.asarray(sample_weight, dtype=float)
-        n_rows, y = (shape_of(X) or (len(X),))[0], np.asarray(y)
+        y = np.asarray(y) if reader.items is None else reader.items
+        n_rows = (shape_of(X) or (len(X),))[0]
         if n_rows != len(y):
             raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
         scored: tuple[Any, ...] = ()
         labels: tuple[Any, ...] = ()
         pos_label = metric_set.pos_label
-        if "numbers" not in metric_set.reads:
+        if metric_set.reads & {"labels", "scores"}:
             vocabulary = reader.vocabulary
             scored = metric_set.scored_labels(vocabulary)
             if not vocabulary.multilabel:
