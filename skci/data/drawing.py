@@ -30,7 +30,13 @@ from skci.data.rows import (
     check_present,
     flat,
 )
-from skci.data.sample import Sample, Subgroups, Vocabulary, distinct_units
+from skci.data.sample import (
+    Queries,
+    Sample,
+    Subgroups,
+    Vocabulary,
+    distinct_units,
+)
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Design
 from skci.inference.designs.independent import IndependentRows
@@ -58,6 +64,7 @@ class RowOptions:
     sample_weight: Any = None
     counts: Any = None
     groups: Any = None
+    query: Any = None
     by: Any = None
     design: Any = None
     missing: str = "error"
@@ -72,6 +79,7 @@ class RowOptions:
             "sample_weight": self.sample_weight,
             "counts": self.counts,
             "groups": self.groups,
+            "query": self.query,
             "by": self.by,
         }
         of_design = self._of_design.items()
@@ -99,7 +107,9 @@ class RowOptions:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the design has a value of its own for each row."""
+        """Whether rows that are alike in all else cannot be counted together."""
+        if self.query is not None:
+            return True
         return self.design is not None and not isinstance(
             self.design, Strata | Prevalence
         )
@@ -114,7 +124,7 @@ class RowOptions:
             and self.by is None
         ):
             raise ValueError("missing='group' is for subgroups, got by=None")
-        if self.sample_weight is self.counts is self.groups is self.by is None and (
+        if all(column is None for column in self.columns.values()) and (
             self.design is None
         ):
             return CheckedRows(n, are_plain=True)
@@ -126,7 +136,7 @@ class RowOptions:
             return converted
 
         kept: Any = ...
-        weights = counts = clusters = subgroups = None
+        weights = counts = clusters = queries = subgroups = None
         if self.counts is not None:
             counts = column(self.counts, "counts", check_counts)
             check_nonnegative(counts, "counts")
@@ -144,7 +154,18 @@ class RowOptions:
             clusters = names, positions[kept]
         if self.by is not None:
             subgroups = self._read_subgroups(column, kept)
-        rows = CheckedRows(n, kept, weights, counts, clusters, subgroups)
+        if self.query is not None:
+            if self.counts is not None:
+                raise ValueError("query must not be given with counts")
+            names, positions = distinct_names(
+                column(self.query, "query", _as_names), "query", "query"
+            )
+            queries = Queries.of(names, positions[kept])
+            queries.check_constant(weights, "sample_weight must be one number")
+            queries.check_constant(clusters and clusters[1], "groups must name one")
+            codes = None if subgroups is None else subgroups.codes
+            queries.check_constant(codes, f"{self.by_name} must name one subgroup")
+        rows = CheckedRows(n, kept, weights, counts, clusters, subgroups, queries)
         return rows if self.design is None else self._with_design(rows, column)
 
     def _with_design(
@@ -153,7 +174,7 @@ class RowOptions:
         """Check the design, and what excludes it."""
         design = self.design
         if isinstance(design, Strata):
-            _refuse_with(design, {"groups": self.groups})
+            _refuse_with(design, {"groups": self.groups, "query": self.query})
             (name,) = self._of_design
             strata = column(design.strata, name, _as_names)
             names, positions = distinct_names(strata, name, "stratum")
@@ -162,12 +183,13 @@ class RowOptions:
             return replace(rows, strata=stratum)
         if isinstance(design, Prevalence):
             others = {"sample_weight": self.sample_weight, "groups": self.groups}
-            _refuse_with(design, others | {"by": self.by})
+            _refuse_with(design, others | {"query": self.query, "by": self.by})
             design.check()
         elif isinstance(design, Design) and not isinstance(design, type):
             repeated = rows.counts is not None and (rows.counts > 1).any()
             counts = self.counts if repeated else None
-            _refuse_with(design, {"groups": self.groups, "counts": counts})
+            others = {"groups": self.groups, "query": self.query, "counts": counts}
+            _refuse_with(design, others)
             for key, name in self._of_design.items():
                 column(getattr(design, name), key, _as_names)
         else:
@@ -244,6 +266,7 @@ class CheckedRows:
     clusters: tuple[Array, Array] | None = None
     """Names of the clusters, and the number of that of each row."""
     subgroups: Subgroups | None = None
+    queries: Queries | None = None
     strata: Array | None = None
     """Number of the stratum of each row."""
     design: Any = None
@@ -292,20 +315,25 @@ class CheckedRows:
             codes,
             tuple(labelled),
             subgroups=subgroups,
+            queries=rows.queries if by_rows else None,
             **predictions,
         )
 
     def _drawn(self, unit: Array, n_units: int) -> tuple[Rows, Any]:
         """Count rows by their unit, and make the design of them."""
         rows = Rows.of_units(unit, n_units, self.weights, self.counts)
-        if self.clusters is None:
+        if self.clusters is not None:
+            clusters, kind = self.clusters, "group"
+        elif self.queries is not None:
+            clusters, kind = (self.queries.names, self.queries.codes), "query"
+        else:
             return rows, IndependentRows(rows.n_samples)
         weights, squares = self.counts, None
         if self.weights is not None:
             repeats = 1 if self.counts is None else self.counts
             weights = self.weights / rows.scale
             weights, squares = weights * repeats, weights**2 * repeats
-        return rows, Clusters.of(*self.clusters, unit, weights, squares)
+        return rows, Clusters.of(*clusters, unit, weights, squares, kind)
 
     def _at_prevalence(self, codes: Array, vocabulary: Vocabulary) -> CheckedRows:
         """Weight rows of two labels, which are strata, to the prevalence."""

@@ -41,6 +41,7 @@ from skci.data.rows import (
     check_present,
     check_same_shape,
     check_scores,
+    flat,
     parameter_name,
     probabilities_hint,
 )
@@ -86,6 +87,15 @@ class Wanted:
     """Labels that need not occur."""
     abstain: Any = None
     """What stands for no answer among predicted labels."""
+    truths: frozenset[str] = frozenset({"labels"})
+    """What scores are compared with: "labels", "relevance" or both."""
+    missing_scores: bool = False
+    """Whether scores may be missing, of what was not retrieved."""
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether the truth is read as labels."""
+        return "numbers" not in self.kinds and "labels" in self.truths
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +128,7 @@ class Reader:
         alignment = Alignment()
         alignment.check(truth, y_true)
         targets: tuple[Any, ...] = ()
-        of_labels = "numbers" not in wanted.kinds
+        of_labels = wanted.of_labels
         several = of_labels and wanted.several and is_multilabel(y_true)
         if not of_labels:
             y = check_columns(y_true, truth)
@@ -195,6 +205,8 @@ class Reader:
                     self._check_one_model(parameter, values)
         if "numbers" in self.wanted.kinds:
             return self._read_numbers(y_pred)
+        if not self.wanted.of_labels:
+            return self._read_relevance(y_score or {})
         by_rows = by_rows or "scores" in self.wanted.kinds
         read = self._read_indicators if self.targets else self._read_labels
         sample = read(y_pred, by_rows)
@@ -315,7 +327,10 @@ class Reader:
             model: self._scores(values, model, vocabulary)
             for model, values in y_score.items()
         }
-        return replace(sample, scores=scores)
+        truth = sample.truth
+        if "relevance" in self.wanted.truths:
+            truth = check_columns(self.y[self.rows.kept], self.truth)
+        return replace(sample, scores=scores, truth=truth)
 
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
         """Check scores of a model, and note how precise their type is."""
@@ -328,7 +343,8 @@ class Reader:
 
     def _check_scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Array:
         """Check scores of a model: of two labels those of the positive one."""
-        scores = check_scores(values, model, len(self.y), vocabulary)
+        missing = self.wanted.missing_scores
+        scores = check_scores(values, model, len(self.y), vocabulary, missing)
         if not vocabulary.binary:
             return scores
         labels = vocabulary.labels
@@ -337,6 +353,20 @@ class Reader:
         if self.wanted.require_pos_label and isinstance(labels[1], str):
             check_pos_label(self.wanted.pos_label, labels)
         return scores
+
+    def _read_relevance(self, y_score: Mapping[str, Any]) -> Sample:
+        """Read relevances and scores, in columns of one shape."""
+        truth, scores = self.y[self.rows.kept], {}
+        for model, values in y_score.items():
+            name = parameter_name(model, "y_score")
+            columns = check_columns(values, name, self.wanted.missing_scores)
+            check_same_shape(columns, name, self.y, self.truth)
+            scores[model] = Scores(flat(columns[self.rows.kept]))
+        codes = np.zeros((len(truth), 0), dtype=bool)
+        vocabulary = Vocabulary(targets=self.targets)
+        return self.rows.sample(
+            codes, vocabulary, by_rows=True, truth=truth, scores=scores
+        )
 
     def _read_numbers(self, y_pred: Mapping[str, Any]) -> Sample:
         """Read true and predicted numbers."""

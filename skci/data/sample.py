@@ -94,6 +94,49 @@ class Subgroups:
 
 
 @dataclass(frozen=True, eq=False)
+class Queries:
+    """The query of each unit, of which rows are documents, and their names."""
+
+    codes: Array
+    names: Array
+
+    @classmethod
+    def of(cls, names: Array, positions: Array) -> Queries:
+        """Queries that have rows."""
+        occurring, codes = np.unique(positions, return_inverse=True)
+        return cls(codes.ravel(), names[occurring])
+
+    @cached_property
+    def first(self) -> Array:
+        """First unit of each query."""
+        return np.unique(self.codes, return_index=True)[1]
+
+    def check_constant(self, values: Array | None, must: str) -> None:
+        """Check values that rows of a query have in common."""
+        if values is None:
+            return
+        differs = values != values[self.first][self.codes]
+        if differs.any():
+            name = self.names[self.codes[np.argmax(differs)]]
+            raise ValueError(f"{must} in each query, got several in {name!s}")
+
+    def joined(self, other: Queries) -> Queries:
+        """Queries of two samples, none of which is in both."""
+        names = [*self.names.tolist(), *other.names.tolist()]
+        codes = np.concatenate([self.codes, len(self.names) + other.codes])
+        return Queries(codes, np.fromiter(names, dtype=object, count=len(names)))
+
+    def check_apart(self, other: Queries) -> None:
+        """Check that no query is in both of two samples."""
+        common = set(self.names.tolist()) & set(other.names.tolist())
+        if common:
+            raise ValueError(
+                "query must name queries whose rows are all in one batch, got rows of "
+                f"{min(map(str, common))} in several"
+            )
+
+
+@dataclass(frozen=True, eq=False)
 class Sample:
     """What was read of each of m units, by kind, and how their rows were drawn.
 
@@ -110,10 +153,12 @@ class Sample:
     codes: Array
     labelled: tuple[str, ...] = ()
     scores: Mapping[str, Scores] = field(default_factory=dict)  # by model
-    # True numbers, (m, targets), and those that are predicted, by model.
+    # True numbers, (m, targets), and those that are predicted, by model. Beside scores
+    # they are relevances.
     truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
+    queries: Queries | None = None  # where units are rows
     # Maps of labels to cells, and the cell of each unit, once for all measures.
     _maps: dict[Any, CellMap] = field(default_factory=dict, init=False)
     _cells: dict[CellMap, Array] = field(default_factory=dict, init=False)
@@ -288,6 +333,7 @@ class Sample:
                 for model in self.numbers
             },
             subgroups=subgroups,
+            queries=self.queries and self.queries.joined(other.queries),
         )
 
     def binned(self, edges: Array) -> Sample:
@@ -313,6 +359,7 @@ class Sample:
             codes=codes,
             scores=scores,
             subgroups=subgroups,
+            queries=None,
         )
 
     @property
@@ -335,10 +382,13 @@ class Sample:
         has = {
             "groups": {sample.design.rows_are_units for sample in both},
             "by": {sample.subgroups is None for sample in both},
+            "query": {sample.queries is None for sample in both},
         }
         for name, each in has.items():
             if len(each) > 1:
                 raise ValueError(f"{must} all with {name} or none, got some of either")
+        if self.queries is not None and other.queries is not None:
+            self.queries.check_apart(other.queries)
         columns = [s.subgroups.columns for s in both if s.subgroups is not None]
         if columns and columns[0] != columns[1]:
             first, second = map(list, columns)

@@ -149,6 +149,12 @@ class MetricSet:
                 )
         return MomentSample.of(sample, monomials, variables)
 
+    @property
+    def may_miss_scores(self) -> bool:
+        """Whether scores may be missing, of what was not retrieved."""
+        of_scores = [m for m in self.metrics.values() if m.reads == "scores"]
+        return all(metric._may_miss for metric in of_scores)
+
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""
         given = {"labels": y_pred, "numbers": y_pred, "scores": y_score}
@@ -179,12 +185,14 @@ class MetricSet:
         With an abstention, and labels that need not occur, for all of them.
         """
         abstains = {} if abstain is None else {check_label(abstain, "abstain"): None}
+        truths: set[str] = set()
         positive: dict[str, Any] = {}
         known: list[Any] = []
         require_pos_label = False
         for metric in self.metrics.values():
             wanted = metric.wanted(self.pos_label)
             known += wanted.labels
+            truths |= wanted.truths
             require_pos_label |= wanted.require_pos_label
             if wanted.abstain is not None:
                 abstains[check_label(wanted.abstain, "abstain")] = None
@@ -205,6 +213,8 @@ class MetricSet:
             require_pos_label=require_pos_label,
             labels=(*known, *labels),
             abstain=next(iter(abstains), None),
+            truths=frozenset(truths),
+            missing_scores=self.may_miss_scores,
         )
         return Reader.open(wanted, y_true, rows, truth)
 
@@ -238,7 +248,8 @@ class MetricSet:
             frame = Frame(data, columns)
             self.must_be_given(frame.names["y_pred"], frame.names["y_score"])
             kinds = self.reads | ({"numbers"} if rows.needs_rows else set())
-            columns = frame.read(kinds, rows)
+            missing = ["y_score"] if self.may_miss_scores else []
+            columns = frame.read(kinds, rows, missing)
         if are_in_blocks(columns):
             check_separable(rows)
             return read_blocks(partial(self._read, rows, labels), columns, self.several)
