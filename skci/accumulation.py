@@ -156,8 +156,8 @@ class JointAccumulator:
         """Add a batch of rows.
 
         Groups may go on in other batches, where they have the same names; the rows of a
-        query are all in one. Weights are on the same scale in all batches. A batch whose weights or counts are all zero
-        adds nothing.
+        query are all in one. Weights are on the same scale in all batches. A batch
+        whose weights or counts are all zero adds nothing.
 
         Raises
         ------

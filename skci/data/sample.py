@@ -120,12 +120,6 @@ class Queries:
             name = self.names[self.codes[np.argmax(differs)]]
             raise ValueError(f"{must} in each query, got several in {name!s}")
 
-    def joined(self, other: Queries) -> Queries:
-        """Queries of two samples, none of which is in both."""
-        names = [*self.names.tolist(), *other.names.tolist()]
-        codes = np.concatenate([self.codes, len(self.names) + other.codes])
-        return Queries(codes, np.fromiter(names, dtype=object, count=len(names)))
-
     def check_apart(self, other: Queries) -> None:
         """Check that no query is in both of two samples."""
         common = set(self.names.tolist()) & set(other.names.tolist())
@@ -333,7 +327,7 @@ class Sample:
                 for model in self.numbers
             },
             subgroups=subgroups,
-            queries=self.queries and self.queries.joined(other.queries),
+            queries=_joined(self.queries, other.queries),
         )
 
     def binned(self, edges: Array) -> Sample:
@@ -474,6 +468,15 @@ def _stacked(first: Subgroups | None, second: Subgroups | None) -> Subgroups | N
         for subgroups in (first, second)
     ]
     return Subgroups(np.concatenate(codes), names)
+
+
+def _joined(first: Queries | None, second: Queries | None) -> Queries | None:
+    """Queries of the units of two samples, none of which is in both."""
+    if first is None or second is None:
+        return None
+    names = [*first.names.tolist(), *second.names.tolist()]
+    codes = np.concatenate([first.codes, len(first.names) + second.codes])
+    return Queries(codes, np.fromiter(names, dtype=object, count=len(names)))
 
 
 def _as_index(codes: Array) -> Array:
