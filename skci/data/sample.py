@@ -339,6 +339,8 @@ class Sample:
         if not self.vocabulary.binary:
             known = list(self.vocabulary.classes)
             raise ValueError(f"score_bins needs scores of two labels, got {known}")
+        if any(np.isnan(each.values).any() for each in self.scores.values()):
+            raise ValueError("score_bins needs a score in every row, got missing ones")
         scores: dict[str, Scores] = {
             model: BinnedScores.of(edges, each.values, each.values, each.eps)
             for model, each in self.scores.items()

@@ -153,7 +153,7 @@ class MetricSet:
     def may_miss_scores(self) -> bool:
         """Whether scores may be missing, of what was not retrieved."""
         of_scores = [m for m in self.metrics.values() if m.reads == "scores"]
-        return all(metric._may_miss for metric in of_scores)
+        return bool(of_scores) and all(metric._may_miss for metric in of_scores)
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""

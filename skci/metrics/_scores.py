@@ -23,7 +23,12 @@ from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
 from skci.inference.intervals.methods import Known
 from skci.inference.parameter import TableParameter
-from skci.measures.areas import AveragePrecision, RocAuc, Scores
+from skci.measures.areas import (
+    AveragePrecision,
+    InterpolatedPrecision,
+    RocAuc,
+    Scores,
+)
 from skci.measures.binned_scores import BinnedScores
 from skci.measures.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.measures.functional import Among, Component
@@ -240,6 +245,9 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
         if positive.ndim > 1:
             classes = [units.max(axis=1) for units in classes]
         n_negative, n_positive = (round(dot(frequencies, units)) for units in classes)
+        missing = self._missing(positive, scores)
+        if missing is not None:
+            scores = Scores(np.where(missing, -np.inf, scores.values), eps=scores.eps)
         order, ranks = scores.ranked
         number = 2 * ranks + positive.ravel()[order]
         occurs = np.zeros(2 * (ranks[-1] + 1), dtype=bool)
@@ -250,8 +258,25 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
         level, is_positive = occurring >> 1, (occurring & 1).astype(bool)
         n = round(frequencies.sum())
         area = self._area(is_positive, level, (n_negative, n_positive), n)
+        if missing is not None:
+            area = replace(cast(AveragePrecision, area), n_missed=1)
         kind = Component if positive.ndim == 1 else Pooled
         return kind(area, cells.reshape(positive.shape), len(occurring))
+
+    def _missing(self, positive: Array, scores: Scores) -> Array | None:
+        """Which scores are missing, if any are, of positives that were never found."""
+        missing = None
+        if self._may_miss and not isinstance(scores, BinnedScores):
+            missing = np.isnan(scores.values)
+        if missing is None or not missing.any():
+            return None
+        if (missing & ~positive.reshape(missing.shape)).any():
+            raise ValueError(
+                "y_score may be missing in positive rows only, which were never found, "
+                "got a missing score of another row; give what a model did not report "
+                "a score below all others"
+            )
+        return missing
 
     def _value(self, positive: Array, negative: Array, scores: Array) -> float:
         """Area of one row, over its classes."""
@@ -365,6 +390,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
         return positives[:, pairs[:, 0]] + positives[:, pairs[:, 1]]
 
 
+@declare_options
 class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
@@ -379,9 +405,30 @@ class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     --------
     >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
     average_precision = 0.885 [0.821, 0.928], 95% interval (logit, n = 160)
+
+    Of three objects one was not detected, and one detection is of none:
+
+    >>> AveragePrecisionCI(interpolation="101")(
+    ...     [1, 0, 1, 1] * 20, [0.9, 0.8, 0.7, None] * 20, groups=np.arange(80) // 4
+    ... )
     """
 
-    _area = AveragePrecision
+    interpolation: str | None = None
+
+    _may_miss = True
+
+    @property
+    def _area(self) -> type[AveragePrecision]:  # type: ignore[override]
+        return InterpolatedPrecision if self.interpolation else AveragePrecision
+
+    @property
+    def _serves_bins(self) -> bool:  # type: ignore[override]
+        return not self.interpolation
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        if self.interpolation is not None:
+            check_choice(self.interpolation, ["101"], "interpolation")
 
 
 @declare_options
