@@ -32,7 +32,7 @@ from skci.measures.areas import (
 from skci.measures.binned_scores import BinnedScores
 from skci.measures.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.measures.functional import Among, Component
-from skci.measures.registry import MEASURES
+from skci.measures.registry import MEASURES, Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -391,7 +391,7 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
 
 
 @declare_options
-class AveragePrecisionCI(_AreaCI, measure="average_precision"):
+class AveragePrecisionCI(_AreaCI):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
     .. math:: E_S P(y = 1 \mid s \ge S), \quad S \text{ the score of a positive row}
@@ -406,16 +406,24 @@ class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
     average_precision = 0.885 [0.821, 0.928], 95% interval (logit, n = 160)
 
-    Of three objects one was not detected, and one detection is of none:
+    Of three objects in each of 40 images, the third was detected in some:
 
-    >>> AveragePrecisionCI(interpolation="101")(
-    ...     [1, 0, 1, 1] * 20, [0.9, 0.8, 0.7, None] * 20, groups=np.arange(80) // 4
-    ... )
+    >>> is_object, third = [1, 0, 1, 1] * 40, [0.7, None, 0.6, None, None] * 8
+    >>> scores = [score for last in third for score in (0.9, 0.8, 0.75, last)]
+    >>> image = [k // 4 for k in range(160)]
+    >>> AveragePrecisionCI(interpolation="101")(is_object, scores, groups=image)
+    average_precision = 0.665 [0.620, 0.707], 95% interval (logit, n = 160 in 40 groups)
     """
 
     interpolation: str | None = None
 
     _may_miss = True
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        has_curvature = not self.interpolation
+        properties = self._properties | {"has_curvature": has_curvature}
+        return Trait("average_precision", **properties)
 
     @property
     def _area(self) -> type[AveragePrecision]:  # type: ignore[override]
