@@ -178,7 +178,7 @@ def test_differences_best_and_ranks():
     assert difference.standard_error == pytest.approx(
         gap.std(ddof=1) / np.sqrt(len(gap)), rel=1e-10
     )
-    assert report.ranks()["A", "ndcg@5"] == 1
+    assert report.ranks()["A", "ndcg@5"].rank == 1
 
 
 def test_subgroups_are_of_queries():
