@@ -66,7 +66,9 @@ _SECTIONS = (
         """\
 A query has 20 documents with relevances from 0 to 3, of which few are above 0 in some
 queries and many in others; in hard queries scores hardly depend on them. Both models
-have a part of their errors in common.
+have a part of their errors in common. With 50 queries differences cover more often than
+they should: their intervals allow for a query on which one model has 1 and the other 0,
+which those of the sample do not show.
 """,
     ),
     (
