@@ -28,6 +28,7 @@ from skci.cross_validation import cross_validate_report
 from skci.curves import precision_recall_report, roc_report, threshold_report
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
 from skci.grades import grades_report, pass_at_k
+from skci.importance import importance_report
 from skci.independent import combine_independent
 from skci.intervals import joint_intervals
 from skci.learning_curves import learning_curve_report
@@ -49,6 +50,7 @@ __all__ = [
     "designs",
     "exceptions",
     "grades_report",
+    "importance_report",
     "inference",
     "interval_scorers",
     "joint_intervals",

@@ -14,6 +14,7 @@ from skci.reports.curves import (
 )
 from skci.reports.estimate import ConfidenceInterval, MetricEstimate, Verdict
 from skci.reports.grades import GradesReport
+from skci.reports.importance import ImportanceReport
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
 from skci.reports.ranks import (
@@ -43,6 +44,7 @@ __all__ = [
     "ContrastReport",
     "CrossValidationReport",
     "GradesReport",
+    "ImportanceReport",
     "JointReport",
     "LearningCurveReport",
     "MetricEstimate",
