@@ -25,6 +25,7 @@ _SYNONYMS = {
     "metrics": "measures metric scorers scoring",
     "models": "model",
     "pos_label": "positive positive_label",
+    "query": "qid queries query_id query_ids",
     "random_state": "rng seed",
     "sample_weight": "sample_weights weight weights",
     "sort": "order sort_by",

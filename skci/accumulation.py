@@ -150,14 +150,15 @@ class JointAccumulator:
         sample_weight: Any = None,
         counts: Any = None,
         groups: Any = None,
+        query: Any = None,
         by: Any = None,
         missing: str = "error",
     ) -> None:
         """Add a batch of rows.
 
-        Groups may go on in other batches, where they have the same names; weights are
-        on the same scale in all batches. A batch whose weights or counts are all zero
-        adds nothing.
+        Groups may go on in other batches, where they have the same names; the rows of a
+        query are all in one. Weights are on the same scale in all batches. A batch
+        whose weights or counts are all zero adds nothing.
 
         Raises
         ------
@@ -169,6 +170,7 @@ class JointAccumulator:
             sample_weight=sample_weight,
             counts=counts,
             groups=groups,
+            query=query,
             by=by,
             missing=missing,
         )

@@ -327,6 +327,7 @@ def joint_report(
     sample_weight: Any = None,
     counts: Any = None,
     groups: Any = None,
+    query: Any = None,
     design: Any = None,
     random_state: Any = None,
 ) -> JointReport:
@@ -405,6 +406,11 @@ def joint_report(
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent, and clusters
         are the independent units. 1 and "1" are two of them, and none may be missing.
+        They may hold several queries each.
+    query : array-like of shape (n_samples,), optional
+        Query that each row is a document of, for metrics of rankings, which read the
+        truth as relevance. The rows of a query are one independent unit; weights,
+        `groups` and `by` are the same in all of them.
     design : design, optional
         How the rows were drawn otherwise: one of :mod:`skci.designs`, such as
         ``Strata(site)`` where a fixed number of rows was drawn from each site, or
@@ -478,6 +484,7 @@ def joint_report(
         sample_weight=sample_weight,
         counts=counts,
         groups=groups,
+        query=query,
         by=by if folds is None else {FOLD: folds},
         missing=missing,
         by_name="by" if folds is None else "folds",

@@ -9,7 +9,7 @@ small samples, by the default and by the former one ("small_samples"), weights a
 clusters where errors are few ("unequal"), means, differences and ranks of many models
 ("leaderboard"), grades between 0 and 1 ("bounded_grades"), several training seeds and
 readers ("runs"), word error rates, BLEU and functions of rows ("new_metrics_items"),
-rankings and detections ("new_metrics_rankings"), clinical metrics ("new_metrics"), and
+rankings and detections ("rankings"), clinical metrics ("new_metrics"), and
 models that are cross-validated ("cross_validation", which takes hours; fewer samples by
 --draws). Results are cached in the folder --work, so that a stopped run resumes as long
 as the code is the same. With the folder --data of ``abalone.data`` and
@@ -30,6 +30,7 @@ from benchmarks.coverage import (
     decisions,
     leaderboard,
     new_metrics_items,
+    rankings,
     runs,
     small_samples,
     unequal,
@@ -44,6 +45,7 @@ PAGES = {
     "leaderboard": leaderboard.run,
     "bounded_grades": bounded_grades.run,
     "new_metrics_items": new_metrics_items.run,
+    "rankings": rankings.run,
     "runs": runs.run,
     "cross_validation": cross_validation.run,
 }

@@ -42,6 +42,7 @@ from skci.data.rows import (
     check_present,
     check_same_shape,
     check_scores,
+    flat,
     parameter_name,
     probabilities_hint,
 )
@@ -87,6 +88,17 @@ class Wanted:
     """Labels that need not occur."""
     abstain: Any = None
     """What stands for no answer among predicted labels."""
+    truths: frozenset[str] = frozenset({"labels"})
+    """What scores are compared with: "labels", "relevance" or both."""
+    missing_scores: bool = False
+    """Whether scores may be missing, of what was not retrieved."""
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether the truth is read as labels."""
+        if self.kinds.isdisjoint({"labels", "scores"}):
+            return False
+        return "labels" in self.truths
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,19 +134,19 @@ class Reader:
         alignment.check(truth, y_true)
         targets: tuple[Any, ...] = ()
         items = as_items(y_true, truth) if "items" in wanted.kinds else None
-        of_labels = bool(wanted.kinds & {"labels", "scores"})
+        of_labels, of_items = wanted.of_labels, wanted.kinds == {"items"}
         several = of_labels and wanted.several and is_multilabel(y_true)
-        if "numbers" in wanted.kinds:
-            y = check_columns(y_true, truth)
-        elif items is not None and not of_labels:
+        if of_items and items is not None:
             y = items
+        elif not of_labels:
+            y = check_columns(y_true, truth)
         elif several:
             y = check_indicators(y_true, truth)
         else:
             y = as_column(y_true, truth)
             if not len(y):
                 raise ValueError(f"{truth} must hold at least one row, got none")
-        if several or "numbers" in wanted.kinds:
+        if several or not (of_labels or of_items):
             targets = tuple(column_names(y_true) or range(y.shape[1]))
             check_distinct(targets, truth, "columns")
         if wanted.abstain is not None:
@@ -204,6 +216,8 @@ class Reader:
             return self._with_items(self.items, y_pred, y_score)
         if "numbers" in self.wanted.kinds:
             return self._read_numbers(y_pred)
+        if not self.wanted.of_labels:
+            return self._read_relevance(y_score or {})
         by_rows = by_rows or "scores" in self.wanted.kinds
         read = self._read_indicators if self.targets else self._read_labels
         sample = read(y_pred, by_rows)
@@ -351,7 +365,10 @@ class Reader:
             model: self._scores(values, model, vocabulary)
             for model, values in y_score.items()
         }
-        return replace(sample, scores=scores)
+        truth = sample.truth
+        if "relevance" in self.wanted.truths:
+            truth = check_columns(self.y[self.rows.kept], self.truth)
+        return replace(sample, scores=scores, truth=truth)
 
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
         """Check scores of a model, and note how precise their type is."""
@@ -364,7 +381,8 @@ class Reader:
 
     def _check_scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Array:
         """Check scores of a model: of two labels those of the positive one."""
-        scores = check_scores(values, model, len(self.y), vocabulary)
+        missing = self.wanted.missing_scores
+        scores = check_scores(values, model, len(self.y), vocabulary, missing)
         if not vocabulary.binary:
             return scores
         labels = vocabulary.labels
@@ -373,6 +391,20 @@ class Reader:
         if self.wanted.require_pos_label and isinstance(labels[1], str):
             check_pos_label(self.wanted.pos_label, labels)
         return scores
+
+    def _read_relevance(self, y_score: Mapping[str, Any]) -> Sample:
+        """Read relevances and scores, in columns of one shape."""
+        truth, scores = self.y[self.rows.kept], {}
+        for model, values in y_score.items():
+            name = parameter_name(model, "y_score")
+            columns = check_columns(values, name, self.wanted.missing_scores)
+            check_same_shape(columns, name, self.y, self.truth)
+            scores[model] = Scores(flat(columns[self.rows.kept]))
+        codes = np.zeros((len(truth), 0), dtype=bool)
+        vocabulary = Vocabulary(targets=self.targets)
+        return self.rows.sample(
+            codes, vocabulary, by_rows=True, truth=truth, scores=scores
+        )
 
     def _read_numbers(self, y_pred: Mapping[str, Any]) -> Sample:
         """Read true and predicted numbers."""

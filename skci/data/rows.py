@@ -107,13 +107,17 @@ def check_present(
 
 
 def check_numbers(
-    values: Any, name: str, n: int | None = None, hint: str = ""
+    values: Any,
+    name: str,
+    n: int | None = None,
+    hint: str = "",
+    missing: bool = False,
 ) -> Array:
     """Check finite numbers, one for each of n rows, or any number of them.
 
-    The hint is for several columns.
+    The hint is for several columns; some numbers may be `missing`.
     """
-    numbers = flat(as_numbers(values, name))
+    numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
         raise ValueError(
             f"{name} must hold at least one number and have one dimension, got shape "
@@ -128,9 +132,12 @@ def check_numbers(
     return numbers
 
 
-def check_columns(values: Any, name: str) -> Array:
-    """Check finite numbers, a column or several, as an array of shape (n, columns)."""
-    numbers = as_numbers(values, name)
+def check_columns(values: Any, name: str, missing: bool = False) -> Array:
+    """Check finite numbers, a column or several, as an array of shape (n, columns).
+
+    Some of them may be `missing`.
+    """
+    numbers = as_numbers(values, name, missing=missing)
     columns = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
     if columns.ndim != 2 or not columns.size:
         raise ValueError(
@@ -179,17 +186,21 @@ def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) ->
     return values
 
 
-def check_scores(values: Any, model: str, n: int, vocabulary: Vocabulary) -> Array:
+def check_scores(
+    values: Any, model: str, n: int, vocabulary: Vocabulary, missing: bool = False
+) -> Array:
     """Check scores of a model: a column for each class, or of two labels one column.
 
     Two columns must be probabilities, so that they cannot be the scores of two models.
+    Scores may be `missing` of what was not retrieved.
     """
     name = parameter_name(model, "y_score")
-    numbers, classes = as_numbers(values, name), vocabulary.classes
+    numbers = as_numbers(values, name, missing=missing)
+    classes = vocabulary.classes
     runs = f"; joint_report takes {RUNS_HINT}"
     several = SEVERAL_MODELS_HINT if name == "y_score" else runs
     if vocabulary.binary and numbers.shape != (n, 2):
-        numbers = check_numbers(numbers, name, n, several)
+        numbers = check_numbers(numbers, name, n, several, missing)
         _warn_of_labels(values, name, classes)
         return numbers
     if numbers.shape != (n, len(classes)) or None in classes:

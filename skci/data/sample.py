@@ -97,6 +97,43 @@ class Subgroups:
 
 
 @dataclass(frozen=True, eq=False)
+class Queries:
+    """The query of each unit, of which rows are documents, and their names."""
+
+    codes: Array
+    names: Array
+
+    @classmethod
+    def of(cls, names: Array, positions: Array) -> Queries:
+        """Queries that have rows."""
+        occurring, codes = np.unique(positions, return_inverse=True)
+        return cls(codes.ravel(), names[occurring])
+
+    @cached_property
+    def first(self) -> Array:
+        """First unit of each query."""
+        return np.unique(self.codes, return_index=True)[1]
+
+    def check_constant(self, values: Array | None, must: str) -> None:
+        """Check values that rows of a query have in common."""
+        if values is None:
+            return
+        differs = values != values[self.first][self.codes]
+        if differs.any():
+            name = self.names[self.codes[np.argmax(differs)]]
+            raise ValueError(f"{must} in each query, got several in {name!s}")
+
+    def check_apart(self, other: Queries) -> None:
+        """Check that no query is in both of two samples."""
+        common = set(self.names.tolist()) & set(other.names.tolist())
+        if common:
+            raise ValueError(
+                "query must name queries whose rows are all in one batch, got rows of "
+                f"{min(map(str, common))} in several"
+            )
+
+
+@dataclass(frozen=True, eq=False)
 class Sample:
     """What was read of each of m units, by kind, and how their rows were drawn.
 
@@ -113,13 +150,15 @@ class Sample:
     codes: Array
     labelled: tuple[str, ...] = ()
     scores: Mapping[str, Scores] = field(default_factory=dict)  # by model
-    # True numbers, (m, targets), and those that are predicted, by model.
+    # True numbers, (m, targets), and those that are predicted, by model. Beside scores
+    # they are relevances.
     truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
     # True items, (m, ...), as they were given, and those that are predicted, by model.
     true_items: Array = field(default_factory=lambda: np.zeros(0))
     items: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
+    queries: Queries | None = None  # where units are rows
     # Maps of labels to cells, and the cell of each unit, once for all measures.
     _maps: dict[Any, CellMap] = field(default_factory=dict, init=False)
     _cells: dict[CellMap, Array] = field(default_factory=dict, init=False)
@@ -307,6 +346,7 @@ class Sample:
                 for model, each in self.items.items()
             },
             subgroups=subgroups,
+            queries=_joined(self.queries, other.queries),
         )
 
     def binned(self, edges: Array) -> Sample:
@@ -318,6 +358,8 @@ class Sample:
         if not self.vocabulary.binary:
             known = list(self.vocabulary.classes)
             raise ValueError(f"score_bins needs scores of two labels, got {known}")
+        if any(np.isnan(each.values).any() for each in self.scores.values()):
+            raise ValueError("score_bins needs a score in every row, got missing ones")
         scores: dict[str, Scores] = {
             model: BinnedScores.of(edges, each.values, each.values, each.eps)
             for model, each in self.scores.items()
@@ -332,6 +374,7 @@ class Sample:
             codes=codes,
             scores=scores,
             subgroups=subgroups,
+            queries=None,
         )
 
     @property
@@ -354,10 +397,13 @@ class Sample:
         has = {
             "groups": {sample.design.rows_are_units for sample in both},
             "by": {sample.subgroups is None for sample in both},
+            "query": {sample.queries is None for sample in both},
         }
         for name, each in has.items():
             if len(each) > 1:
                 raise ValueError(f"{must} all with {name} or none, got some of either")
+        if self.queries is not None and other.queries is not None:
+            self.queries.check_apart(other.queries)
         columns = [s.subgroups.columns for s in both if s.subgroups is not None]
         if columns and columns[0] != columns[1]:
             first, second = map(list, columns)
@@ -455,6 +501,15 @@ def _stacked_items(first: Array, second: Array) -> Array:
         return np.concatenate([first, second])
     items = [*first, *second]
     return np.fromiter(items, dtype=object, count=len(items))
+
+
+def _joined(first: Queries | None, second: Queries | None) -> Queries | None:
+    """Queries of the units of two samples, none of which is in both."""
+    if first is None or second is None:
+        return None
+    names = [*first.names.tolist(), *second.names.tolist()]
+    codes = np.concatenate([first.codes, len(first.names) + second.codes])
+    return Queries(codes, np.fromiter(names, dtype=object, count=len(names)))
 
 
 def _as_index(codes: Array) -> Array:

@@ -300,6 +300,10 @@ _ALIASES = {
     "mean_absolute_error": "mae",
     "mean_absolute_percentage_error": "mape",
     "pearson_correlation": "pearson pearsonr",
+    "map": "mean_average_precision",
+    "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank",
+    "hit_rate": "success",
+    "label_ranking_average_precision": "lrap",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms."""

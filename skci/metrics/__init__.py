@@ -16,13 +16,16 @@ from skci.metrics._custom import (
 from skci.metrics._deviance import *
 from skci.metrics._names import available_metrics
 from skci.metrics._probabilities import *
+from skci.metrics._rankings import *
 from skci.metrics._regression import *
 from skci.metrics._scores import *
 
 __all__ = [
+    "DCGCI",
     "F05CI",
     "F1CI",
     "F2CI",
+    "NDCGCI",
     "R2CI",
     "AccuracyCI",
     "AveragePrecisionCI",
@@ -30,6 +33,7 @@ __all__ = [
     "BrierScoreCI",
     "CohenKappaCI",
     "CosineCI",
+    "CoverageErrorCI",
     "CustomCI",
     "CustomFunctionCI",
     "CustomInfluenceCI",
@@ -48,17 +52,22 @@ __all__ = [
     "FalsePositiveRateCI",
     "GMeanCI",
     "HammingLossCI",
+    "HitRateCI",
     "InformednessCI",
     "JaccardCI",
+    "LabelRankingAveragePrecisionCI",
+    "LabelRankingLossCI",
     "LiftCI",
     "LogLossCI",
     "MarkednessCI",
     "MatthewsCorrCoefCI",
     "MeanAbsoluteErrorCI",
     "MeanAbsolutePercentageErrorCI",
+    "MeanAveragePrecisionCI",
     "MeanGammaDevianceCI",
     "MeanPinballLossCI",
     "MeanPoissonDevianceCI",
+    "MeanReciprocalRankCI",
     "MeanSquaredErrorCI",
     "MeanSquaredLogErrorCI",
     "MeanTweedieDevianceCI",
@@ -69,7 +78,9 @@ __all__ = [
     "OverlapCI",
     "PearsonCorrelationCI",
     "PositiveLikelihoodRatioCI",
+    "PrecisionAtKCI",
     "PrecisionCI",
+    "RecallAtKCI",
     "RecallCI",
     "RejectionRateCI",
     "RocAucCI",

@@ -132,6 +132,10 @@ class MetricCI(BaseEstimator):
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores", "numbers" or "items"."""
     _needs_probabilities: ClassVar[bool] = False
+    _truth: ClassVar[str] = "labels"
+    """What scores are compared with: "labels" or "relevance"."""
+    _may_miss: ClassVar[bool] = False
+    """Whether scores may be missing, of what was not retrieved."""
     _serves_moments: ClassVar[bool] = False
     """Whether moments of losses suffice for it."""
     _serves_bins: ClassVar[bool] = False
@@ -320,18 +324,27 @@ class MetricCI(BaseEstimator):
         >>> influence.round(2).tolist()
         [-0.89, 0.44, 0.44, 0.0]
         """
+        return self._influence(y_true, y_pred, RowOptions(sample_weight=sample_weight))
+
+    def _influence(
+        self, y_true: Any, y_pred: Any, rows: RowOptions
+    ) -> tuple[float, Array]:
+        """Estimate the measure, and the influence of each row."""
         if option := self._each:
             raise ValueError(
                 f"{option} must give one number for influence values, got "
                 f"{getattr(self, option)!r}, which gives one for each class or target"
             )
-        rows = RowOptions(sample_weight=sample_weight)
         sample = self._read(y_true, y_pred, rows, by_rows=True)
         (parameter,) = self.bind(sample, self._model)
-        values = parameter.functional(parameter.counts / parameter.counts.sum())
-        kept = ... if sample_weight is None else np.asarray(sample_weight) > 0
+        counts = parameter.counts
+        values = parameter.functional(counts / counts.sum()).influence
+        # Of rows that are not in the table there is none.
+        values = np.append(values * (sample.rows.counts.sum() / counts.sum()), 0.0)
+        weights = rows.sample_weight
+        kept = ... if weights is None else np.asarray(weights) > 0
         influence = np.zeros(len(parameter.index if kept is ... else kept))
-        influence[kept] = np.append(values.influence, 0.0)[parameter.index]
+        influence[kept] = values[parameter.index]
         return parameter.estimate, influence
 
     def _replace(self, options: dict[str, Any]) -> Self:
@@ -371,6 +384,8 @@ class MetricCI(BaseEstimator):
             require_pos_label=self._require_pos_label,
             labels=() if self.labels is None else tuple(self.labels),
             abstain=self.abstain,
+            truths=frozenset([self._truth]),
+            missing_scores=self._may_miss,
         )
 
     def bind(

@@ -170,12 +170,12 @@ class Binding:
         return kinds, scores.reshape(len(scores), -1)
 
     def of_mean(self, trait: Trait, values: Array) -> TableParameter:
-        """Bind the mean of a number of each unit in the subgroup.
+        """Bind the mean of a number of each unit in the subgroup, of those not NaN.
 
         Of bounded numbers both ends of the range are possible values.
         """
-        bounded = bool(np.isfinite(trait.bounds).all())
-        values = np.clip(values, *trait.bounds)  # of rounding
+        bounded, known = bool(np.isfinite(trait.bounds).all()), ~np.isnan(values)
+        values = np.clip(values[known], *trait.bounds)  # of rounding
         ends = np.array(trait.bounds if bounded else [])
         levels = np.append(ends, values)
         some = values[:: len(values) // (_SOME * _MOST_VALUES) + 1]
@@ -183,10 +183,12 @@ class Binding:
             cells = np.arange(len(levels))  # there is no use in sorting them all
         else:
             levels, cells = np.unique(levels, return_inverse=True)
+        index = np.full(len(known), len(levels))
+        index[known] = cells[len(ends) :]
         return self.of_cells(
             trait,
             Mean(levels, binade(levels)),
-            cells[len(ends) :],
+            index,
             len(levels),
             smooth=bounded,
             most=_MOST_VALUES,

@@ -144,6 +144,12 @@ class MetricSet:
             variables |= metric.variables(binding)
         return MomentSample.of(sample, monomials, variables)
 
+    @property
+    def may_miss_scores(self) -> bool:
+        """Whether scores may be missing, of what was not retrieved."""
+        of_scores = [m for m in self.metrics.values() if m.reads == "scores"]
+        return bool(of_scores) and all(metric._may_miss for metric in of_scores)
+
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""
         given = dict.fromkeys(KINDS, y_pred) | {"scores": y_score}
@@ -175,12 +181,14 @@ class MetricSet:
         With an abstention, and labels that need not occur, for all of them.
         """
         abstains = {} if abstain is None else {check_label(abstain, "abstain"): None}
+        truths: set[str] = set()
         positive: dict[str, Any] = {}
         known: list[Any] = []
         require_pos_label = False
         for metric in self.metrics.values():
             wanted = metric.wanted(self.pos_label)
             known += wanted.labels
+            truths |= wanted.truths
             require_pos_label |= wanted.require_pos_label
             if wanted.abstain is not None:
                 abstains[check_label(wanted.abstain, "abstain")] = None
@@ -201,6 +209,8 @@ class MetricSet:
             require_pos_label=require_pos_label,
             labels=(*known, *labels),
             abstain=next(iter(abstains), None),
+            truths=frozenset(truths),
+            missing_scores=self.may_miss_scores,
         )
         return Reader.open(wanted, y_true, rows, truth)
 
@@ -235,7 +245,8 @@ class MetricSet:
             self.must_be_given(frame.names["y_pred"], frame.names["y_score"])
             of_rows = rows.needs_rows or "items" in self.reads
             kinds = self.reads | ({"numbers"} if of_rows else set())
-            columns = frame.read(kinds, rows)
+            missing = ["y_score"] if self.may_miss_scores else []
+            columns = frame.read(kinds, rows, missing)
         if are_in_blocks(columns):
             check_separable(rows)
             return read_blocks(partial(self._read, rows, labels), columns, self.several)

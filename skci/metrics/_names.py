@@ -14,12 +14,16 @@ from skci.metrics import (
     _binary,
     _deviance,
     _probabilities,
+    _rankings,
     _regression,
     _scores,
 )
 from skci.metrics._base import MetricCI
 
-_MODULES = (_agreement, _binary, _regression, _deviance, _scores, _probabilities)
+_MODULES = (
+    *(_agreement, _binary, _regression, _deviance),
+    *(_scores, _probabilities, _rankings),
+)
 _CLASSES = [
     cls
     for module in _MODULES
@@ -30,6 +34,13 @@ _METRICS = [cls() for cls in _CLASSES if cls is not _binary.FBetaCI]
 _BY_NAME = {
     metric.name: metric for metric in (*_METRICS, _scores.RocAucCI(multi_class="ovo"))
 }
+_OF_FIRST = {
+    metric.name.partition("@")[0]: metric
+    for metric in _METRICS
+    if isinstance(metric, _rankings.RankingToK)
+}
+"""Metrics of the first documents, by their names but for the number of these."""
+_AT_K = re.compile(r"(.+)@([1-9]\d*)")
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
@@ -63,7 +74,8 @@ def available_metrics() -> list[str]:
     Returns
     -------
     list of str
-        In alphabetical order. Besides, "f<beta>" is F-beta at any beta; a suffix
+        In alphabetical order. Besides, "f<beta>" is F-beta at any beta; "@<k>", as in
+        "ndcg@5", the metric of the first k documents of a ranking; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
         average over classes; and ``neg_`` before a name for the measure times -1.
 
@@ -138,6 +150,10 @@ def _named(name: str) -> MetricCI | None:
             return _BY_NAME[known]._replace({})
         if f_beta := _F_BETA.fullmatch(known):
             return _binary.FBetaCI(float(f_beta.group(1)))
+    if at_k := _AT_K.fullmatch(name):
+        base = ALIASES.get(at_k.group(1), at_k.group(1))
+        if base in _OF_FIRST:
+            return _OF_FIRST[base]._replace({"k": int(at_k.group(2))})
     return None
 
 
