@@ -13,11 +13,10 @@ from skci.curves import threshold_report
 from skci.data.reading import read_scores
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
+from skci.measures.calibration import MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._points import Points, estimate_at_points
 from skci.reports.calibration import BIN, CalibrationReport
-
-_MAX_BINS = 1000
 
 
 @with_hints
@@ -113,8 +112,8 @@ def calibration_report(
     >>> report.pvalue < 0.001
     True
     """
-    check_choice(strategy, ("quantile", "uniform"), "strategy")
-    n_bins = check_integer(n_bins, "n_bins", most=_MAX_BINS)
+    check_choice(strategy, STRATEGIES, "strategy")
+    n_bins = check_integer(n_bins, "n_bins", most=MOST_BINS)
     metrics = {"fraction_of_positives": "precision"}
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(metrics, *options)
@@ -141,10 +140,7 @@ def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
             f"{parameter_name(model, 'y_score')} must hold probabilities between 0 and "
             f"1, got values from {low:g} to {high:g}"
         )
-    edges = np.linspace(0, 1, n_bins + 1)
-    if strategy == "quantile":
-        edges = np.quantile(probabilities, edges)
-    number = np.searchsorted(edges[1:-1], probabilities)
-    occupied, number = np.unique(number, return_inverse=True)
-    names = [str(k) for k in range(1, len(occupied) + 1)]
-    return Points(names, number, np.eye(len(occupied), dtype=bool))
+    number = bin_numbers(probabilities, n_bins, strategy)
+    occupied = number.max() + 1
+    names = [str(k) for k in range(1, occupied + 1)]
+    return Points(names, number, np.eye(occupied, dtype=bool))

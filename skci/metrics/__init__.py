@@ -5,6 +5,7 @@
 from skci.metrics._agreement import *
 from skci.metrics._base import MetricCI
 from skci.metrics._binary import *
+from skci.metrics._clinical import *
 from skci.metrics._custom import (
     CustomCI,
     CustomItemCI,
@@ -26,6 +27,8 @@ __all__ = [
     "AveragePrecisionCI",
     "BalancedAccuracyCI",
     "BrierScoreCI",
+    "CalibrationInterceptCI",
+    "CalibrationSlopeCI",
     "CohenKappaCI",
     "CosineCI",
     "CustomCI",
@@ -44,7 +47,9 @@ __all__ = [
     "FalsePositiveRateCI",
     "GMeanCI",
     "HammingLossCI",
+    "HingeLossCI",
     "InformednessCI",
+    "InterventionsAvoidedCI",
     "JaccardCI",
     "LiftCI",
     "LogLossCI",
@@ -62,6 +67,8 @@ __all__ = [
     "MetricCI",
     "NegativeLikelihoodRatioCI",
     "NegativePredictiveValueCI",
+    "NetBenefitCI",
+    "ObservedToExpectedCI",
     "OverlapCI",
     "PearsonCorrelationCI",
     "PositiveLikelihoodRatioCI",
@@ -73,6 +80,8 @@ __all__ = [
     "RootMeanSquaredLogErrorCI",
     "SelectionRateCI",
     "SpecificityCI",
+    "SquaredCalibrationErrorCI",
+    "StandardizedNetBenefitCI",
     "TopKAccuracyCI",
     "TverskyCI",
     "available_metrics",

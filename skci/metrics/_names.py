@@ -12,6 +12,7 @@ from skci.measures.registry import ALIASES, NEGATED
 from skci.metrics import (
     _agreement,
     _binary,
+    _clinical,
     _deviance,
     _probabilities,
     _regression,
@@ -19,18 +20,28 @@ from skci.metrics import (
 )
 from skci.metrics._base import MetricCI
 
-_MODULES = (_agreement, _binary, _regression, _deviance, _scores, _probabilities)
+_MODULES = (
+    *(_agreement, _binary, _regression, _deviance, _scores, _probabilities),
+    _clinical,
+)
 _CLASSES = [
     cls
     for module in _MODULES
     for cls in vars(module).values()
     if getattr(cls, "_measure", None) is not None  # not a base
 ]
-_METRICS = [cls() for cls in _CLASSES if cls is not _binary.FBetaCI]
+_AT_THRESHOLDS = {
+    "net_benefit": _clinical.NetBenefitCI,
+    "standardized_net_benefit": _clinical.StandardizedNetBenefitCI,
+    "interventions_avoided": _clinical.InterventionsAvoidedCI,
+}
+_NEED_OPTIONS = (_binary.FBetaCI, _clinical.ThresholdMetricCI)
+_METRICS = [cls() for cls in _CLASSES if not issubclass(cls, _NEED_OPTIONS)]
 _BY_NAME = {
     metric.name: metric for metric in (*_METRICS, _scores.RocAucCI(multi_class="ovo"))
 }
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
+_AT_THRESHOLD = re.compile(rf"({'|'.join(_AT_THRESHOLDS)})@(\d*\.\d+)")
 
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
@@ -63,7 +74,9 @@ def available_metrics() -> list[str]:
     Returns
     -------
     list of str
-        In alphabetical order. Besides, "f<beta>" is F-beta at any beta; a suffix
+        In alphabetical order. Besides, "f<beta>" is F-beta at any beta,
+        "net_benefit@<threshold>" net benefit at any threshold, as are
+        "standardized_net_benefit" and "interventions_avoided"; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
         average over classes; and ``neg_`` before a name for the measure times -1.
 
@@ -138,6 +151,8 @@ def _named(name: str) -> MetricCI | None:
             return _BY_NAME[known]._replace({})
         if f_beta := _F_BETA.fullmatch(known):
             return _binary.FBetaCI(float(f_beta.group(1)))
+    if at_threshold := _AT_THRESHOLD.fullmatch(name):
+        return _AT_THRESHOLDS[at_threshold.group(1)](float(at_threshold.group(2)))
     return None
 
 
@@ -180,6 +195,8 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
 
 def _unknown(metric: str, positive: str) -> str:
     """Say what there is in place of a metric, whose usual name is `positive`."""
+    if positive in _AT_THRESHOLDS:
+        return f"{metric!r} needs a threshold, as in '{positive}@0.1'"
     for known in (positive, f"{positive}_score"):
         if known in _REFUSED:
             return f"{metric!r} {_REFUSED[known]}"
