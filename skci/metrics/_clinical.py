@@ -224,6 +224,13 @@ class InterventionsAvoidedCI(ThresholdMetricCI, **_OF_BOUNDED_MEANS):
         return binding.of_mean(self._measure, worth)
 
 
+AT_THRESHOLDS: dict[str, type[ThresholdMetricCI]] = {
+    cls._title: cls
+    for cls in (NetBenefitCI, StandardizedNetBenefitCI, InterventionsAvoidedCI)
+}
+"""Metrics at a threshold by their names without it."""
+
+
 # --------------------------------------------------------------------------------------
 # Calibration
 # --------------------------------------------------------------------------------------

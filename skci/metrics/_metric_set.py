@@ -292,6 +292,15 @@ class MetricSet:
             parameters = (
                 replace(p, key=replace(p.key, **keys[p.key.model])) for p in parameters
             )
+        return self.joint(parameters, sample, horizon)
+
+    def joint(
+        self,
+        parameters: Iterable[TableParameter],
+        sample: Sample,
+        horizon: Horizon | None = None,
+    ) -> JointEstimate:
+        """Estimate parameters of a sample jointly, with the settings of the report."""
         joint = JointEstimate.from_rows(
             parameters,
             sample.rows,

@@ -30,18 +30,13 @@ _CLASSES = [
     for cls in vars(module).values()
     if getattr(cls, "_measure", None) is not None  # not a base
 ]
-_AT_THRESHOLDS = {
-    "net_benefit": _clinical.NetBenefitCI,
-    "standardized_net_benefit": _clinical.StandardizedNetBenefitCI,
-    "interventions_avoided": _clinical.InterventionsAvoidedCI,
-}
 _NEED_OPTIONS = (_binary.FBetaCI, _clinical.ThresholdMetricCI)
 _METRICS = [cls() for cls in _CLASSES if not issubclass(cls, _NEED_OPTIONS)]
 _BY_NAME = {
     metric.name: metric for metric in (*_METRICS, _scores.RocAucCI(multi_class="ovo"))
 }
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
-_AT_THRESHOLD = re.compile(rf"({'|'.join(_AT_THRESHOLDS)})@(\d*\.\d+)")
+_AT_THRESHOLD = re.compile(rf"({'|'.join(_clinical.AT_THRESHOLDS)})@(\d*\.\d+)")
 
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
@@ -152,7 +147,7 @@ def _named(name: str) -> MetricCI | None:
         if f_beta := _F_BETA.fullmatch(known):
             return _binary.FBetaCI(float(f_beta.group(1)))
     if at_threshold := _AT_THRESHOLD.fullmatch(name):
-        return _AT_THRESHOLDS[at_threshold.group(1)](float(at_threshold.group(2)))
+        return _clinical.AT_THRESHOLDS[at_threshold.group(1)](float(at_threshold.group(2)))
     return None
 
 
@@ -195,7 +190,7 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
 
 def _unknown(metric: str, positive: str) -> str:
     """Say what there is in place of a metric, whose usual name is `positive`."""
-    if positive in _AT_THRESHOLDS:
+    if positive in _clinical.AT_THRESHOLDS:
         return f"{metric!r} needs a threshold, as in '{positive}@0.1'"
     for known in (positive, f"{positive}_score"):
         if known in _REFUSED:

@@ -8,6 +8,7 @@ from skci.reports.calibration import CalibrationReport
 from skci.reports.classification import ClassificationReport
 from skci.reports.contrasts import ContrastReport
 from skci.reports.curves import (
+    DecisionCurveReport,
     ThresholdEstimate,
     ThresholdReport,
     ThresholdRequirementReport,
@@ -42,6 +43,7 @@ __all__ = [
     "ConfidenceIntervalDisplay",
     "ContrastReport",
     "CrossValidationReport",
+    "DecisionCurveReport",
     "GradesReport",
     "JointReport",
     "LearningCurveReport",

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+from scipy.special import ndtri
 
 from skci._arrays import Array
-from skci._validation import check_known, join_names
+from skci._validation import check_choice, check_known, join_names
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.ranking import best_first
-from skci.reports.band_display import ConfidenceBandDisplay
+from skci.reports.band_display import QUANTILES, ConfidenceBandDisplay
 from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
@@ -21,6 +22,8 @@ from skci.reports.rendering import Findings
 from skci.reports.requirements import RequirementReport, Requirements
 
 ROC = ["false_positive_rate", "recall"]
+
+DET = ["false_positive_rate", "false_negative_rate"]
 
 THRESHOLD = "threshold"
 """Name of the column of a report that holds the thresholds."""
@@ -140,16 +143,23 @@ class ThresholdReport(JointReport):
             range(len(points)),
             key=lambda k: (models.index(points[k][0]), self._thresholds[points[k]]),
         )
+        estimates = self._joint.estimates.reshape(-1, 2)[order]
         limits = self._limits().reshape(-1, 2, 2)[order]
+        if is_tradeoff := self.metrics == DET:
+            estimates, limits = (
+                np.clip(ndtri(rates), -QUANTILES, QUANTILES)
+                for rates in (estimates, limits)
+            )
         return ConfidenceBandDisplay(
             models=[points[k][0] for k in order],
             metrics=[""] * len(order),
-            points=self._joint.estimates.reshape(-1, 2)[order],
+            points=estimates,
             intervals=limits[:, 1],
             horizontal_intervals=limits[:, 0],
             axis_labels=(across.replace("_", " "), up.replace("_", " ")),
             confidence_level=self.confidence_level,
             simultaneous=self._joint.simultaneous,
+            normal_quantiles=is_tradeoff,
             diagonal="chance" if self.metrics == ROC else None,
             joins_corners=self.metrics == ROC,
             known_models=self._known_models,
@@ -174,7 +184,13 @@ class ThresholdReport(JointReport):
             simultaneous=self._joint.simultaneous,
             unit_square=False,
             known_models=self._known_models,
+            **self._baselines,
         )
+
+    @property
+    def _baselines(self) -> dict[str, Any]:
+        """Options of the display of metrics over thresholds."""
+        return {}
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:
         r"""Thresholds at which the measures are shown to meet requirements.
@@ -237,6 +253,102 @@ class ThresholdReport(JointReport):
         check_known(metric, self.metrics, "metric")
         titles = [parameter.key.title for parameter in self._joint.parameters]
         return [k for k, title in enumerate(titles) if title == metric]
+
+
+TREAT_ALL = "treat all"
+"""Name of the model that treats all rows."""
+
+_BENEFITS = ("net_benefit", "standardized_net_benefit")
+
+
+class DecisionCurveReport(ThresholdReport):
+    """Joint confidence intervals of net benefit at thresholds of probabilities.
+
+    Returned by :func:`skci.decision_curve_report`. A :class:`ThresholdReport`
+    otherwise, in which the model "treat all" has the net benefit of treating all rows.
+
+    Examples
+    --------
+    >>> from skci import decision_curve_report
+    >>> y = [0] * 90 + [1] * 10 + [0] * 50 + [1] * 50
+    >>> scores = [0.1] * 100 + [0.5] * 100
+    >>> report = decision_curve_report(y, scores, thresholds=[0.2, 0.3])
+    >>> report.useful
+    {'y_pred': array([0.2, 0.3])}
+    """
+
+    @property
+    def useful(self) -> dict[str, Array]:
+        """Thresholds by model at which it is shown to be better than both defaults.
+
+        Those at which the interval of a net benefit is above 0, that of treating no
+        row, and the interval of the interventions avoided is above 0, that of treating
+        all rows.
+
+        Raises
+        ------
+        KeyError
+            If the report has no net benefit, or no interventions avoided.
+        """
+        benefit = next((name for name in _BENEFITS if name in self.metrics), "")
+        lower, shown = self._limits()[:, 0], {}
+        for metric in (benefit or _BENEFITS[0], "interventions_avoided"):
+            shown[metric] = {
+                self._points[k]
+                for k in self._compared_positions(metric)
+                if lower[k] > 0
+            }
+        both = set.intersection(*shown.values())
+        points = [point for point in self._thresholds if point in both]
+        useful = {model: [] for model in self._models if model != TREAT_ALL}
+        for model, name in points:
+            useful[model].append(self._thresholds[model, name])
+        return {model: np.array(values) for model, values in useful.items()}
+
+    def findings(self, by: str = "intervals") -> Findings:
+        """Say in words at which thresholds models are better than both defaults.
+
+        Parameters
+        ----------
+        by : {"intervals"}
+            Findings are from the intervals of the report.
+
+        Returns
+        -------
+        list of str
+            A sentence for each model.
+
+        Raises
+        ------
+        KeyError
+            As for `useful`.
+        """
+        check_choice(by, ("intervals",), "by")
+        return self._qualified(
+            [
+                f"{model} is shown to be better than treating all and than treating "
+                f"none at {self._ranges(model, thresholds)}."
+                for model, thresholds in self.useful.items()
+            ]
+        )
+
+    def _ranges(self, model: str, shown: Array) -> str:
+        """Name some thresholds of a model, of neighbours the first and the last."""
+        known = sorted(t for (name, _), t in self._thresholds.items() if name == model)
+        places = np.searchsorted(known, np.sort(shown))
+        runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+        if not len(shown):
+            return "no threshold"
+        ends = [dict.fromkeys(f"{known[k]:g}" for k in run[[0, -1]]) for run in runs]
+        plural = "s" if len(shown) > 1 else ""
+        return f"threshold{plural} {join_names([' to '.join(end) for end in ends])}"
+
+    @property
+    def _baselines(self) -> dict[str, Any]:
+        # Treating all has a benefit far below 0 at high thresholds.
+        models = [k for k, model in enumerate(self._models) if model != TREAT_ALL]
+        highest = self._joint.estimates[models].max()
+        return {"baseline": "treat none", "floor": -0.5 * max(highest, 0.0)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
