@@ -31,7 +31,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics._base import MetricCI
 from skci.metrics._binding import Binding, bind_references
-from skci.metrics._names import resolve_metric
+from skci.metrics._names import resolve_metric, resolve_metrics
 from skci.metrics._scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
@@ -373,6 +373,5 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     alone = isinstance(metrics, str) or not is_iterable(metrics)
     pairs = []
     for given in [metrics] if alone else metrics:
-        metric = resolve_metric(given)
-        pairs.append((given if isinstance(given, str) else metric.name, metric))
+        pairs += resolve_metrics(given)
     return named_values(pairs, "metrics")
