@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from skci.measures.calibration import MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._points import Points, estimate_at_points
 from skci.reports.calibration import BIN, CalibrationReport
+
+_SUMMARY = ["calibration_intercept", "calibration_slope", "observed_to_expected"]
 
 
 @with_hints
@@ -76,6 +79,7 @@ def calibration_report(
 
     See Also
     --------
+    CalibrationSlopeCI, CalibrationInterceptCI : Regression on the logit.
     BrierScoreCI, LogLossCI : Losses of probabilities.
     sklearn.calibration.calibration_curve : Estimates without intervals.
 
@@ -87,11 +91,10 @@ def calibration_report(
     predictions, the difference of both means varies by :math:`E[s (1 - s)]`, at most
     the variance :math:`E[s] (1 - E[s])` that is taken.
 
-    There is no interval of the squared calibration error
-    :math:`E[(P(y = 1 \mid s) - s)^2]` [1]_. Its debiased estimate has a gradient of
-    zero where predictions are calibrated, so that intervals by a normal distribution
-    do not cover near 0, and that of bins is below that of the predictions by an
-    unknown amount, which depends on the bins.
+    The report ends with its `summary`: calibration intercept and slope and the ratio of
+    observed to expected positives, as prediction models are reported by. The squared
+    calibration error is :class:`skci.SquaredCalibrationErrorCI` [1]_; the mean of
+    absolute differences, ECE, has a bias that is not known.
 
     References
     ----------
@@ -125,7 +128,10 @@ def calibration_report(
         sums = np.bincount(number, weights * scored.scores[model].values)
         means.append(sums / np.bincount(number, weights))
         n_rows.append(np.bincount(number))
-    return CalibrationReport(joint, np.concatenate(means), np.concatenate(n_rows))
+    overall = MetricSet(_SUMMARY, confidence_level, None, pos_label, random_state)
+    summarise = partial(overall.report, scored)
+    bins_of_all = np.concatenate(means), np.concatenate(n_rows)
+    return CalibrationReport(joint, *bins_of_all, summarise)
 
 
 def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:

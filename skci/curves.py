@@ -242,6 +242,7 @@ def det_report(
     >>> scores = [0.2] * 30 + [0.6] * 20 + [0.9] * 30
     >>> report = det_report(y, scores, thresholds=[0.5])
     >>> report["0.5", "false_positive_rate"]
+    false_positive_rate at threshold 0.5 = 0.25 [0.13, 0.42], joint 95% interval...
     """
     options = confidence_level, method, pos_label, random_state
     scored = read_scores(y_true, y_score, pos_label, sample_weight, groups)
@@ -388,8 +389,13 @@ def decision_curve_report(
     >>> scores = [0.1] * 100 + [0.5] * 100
     >>> report = decision_curve_report(y, scores, thresholds=[0.2, 0.3])
     >>> report["y_pred", "net_benefit", "0.2"]
+    net_benefit at threshold 0.2 = 0.188 [0.114, 0.274], joint 95% interval (score...)
     >>> report["treat all", "net_benefit", "0.2"]
+    net_benefit at threshold 0.2 = 0.125 [0.037, 0.226], joint 95% interval (score...)
+    >>> report.useful
+    {'y_pred': array([0.2, 0.3])}
     >>> print(*report.findings(), sep="\n")
+    y_pred is shown to be better than to treat none and to treat all at thresholds 0...
     """
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     classes = {name: _at_threshold(name) for name in names}

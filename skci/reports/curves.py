@@ -258,7 +258,12 @@ class ThresholdReport(JointReport):
 TREAT_ALL = "treat all"
 """Name of the model that treats all rows."""
 
-_BENEFITS = ("net_benefit", "standardized_net_benefit")
+DEFAULTS = {
+    "net_benefit": "treat none",
+    "standardized_net_benefit": "treat none",
+    "interventions_avoided": TREAT_ALL,
+}
+"""What a model is better than where a metric is above 0."""
 
 
 class DecisionCurveReport(ThresholdReport):
@@ -279,34 +284,26 @@ class DecisionCurveReport(ThresholdReport):
 
     @property
     def useful(self) -> dict[str, Array]:
-        """Thresholds by model at which it is shown to be better than both defaults.
+        """Thresholds by model at which it is shown to be better than the defaults.
 
-        Those at which the interval of a net benefit is above 0, that of treating no
-        row, and the interval of the interventions avoided is above 0, that of treating
-        all rows.
-
-        Raises
-        ------
-        KeyError
-            If the report has no net benefit, or no interventions avoided.
+        Those at which all intervals are above 0: that of the net benefit, which is 0 of
+        treating no row, and that of the interventions avoided, which are none of
+        treating all rows.
         """
-        benefit = next((name for name in _BENEFITS if name in self.metrics), "")
-        lower, shown = self._limits()[:, 0], {}
-        for metric in (benefit or _BENEFITS[0], "interventions_avoided"):
-            shown[metric] = {
-                self._points[k]
-                for k in self._compared_positions(metric)
-                if lower[k] > 0
-            }
-        both = set.intersection(*shown.values())
-        points = [point for point in self._thresholds if point in both]
+        lower = self._limits()[:, 0]
+        points = set(self._points)
+        for metric in self.metrics:
+            positions = self._compared_positions(metric)
+            points &= {self._points[k] for k in positions if lower[k] > 0}
+        useful: dict[str, list[float]]
         useful = {model: [] for model in self._models if model != TREAT_ALL}
-        for model, name in points:
-            useful[model].append(self._thresholds[model, name])
+        for (model, name), threshold in self._thresholds.items():
+            if (model, name) in points and model != TREAT_ALL:
+                useful[model].append(threshold)
         return {model: np.array(values) for model, values in useful.items()}
 
     def findings(self, by: str = "intervals") -> Findings:
-        """Say in words at which thresholds models are better than both defaults.
+        """Say in words at which thresholds models are better than the defaults.
 
         Parameters
         ----------
@@ -317,20 +314,21 @@ class DecisionCurveReport(ThresholdReport):
         -------
         list of str
             A sentence for each model.
-
-        Raises
-        ------
-        KeyError
-            As for `useful`.
         """
         check_choice(by, ("intervals",), "by")
+        defaults = join_names([f"to {default}" for default in self._defaults])
         return self._qualified(
             [
-                f"{model} is shown to be better than treating all and than treating "
-                f"none at {self._ranges(model, thresholds)}."
+                f"{model} is shown to be better than {defaults} at "
+                f"{self._ranges(model, thresholds)}."
                 for model, thresholds in self.useful.items()
             ]
         )
+
+    @property
+    def _defaults(self) -> list[str]:
+        """What models are compared with."""
+        return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
 
     def _ranges(self, model: str, shown: Array) -> str:
         """Name some thresholds of a model, of neighbours the first and the last."""
@@ -348,7 +346,8 @@ class DecisionCurveReport(ThresholdReport):
         # Treating all has a benefit far below 0 at high thresholds.
         models = [k for k, model in enumerate(self._models) if model != TREAT_ALL]
         highest = self._joint.estimates[models].max()
-        return {"baseline": "treat none", "floor": -0.5 * max(highest, 0.0)}
+        baseline = " or ".join(self._defaults)
+        return {"baseline": baseline, "floor": -0.5 * max(highest, 0.0)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
