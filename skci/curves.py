@@ -407,9 +407,19 @@ def decision_curve_report(
     if thresholds is None:
         thresholds = _OF_DECISIONS
     chosen = _check_thresholds(thresholds, scored)
+    everywhere = np.unique(np.concatenate([*chosen.values()]))
+    if not 0 < everywhere[0] <= everywhere[-1] < 1:
+        raise ValueError(
+            "thresholds must be probabilities above 0 and below 1, got values from "
+            f"{everywhere[0]:g} to {everywhere[-1]:g}"
+        )
+    if TREAT_ALL in scored.models:
+        raise ValueError(
+            f"y_score must not name a model {TREAT_ALL!r}, which the report adds, got "
+            f"{scored.models}"
+        )
     ones = Scores(np.ones(len(scored.rows.weights)))
     scored = replace(scored, scores={**scored.scores, TREAT_ALL: ones})
-    everywhere = np.unique(np.concatenate([*chosen.values()]))
     parameters, named = [], {}
     for model, values in {**chosen, TREAT_ALL: everywhere}.items():
         for value in values.tolist():

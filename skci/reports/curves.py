@@ -344,8 +344,14 @@ class DecisionCurveReport(ThresholdReport):
     @property
     def _baselines(self) -> dict[str, Any]:
         # Treating all has a benefit far below 0 at high thresholds.
-        models = [k for k, model in enumerate(self._models) if model != TREAT_ALL]
-        highest = self._joint.estimates[models].max()
+        estimates = [
+            estimate
+            for estimate, parameter, model in zip(
+                self._joint.estimates, self._joint.parameters, self._models, strict=True
+            )
+            if model != TREAT_ALL and DEFAULTS[parameter.key.metric] != TREAT_ALL
+        ]
+        highest = max(estimates, default=np.inf)
         baseline = " or ".join(self._defaults)
         return {"baseline": baseline, "floor": -0.5 * max(highest, 0.0)}
 
