@@ -65,6 +65,8 @@ def main():
     save(power_curves(run_until(decisions / "how_many_rows.rst", "pair")), "power.png")
     curve = run_until(decisions / "where_to_cut.rst", "curve")
     save(curve.plot().figure_, "curve.png")
+    curves = run_until(DOCS / "clinical.rst", "curves")
+    save(curves.plot().figure_, "decision_curve.png")
 
 
 if __name__ == "__main__":

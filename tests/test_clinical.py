@@ -243,7 +243,7 @@ def test_wrong_options_of_decision_curves(options, message):
 
 
 def test_no_model_is_named_as_the_default():
-    with pytest.raises(ValueError, match="^y_score must not name a model 'treat all'"):
+    with pytest.raises(ValueError, match=r"^y_score must not name a model 'treat all'"):
         decision_curve_report(Y, {"treat all": RIGHT})
 
 

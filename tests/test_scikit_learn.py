@@ -34,6 +34,7 @@ METRICS = {
     "f1_score": skci.F1CI,
     "fbeta_score": skci.FBetaCI,
     "hamming_loss": skci.HammingLossCI,
+    "hinge_loss": skci.HingeLossCI,
     "jaccard_score": skci.JaccardCI,
     "log_loss": skci.LogLossCI,
     "matthews_corrcoef": skci.MatthewsCorrCoefCI,
