@@ -684,3 +684,36 @@ def test_skills_of_one_true_label_are_undefined():
             found = metric(np.zeros(40, int), PROBABILITIES[:40, 1])
         assert np.isnan(found)
         assert quiet(found.confidence_interval) == (-np.inf, 1)
+
+
+# --------------------------------------------------------------------------------------
+# What estimators score by
+# --------------------------------------------------------------------------------------
+
+
+class Decides(Scores):
+    """The same, whose decision values are other than its probabilities."""
+
+    def decision_function(self, X):
+        return 3 * X[:, 1] - 2
+
+
+def test_hinge_loss_is_of_decision_values_where_there_are_probabilities():
+    y, X = DATA["binary"]
+    expected = sk.hinge_loss(y, 3 * X[:, 1] - 2)
+    scorer = sk.make_scorer(sk.hinge_loss, response_method="decision_function")
+    assert scorer(Decides("binary"), X, y) == pytest.approx(expected)
+    ours = skci.HingeLossCI().scorer()
+    assert -ours(Decides("binary"), X, y) == pytest.approx(expected)
+    for metrics in ("hinge_loss", scorer, ["roc_auc", "hinge_loss", "accuracy"]):
+        report = JointEvaluator({"A": Decides("binary")}, metrics).evaluate(X, y)
+        assert report["A", "hinge_loss"] == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(TypeError, match=r"need an estimator with decision_function$"):
+        JointEvaluator({"A": Scores("binary")}, "hinge_loss").evaluate(X, y)
+
+
+def test_probabilities_and_decision_values_are_not_in_one_report():
+    y, X = DATA["binary"]
+    evaluator = JointEvaluator({"A": Decides("binary")}, ["log_loss", "hinge_loss"])
+    with pytest.raises(ValueError, match=r"the same scores of an estimator, got .*log"):
+        evaluator.evaluate(X, y)

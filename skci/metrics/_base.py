@@ -1,6 +1,7 @@
 """Bases of all metrics."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from html import escape
@@ -29,6 +30,7 @@ from skci.data.labels import (
 from skci.data.moments import Monomial, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import on_host
+from skci.data.responses import SCORE_METHODS
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.intervals.methods import (
     AUTO,
@@ -131,7 +133,8 @@ class MetricCI(BaseEstimator):
 
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores" or "numbers"."""
-    _needs_probabilities: ClassVar[bool] = False
+    _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
+    """Methods of estimators whose scores it is of; of probabilities only the first."""
     _serves_moments: ClassVar[bool] = False
     """Whether moments of losses suffice for it."""
     _serves_bins: ClassVar[bool] = False

@@ -36,7 +36,7 @@ class _ClinicalMetricCI(ScoreMetricCI):
     """
 
     _several = False
-    _needs_probabilities = True
+    _score_methods = ("predict_proba",)
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         positive, probabilities = binding.truth == code, scores.values

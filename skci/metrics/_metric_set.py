@@ -24,6 +24,7 @@ from skci.data.labels import check_label
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
+from skci.data.responses import SCORE_METHODS
 from skci.data.sample import Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, Known, check_method
@@ -88,6 +89,23 @@ class MetricSet:
             for name, metric in self.metrics.items()
         }
         return other
+
+    @property
+    def score_methods(self) -> list[str]:
+        """Methods of estimators whose scores all metrics can be of."""
+        needs = {name: m._score_methods for name, m in self.metrics.items()}
+        methods = [
+            method
+            for method in SCORE_METHODS
+            if all(method in each for each in needs.values())
+        ]
+        if not methods:
+            only = {name: each[0] for name, each in needs.items() if len(each) == 1}
+            raise ValueError(
+                "metrics must be of the same scores of an estimator, got metrics of "
+                f"{only}; report them apart"
+            )
+        return methods
 
     def must_read_labels(self) -> None:
         """Check that all metrics are of labels."""

@@ -34,7 +34,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         not given, that of the report, or the last label in sorted order.
     """
 
-    _needs_probabilities = True
+    _score_methods = ("predict_proba",)
     _symmetric = True
     _serves_bins = True
     _loss_name: ClassVar[str]
@@ -294,7 +294,7 @@ class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
     hinge_loss = 0.25 [0.15, 0.39], 95% interval (hall, n = 80)
     """
 
-    _needs_probabilities = False
+    _score_methods = ("decision_function",)
     _loss_name = "hinge_loss"
 
     def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:

@@ -110,6 +110,10 @@ class ScoreMetricCI(MetricCI):
         parameter = self._bind_one(binding, scores.among(binding.within), code)
         return [replace(parameter, pos_label=labels[code])]
 
+    @property
+    def _needs_probabilities(self) -> bool:
+        return "decision_function" not in self._score_methods
+
     def _scores_of(self, binding: Binding) -> Scores:
         """Scores of the model, checked."""
         scores = binding.sample.scores[binding.model]
@@ -278,7 +282,7 @@ class MetricScorer:
             if metric.pos_label is None and metric._symmetric and labels:
                 positive = labels[-1]
             labels, options = (positive,), {"pos_label": positive}
-        scores = scores_of(estimator, X, labels, metric._needs_probabilities)
+        scores = scores_of(estimator, X, labels, metric._score_methods)
         estimate = metric(y, scores, **rows, **options)
         value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
         return float(value if metric.greater_is_better else -value)
