@@ -13,6 +13,7 @@ from benchmarks.coverage.clinical_simulation import MODELS, Band, Individual
 from benchmarks.coverage.simulation import JOINT_LEVEL
 
 _SIZES = (50, 200, 1000)
+_BAND_DRAWS = (150, 300, 300)
 _BAND_OF = "overfitted"
 _TOLERANCE = 0.02
 _MODULES = ("clinical_simulation", "simulation")
@@ -20,22 +21,24 @@ _MODULES = ("clinical_simulation", "simulation")
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(2000, 20), band=(300, 2))
+    size = sizes(options.quick, draws=(400, 20), bands=(_BAND_DRAWS, (2, 2, 2)))
     modules = [f"coverage/{module}" for module in _MODULES]
     runner = Runner(work, options.seed, options.jobs, modules)
     simulations = [
         *(Individual(model, n, size.draws) for model, n in product(MODELS, _SIZES)),
-        *(Band(_BAND_OF, n, size.band) for n in _SIZES),
+        *map(Band, [_BAND_OF] * len(_SIZES), _SIZES, size.bands),
     ]
     order = [(each.model, each.n) for each in simulations]
     found = runner.run(simulations, "clinical")
     records = Records(
         sorted(found, key=lambda each: order.index((each["model"], each["n"])))
     )
-    bands = records.where(metric="decision curve")
+    bands = [
+        {**each, "draws": size.bands[_SIZES.index(each["n"])]}
+        for each in records.where(metric="decision curve")
+    ]
     single = Records(each for each in records if "warned" in each)
     error = monte_carlo_error(JOINT_LEVEL, size.draws)
-    of_bands = monte_carlo_error(JOINT_LEVEL, size.band)
     sections = [
         Section("In short", _SUMMARY, [summary(single)]),
         Section(
@@ -45,7 +48,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         ),
         Section(
             "Decision curves",
-            _CURVES.format(draws=size.band, error=of_bands),
+            _CURVES,
             [[*map(band_row, bands)]],
         ),
     ]
@@ -72,7 +75,9 @@ def band_row(record: Record) -> Row:
     return {
         "predictions": record["model"],
         "rows": f"{record['n']:,}",
+        "samples": str(record["draws"]),
         "joint coverage": f"{record['coverage']:.3f}",
+        "Monte Carlo error": f"{monte_carlo_error(JOINT_LEVEL, record['draws']):.3f}",
     }
 
 
@@ -114,7 +119,6 @@ range, and its intervals are too wide.
 _CURVES = """\
 Coverage of all intervals of :func:`skci.decision_curve_report` at once: net benefit and
 interventions avoided of a model, and the net benefit of treating all, at 50 thresholds
-from .02 to .6, which are 150 intervals. There are {draws} samples of each setting, and
-the Monte Carlo error of a coverage of .95 is {error:.3f}. Intervals of means of bounded
-values allow for values that were not seen, and so may cover more often than nominal.
+from .02 to .6, which are 150 intervals. Intervals of means of bounded values allow for
+values that were not seen, and so may cover more often than nominal.
 """
