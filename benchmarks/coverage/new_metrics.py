@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.common.command import sizes
 from benchmarks.common.pages import Row, Section, show, write_page
 from benchmarks.common.results import Record, Records, Runner, monte_carlo_error
+from benchmarks.coverage.clinical_oracles import error_rows, published_rows
 from benchmarks.coverage.clinical_simulation import MODELS, Band, Individual
 from benchmarks.coverage.simulation import JOINT_LEVEL
 
@@ -21,12 +22,13 @@ _MODULES = ("clinical_simulation", "simulation")
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(400, 20), bands=(_BAND_DRAWS, (2, 2, 2)))
+    size = sizes(options.quick, draws=(400, 20), resamples=(10_000, 500))
+    band_draws = _BAND_DRAWS if not options.quick else (2, 2, 2)
     modules = [f"coverage/{module}" for module in _MODULES]
     runner = Runner(work, options.seed, options.jobs, modules)
     simulations = [
         *(Individual(model, n, size.draws) for model, n in product(MODELS, _SIZES)),
-        *map(Band, [_BAND_OF] * len(_SIZES), _SIZES, size.bands),
+        *map(Band, [_BAND_OF] * len(_SIZES), _SIZES, band_draws),
     ]
     order = [(each.model, each.n) for each in simulations]
     found = runner.run(simulations, "clinical")
@@ -34,7 +36,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         sorted(found, key=lambda each: order.index((each["model"], each["n"])))
     )
     bands = [
-        {**each, "draws": size.bands[_SIZES.index(each["n"])]}
+        {**each, "draws": band_draws[_SIZES.index(each["n"])]}
         for each in records.where(metric="decision curve")
     ]
     single = Records(each for each in records if "warned" in each)
@@ -50,6 +52,14 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
             "Decision curves",
             _CURVES,
             [[*map(band_row, bands)]],
+        ),
+    ]
+    sections += [
+        Section("Published figures", _PUBLISHED, [published_rows()]),
+        Section(
+            "Standard errors",
+            _ERRORS.format(resamples=f"{size.resamples:,}"),
+            [error_rows(size.resamples)],
         ),
     ]
     show(*sections)
@@ -101,6 +111,18 @@ def summary(records: Records) -> list[Row]:
 
 _INTRODUCTION = """\
 Coverage of 95% intervals by the default methods, in samples from known populations.
+"""
+
+_PUBLISHED = """\
+Figures of the tests of the R package dcurves 0.5, of its cohort ``df_binary`` and of
+``df_case_control`` at a prevalence of .15.
+"""
+
+_ERRORS = """\
+Of the same cohort, with .3 plus .8 times the logits of the predictions, which were
+fitted to it, beside the regressions of statsmodels with the sandwich "HC0", of
+which the variance is multiplied by n / (n - 1), and beside the standard deviation over
+{resamples} bootstrap resamples of the patients, whose own error is .7%.
 """
 
 _SUMMARY = "Least and greatest coverage over all settings of a metric."

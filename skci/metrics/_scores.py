@@ -110,15 +110,12 @@ class ScoreMetricCI(MetricCI):
         parameter = self._bind_one(binding, scores.among(binding.within), code)
         return [replace(parameter, pos_label=labels[code])]
 
-    @property
-    def _needs_probabilities(self) -> bool:
-        return "decision_function" not in self._score_methods
-
     def _scores_of(self, binding: Binding) -> Scores:
         """Scores of the model, checked."""
         scores = binding.sample.scores[binding.model]
-        for values in scores.extremes if self._needs_probabilities else []:
-            check_probabilities(values, binding.model, repr(binding.metric))
+        if self._score_methods == ("predict_proba",):
+            for values in scores.extremes:
+                check_probabilities(values, binding.model, repr(binding.metric))
         check_all_labels(self.labels, binding.sample.vocabulary)
         return scores
 
