@@ -27,7 +27,7 @@ PUBLISHED = {
     "net benefit at .25, prevalence .15": 0.01495671,
     "net benefit at .25 of treating all, prevalence .15": -0.13333333,
 }
-"""Figures of two tests of dcurves 0.5, test-dca.R and its neighbour of interventions."""
+"""Figures of the tests of dcurves 0.5, of net benefit and of interventions avoided."""
 
 
 def published_rows() -> list[Row]:
