@@ -34,6 +34,7 @@ from skci.curves import (
 )
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
 from skci.grades import grades_report, pass_at_k
+from skci.importance import importance_report
 from skci.independent import combine_independent
 from skci.intervals import joint_intervals
 from skci.learning_curves import learning_curve_report
@@ -57,6 +58,7 @@ __all__ = [
     "det_report",
     "exceptions",
     "grades_report",
+    "importance_report",
     "inference",
     "interval_scorers",
     "joint_intervals",

@@ -5,6 +5,17 @@ their own, `groups` and `sample_weight`.
 """
 
 from skci.data.design_options import Prevalence, Strata
+from skci.data.runs import Runs
+from skci.inference.designs.crossed import Crossed
 from skci.inference.designs.design import Component, Design
+from skci.inference.designs.time_order import TimeOrder
 
-__all__ = ["Component", "Design", "Prevalence", "Strata"]
+__all__ = [
+    "Component",
+    "Crossed",
+    "Design",
+    "Prevalence",
+    "Runs",
+    "Strata",
+    "TimeOrder",
+]

@@ -1,7 +1,7 @@
 """Joint reports of several metrics of several models on the same rows."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from skci._validation import (
     printable,
 )
 from skci.data.batches import SampleSum
+from skci.data.design_options import Strata
 from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
@@ -25,12 +26,16 @@ from skci.data.labels import (
 )
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import named_error, respond
+from skci.data.runs import split_runs
 from skci.data.sample import Sample
+from skci.inference.joint import Target
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
-from skci.resampling.pooling import FOLD, mean_over_folds
+from skci.reports.runs import runs_report
+from skci.resampling.pooling import FOLD, mean_over_folds, mean_over_parts
 
+_STRATUM = "stratum"
 _BATCHES = "pairs (X, y) or triples (X, y, sample_weight)"
 
 
@@ -132,7 +137,8 @@ class JointEvaluator:
             raised with its name.
         """
         metric_set = self._metric_set()
-        estimators = check_estimators(self.estimators)
+        (models,), runs = split_runs(self.estimators)
+        estimators = check_estimators(models)
         rows = RowOptions(
             sample_weight=sample_weight,
             groups=groups,
@@ -140,7 +146,11 @@ class JointEvaluator:
             missing=missing,
             design=design,
         )
+        if runs is not None:
+            metric_set = metric_set.without_tables()
         sample = self._read(metric_set, estimators, rows, X, y)
+        if runs is not None:
+            return runs_report(metric_set.estimate(sample), runs)
         return metric_set.report(sample)
 
     @with_hints
@@ -426,6 +436,16 @@ def joint_report(
         raise ValueError("by must not be given with folds, whose means are reported")
     if folds is not None and is_missing_named(missing):
         raise ValueError("missing='group' is for subgroups, and not for folds")
+    macro = isinstance(design, Strata) and design.average == "macro"
+    if macro:
+        others = {"by": by, "folds": folds}
+        given = [name for name, each in others.items() if each is not None]
+        if given:
+            raise ValueError(
+                f"{given[0]} must not be given with Strata(average='macro'), whose "
+                "means over strata are reported"
+            )
+        by, design = {_STRATUM: design.strata}, Strata(design.strata)
     rows = RowOptions(
         sample_weight=sample_weight,
         counts=counts,
@@ -435,7 +455,19 @@ def joint_report(
         by_name="by" if folds is None else "folds",
         design=design,
     )
+    (y_pred, y_score), runs = split_runs(y_pred, y_score)
+    if runs is not None:
+        if folds is not None:
+            raise ValueError("folds must not be given with Runs of a model")
+        metric_set = metric_set.without_tables()
     sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
+    if runs is not None:
+        return runs_report(metric_set.estimate(sample), runs)
+    if macro:
+        joint, n_strata = mean_over_parts(metric_set, sample)
+        return JointReport(
+            replace(joint, target=Target(f"means over {n_strata} strata"))
+        )
     if folds is None:
         return metric_set.report(sample)
     return JointReport(mean_over_folds(metric_set, sample))

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._hints import with_hints
+from skci._hints import brief, with_hints
 from skci._validation import (
+    as_array,
     as_whole_numbers,
     by_metric,
     check_choice,
@@ -21,18 +22,25 @@ from skci._validation import (
     check_range,
     fixed_seed,
     join_names,
+    named_columns,
 )
+from skci.data.design_options import Strata
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import UNNAMED, GradedSamples
+from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample
-from skci.inference.intervals.methods import AUTO
+from skci.inference.intervals.methods import AUTO, Known, automatic, check_serves
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, TableParameter
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._metric_set import methods_by_metric
 from skci.reports.grades import GradesReport, Spread
+from skci.reports.runs import RunsReport, runs_report
+
+SAMPLES = ["independent", "runs", "paired-runs"]
+_RUNS = SAMPLES[1:]
 
 
 @with_hints
@@ -43,8 +51,12 @@ def grades_report(
     model: str | None = None,
     item: str | None = None,
     sample: str | None = None,
+    run: str | None = None,
     scorer: str | None = None,
     samples: str | None = None,
+    tasks: Any = None,
+    average: str = "macro",
+    tasks_are: str = "fixed",
     groups: Any = None,
     sample_weight: Any = None,
     by: Any = None,
@@ -55,7 +67,7 @@ def grades_report(
     confidence_level: float = 0.95,
     method: str | Mapping[str, str] | None = None,
     random_state: Any = None,
-) -> GradesReport:
+) -> GradesReport | RunsReport:
     r"""Joint confidence intervals for mean grades of several models on the same items.
 
     A grade is a number given to an item, such as the answer of a language model to a
@@ -67,7 +79,8 @@ def grades_report(
     ----------
     grades : mapping, list of (str, array-like), data frame, or array-like
         Grades of each model, by name, or of one model: of shape (n_items,), or
-        (n_items, n_samples) with `samples`. An array is always of one model; for
+        (n_items, n_columns) with `samples`, or the :class:`~skci.designs.Runs` of a
+        model. An array is always of one model; for
         several give a mapping, or a data frame with a column for each. Grades of a
         model by several scorers are a mapping from their names to arrays, or a data
         frame with a column for each. Rows of models are matched by the column `item`
@@ -86,12 +99,28 @@ def grades_report(
         row grades, and of who or what graded it. `item` is required, and may also name
         a column of a data frame for each model; without `model` or
         `scorer` there is one. `sample` only serves to detect duplicate rows.
-    samples : {"independent"}, optional
-        Required for arrays of shape (n_items, n_samples): the samples of an item are
-        drawn independently of those of other items. Columns that all items share, such
-        as runs of a model with training seeds, or judges, are not: the variance between
-        seeds or judges would be missed, and equal models often found to differ. Nor are
-        rows of `data` samples then.
+    run : str, optional
+        Column of `data` with the name of the run that a row is of: a training seed, a
+        judge or another source of variation that all items share. The variance between
+        runs is then part of the standard error; see :class:`~skci.designs.Runs`.
+    samples : {"independent", "runs", "paired-runs"}, optional
+        Required for arrays of shape (n_items, n_columns). "independent": the samples of
+        an item are drawn independently of those of other items, and averaged. "runs":
+        all items of a column share a run, such as a training seed. Taken for
+        independent samples, the variance between seeds would be missed, and equal
+        models often found to differ. "paired-runs": so do the columns of the same
+        position of all models, such as those of one judge; this is also for the column
+        `run` of `data`.
+    tasks : array-like of shape (n_items,), optional
+        The task of a suite that each item belongs to. Reports over the suite are then
+        of `average` over tasks.
+    average : {"macro", "micro"}, default="macro"
+        With `tasks`, whether the mean over the suite is that of the means of the tasks,
+        or that of all items.
+    tasks_are : {"fixed", "drawn"}, default="fixed"
+        Whether the suite would consist of the same tasks if it were made again, with
+        other items, or the tasks are a sample of more of them, which needs as many
+        tasks as clusters elsewhere.
     groups : array-like of shape (n_items,), optional
         Clusters of items that need not be independent within, such as the questions
         about one passage. The variance is then estimated between clusters.
@@ -125,7 +154,7 @@ def grades_report(
 
     Returns
     -------
-    GradesReport
+    GradesReport, or RunsReport of several runs
         Metrics have the names of the scorers; that of grades without is "mean".
 
     Raises
@@ -203,28 +232,40 @@ def grades_report(
     """
     level = check_confidence_level(confidence_level)
     seed = fixed_seed(random_state)
+    macro = False
+    if isinstance(design, Strata) and design.average == "macro":
+        macro, design = True, Strata(design.strata)
+    if tasks is not None:
+        groups, design = _tasks(tasks, average, tasks_are, groups, design)
+        macro = average == "macro"
     rows = RowOptions(
         sample_weight=sample_weight,
         groups=groups,
         by=by,
         missing=missing,
         design=design,
+        equal_parts=macro,
     )
     names = {"model": model, "item": item, "sample": sample, "scorer": scorer}
+    names["run"] = run
     if samples is not None:
-        check_choice(samples, ["independent"], "samples")
+        check_choice(samples, SAMPLES, "samples")
+    runs = None
     if data is not None:
-        if samples is not None:
+        if samples == "independent":
             raise ValueError(
                 "samples must not be given with data, each row of which is a sample of "
                 f"its item that is independent of other items, got {samples!r}"
             )
-        graded = _read_frame(data, grades, names, rows)
+        graded, runs = _read_frame(data, grades, names, rows, samples)
     elif unused := [k for k, name in names.items() if name is not None and k != "item"]:
         raise ValueError(f"data must be given for {join_names(unused)}, got None")
     else:
-        graded = GradedSamples.of_arrays(grades, samples is not None, rows, item)
-    metrics = _metrics(graded.scorers, bounds, higher_is_better, method)
+        (grades,), runs = split_runs(_by_run(grades, samples))
+        several = samples == "independent"
+        graded = GradedSamples.of_arrays(grades, several, rows, item)
+    known: Known = "table" if runs is None else "covariance"
+    metrics = _metrics(graded.scorers, bounds, higher_is_better, method, known)
     items = graded.items([trait.bounds for trait, _ in metrics.values()])
     bind = partial(_bind, items.sample, metrics)
     parameters = list(bind(items.sample.parts))
@@ -235,6 +276,8 @@ def grades_report(
         confidence_level=level,
         random_state=seed,
     )
+    if runs is not None:
+        return runs_report(joint, runs)
     references = None
     if by is not None:
         references = partial(_references, items.sample, metrics)
@@ -324,9 +367,45 @@ def _whole_numbers(values: Any, name: str) -> Array:
     return numbers
 
 
+def _tasks(
+    tasks: Any, average: str, tasks_are: str, groups: Any, design: Any
+) -> tuple[Any, Any]:
+    """Groups and design of the items of a suite of tasks."""
+    check_choice(average, ["macro", "micro"], "average")
+    check_choice(tasks_are, ["fixed", "drawn"], "tasks_are")
+    for name, value in (("groups", groups), ("design", design)):
+        if value is not None:
+            raise ValueError(
+                f"{name} must not be given with tasks, which say how items were drawn, "
+                f"got {brief(value)}"
+            )
+    return (None, Strata(tasks)) if tasks_are == "fixed" else (tasks, None)
+
+
+def _by_run(grades: Any, samples: str | None) -> Any:
+    """Grades with the columns of each model as its runs, if these are runs."""
+    if samples not in _RUNS:
+        return grades
+    named = named_columns(grades, "grades", "grades")
+    split: dict[str, Any] = {}
+    for name, values in named.items():
+        columns = as_array(values, f"grades[{name!r}]", "an array of numbers")
+        if columns.ndim != 2 or columns.shape[1] < 2:
+            raise ValueError(
+                f"grades of {name!r} must have two columns or more with "
+                f"samples={samples!r}, one for each run, got shape {columns.shape}"
+            )
+        split[name] = Runs(list(columns.T), paired=samples == "paired-runs")
+    return split
+
+
 def _read_frame(
-    data: Any, grades: Any, names: dict[str, Any], rows: RowOptions
-) -> GradedSamples:
+    data: Any,
+    grades: Any,
+    names: dict[str, Any],
+    rows: RowOptions,
+    samples: str | None,
+) -> tuple[GradedSamples, RunsOfModels | None]:
     """Read the columns of a data frame with a row for each sample."""
     columns = names | {k: name for k, name in rows.columns.items() if k != "counts"}
     for parameter, name in columns.items():
@@ -341,20 +420,31 @@ def _read_frame(
         )
     frame = Frame(data, {"grades": grades, **columns})
     read = frame.read(["numbers"], rows, missing=["grades"])
-    return GradedSamples.of_columns(read, rows)
+    run, runs = read.pop("run"), None
+    if run is not None:
+        read["model"], runs = runs_in_rows(read["model"], run, samples == "paired-runs")
+    return GradedSamples.of_columns(read, rows), runs
 
 
 def _metrics(
-    scorers: Sequence[str], bounds: Any, higher_is_better: Any, method: Any
+    scorers: Sequence[str],
+    bounds: Any,
+    higher_is_better: Any,
+    method: Any,
+    known: Known,
 ) -> dict[str, tuple[Trait, str]]:
     """Properties and the interval method of the mean of the grades of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
     methods = methods_by_metric(method, scorers)
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
-    return {
-        name: (_trait(name, ranges.get(name), better[name]), methods[name] or AUTO)
-        for name in scorers
-    }
+    metrics = {}
+    for name in scorers:
+        trait, chosen = _trait(name, ranges.get(name), better[name]), methods[name]
+        if known != "table":
+            check_serves(chosen or AUTO, trait, known=known)
+            chosen = automatic(trait, known=known) if chosen in (None, AUTO) else chosen
+        metrics[name] = trait, chosen or AUTO
+    return metrics
 
 
 def _trait(name: str, bounds: Any, greater_is_better: bool) -> Trait:

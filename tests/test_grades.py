@@ -196,7 +196,11 @@ def test_many_distinct_scores_have_hall():
         ([0, 1], {"bounds": (0, np.inf)}, "bounds must be the least and the greatest"),
         ([0, 1], {"method": "score"}, "or a mean of bounded grades"),
         ([0, 1], {"higher_is_better": "no"}, "higher_is_better must be True, False or"),
-        ([0, 1], {"samples": "runs"}, "samples must be one of .*independent.*, got 'r"),
+        (
+            [0, 1],
+            {"samples": "seeds"},
+            "samples must be one of .*independent.*, got 's",
+        ),
         ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),
     ],
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import check_number, check_probability
+from skci._validation import check_choice, check_number, check_probability
 
 
 class Strata:
@@ -22,6 +22,10 @@ class Strata:
     strata : array-like of shape (n_samples,), or str
         Stratum of each row, or the name of a column of `data`. A stratum has at least
         two rows, all with the same weight.
+    average : {"macro", "micro"}, default="micro"
+        What estimates are of: "micro" for the metric of all rows together, "macro" for
+        the mean over the strata of the metric within each, such as the tasks of a
+        suite.
 
     Examples
     --------
@@ -34,11 +38,13 @@ class Strata:
 
     columns = ("strata",)
 
-    def __init__(self, strata: Any) -> None:
+    def __init__(self, strata: Any, average: str = "micro") -> None:
         self.strata = strata
+        self.average = check_choice(average, ["macro", "micro"], "average")
 
     def __repr__(self) -> str:
-        return "Strata(...)"
+        macro = ", average='macro'" * (self.average == "macro")
+        return f"Strata(...{macro})"
 
 
 class Prevalence:

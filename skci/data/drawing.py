@@ -64,6 +64,8 @@ class RowOptions:
     """What rows without a subgroup are: "group" for a subgroup "missing"."""
     by_name: str = "by"
     """Name of the subgroups in messages."""
+    equal_parts: bool = False
+    """Whether all strata, or groups, have the same total weight."""
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -145,7 +147,9 @@ class RowOptions:
         if self.by is not None:
             subgroups = self._read_subgroups(column, kept)
         rows = CheckedRows(n, kept, weights, counts, clusters, subgroups)
-        return rows if self.design is None else self._with_design(rows, column)
+        if self.design is not None:
+            rows = self._with_design(rows, column)
+        return rows.with_equal_parts() if self.equal_parts else rows
 
     def _with_design(
         self, rows: CheckedRows, column: Callable[..., Array]
@@ -153,6 +157,11 @@ class RowOptions:
         """Check the design, and what excludes it."""
         design = self.design
         if isinstance(design, Strata):
+            if design.average != "micro":
+                raise ValueError(
+                    "average of Strata must be 'micro' here, since 'macro' is for "
+                    f"joint_report and grades_report, got {design.average!r}"
+                )
             _refuse_with(design, {"groups": self.groups})
             (name,) = self._of_design
             strata = column(design.strata, name, _as_names)
@@ -167,9 +176,14 @@ class RowOptions:
         elif isinstance(design, Design) and not isinstance(design, type):
             repeated = rows.counts is not None and (rows.counts > 1).any()
             counts = self.counts if repeated else None
-            _refuse_with(design, {"groups": self.groups, "counts": counts})
+            with_series = getattr(design, "with_series", None)
+            groups = None if with_series else self.groups
+            _refuse_with(design, {"groups": groups, "counts": counts})
             for key, name in self._of_design.items():
                 column(getattr(design, name), key, _as_names)
+            if with_series:
+                design = with_series(self._series(rows.n, column))
+                rows = replace(rows, clusters=None)
         else:
             raise TypeError(
                 "design must be one of skci.designs, such as Strata(site), or have "
@@ -177,6 +191,13 @@ class RowOptions:
                 f"got {design!r}"
             )
         return replace(rows, design=design)
+
+    def _series(self, n: int, column: Callable[..., Array]) -> Array:
+        """Number of the series of each row, including those without weight."""
+        if self.groups is None:
+            return np.zeros(n, dtype=int)
+        groups = column(self.groups, "groups", _as_names)
+        return distinct_names(groups, "groups", "series")[1]
 
     def _read_subgroups(self, column: Callable[..., Array], kept: Any) -> Subgroups:
         """Subgroups of rows by a column, or by several with their names."""
@@ -249,6 +270,15 @@ class CheckedRows:
     design: Any = None
     are_plain: bool = False
     """Whether all rows count, independent and of equal weight, each once."""
+
+    def with_equal_parts(self) -> CheckedRows:
+        """Weight rows for all strata, or clusters, to have the same total weight."""
+        parts = self.cluster_numbers if self.strata is None else self.strata
+        assert parts is not None
+        repeats = 1.0 if self.counts is None else self.counts
+        weights = np.ones(len(parts)) if self.weights is None else self.weights
+        totals = np.bincount(parts, weights * repeats)
+        return replace(self, weights=weights / totals[parts])
 
     @property
     def cluster_numbers(self) -> Array | None:

@@ -1,7 +1,7 @@
 """Responses of fitted estimators: labels, numbers and scores, each computed once."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,25 @@ def respond(
     scores = {name: each for name, _, each in responses if "scores" in reads}
     labels = {name: each for name, each, _ in responses if set(reads) != {"scores"}}
     return labels, scores
+
+
+def respond_to_each(
+    estimators: Sequence[tuple[str, Any]],
+    features: Iterable[Any],
+    reads: Collection[str],
+    *,
+    scored: tuple[Any, ...],
+    probabilities: bool,
+    n_jobs: int | None,
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Responses to each of some features of the rows; see `respond`."""
+    options = {"scored": scored, "probabilities": probabilities}
+    tasks = (
+        delayed(respond)(estimators, X, reads, **options, n_jobs=1, verbose=0)
+        for X in features
+    )
+    responses: list[Any] = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+    return responses
 
 
 def _respond(

@@ -34,11 +34,11 @@ _LITTLE_SHRINKAGE = 0.01  # share below which shrinkage changes no critical valu
 
 
 class Target(NamedTuple):
-    """What resampled estimates are of, and how their variance was estimated."""
+    """What estimates are of, and of resampled ones how the variance was estimated."""
 
     target: str
     """Such as "the procedures, trained on 320 rows"."""
-    resampling: str
+    resampling: str = ""
 
 
 @dataclass(frozen=True, eq=False)

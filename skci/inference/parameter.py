@@ -28,6 +28,18 @@ _ROUNDING = 1e-9  # how far rounding may take an estimate out of its range
 MAX_ENUMERATED_CELLS = 256
 """Largest table all of whose cells are enumerated, unobserved ones included."""
 
+_KEPT = (  # of a trait
+    "name",
+    "bounds",
+    "greater_is_better",
+    "has_better",
+    "scale",
+    "automatic",
+    "has_curvature",
+    "negative_of",
+    "heavy_tails",
+)
+
 DEFAULT_MODEL = "y_pred"
 """Default model name."""
 
@@ -46,6 +58,8 @@ class Key:
     """For a difference or ratio: what is compared, "-" or "/", and with what."""
     contrast: str = ""
     """Name of a contrast that the user defined."""
+    factor: str = "model"
+    """Column of reports that `model` is in, where it names something else."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -56,7 +70,9 @@ class Key:
         labels = {"metric": self.metric, **dict(self.subgroup)}
         if self.compared is not None:
             labels["first"], _, labels["second"] = self.compared
-        return {"model": model, **labels} if model or self.compared is None else labels
+        if model or self.compared is None:
+            return {self.factor: model, **labels}
+        return labels
 
     @property
     def is_contrast(self) -> bool:
@@ -66,7 +82,7 @@ class Key:
     @property
     def name(self) -> str:
         """Name of the model, of the contrast, or of what is compared."""
-        model = self.contrast or self.labels.get("model", "")
+        model = self.contrast or self.labels.get(self.factor, "")
         compared = " ".join(self.compared or ())
         return ", ".join(filter(None, [model, compared]))
 
@@ -385,3 +401,17 @@ class TableParameter(Parameter):
         low, high = self.trait.bounds
         is_close = min(self.value - low, high - self.value) <= EDGE
         return bool(self.boundary) and self.support.rarer_class > 0 and is_close
+
+
+def given_parameter(parameter: Parameter, estimate: float) -> Parameter:
+    """Parameter with a given estimate in place of a table."""
+    low, high = parameter.trait.bounds
+    kept = {name: getattr(parameter.trait, name) for name in _KEPT}
+    return Parameter(
+        key=parameter.key,
+        trait=Trait(**kept, smooth=False),
+        method=parameter.method,
+        given=min(max(estimate, low), high),
+        pos_label=parameter.pos_label,
+        undefined_as=parameter.undefined_as,
+    )

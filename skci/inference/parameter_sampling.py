@@ -544,6 +544,11 @@ class ParameterSampling:
             reasons.append(few_degrees_of_freedom(least, other_method_helps=helps))
         if self.has_variance and self._has_heavy_tail:
             reasons.append(HEAVY_TAIL)
+        of_design = getattr(self.design, "small_sample_reason", None)
+        if of_design is not None and self.has_variance:
+            influences = Influences([self.influence], [parameter.index], self.rows)
+            if text := of_design(influences):
+                reasons.append(SmallSampleReason(text))
         return reasons
 
     @property

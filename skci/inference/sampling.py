@@ -33,7 +33,7 @@ from skci.measures.functional import Negative
 _MANY = 16  # contrasts whose covariance may follow from that of their components
 _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
 _SMALL_SHARE = 1e-7  # share to which rounding adds something
-_NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
+NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
 _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
 # Degrees of freedom of losses, for which the quantile of a resampling does not allow.
 _ENOUGH_OF_LOSSES = 16
@@ -200,7 +200,7 @@ class GivenCovariance(Sampling):
             covariance[~np.isfinite(covariance)] = 0
             # Of what does not vary there is rounding left, of either sign.
             most = np.abs(slopes) @ np.sqrt(self.covariance.diagonal())
-            constant = covariance.diagonal() <= _NO_VARIANCE_OF_CONTRAST * most**2
+            constant = covariance.diagonal() <= NO_VARIANCE_OF_CONTRAST * most**2
         # A zero variance is unknown, and so is that of what depends on it.
         unknown = slopes[:, ~(self.variances > 0)].any(axis=1)
         covariance[constant | unknown] = covariance[:, constant | unknown] = 0
@@ -288,7 +288,7 @@ def excess_shares(
             float(V[i, i] + V[j, j] - 2 * V[i, j]) for V in (covariance, excess)
         )
         most = math.sqrt(covariance[i, i]) + math.sqrt(covariance[j, j])
-        if variance > _NO_VARIANCE_OF_CONTRAST * most**2:
+        if variance > NO_VARIANCE_OF_CONTRAST * most**2:
             pair = frozenset((parameters[i].key.name, parameters[j].key.name))
             shares.setdefault(pair, []).append(removed / variance)
     return {

@@ -15,6 +15,7 @@ from skci.reports.curves import (
 )
 from skci.reports.estimate import ConfidenceInterval, MetricEstimate, Verdict
 from skci.reports.grades import GradesReport
+from skci.reports.importance import ImportanceReport
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
 from skci.reports.ranks import (
@@ -45,6 +46,7 @@ __all__ = [
     "CrossValidationReport",
     "DecisionCurveReport",
     "GradesReport",
+    "ImportanceReport",
     "JointReport",
     "LearningCurveReport",
     "MetricEstimate",

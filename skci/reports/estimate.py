@@ -416,7 +416,7 @@ class MetricEstimate(HintedAttributes, float):
 def describe_sample_size(joint: JointEstimate, n_samples: int | None = None) -> str:
     """Write the number of rows, of a sample or an estimate, of groups and strata."""
     if not joint.is_of_rows:
-        return ""
+        return joint.sampling.design_in_words
     n = joint.rows.n_samples if n_samples is None else n_samples
     return " ".join(filter(None, [f"n = {n}", joint.sampling.design_in_words]))
 
@@ -452,7 +452,7 @@ def describe_unseen_ends(joint: JointEstimate) -> str:
 
 def describe_target(joint: JointEstimate) -> str:
     """Write what resampled estimates are of, and how their variance was estimated."""
-    return f"of {', '.join(joint.target)}" if joint.target else ""
+    return f"of {', '.join(filter(None, joint.target))}" if joint.target else ""
 
 
 def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> None:

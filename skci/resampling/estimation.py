@@ -23,10 +23,9 @@ from skci.data.responses import named_error, response
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import Parameter, TableParameter
+from skci.inference.parameter import TableParameter, given_parameter
 from skci.inference.resampling_variance import ResampledMoments
 from skci.inference.sampling import RowSampling, Sampling
-from skci.measures.registry import Trait
 from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.resampling import CrossValidationReport
@@ -42,17 +41,6 @@ from skci.resampling.splitting import (
     unique_training_sets,
 )
 
-_KEPT = (  # of a trait
-    "name",
-    "bounds",
-    "greater_is_better",
-    "has_better",
-    "scale",
-    "automatic",
-    "has_curvature",
-    "negative_of",
-    "heavy_tails",
-)
 _SAME_SIZE = 1.1  # ratio of sizes of training sets that have one name
 _NO_VARIANCE = 1e-10  # deviation, relative to the estimate, that is rounding
 _WEIGHTINGS = 8  # of rows, at which a metric is looked at for being linear
@@ -290,7 +278,7 @@ class Resampling:
         """Joint estimate of moments, whose variances of rounding errors are zero."""
         estimates, covariance, df, excess = moments
         known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
-        given = map(_given, parameters, estimates.tolist())
+        given = map(given_parameter, parameters, estimates.tolist())
         return JointEstimate.from_moments(
             given,
             np.where(np.outer(known, known), covariance, 0.0),
@@ -446,17 +434,3 @@ def _estimators(fitted: Sequence[Mapping[str, Fitted]]) -> dict[str, list[Any]]:
         for name, first in (fitted[0] if fitted else {}).items()
         if first.estimator is not None
     }
-
-
-def _given(parameter: TableParameter, estimate: float) -> Parameter:
-    """Parameter with a given estimate in place of a table."""
-    low, high = parameter.trait.bounds
-    kept = {name: getattr(parameter.trait, name) for name in _KEPT}
-    return Parameter(
-        key=parameter.key,
-        trait=Trait(**kept, smooth=False),
-        method=parameter.method,
-        given=min(max(estimate, low), high),
-        pos_label=parameter.pos_label,
-        undefined_as=parameter.undefined_as,
-    )

@@ -174,6 +174,13 @@ def blocks_of_folds(
 
 def mean_over_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:
     """Estimate means over folds, with influence values centred within folds."""
+    joint, n_folds = mean_over_parts(metric_set, sample)
+    target = Target(f"these {n_folds} fold models", _WITHIN_FOLDS)
+    return replace(joint, target=target)
+
+
+def mean_over_parts(metric_set: MetricSet, sample: Sample) -> tuple[JointEstimate, int]:
+    """Estimate means over the subgroups of a sample, and count these."""
     joint = metric_set.estimate(sample)
     position = {parameter.key: k for k, parameter in enumerate(joint.parameters)}
     blocks = blocks_of_folds(joint.parameters)
@@ -181,6 +188,4 @@ def mean_over_folds(metric_set: MetricSet, sample: Sample) -> JointEstimate:
         (key, {position[parameter.key]: 1 / len(block) for parameter in block})
         for key, block in blocks.items()
     ]
-    n_folds = max(map(len, blocks.values()))
-    target = Target(f"these {n_folds} fold models", _WITHIN_FOLDS)
-    return replace(contrast_estimate(joint, contrasts), target=target)
+    return contrast_estimate(joint, contrasts), max(map(len, blocks.values()))

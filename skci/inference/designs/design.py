@@ -70,7 +70,10 @@ class Design(Protocol):
 
     A design may also have `columns`, the names of its attributes that hold a value for
     each row. These can be names of columns of `data`; their length and row labels are
-    checked, and they follow the rows where these are put in another order.
+    checked, and they follow the rows where these are put in another order. With
+    ``with_series(series)``, which returns a design of rows in series of these numbers,
+    it also takes `groups`; ``small_sample_reason(influences)`` says why intervals may
+    be too narrow, or is empty.
 
     Examples
     --------

@@ -29,8 +29,7 @@ class RowwiseDesign:
         return self.design.n_units
 
     def components(self, influences: Influences) -> Iterable[Component]:
-        values: Array = np.zeros((self.n, influences.shape[1]))
-        values[self.kept] = influences
+        values = self._of_rows(influences)
         components = self.design.components(values)
         must = f"design {self.name} must give components"
         if not isinstance(components, Iterable):
@@ -41,6 +40,17 @@ class RowwiseDesign:
         if not checked:
             raise ValueError(f"{must}: at least one Component, got none")
         return checked
+
+    def small_sample_reason(self, influences: Influences) -> str:
+        """Why an interval may be too narrow, if the design says so."""
+        reason = getattr(self.design, "small_sample_reason", None)
+        return reason(self._of_rows(influences)) if reason else ""
+
+    def _of_rows(self, influences: Influences) -> Array:
+        """Influence values of all rows, zero of those without weight."""
+        values: Array = np.zeros((self.n, influences.shape[1]))
+        values[self.kept] = influences
+        return values
 
     def regrouped(self, unit: Array) -> Design:
         """Not possible: rows cannot be united."""

@@ -1,0 +1,322 @@
+"""Permutation importance with the error of the sample and of the permutations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._docstrings import parameters_from
+from skci._hints import with_hints
+from skci._validation import (
+    check_estimators,
+    check_integer,
+    column_names,
+    fixed_seed,
+)
+from skci.data.drawing import RowOptions
+from skci.data.labels import check_not_swapped
+from skci.data.responses import respond_to_each
+from skci.data.runs import RULES, run_name
+from skci.evaluation import JointEvaluator
+from skci.inference.contrast_parameters import Contrast
+from skci.inference.contrasts import contrast_estimate
+from skci.inference.parameter import Key, Parameter, TableParameter
+from skci.inference.rows import Rows
+from skci.inference.runs import mean_over_runs
+from skci.measures.functional import Evaluation, Functional
+from skci.metrics._metric_set import MetricSet, known_labels
+from skci.reports.importance import ImportanceReport
+
+_DEFAULT_SEED = 0
+
+
+@with_hints
+@parameters_from(JointEvaluator)
+def importance_report(
+    estimators: Any,
+    X: Any,
+    y: Any,
+    *,
+    metrics: Any,
+    n_repeats: int = 10,
+    features: Sequence[Any] | None = None,
+    sample_weight: Any = None,
+    groups: Any = None,
+    confidence_level: float = 0.95,
+    method: str | Mapping[str, str] | None = None,
+    pos_label: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> ImportanceReport:
+    r"""Joint confidence intervals for the permutation importance of features.
+
+    The importance of a feature is how much worse a metric is where the values of the
+    feature are permuted among the rows, as in
+    :func:`sklearn.inspection.permutation_importance`. Its standard error allows for
+    other rows and for other permutations; `importances_std` of scikit-learn is that of
+    the permutations alone.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_features)
+        Rows that none of the estimators was fitted on.
+    y : array-like of shape (n_samples,)
+        Their true labels, or numbers.
+    n_repeats : int, default=10
+        Number of permutations of each feature, at least two.
+    features : sequence of int or str, optional
+        Positions or names of the features to permute; all if not given.
+    sample_weight : array-like of shape (n_samples,), optional
+        Sampling weights of the rows.
+    groups : array-like of shape (n_samples,), optional
+        Clusters of rows that may be dependent.
+    random_state : int, Generator, RandomState or None
+        Seed of the permutations and of the quasi-Monte Carlo points behind the critical
+        value; fixed if None.
+
+    Returns
+    -------
+    ImportanceReport
+        Indexed by feature and metric, of several estimators by these as well.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option or the data are not as described. Errors of an estimator are raised
+        with its name.
+
+    Notes
+    -----
+    With the metric :math:`T` of the rows and :math:`T_s` of permutation :math:`\pi_s`
+    the importance is :math:`\pm (T - \frac 1S \sum_s T_s)`, positive where the metric
+    is worse. A row takes part in :math:`T_s` as the one that is predicted and as the
+    one that gives its value to another, :math:`j = \pi_s^{-1}(i)`: its influence value
+    is :math:`L_s(i) + L_s(j) - L(j)`.
+
+    Rows and permutations are crossed as rows and runs are; see
+    :class:`skci.designs.Runs`. Where a feature has no influence on any prediction the
+    variance vanishes, and the interval is the whole range with a warning.
+
+    References
+    ----------
+    .. [1] Breiman (2001). Random Forests. Machine Learning 45, 5-32.
+    .. [2] Fisher, Rudin and Dominici (2019). All Models are Wrong, but Many are Useful.
+       Journal of Machine Learning Research 20 (177), 1-81.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skci import importance_report
+    >>> X, y = make_classification(
+    ...     1000, 4, n_informative=2, n_redundant=0, shuffle=False, random_state=0
+    ... )
+    >>> model = LogisticRegression().fit(X[:500], y[:500])
+    >>> report = importance_report(model, X[500:], y[500:], metrics="accuracy")
+    >>> report["1", "accuracy"].low > 0.25
+    True
+    """
+    metric_set = MetricSet(metrics, confidence_level, method, pos_label, random_state)
+    metric_set = metric_set.without_tables()
+    n_repeats = check_integer(n_repeats, "n_repeats", 2)
+    named = check_estimators(estimators)
+    check_not_swapped(X, y, "importance_report(estimators, X, y)")
+    chosen = _chosen_features(X, features)
+    rng = np.random.default_rng(
+        _DEFAULT_SEED if random_state is None else fixed_seed(random_state)
+    )
+    n = len(y)
+    reader = metric_set.reader(
+        y, RowOptions(sample_weight=sample_weight, groups=groups), "y"
+    )
+    n = len(reader.y)
+    weighted = np.arange(n)[reader.rows.kept]
+    permutations = {
+        (feature, s): _permutation(rng, weighted, n)
+        for feature in chosen
+        for s in range(n_repeats)
+    }
+    reader.alignment.check("X", X)
+    scored: tuple[Any, ...] = ()
+    if "numbers" not in metric_set.reads:
+        known = known_labels(named)
+        if known and known >= reader.true_labels:
+            reader = reader.with_labels(known)
+        scored = metric_set.scored_labels(reader.vocabulary)
+        if len(scored) == 1:
+            reader = reader.with_labels((), scored[0])
+    tasks: list[tuple[str | None, int]] = [(None, -1), *permutations]
+    changed = (
+        X if f is None else _permuted(X, chosen[f], permutations[f, s])
+        for f, s in tasks
+    )
+    found = respond_to_each(
+        named,
+        changed,
+        metric_set.reads,
+        scored=scored,
+        probabilities=any(m._needs_probabilities for m in metric_set.metrics.values()),
+        n_jobs=n_jobs,
+    )
+    columns: dict[str, tuple[str, int | None]] = {}
+    receivers: dict[str, tuple[str, Array]] = {}
+    by_kind: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    for (feature, s), responses in zip(tasks, found, strict=True):
+        for name, _ in named:
+            title = name
+            columns[name] = name, None
+            if feature is not None:
+                title = run_name(_permuted_name(name, feature), s + 1)
+                columns[title] = _permuted_name(name, feature), s
+                receiver = _receivers(permutations[feature, s], weighted, n)
+                receivers[title] = name, receiver
+            for kind, responded in zip(by_kind, responses, strict=True):
+                if name in responded:
+                    kind[title] = responded[name]
+    predicted, scores = by_kind
+    sample = reader.sample(predicted or None, scores or None, by_rows=True)
+    joint = metric_set.estimate(sample)
+    sampling: Any = joint.sampling
+    of_base = {p.key: p for p in sampling.parameters}
+    with_donors = []
+    for parameter in sampling.parameters:
+        title = parameter.key.model
+        if title in receivers:
+            name, receiver = receivers[title]
+            base = of_base[replace(parameter.key, model=name)]
+            parameter = _with_donors(parameter, base, receiver, sample.rows)
+        with_donors.append(parameter)
+    joint = replace(joint, sampling=sampling.with_parameters(with_donors))
+    header = f"n = {sample.rows.n_samples} over {n_repeats} permutations"
+    means = mean_over_runs(
+        joint, columns, False, RULES[0], lambda rows: header, at_least_rows=False
+    )
+    position = {p.key: k for k, p in enumerate(means.parameters)}
+    contrasts: list[Contrast] = []
+    for name, _ in named:
+        subgroup = (("model", name),) if len(named) > 1 else ()
+        for metric in metric_set.metrics:
+            base = position[Key(metric, name)]
+            better = means.parameters[base].trait.greater_is_better
+            sign = 1.0 if better else -1.0
+            for feature in chosen:
+                permuted = position[Key(metric, _permuted_name(name, feature))]
+                key = Key(metric, feature, subgroup, factor="feature")
+                contrasts.append((key, {base: sign, permuted: -sign}))
+    importances = contrast_estimate(means, contrasts)
+    given: Any = importances.sampling
+    parameters = tuple(map(_as_importance, given.parameters))
+    sampling = replace(given, parameters=parameters)
+    return ImportanceReport(replace(importances, sampling=sampling))
+
+
+def _as_importance(parameter: Parameter) -> Parameter:
+    """Take a difference for an estimate, of which more is neither better nor worse."""
+    trait = replace(parameter.trait, greater_is_better=True, has_better=False)
+    return replace(parameter, trait=trait, components=(), coefficients=())
+
+
+def _permuted_name(estimator: str, feature: str) -> str:
+    """Name of an estimator with a permuted feature, as messages tell it."""
+    return f"{estimator}, {feature} permuted"
+
+
+@dataclass(frozen=True, eq=False)
+class _OfRows:
+    """A functional and the cell of each row."""
+
+    functional: Functional
+    index: Array
+    size: int
+
+    def __call__(self, p: Array) -> Evaluation:
+        """Value, and the influence value of each row, at their weights."""
+        table = np.bincount(self.index, p, self.size)
+        estimate, influence, gradient = self.functional(table)
+        return Evaluation(estimate, influence[self.index], gradient)
+
+
+@dataclass(frozen=True, eq=False)
+class _WithDonors(Functional):
+    """A functional of rows, each of which also gives a value to another.
+
+    What a row adds as a donor is the difference that its value makes to the influence
+    of the row that receives it.
+    """
+
+    permuted: _OfRows
+    unpermuted: _OfRows
+    receivers: Array
+    """Row that each row gives its value to."""
+
+    def estimate(self, p: Array) -> Array:
+        return self.permuted(p).estimate
+
+    def __call__(self, p: Array) -> Evaluation:
+        estimate, influence, gradient = self.permuted(p)
+        change = (influence - self.unpermuted(p).influence) * p
+        return Evaluation(estimate, influence + change[self.receivers] / p, gradient)
+
+
+def _with_donors(
+    parameter: TableParameter, unpermuted: TableParameter, receivers: Array, rows: Rows
+) -> TableParameter:
+    """Add the influence of rows as donors of a permuted feature."""
+    permuted, reference = (
+        _OfRows(each.functional, each.index, each.size)
+        for each in (parameter, unpermuted)
+    )
+    return replace(
+        parameter,
+        functional=_WithDonors(permuted, reference, receivers),
+        index=np.arange(len(rows)),
+        counts=rows.counts,
+    )
+
+
+def _chosen_features(X: Any, features: Sequence[Any] | None) -> dict[str, int]:
+    """Positions of the features to permute, by name."""
+    names = column_names(X)
+    shape = np.shape(X)
+    if len(shape) != 2:
+        raise ValueError(f"X must have two dimensions, got shape {shape}")
+    known = list(range(shape[1])) if names is None else list(names)
+    chosen = known if features is None else list(features)
+    positions = {}
+    for feature in chosen:
+        if feature not in known:
+            raise ValueError(f"features must be some of {known}, got {feature!r}")
+        positions[str(feature)] = known.index(feature)
+    return positions
+
+
+def _permuted(X: Any, k: int, permutation: Array) -> Any:
+    """Features with the values of one permuted among the rows."""
+    if hasattr(X, "iloc"):
+        changed = X.copy()
+        changed.isetitem(k, X.iloc[permutation, k].set_axis(X.index))
+        return changed
+    changed = np.array(X)
+    changed[:, k] = changed[permutation, k]
+    return changed
+
+
+def _permutation(rng: np.random.Generator, weighted: Array, n: int) -> Array:
+    """Permutation of the rows with weight, which leaves the others in place."""
+    permutation = np.arange(n)
+    permutation[weighted] = rng.permutation(weighted)
+    return permutation
+
+
+def _receivers(permutation: Array, kept: Array, n: int) -> Array:
+    """Position of the row that each row with weight gives its value to."""
+    receiver = np.empty(n, dtype=int)
+    receiver[permutation] = np.arange(n)
+    position = np.full(n, -1)
+    position[kept] = np.arange(len(kept))
+    found: Array = position[receiver[kept]]
+    return found

@@ -1,0 +1,218 @@
+"""Rows in order of time, whose influence values may be autocorrelated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._validation import check_choice, check_integer
+from skci.inference.designs.design import Component
+
+METHODS = ("cosine", "newey-west", "diebold-mariano")
+_ENOUGH = 60  # effective sample size below which intervals are warned of
+
+
+class TimeOrder:
+    r"""Rows in order of time, such as forecasts, whose errors may be autocorrelated.
+
+    Of several series, which are independent of one another and named by `groups` of the
+    entry point, the rows of each are in order of time; the estimate is of these series.
+
+    Parameters
+    ----------
+    time : array-like of shape (n_samples,), or str, optional
+        What rows are sorted by, or the name of a column of `data`. If not given, rows
+        are in order of time.
+    method : {"cosine", "newey-west", "diebold-mariano"}, default="cosine"
+        Estimator of the long-run variance: the equal-weighted cosine estimator [1]_
+        [2]_; Newey and West's [3]_ with Bartlett weights and a normal quantile; or the
+        sum of autocovariances up to `lags` with the factor and the quantile of Harvey,
+        Leybourne and Newbold [4]_, for the test of Diebold and Mariano.
+    lags : int, optional
+        Largest lag of "newey-west", by default :math:`4 (n / 100)^{2/9}`, and of
+        "diebold-mariano", one less than the number of steps that forecasts are ahead,
+        by default 0.
+
+    Notes
+    -----
+    With influence values :math:`L_t` of n rows and :math:`B = \lceil 0.4 n^{2/3}
+    \rceil`, the cosine estimator is
+
+    .. math:: V = \frac{1}{n B} \sum_{b=1}^B \Lambda_b^2, \qquad \Lambda_b =
+        \sqrt{2/n} \sum_{t=1}^n \cos\big(\pi b (t - 1/2) / n\big) L_t ,
+
+    with the quantile of t with B degrees of freedom. Of several series the variances
+    are added.
+
+    References
+    ----------
+    .. [1] Mueller (2007). Journal of Econometrics 141, 1331-1352.
+    .. [2] Lazarus, Lewis, Stock and Watson (2018). Journal of Business and Economic
+       Statistics 36, 541-559.
+    .. [3] Newey and West (1987). Econometrica 55, 703-708.
+    .. [4] Harvey, Leybourne and Newbold (1997). International Journal of Forecasting
+       13, 281-291.
+
+    Examples
+    --------
+    The test of Diebold and Mariano for two forecasters:
+
+    >>> import numpy as np
+    >>> from skci import grades_report
+    >>> from skci.designs import TimeOrder
+    >>> truth = np.arange(10, 60, 10)
+    >>> first, second = np.array([11, 21, 29, 42, 53]), np.array([13, 26, 24, 40, 59])
+    >>> report = grades_report(
+    ...     {"F": (first - truth) ** 2, "G": (second - truth) ** 2},
+    ...     design=TimeOrder(method="diebold-mariano"),
+    ...     higher_is_better=False,
+    ...     method="delta",
+    ... )
+    >>> difference = report.differences()["mean", "F", "G"]
+    >>> round(float(difference) / difference.standard_error, 4)
+    -2.223
+    """
+
+    def __init__(
+        self, time: Any = None, *, method: str = "cosine", lags: int | None = None
+    ) -> None:
+        self.time, self.method, self.lags = time, method, lags
+        self._series: Array | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Attributes that hold a value for each row."""
+        return () if self.time is None else ("time",)
+
+    def with_series(self, series: Array) -> TimeOrder:
+        """The design with the number of the series of each row."""
+        check_choice(self.method, METHODS, "method")
+        if self.lags is not None:
+            if self.method == "cosine":
+                raise ValueError(
+                    f"lags must not be given with method='cosine', got {self.lags!r}"
+                )
+            check_integer(self.lags, "lags", 0)
+        bound = copy(self)
+        bound._series = series
+        shortest = min(len(rows) for rows in bound._rows)
+        if shortest < 4:
+            raise ValueError(
+                "design=TimeOrder needs series of at least four rows each, got one of "
+                f"{shortest}"
+            )
+        return bound
+
+    @property
+    def _rows(self) -> list[Array]:
+        """Rows of each series, in order of time."""
+        series = self._series
+        assert series is not None  # with_series came first
+        order = np.arange(len(series))
+        if self.time is not None:
+            order = np.argsort(np.asarray(self.time), kind="stable")
+        order = order[np.argsort(series[order], kind="stable")]
+        ends = np.cumsum(np.bincount(series))[:-1]
+        return [rows for rows in np.split(order, ends) if len(rows)]
+
+    @property
+    def n_units(self) -> int:
+        """Number of cosines, or of rows with the other methods; 0 before it is used."""
+        if self._series is None:
+            return 0
+        rows = self._rows
+        if self.method == "cosine":
+            return _n_cosines(min(map(len, rows))) * len(rows)
+        return sum(map(len, rows))
+
+    def components(self, influences: Any) -> Iterator[Component]:
+        """Cosine sums, or sums over windows, of each series."""
+        values, rows = np.asarray(influences), self._rows
+        for each in rows:
+            if self.method == "cosine":
+                yield _cosine_sums(values[each], _n_cosines(min(map(len, rows))))
+            elif self.method == "newey-west":
+                yield _bartlett_windows(values[each], self._lags(len(each)))
+            else:
+                yield from _autocovariances(values[each], self._lags(len(each)))
+
+    def _lags(self, n: int) -> int:
+        """Largest lag in a series of n rows."""
+        default = (
+            0 if self.method == "diebold-mariano" else int(4 * (n / 100) ** (2 / 9))
+        )
+        return min(default if self.lags is None else self.lags, n - 1)
+
+    def small_sample_reason(self, influences: Any) -> str:
+        """Say if rows are so autocorrelated that few of them are independent."""
+        values = np.asarray(influences)[:, 0]
+        n_cosines = _n_cosines(min(map(len, self._rows)))
+        effective = sum(
+            len(rows) / max(_long_run_ratio(values[rows], n_cosines), 1.0)
+            for rows in self._rows
+        )
+        if effective >= _ENOUGH:
+            return ""
+        return (
+            f"the effective sample size of autocorrelated rows is {effective:.0f}, and "
+            "the interval may be too narrow"
+        )
+
+    def __str__(self) -> str:
+        number = len(self._rows)
+        of = f" in {number} series" if number > 1 else ""
+        names = {"cosine": "", "newey-west": "Newey-West", "diebold-mariano": "HLN"}
+        name = names[self.method]
+        return f"in order of time{of}" + (f" ({name})" if name else "")
+
+    def __repr__(self) -> str:
+        return f"TimeOrder(method={self.method!r}, lags={self.lags!r})"
+
+
+def _n_cosines(n: int) -> int:
+    return max(int(np.ceil(0.4 * n ** (2 / 3))), 1)
+
+
+def _cosine_sums(values: Array, n_cosines: int) -> Component:
+    """Sums of influence values times cosines, of mean square the variance."""
+    n = len(values)
+    phase = np.pi * np.outer(np.arange(1, n_cosines + 1), np.arange(n) + 0.5) / n
+    sums = np.cos(phase) @ values * np.sqrt(2 / n_cosines)
+    return Component(sums, ddof=0, degrees_of_freedom=n_cosines)
+
+
+def _bartlett_windows(values: Array, lags: int) -> Component:
+    """Sums over moving windows, whose products have Bartlett weights."""
+    padded = np.pad(values, ((lags, lags), (0, 0)))
+    sums = np.lib.stride_tricks.sliding_window_view(padded, lags + 1, 0).sum(axis=-1)
+    return Component(sums / np.sqrt(lags + 1), ddof=0, degrees_of_freedom=_NORMAL)
+
+
+def _autocovariances(values: Array, lags: int) -> Iterator[Component]:
+    """Rows and sums of pairs at each lag, with the factor of small samples."""
+    n, h = len(values), lags + 1
+    factor = np.sqrt(n / (n + 1 - 2 * h + h * (h - 1) / n))
+    values = values * factor
+    of_sums = partial(Component, ddof=0, degrees_of_freedom=n - 1)
+    yield of_sums(values)
+    for k in range(1, h):
+        ahead, behind = values[k:], values[:-k]
+        yield of_sums(ahead + behind)
+        yield of_sums(ahead, sign=-1)
+        yield of_sums(behind, sign=-1)
+
+
+_NORMAL = 1e9  # degrees of freedom of a normal quantile
+
+
+def _long_run_ratio(values: Array, n_cosines: int) -> float:
+    """Long-run variance over that of independent rows."""
+    centred = values - values.mean()
+    square = centred @ centred
+    sums = np.asarray(_cosine_sums(values[:, np.newaxis], n_cosines).totals)
+    return float((sums**2).sum() / square) if square > 0 else 1.0
