@@ -42,11 +42,11 @@ def respond_to_each(
     reads: Collection[str],
     *,
     scored: tuple[Any, ...],
-    probabilities: bool,
+    methods: Sequence[str],
     n_jobs: int | None,
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Responses to each of some features of the rows; see `respond`."""
-    options = {"scored": scored, "probabilities": probabilities}
+    options: Any = {"scored": scored, "methods": methods}
     tasks = (
         delayed(respond)(estimators, X, reads, **options, n_jobs=1, verbose=0)
         for X in features
