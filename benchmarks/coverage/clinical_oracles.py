@@ -17,7 +17,7 @@ ROWS = Path(__file__).parents[2] / "tests" / "reference" / "dcurves_rows.csv"
 """Rows of df_binary and df_case_control of the R package dcurves."""
 
 _THRESHOLD = 0.25
-_RESAMPLES = 10_000
+_RESAMPLES = 40_000
 _BLOCK = 500  # resamples at once
 
 PUBLISHED = {

@@ -22,7 +22,7 @@ _MODULES = ("clinical_simulation", "simulation")
 
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
-    size = sizes(options.quick, draws=(400, 20), resamples=(10_000, 500))
+    size = sizes(options.quick, draws=(400, 20), resamples=(40_000, 500))
     band_draws = _BAND_DRAWS if not options.quick else (2, 2, 2)
     modules = [f"coverage/{module}" for module in _MODULES]
     runner = Runner(work, options.seed, options.jobs, modules)
@@ -122,7 +122,7 @@ _ERRORS = """\
 Of the same cohort, with .3 plus .8 times the logits of the predictions, which were
 fitted to it, beside the regressions of statsmodels with the sandwich "HC0", of
 which the variance is multiplied by n / (n - 1), and beside the standard deviation over
-{resamples} bootstrap resamples of the patients, whose own error is .7%.
+{resamples} bootstrap resamples of the patients, whose own error is .35%.
 """
 
 _SUMMARY = "Least and greatest coverage over all settings of a metric."
