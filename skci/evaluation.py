@@ -312,7 +312,7 @@ def joint_report(
     level. Each extends to the critical value q, the quantile of the largest of K
     correlated statistics: normal or, where variances are poorly estimated, t:
 
-    .. math:: P\Big(\max_k |Z_k| \le q\Big) = \text{confidence level}, \qquad
+    .. math:: P\Bigl(\max_k |Z_k| \le q\Bigr) = \text{confidence level}, \qquad
         Z \sim N(0, R) ,
 
     with the estimated correlation matrix R. For fitted estimators see

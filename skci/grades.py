@@ -291,7 +291,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
 
     With c correct ones of n samples of a task, it is
 
-    .. math:: 1 - \binom{n - c}{k} \Big/ \binom{n}{k} .
+    .. math:: 1 - \binom{n - c}{k} \Bigl/ \binom{n}{k} .
 
     The estimates are grades for :func:`grades_report`, with ``bounds=(0, 1)``.
 
@@ -322,7 +322,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
     Notes
     -----
     The estimate is computed as
-    :math:`1 - \prod_{i=0}^{k-1} \big(1 - c / (n - i)\big)` [1]_.
+    :math:`1 - \prod_{i=0}^{k-1} \bigl(1 - c / (n - i)\bigr)` [1]_.
 
     References
     ----------

@@ -454,7 +454,8 @@ def distinct_names(
             positions = among[positions]
         dtype_kind = names.dtype.kind
         if dtype_kind == "O" or (dtype_kind in "fcmM" and not np.isfinite(names).all()):
-            must = f"{parameter} must name a {kind} in every row"
+            article = "an" if kind == "item" else "a"
+            must = f"{parameter} must name {article} {kind} in every row"
             check_present(names.tolist(), must, positions, hint)
         if dtype_kind == "O":
             order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))

@@ -56,8 +56,10 @@ def as_column(
 def probabilities_hint(values: Any) -> str:
     """Say what to do with a matrix of probabilities that is given for labels."""
     array = np.asarray(values)
-    is_matrix = array.ndim == 2 and array.shape[1] > 1 and array.dtype.kind == "f"
-    if not is_matrix or np.abs(array.sum(axis=1) - 1).max() > _PROBABILITY_ERROR:
+    is_matrix = array.ndim == 2 and array.shape[1] > 1 and len(array) > 0
+    if array.dtype.kind != "f" or not is_matrix:
+        return ""
+    if np.abs(array.sum(axis=1) - 1).max() > _PROBABILITY_ERROR:
         return ""
     return (
         "; the rows add up to 1, as those of predict_proba(X): give predict(X), or "

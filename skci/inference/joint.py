@@ -211,6 +211,20 @@ class JointEstimate:
         """Variances behind the intervals, (K,)."""
         return self.sampling.variances + self.sampling.noise_variances(self.z)
 
+    @cached_property
+    def _interval_variances(self) -> Array:
+        """Variances that limits are computed with, (K,).
+
+        Components on the boundary of their range add what Wilson's interval has at the
+        quantile of the intervals. Blurring is of the individual level (Yuan and Jiang).
+        """
+        blurs = [parameter.interval_method.blurs for parameter in self.parameters]
+        bounded = (self._variances > self.sampling.variances) & ~np.array(blurs)
+        if self.is_individual or not bounded.any():
+            return self._variances
+        noise = self.sampling.noise_variances(float(self.normal_quantile))
+        return np.where(bounded, self.sampling.variances + noise, self._variances)
+
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""
         values = values.copy()
@@ -427,7 +441,7 @@ class JointEstimate:
 
     def _task(self, k: int) -> Task:
         needs_error = self.parameters[k].interval_method.needs_error
-        error = math.sqrt(self._variances[k]) if needs_error else math.nan
+        error = math.sqrt(self._interval_variances[k]) if needs_error else math.nan
         return self.sampling.task(k, error)
 
 

@@ -29,12 +29,12 @@ from skci.inference.stratified import (
     has_sparse_stratum,
     stratified_table,
 )
-from skci.measures.functional import Mean
+from skci.measures.functional import Mean, unsigned
 from skci.measures.registry import IDENTITY
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
-_ROUNDING = 1e-12  # design effect that is zero
+_ROUNDING = 1e-12  # relative, of degrees of freedom; and design effect that is zero
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
@@ -400,8 +400,8 @@ class ParameterSampling:
     def _exchangeable_design_effect(self) -> float:
         r"""Design effect if errors are related to neither weights nor cluster sizes.
 
-        .. math:: \frac{n}{W (\sum_i w_i)} \Big((1 - \rho) \sum_i w_i^2
-            + \rho \sum_g \big(\sum_{i \in g} w_i\big)^2\Big)
+        .. math:: \frac{n}{W (\sum_i w_i)} \Bigl((1 - \rho) \sum_i w_i^2
+            + \rho \sum_g \bigl(\sum_{i \in g} w_i\bigr)^2\Bigr)
 
         over the rows with influence, of all n rows of weight W, with the correlation
         :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
@@ -484,8 +484,8 @@ class ParameterSampling:
         parameter = self.parameter
         if not self.has_variance:
             return 0.0, 0.0
-        is_mean = isinstance(parameter.functional, Mean)
-        is_straight = is_mean and parameter.trait.scale == IDENTITY
+        is_mean = isinstance(unsigned(parameter.functional), Mean)
+        is_straight = is_mean and parameter.unsigned[0].scale == IDENTITY
         g, bend = self.moments.skewness, 0.0 if is_straight else self._bend
         return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
 
@@ -530,8 +530,8 @@ class ParameterSampling:
     def small_sample_reasons(self) -> list[SmallSampleReason]:
         """Reasons why the interval may be too narrow."""
         parameter, smooths = self.parameter, self.parameter.interval_method.smooths
-        if not parameter.defined:
-            return []
+        if not (parameter.defined and self.is_estimable):
+            return []  # the interval is the whole range
         sparse = smooths and self.spans_strata and self.table is None
         if sparse and has_sparse_stratum(parameter, self.rows, self.design):
             return [SmallSampleReason(_SPARSE)]
@@ -539,7 +539,7 @@ class ParameterSampling:
             return []  # no estimated variance is behind the interval
         reasons = []
         least = _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
-        if self.degrees_of_freedom < least:
+        if self.degrees_of_freedom < least * (1 - _ROUNDING):
             helps = self.is_normal
             reasons.append(few_degrees_of_freedom(least, other_method_helps=helps))
         if self.has_variance and self._has_heavy_tail:

@@ -28,7 +28,7 @@ from skci.inference.parameter_sampling import (
 )
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
-from skci.measures.functional import Negative
+from skci.measures.functional import unsigned
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
 _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
@@ -531,13 +531,11 @@ class RowSampling(Sampling):
             effect = stratified.design_effect
         elif method.needs == "table" or parameter.support.rarer_class:
             effect = each.design_effect
-        if isinstance(functional, Negative):
-            functional = functional.functional
         return Task(
             *parameter.unsigned,
             standard_error,
             rarer_class=parameter.support.rarer_class,
-            functional=functional,
+            functional=unsigned(functional),
             counts=counts,
             design_effect=1.0 if effect is None else effect,
             hall=hall,

@@ -284,8 +284,8 @@ class MetricCI(BaseEstimator):
 
         The influence value of a row is the derivative of the estimate towards it,
 
-        .. math:: L_i = \frac{\mathrm{d}}{\mathrm{d} t} T\big((1 - t) \hat P +
-            t \delta_i\big) \Big|_{t = 0} ,
+        .. math:: L_i = \left. \frac{\mathrm{d}}{\mathrm{d} t} T\bigl((1 - t) \hat P +
+            t \delta_i\bigr) \right|_{t = 0} ,
 
         so that the error of the estimate is about :math:`\sum_i w_i L_i / \sum_i w_i`
         [1]_. All intervals follow from these values and a design.

@@ -415,7 +415,8 @@ class ContrastReport(ReportWithContrasts):
     def _verdicts(self) -> list[str]:
         """What the interval of each contrast shows."""
         if "contrast" not in self._labels:
-            return [finding.verdict for finding in self._strongest]
+            pairs = zip(self._joint.parameters, self._strongest, strict=True)
+            return [each.trait.worded(found.verdict) for each, found in pairs]
         low, high = self._limits().T
         return np.select([low > 0, high < 0], ["above 0", "below 0"], "open").tolist()
 

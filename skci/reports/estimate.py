@@ -538,10 +538,12 @@ _OTHER_LABEL = _Cause(
 
 def _is_of_other_label(joint: JointEstimate, position: int) -> bool:
     """Whether an estimate and its interval are far below that of random scores."""
-    chance = joint.parameters[position].trait.chance
-    if chance is None or not joint.estimates[position] < chance / 2:
+    parameter = joint.parameters[position]
+    trait, estimate = parameter.unsigned
+    if trait.chance is None or not estimate < trait.chance / 2:
         return False
-    return bool(joint.individual.intervals[position, 1] < chance / 2)
+    limits = map(abs, joint.individual.intervals[position].tolist())
+    return max(limits) < trait.chance / 2
 
 
 def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
@@ -63,6 +63,11 @@ class JointReport(ReportWithContrasts):
     >>> report["y_pred", "f1"]
     f1 = 0.67 [0.53, 0.78], joint 95% interval (score, n = 100)
     """
+
+    _other_attributes: ClassVar = {
+        **ReportWithContrasts._other_attributes,
+        **dict.fromkeys(("compare", "comparisons", "pairwise"), "differences()"),
+    }
 
     def __init__(
         self, joint: JointEstimate, references: References | None = None

@@ -127,8 +127,8 @@ class Moments(NamedTuple):
 
         Of the G units of a block they are
 
-        .. math:: \nu = \min \Big( G - 1, 2 \Big/ \Big( \frac{\sum_g S_g^4}
-            {(\sum_g S_g^2)^2} - \frac{1}{G} \Big) \Big) ,
+        .. math:: \nu = \min \Bigl( G - 1, 2 \Bigl/ \Bigl( \frac{\sum_g S_g^4}
+            {(\sum_g S_g^2)^2} - \frac{1}{G} \Bigr) \Bigr) ,
 
         about :math:`G - 1` of equal normal totals and 2 of a single dominating one. Of
         several blocks, whose variances :math:`V_h` add up, they are
@@ -288,7 +288,7 @@ def intraclass_correlation(components: Iterable[Component]) -> float | None:
     The mean over units of the products of pairs of rows, over that of squares:
 
     .. math:: \hat\rho = \sum_g \frac{\sum_{i \ne j} w_i w_j L_i L_j}
-        {\sum_{i \ne j} w_i w_j} \Big/ \sum_g \frac{\sum_i w_i^2 L_i^2}
+        {\sum_{i \ne j} w_i w_j} \Bigl/ \sum_g \frac{\sum_i w_i^2 L_i^2}
         {\sum_i w_i^2} ,
 
     over units of two rows or more. Each unit counts once, so that a few large ones do
