@@ -130,6 +130,8 @@ def main():
     save(curve.plot().figure_, "curve.png")
     save(seeds(), "seeds.png")
     save(readers(), "readers.png")
+    curves = run_until(DOCS / "clinical.rst", "curves")
+    save(curves.plot().figure_, "decision_curve.png")
 
 
 if __name__ == "__main__":

@@ -269,9 +269,7 @@ class JointEvaluator:
             X,
             metric_set.reads,
             scored=scored,
-            probabilities=any(
-                metric._needs_probabilities for metric in metric_set.metrics.values()
-            ),
+            methods=metric_set.score_methods,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )

@@ -158,7 +158,7 @@ def importance_report(
         permuted_features,
         metric_set.reads,
         scored=scored,
-        probabilities=any(m._needs_probabilities for m in metric_set.metrics.values()),
+        methods=metric_set.score_methods,
         n_jobs=n_jobs,
     )
     columns: dict[str, tuple[str, int | None]] = {}

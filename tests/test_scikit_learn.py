@@ -37,6 +37,7 @@ METRICS = {
     "f1_score": skci.F1CI,
     "fbeta_score": skci.FBetaCI,
     "hamming_loss": skci.HammingLossCI,
+    "hinge_loss": skci.HingeLossCI,
     "jaccard_score": skci.JaccardCI,
     "label_ranking_average_precision_score": skci.LabelRankingAveragePrecisionCI,
     "label_ranking_loss": skci.LabelRankingLossCI,

@@ -5,6 +5,7 @@
 from skci.metrics._agreement import *
 from skci.metrics._base import MetricCI
 from skci.metrics._binary import *
+from skci.metrics._clinical import *
 from skci.metrics._custom import (
     CustomCI,
     CustomFunctionCI,
@@ -31,6 +32,8 @@ __all__ = [
     "AveragePrecisionCI",
     "BalancedAccuracyCI",
     "BrierScoreCI",
+    "CalibrationInterceptCI",
+    "CalibrationSlopeCI",
     "CohenKappaCI",
     "CosineCI",
     "CoverageErrorCI",
@@ -52,8 +55,10 @@ __all__ = [
     "FalsePositiveRateCI",
     "GMeanCI",
     "HammingLossCI",
+    "HingeLossCI",
     "HitRateCI",
     "InformednessCI",
+    "InterventionsAvoidedCI",
     "JaccardCI",
     "LabelRankingAveragePrecisionCI",
     "LabelRankingLossCI",
@@ -75,6 +80,8 @@ __all__ = [
     "MetricCI",
     "NegativeLikelihoodRatioCI",
     "NegativePredictiveValueCI",
+    "NetBenefitCI",
+    "ObservedToExpectedCI",
     "OverlapCI",
     "PearsonCorrelationCI",
     "PositiveLikelihoodRatioCI",
@@ -88,6 +95,8 @@ __all__ = [
     "RootMeanSquaredLogErrorCI",
     "SelectionRateCI",
     "SpecificityCI",
+    "SquaredCalibrationErrorCI",
+    "StandardizedNetBenefitCI",
     "TopKAccuracyCI",
     "TverskyCI",
     "available_metrics",

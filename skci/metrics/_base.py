@@ -29,6 +29,7 @@ from skci.data.labels import (
 from skci.data.moments import Monomial, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import on_host
+from skci.data.responses import SCORE_METHODS
 from skci.data.sample import Sample
 from skci.inference.intervals.methods import (
     AUTO,
@@ -131,7 +132,8 @@ class MetricCI(BaseEstimator):
 
     reads: ClassVar[str]
     """Kind of the predictions: "labels", "scores", "numbers" or "items"."""
-    _needs_probabilities: ClassVar[bool] = False
+    _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
+    """Methods of estimators whose scores it is of; of probabilities only the first."""
     _truth: ClassVar[str] = "labels"
     """What scores are compared with: "labels" or "relevance"."""
     _may_miss: ClassVar[bool] = False

@@ -24,6 +24,7 @@ from skci.data.labels import check_label
 from skci.data.moments import MomentSample, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
+from skci.data.responses import SCORE_METHODS
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, Known, check_method
@@ -31,7 +32,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics._base import MetricCI
 from skci.metrics._binding import Binding, bind_references
-from skci.metrics._names import resolve_metric
+from skci.metrics._names import resolve_metric, resolve_metrics
 from skci.metrics._scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
@@ -90,6 +91,23 @@ class MetricSet:
             for name, metric in self.metrics.items()
         }
         return other
+
+    @property
+    def score_methods(self) -> list[str]:
+        """Methods of estimators whose scores all metrics can be of."""
+        needs = {name: m._score_methods for name, m in self.metrics.items()}
+        methods = [
+            method
+            for method in SCORE_METHODS
+            if all(method in each for each in needs.values())
+        ]
+        if not methods:
+            only = {name: each[0] for name, each in needs.items() if len(each) == 1}
+            raise ValueError(
+                "metrics must be of the same scores of an estimator, got metrics of "
+                f"{only}; report them apart"
+            )
+        return methods
 
     def must_read_labels(self) -> None:
         """Check that all metrics are of labels."""
@@ -300,6 +318,15 @@ class MetricSet:
             parameters = (
                 replace(p, key=replace(p.key, **keys[p.key.model])) for p in parameters
             )
+        return self.joint(parameters, sample, horizon)
+
+    def joint(
+        self,
+        parameters: Iterable[TableParameter],
+        sample: Sample,
+        horizon: Horizon | None = None,
+    ) -> JointEstimate:
+        """Estimate parameters of a sample jointly, with the settings of the report."""
         joint = JointEstimate.from_rows(
             parameters,
             sample.rows,
@@ -372,6 +399,5 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     alone = isinstance(metrics, str) or not is_iterable(metrics)
     pairs = []
     for given in [metrics] if alone else metrics:
-        metric = resolve_metric(given)
-        pairs.append((given if isinstance(given, str) else metric.name, metric))
+        pairs += resolve_metrics(given)
     return named_values(pairs, "metrics")

@@ -118,8 +118,9 @@ class ScoreMetricCI(MetricCI):
     def _scores_of(self, binding: Binding) -> Scores:
         """Scores of the model, checked."""
         scores = binding.sample.scores[binding.model]
-        for values in scores.extremes if self._needs_probabilities else []:
-            check_probabilities(values, binding.model, repr(binding.metric))
+        if self._score_methods == ("predict_proba",):
+            for values in scores.extremes:
+                check_probabilities(values, binding.model, repr(binding.metric))
         check_all_labels(self.labels, binding.sample.vocabulary)
         return scores
 
@@ -305,7 +306,7 @@ class MetricScorer:
             if metric.pos_label is None and metric._symmetric and labels:
                 positive = labels[-1]
             labels, options = (positive,), {"pos_label": positive}
-        scores = scores_of(estimator, X, labels, metric._needs_probabilities)
+        scores = scores_of(estimator, X, labels, metric._score_methods)
         estimate = metric(y, scores, **rows, **options)
         value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
         return float(value if metric.greater_is_better else -value)

@@ -8,6 +8,7 @@ from skci.reports.calibration import CalibrationReport
 from skci.reports.classification import ClassificationReport
 from skci.reports.contrasts import ContrastReport
 from skci.reports.curves import (
+    DecisionCurveReport,
     ThresholdEstimate,
     ThresholdReport,
     ThresholdRequirementReport,
@@ -44,6 +45,7 @@ __all__ = [
     "ConfidenceIntervalDisplay",
     "ContrastReport",
     "CrossValidationReport",
+    "DecisionCurveReport",
     "GradesReport",
     "ImportanceReport",
     "JointReport",

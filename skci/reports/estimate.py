@@ -463,7 +463,7 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
     for k, parameter in enumerate(joint.parameters):
         if not parameter.defined:
             components = [c for c in parameter.components if not c.defined]
-            cause = "a division of zero by zero"
+            cause = parameter.trait.undefined_by
             if parameter.key.is_contrast and not components:
                 cause = "of infinite estimates, or a ratio to zero"
             message = f"undefined, {cause}; the interval is the whole range"

@@ -68,7 +68,7 @@ class Resampling:
     metric_set: MetricSet
     estimators: Sequence[tuple[str, Any]]
     rows: Rows
-    wanted: tuple[Collection[str], tuple[Any, ...], bool]
+    wanted: tuple[Collection[str], tuple[Any, ...], Sequence[str]]
     """What estimators predict; see `response`."""
     labels: tuple[Any, ...]
     """Labels that there are, whether some rows have them or not."""
@@ -112,13 +112,12 @@ class Resampling:
             if not vocabulary.multilabel:
                 labels = tuple(x for x in vocabulary.labels if x is not None)
                 pos_label = scored[0] if len(scored) == 1 else pos_label
-        probabilities = any(m._needs_probabilities for m in metric_set.metrics.values())
         if is_iterable(cv) and not (isinstance(cv, str) or hasattr(cv, "split")):
             cv = list(cv)  # splits are made more than once
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
         rows = Rows(X, y, codes, cv, seed, names, weights)
-        wanted = metric_set.reads, scored, probabilities
+        wanted = metric_set.reads, scored, metric_set.score_methods
         return cls(metric_set, named, rows, wanted, labels, pos_label, **options)
 
     def fit(
