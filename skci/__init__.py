@@ -32,6 +32,7 @@ from skci.curves import (
     roc_report,
     threshold_report,
 )
+from skci.data.survival import event_by
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
 from skci.grades import grades_report, pass_at_k
 from skci.importance import importance_report
@@ -56,6 +57,7 @@ __all__ = [
     "decision_curve_report",
     "designs",
     "det_report",
+    "event_by",
     "exceptions",
     "grades_report",
     "importance_report",

@@ -218,7 +218,7 @@ def test_batches_hold_whole_queries(order):
             again.relevance, y_score={"score": again.score}, query=again["query"]
         )
     assert accumulator.n_samples == n
-    with pytest.raises(ValueError, match="must not be rankings to be saved"):
+    with pytest.raises(ValueError, match="must not be rankings or survival to be"):
         accumulator.save("table.npz")
 
 

@@ -39,6 +39,7 @@ from skci.data.rows import (
     as_items,
     check_columns,
     check_length,
+    check_numbers,
     check_present,
     check_same_shape,
     check_scores,
@@ -47,6 +48,7 @@ from skci.data.rows import (
     probabilities_hint,
 )
 from skci.data.sample import Sample, Vocabulary
+from skci.data.survival import check_survival
 from skci.inference.designs.independent import IndependentRows
 from skci.inference.parameter import DEFAULT_MODEL
 from skci.inference.rows import Rows
@@ -89,7 +91,7 @@ class Wanted:
     abstain: Any = None
     """What stands for no answer among predicted labels."""
     truths: frozenset[str] = frozenset({"labels"})
-    """What scores are compared with: "labels", "relevance" or both."""
+    """What the truth is read as: "labels", "relevance" or both, or "survival"."""
     missing_scores: bool = False
     """Whether scores may be missing, of what was not retrieved."""
 
@@ -99,6 +101,11 @@ class Wanted:
         if self.kinds.isdisjoint({"labels", "scores"}):
             return False
         return "labels" in self.truths
+
+    @property
+    def of_survival(self) -> bool:
+        """Whether the truth is read as events and times."""
+        return "survival" in self.truths
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +143,9 @@ class Reader:
         items = as_items(y_true, truth) if "items" in wanted.kinds else None
         of_labels, of_items = wanted.of_labels, wanted.kinds == {"items"}
         several = of_labels and wanted.several and is_multilabel(y_true)
-        if of_items and items is not None:
+        if wanted.of_survival:
+            y = check_survival(y_true, truth)
+        elif of_items and items is not None:
             y = items
         elif not of_labels:
             y = check_columns(y_true, truth)
@@ -146,7 +155,7 @@ class Reader:
             y = as_column(y_true, truth)
             if not len(y):
                 raise ValueError(f"{truth} must hold at least one row, got none")
-        if several or not (of_labels or of_items):
+        if several or not (of_labels or of_items or wanted.of_survival):
             targets = tuple(column_names(y_true) or range(y.shape[1]))
             check_distinct(targets, truth, "columns")
         if wanted.abstain is not None:
@@ -163,7 +172,7 @@ class Reader:
             if targets or not of_labels:
                 raise ValueError(
                     "design=Prevalence is of a positive label, which neither numbers "
-                    "nor items nor several targets have"
+                    "nor times nor items nor several targets have"
                 )
             wanted = replace(wanted, infer_pos_label=False)
         rows = options.read(len(y), truth, alignment.check)
@@ -214,6 +223,8 @@ class Reader:
                     self._check_one_model(parameter, values)
         if self.items is not None:
             return self._with_items(self.items, y_pred, y_score)
+        if self.wanted.of_survival:
+            return self._read_survival(y_pred, y_score or {})
         if "numbers" in self.wanted.kinds:
             return self._read_numbers(y_pred)
         if not self.wanted.of_labels:
@@ -254,7 +265,7 @@ class Reader:
                 f"{parameter} must be an array, got a mapping{SEVERAL_MODELS_HINT}"
             )
         are_items = "items" in self.wanted.kinds <= {"items", "scores"}
-        if are_items and parameter == "y_pred":
+        if (are_items or self.wanted.of_survival) and parameter == "y_pred":
             return
         shape, n = shape_of(values), len(self.y)
         may_have_columns = parameter == "y_score" or len(self.targets) > 1
@@ -404,6 +415,30 @@ class Reader:
         vocabulary = Vocabulary(targets=self.targets)
         return self.rows.sample(
             codes, vocabulary, by_rows=True, truth=truth, scores=scores
+        )
+
+    def _read_survival(
+        self, y_pred: Mapping[str, Any], y_score: Mapping[str, Any]
+    ) -> Sample:
+        """Read events and times, risks, and probabilities of survival in columns."""
+        kept, n, kinds = self.rows.kept, len(self.y), self.wanted.kinds
+        scores, numbers = {}, {}
+        for model, values in y_score.items():
+            name = parameter_name(model, "y_score")
+            scores[model] = Scores(check_numbers(values, name, n)[kept])
+        for model, values in y_pred.items() if "numbers" in kinds else ():
+            name = parameter_name(model)
+            columns = check_columns(values, name)
+            check_length(columns[:, 0], n, name, self.truth)
+            numbers[model] = columns[kept]
+        truth = self.y[kept]
+        return self.rows.sample(
+            np.zeros((len(truth), 0), dtype=bool),
+            Vocabulary(),
+            by_rows=True,
+            truth=truth,
+            scores=scores,
+            numbers=numbers,
         )
 
     def _read_numbers(self, y_pred: Mapping[str, Any]) -> Sample:

@@ -151,7 +151,7 @@ class Sample:
     labelled: tuple[str, ...] = ()
     scores: Mapping[str, Scores] = field(default_factory=dict)  # by model
     # True numbers, (m, targets), and those that are predicted, by model. Beside scores
-    # they are relevances.
+    # they are relevances; of survival they are events and times.
     truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
     # True items, (m, ...), as they were given, and those that are predicted, by model.

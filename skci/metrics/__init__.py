@@ -20,6 +20,7 @@ from skci.metrics._probabilities import *
 from skci.metrics._rankings import *
 from skci.metrics._regression import *
 from skci.metrics._scores import *
+from skci.metrics._survival import *
 
 __all__ = [
     "DCGCI",
@@ -35,8 +36,10 @@ __all__ = [
     "CalibrationInterceptCI",
     "CalibrationSlopeCI",
     "CohenKappaCI",
+    "ConcordanceCI",
     "CosineCI",
     "CoverageErrorCI",
+    "CumulativeDynamicAucCI",
     "CustomCI",
     "CustomFunctionCI",
     "CustomInfluenceCI",
@@ -58,6 +61,7 @@ __all__ = [
     "HingeLossCI",
     "HitRateCI",
     "InformednessCI",
+    "IntegratedBrierCI",
     "InterventionsAvoidedCI",
     "JaccardCI",
     "LabelRankingAveragePrecisionCI",
@@ -97,6 +101,7 @@ __all__ = [
     "SpecificityCI",
     "SquaredCalibrationErrorCI",
     "StandardizedNetBenefitCI",
+    "SurvivalBrierCI",
     "TopKAccuracyCI",
     "TverskyCI",
     "available_metrics",

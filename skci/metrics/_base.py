@@ -135,7 +135,7 @@ class MetricCI(BaseEstimator):
     _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
     """Methods of estimators whose scores it is of; of probabilities only the first."""
     _truth: ClassVar[str] = "labels"
-    """What scores are compared with: "labels" or "relevance"."""
+    """What the truth is read as: "labels", "relevance" or "survival"."""
     _may_miss: ClassVar[bool] = False
     """Whether scores may be missing, of what was not retrieved."""
     _serves_moments: ClassVar[bool] = False
@@ -386,7 +386,7 @@ class MetricCI(BaseEstimator):
             require_pos_label=self._require_pos_label,
             labels=() if self.labels is None else tuple(self.labels),
             abstain=self.abstain,
-            truths=frozenset([self._truth]),
+            truths=frozenset() if self.reads == "items" else frozenset([self._truth]),
             missing_scores=self._may_miss,
         )
 

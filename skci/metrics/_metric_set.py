@@ -62,7 +62,22 @@ class MetricSet:
             self.kinds[name] = metric.reads
             self.several &= metric._several
         self.reads = set(self.kinds.values())
-        if "numbers" in self.reads and self.reads & {"labels", "scores"}:
+        self._check_truths()
+
+    def _check_truths(self) -> None:
+        """Check that there is a truth that all metrics can be read of."""
+        truths = {n: m._truth for n, m in self.metrics.items() if m.reads != "items"}
+        kinds = set(truths.values())
+        if "survival" in kinds and len(kinds) > 1:
+            others = [name for name, truth in truths.items() if truth != "survival"]
+            raise ValueError(
+                "metrics must be all of survival or none, since y_true is events and "
+                f"times or is not, got {join_names(others)} beside metrics of "
+                "survival; skci.event_by(y_true, time) cuts times to labels, for a "
+                "report apart, or for make_metric_ci with reads='items' in one"
+            )
+        of_numbers = "numbers" in self.reads and "survival" not in kinds
+        if of_numbers and self.reads & {"labels", "scores"}:
             raise ValueError(
                 "metrics must be all of numbers or all of labels and scores, since "
                 f"y_true is either, got {self.kinds}"
@@ -180,7 +195,7 @@ class MetricSet:
                     f"{join_names(metrics)}"
                 )
         both = y_pred is not None and "scores" in self.reads
-        if both and self.reads & {"labels", "items"} and set(y_pred) != set(y_score):
+        if both and self.reads != {"scores"} and set(y_pred) != set(y_score):
             raise ValueError(
                 f"y_score must name the models of y_pred, {list(y_pred)}, got "
                 f"{list(y_score)}"

@@ -18,13 +18,14 @@ from skci.metrics import (
     _rankings,
     _regression,
     _scores,
+    _survival,
 )
 from skci.metrics._base import MetricCI
 from skci.metrics._refused import refusal
 
 _MODULES = (
     *(_agreement, _binary, _regression, _deviance, _scores, _probabilities),
-    *(_clinical, _rankings),
+    *(_clinical, _rankings, _survival),
 )
 _CLASSES = [
     cls
@@ -32,10 +33,18 @@ _CLASSES = [
     for cls in vars(module).values()
     if getattr(cls, "_measure", None) is not None  # not a base
 ]
-_NEED_OPTIONS = (_binary.FBetaCI, _clinical.ThresholdMetricCI)
+_NEED_OPTIONS = (
+    *(_binary.FBetaCI, _clinical.ThresholdMetricCI),
+    *(_survival.MetricAtTime, _survival.IntegratedBrierCI),
+)
 _METRICS = [cls() for cls in _CLASSES if not issubclass(cls, _NEED_OPTIONS)]
 _BY_NAME = {
-    metric.name: metric for metric in (*_METRICS, _scores.RocAucCI(multi_class="ovo"))
+    metric.name: metric
+    for metric in (
+        *_METRICS,
+        _scores.RocAucCI(multi_class="ovo"),
+        _survival.ConcordanceCI(weighting="ipcw"),
+    )
 }
 _OF_FIRST = {
     metric.name.partition("@")[0]: metric
@@ -46,6 +55,7 @@ _OF_FIRST = {
 _AT_K = re.compile(r"(.+)@([1-9]\d*)")
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
 _AT_THRESHOLD = re.compile(rf"({'|'.join(_clinical.AT_THRESHOLDS)})@(\d*\.\d+)")
+_AT_TIME = re.compile(rf"({'|'.join(_survival.AT_TIMES)})@(\d+\.?\d*|\.\d+)")
 
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
@@ -70,7 +80,8 @@ def available_metrics() -> list[str]:
         In alphabetical order. Besides, "f<beta>" is F-beta at any beta; "@<k>", as in
         "ndcg@5", the metric of the first k documents of a ranking;
         "net_benefit@<threshold>" net benefit at any threshold, as are
-        "standardized_net_benefit" and "interventions_avoided"; a suffix
+        "standardized_net_benefit" and "interventions_avoided"; "survival_brier@<time>"
+        and "cumulative_dynamic_auc@<time>" metrics of survival at any time; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
         average over classes; and ``neg_`` before a name for the measure times -1.
 
@@ -176,6 +187,8 @@ def _named(name: str) -> MetricCI | None:
         return _clinical.AT_THRESHOLDS[at_threshold.group(1)](
             float(at_threshold.group(2))
         )
+    if at_time := _AT_TIME.fullmatch(name):
+        return _survival.AT_TIMES[at_time.group(1)](float(at_time.group(2)))
     return None
 
 
@@ -220,6 +233,10 @@ def _unknown(metric: str, positive: str) -> str:
     """Say what there is in place of a metric, whose usual name is `positive`."""
     if positive in _clinical.AT_THRESHOLDS:
         return f"{metric!r} needs a threshold, as in '{positive}@0.1'"
+    if positive in _survival.AT_TIMES:
+        return f"{metric!r} needs a time, as in '{positive}@365'"
+    if positive == _survival.IntegratedBrierCI._measure.name:
+        return f"{metric!r} needs times; use IntegratedBrierCI(times)"
     if positive in _SEVERAL:
         return f"{metric!r} is several metrics, {[*_SEVERAL[positive]]}"
     if positive == "fbeta_score":

@@ -1,0 +1,397 @@
+r"""Measures of predicted survival, as functionals of weights on rows.
+
+Rows are censored at random: those whose event is seen count for those that were
+censored before, by the inverse of the probability G not to be censored. It is the
+Kaplan-Meier estimate at the same weights, so that influence values include its error.
+
+References
+----------
+Blanche, P., Dartigues, J.-F. and Jacqmin-Gadda, H. (2013). Estimating and comparing
+time-dependent areas under receiver operating characteristic curves for censored event
+times with competing risks. Statistics in Medicine 32, 5381-5397.
+
+Gerds, T. A. and Schumacher, M. (2006). Consistent estimation of the expected Brier
+score in general survival models with right-censored event times. Biometrical Journal
+48, 1029-1040.
+
+Harrell, F. E., Califf, R. M., Pryor, D. B., Lee, K. L. and Rosati, R. A. (1982).
+Evaluating the yield of medical tests. JAMA 247, 2543-2546.
+
+Uno, H., Cai, T., Pencina, M. J., D'Agostino, R. B. and Wei, L. J. (2011). On the
+C-statistics for evaluating overall adequacy of risk prediction procedures with censored
+survival data. Statistics in Medicine 30, 1105-1117.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from skci._arrays import Array, cached_property, dot
+from skci.measures.functional import Boundary, Evaluation, Functional, Support
+from skci.measures.functions import EDGE
+
+
+@dataclass(frozen=True, eq=False)
+class FollowUp:
+    """Times of rows, and whether they are of an event or of censoring."""
+
+    event: Array
+    """Whether the event of each row is seen, (m,)."""
+    time: Array
+    """Time of the event or of censoring, (m,)."""
+
+    @cached_property
+    def _ranked(self) -> tuple[Array, Array]:
+        distinct, position = np.unique(self.time, return_inverse=True)
+        return distinct, position.ravel()
+
+    @property
+    def position(self) -> Array:
+        """Number of the time of each row among the distinct ones."""
+        return self._ranked[1]
+
+    @property
+    def n_times(self) -> int:
+        """Number of distinct times."""
+        return len(self._ranked[0])
+
+    def number_to(self, time: float) -> int:
+        """Number of distinct times up to a time."""
+        return int(np.searchsorted(self._ranked[0], time, side="right"))
+
+    @cached_property
+    def order(self) -> Array:
+        """Dense rank of the time; censoring is after events of the same time."""
+        keys = 2 * self.position + ~self.event
+        rank: Array = np.unique(keys, return_inverse=True)[1].ravel()
+        return rank
+
+    def censoring(self, p: Array) -> Censoring:
+        """Distribution of the times of censoring, at weights of the rows."""
+        mass, n = p * ~self.event, self.n_times
+        later = _after(np.bincount(self.position, p, n))
+        return Censoring(self, np.bincount(self.position, mass, n), later)
+
+
+@dataclass(frozen=True, eq=False)
+class Censoring:
+    """Kaplan-Meier estimate of the distribution of the times of censoring.
+
+    Events of the same time are before. Of weights that are censored at a time, and
+    those that are followed beyond it.
+    """
+
+    follow_up: FollowUp
+    censored: Array
+    later: Array
+
+    @cached_property
+    def survival(self) -> Array:
+        """Probability not to be censored at the first k times, (times + 1,)."""
+        at_risk = self.later + self.censored
+        with np.errstate(invalid="ignore"):
+            factors = np.where(self.censored > 0, self.later / at_risk, 1.0)
+        return np.append(1.0, np.cumprod(factors))
+
+    def weights(self, power: int = 1) -> Array:
+        """Inverse of the probability not to be censored before the event of each row.
+
+        To a power; 0 of rows that are censored.
+        """
+        before = self.survival[self.follow_up.position]
+        counts = self.follow_up.event & (before > 0)
+        inverse: Array = np.where(counts, before, np.inf) ** -power
+        return inverse
+
+    def influence(self, slopes: Array) -> Array:
+        r"""Influence of each row by the probabilities not to be censored.
+
+        Slopes are the derivatives of a statistic in :math:`\log G` of the first k
+        times, (times + 1,).
+        """
+        beyond, later = _after(slopes)[:-1], self.later
+        at_risk = later + self.censored
+        moved = (self.censored > 0) & (later > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            passing = np.where(moved, beyond * (1 / later - 1 / at_risk), 0.0)
+            ending = np.where(at_risk > 0, beyond / at_risk, 0.0)
+        position = self.follow_up.position
+        until = np.append(0.0, np.cumsum(passing))[position]
+        influence: Array = until - ~self.follow_up.event * ending[position]
+        return influence
+
+
+def _after(masses: Array) -> Array:
+    """Total of the masses after each."""
+    total = np.cumsum(masses[:0:-1])[::-1]
+    return np.append(total, 0.0)
+
+
+class _Discrimination(Functional):
+    """A share of pairs of rows in the order of their risks; ties count half."""
+
+    risk: Array
+
+    @property
+    @abstractmethod
+    def rarer_class(self) -> int:
+        """Number of rows that the variance is mainly estimated from."""
+
+    @property
+    def _gradient(self) -> Array:
+        return np.array([1.0 if self.rarer_class > 1 else np.inf])
+
+    @property
+    @abstractmethod
+    def _classes(self) -> tuple[Array, ...]:
+        """Rows on either side of the pairs."""
+
+    def support(self, counts: Array) -> Support:
+        return Support(self._classes, self.rarer_class)
+
+    def boundary(self, counts: Array) -> list[Boundary]:
+        inside = EDGE < float(self.estimate(counts)) < 1 - EDGE
+        return [] if inside or not self.rarer_class else [Boundary(1, self.rarer_class)]
+
+
+@dataclass(frozen=True, eq=False)
+class Concordance(_Discrimination):
+    r"""Share of pairs whose row with the earlier event has the greater risk.
+
+    .. math:: \frac{\sum_{i, j} p_i p_j w_i c_{ij} \phi(r_i - r_j)}
+        {\sum_{i, j} p_i p_j w_i c_{ij}}
+
+    over rows i whose event is seen before tau, and rows j with an event or censoring
+    later, or with a censoring at the same time, :math:`c_{ij} = 1`. The weight is 1, or
+    that of Uno and others (2011), :math:`G(T_i-)^{-2}`.
+    """
+
+    follow_up: FollowUp
+    risk: Array
+    tau: float
+    weighted: bool
+
+    @cached_property
+    def _first(self) -> Array:
+        """Rows whose event is the first of pairs."""
+        followed = self.follow_up.order < self.follow_up.order.max()
+        return self.follow_up.event & (self.follow_up.time < self.tau) & followed
+
+    @property
+    def _classes(self) -> tuple[Array, ...]:
+        return (self._first,)
+
+    @cached_property
+    def rarer_class(self) -> int:
+        return int(self._first.sum())
+
+    def estimate(self, p: Array) -> Array:
+        firsts, _ = self._firsts(p)
+        _, pairs = self._pairs(p, firsts)
+        concordant, _ = concordant_masses(
+            self.follow_up.order, self.risk, p * firsts, p
+        )
+        with np.errstate(invalid="ignore"):
+            return np.asarray(dot(p * firsts, concordant) / pairs)
+
+    def __call__(self, p: Array) -> Evaluation:
+        firsts, censoring = self._firsts(p)
+        (of_first, of_second), pairs = self._pairs(p, firsts)
+        order, mass = self.follow_up.order, p * firsts
+        concordant = concordant_masses(order, self.risk, mass, p)
+        with np.errstate(all="ignore"):
+            value = dot(mass, concordant[0]) / pairs
+            excess = concordant[0] - value * of_first
+            influence = firsts * excess + concordant[1] - value * of_second
+            if censoring is not None:
+                position = self.follow_up.position
+                n = self.follow_up.n_times + 1
+                slopes = np.bincount(position, -2 * mass * excess, n)
+                influence += censoring.influence(slopes)
+            influence /= pairs
+        return Evaluation(np.asarray(value), influence, self._gradient)
+
+    def _firsts(self, p: Array) -> tuple[Array, Censoring | None]:
+        """Weight of each row as the first of pairs."""
+        if not self.weighted:
+            return self._first.astype(float), None
+        censoring = self.follow_up.censoring(p)
+        return self._first * censoring.weights(2), censoring
+
+    def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], float]:
+        """Mass of the pairs in which each row is first, second, and of all pairs."""
+        order, mass = self.follow_up.order, p * firsts
+        later = _after(np.bincount(order, p))[order]
+        earlier = np.append(0.0, np.cumsum(np.bincount(order, mass))[:-1])[order]
+        return (later, earlier), dot(mass, later)
+
+
+def concordant_masses(
+    order: Array, risk: Array, first: Array, second: Array
+) -> tuple[Array, Array]:
+    """Mass of rows that each row is concordant with, as the first and the second.
+
+    A pair is of a row and one of a greater order, and concordant if the first has the
+    greater risk; ties count half. First and second are the masses of the rows as such.
+    Pairs are those of the halves of ever smaller blocks of orders: two numbers differ
+    first in one bit.
+    """
+    of_first, of_second = np.zeros(len(risk)), np.zeros(len(risk))
+    for rows, low, high, tie in _halves(order, risk):
+        mass = np.append(0.0, np.cumsum(np.where(low, 0.0, second[rows])))
+        below = (mass[tie[0]] + mass[tie[1]]) / 2 - mass[tie[2]]
+        of_first[rows[low]] += below[low]
+        mass = np.append(0.0, np.cumsum(np.where(low, first[rows], 0.0)))
+        above = mass[tie[3]] - (mass[tie[0]] + mass[tie[1]]) / 2
+        of_second[rows[high]] += above[high]
+    return of_first, of_second
+
+
+def _halves(
+    order: Array, risk: Array
+) -> Iterator[tuple[Array, Array, Array, tuple[Array, ...]]]:
+    """Rows sorted by block and risk, for blocks of each size.
+
+    Which are in the first and the second half of their block; and for each row the
+    start and end of its ties in the block, and of the block.
+    """
+    rows = np.argsort(risk, kind="stable")
+    for bit in reversed(range(int(order.max()).bit_length())):
+        half = order[rows] >> bit
+        rows = rows[np.argsort(half >> 1, kind="stable")]
+        half = order[rows] >> bit
+        starts = np.append(True, np.diff(half >> 1) != 0)
+        tied = np.append(True, np.diff(risk[rows]) != 0) | starts
+        high = (half & 1).astype(bool)
+        yield rows, ~high, high, (*_ends(tied), *_ends(starts))
+
+
+def _ends(starts: Array) -> tuple[Array, Array]:
+    """Start and end of the run of each entry."""
+    run = np.cumsum(starts) - 1
+    ends = np.append(np.flatnonzero(starts), len(starts))
+    return ends[run], ends[run + 1]
+
+
+@dataclass(frozen=True, eq=False)
+class CumulativeDynamicAuc(_Discrimination):
+    r"""Area under the ROC curve of rows with an event by a time and of those without.
+
+    .. math:: \frac{\sum_{i, j} p_i p_j w_i \phi(r_i - r_j)}
+        {\sum_i p_i w_i \sum_j p_j}
+
+    over rows i whose event is seen at or before the time, of weight :math:`1 / G(T_i-)`
+    and rows j that are followed beyond it (Blanche and others, 2013).
+    """
+
+    follow_up: FollowUp
+    risk: Array
+    time: float
+
+    @property
+    def _cases(self) -> Array:
+        cases: Array = self.follow_up.event & (self.follow_up.time <= self.time)
+        return cases
+
+    @property
+    def _controls(self) -> Array:
+        controls: Array = self.follow_up.time > self.time
+        return controls
+
+    @property
+    def _classes(self) -> tuple[Array, ...]:
+        return self._cases, self._controls
+
+    @cached_property
+    def rarer_class(self) -> int:
+        return int(min(self._cases.sum(), self._controls.sum()))
+
+    @cached_property
+    def _tied(self) -> tuple[Array, Array, Array]:
+        """Order of the rows by risk, and start and end of the ties of each."""
+        rows = np.argsort(self.risk, kind="stable")
+        starts = np.append(True, np.diff(self.risk[rows]) != 0)
+        return rows, *_ends(starts)
+
+    def estimate(self, p: Array) -> Array:
+        cases = p * self._cases * self.follow_up.censoring(p).weights()
+        controls = p * self._controls
+        with np.errstate(all="ignore"):
+            pairs = cases.sum() * controls.sum()
+            return np.asarray(dot(cases, self._below(controls)) / pairs)
+
+    def __call__(self, p: Array) -> Evaluation:
+        censoring = self.follow_up.censoring(p)
+        weights = self._cases * censoring.weights()
+        cases, controls = p * weights, p * self._controls
+        n = self.follow_up.n_times + 1
+        with np.errstate(all="ignore"):
+            of_case = self._below(controls) / controls.sum()
+            value = dot(cases, of_case) / cases.sum()
+            of_case = (of_case - value) / cases.sum()
+            of_control = 1 - self._below(cases) / cases.sum() - value
+            influence = weights * of_case
+            influence += self._controls * of_control / controls.sum()
+            slopes = np.bincount(self.follow_up.position, -cases * of_case, n)
+            influence += censoring.influence(slopes)
+        return Evaluation(np.asarray(value), influence, self._gradient)
+
+    def _below(self, mass: Array) -> Array:
+        """Mass of the rows of smaller risk, and half of that of the same."""
+        rows, start, end = self._tied
+        total = np.append(0.0, np.cumsum(mass[rows]))
+        below = np.empty(len(mass))
+        below[rows] = (total[start] + total[end]) / 2
+        return below
+
+
+@dataclass(frozen=True, eq=False)
+class SurvivalBrier(Functional):
+    r"""Brier score of predicted survival at a time, or a weighted sum over times.
+
+    .. math:: \sum_i p_i \Bigl(\frac{S_i(t)^2 1(T_i \le t, \text{event})}{G(T_i-)}
+        + \frac{(1 - S_i(t))^2 1(T_i > t)}{G(t)}\Bigr)
+
+    (Gerds and Schumacher, 2006).
+    """
+
+    follow_up: FollowUp
+    survival: Array
+    """Predicted probabilities of survival, (m, times)."""
+    times: Array
+    factors: Array
+    """Of the scores at the times, (times,)."""
+
+    def estimate(self, p: Array) -> Array:
+        return np.asarray(self._terms(p, self.follow_up.censoring(p))[0])
+
+    def __call__(self, p: Array) -> Evaluation:
+        censoring = self.follow_up.censoring(p)
+        value, terms, slopes = self._terms(p, censoring)
+        influence = terms - value + censoring.influence(slopes) / p.sum()
+        return Evaluation(np.asarray(value), influence, np.ones(1))
+
+    def _terms(self, p: Array, censoring: Censoring) -> tuple[float, Array, Array]:
+        """Value, that of each row, and slopes in the logs of probabilities G."""
+        follow_up, beyond = self.follow_up, np.zeros(len(p))
+        of_event, slopes = np.zeros(len(p)), np.zeros(follow_up.n_times + 1)
+        for time, factor, survival in zip(
+            self.times, self.factors, self.survival.T, strict=True
+        ):
+            alive, number = follow_up.time > time, follow_up.number_to(time)
+            by_now = follow_up.event & ~alive
+            of_event += factor * by_now * survival**2
+            if not p[alive].any():
+                value = np.nan
+                return value, np.full(len(p), value), slopes
+            left = factor * alive * (1 - survival) ** 2 / censoring.survival[number]
+            slopes[number] -= dot(p, left)
+            beyond += left
+        seen = of_event * censoring.weights()
+        slopes += np.bincount(follow_up.position, -p * seen, len(slopes))
+        terms = seen + beyond
+        return dot(p, terms) / p.sum(), terms, slopes
