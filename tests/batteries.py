@@ -6,6 +6,7 @@ import numbers_battery
 import pytest
 import rankings_battery
 import scores_battery
+import survival_battery
 from slow import slow_except
 
 FAMILIES = {
@@ -13,6 +14,7 @@ FAMILIES = {
     **classes_battery.FAMILIES,
     "scores": scores_battery.FAMILY,
     "rankings": rankings_battery.FAMILY,
+    **survival_battery.FAMILIES,
     "numbers": numbers_battery.FAMILY,
     "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
 }

@@ -41,6 +41,7 @@ from skci.metrics import (
     _rankings,
     _regression,
     _scores,
+    _survival,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
@@ -99,6 +100,7 @@ def test_every_metric_class_is_in_its_battery():
     assert metrics_in("scores") == classes_of(*SCORES)
     assert metrics_in("numbers") == classes_of(*NUMBERS)
     assert metrics_in("rankings") == classes_of(_rankings)
+    assert metrics_in("risks") | metrics_in("survival") == classes_of(_survival)
     several = {cls for cls in of_labels | classes_of(*SCORES) if is_of_several(cls)}
     families = ("classes", "targets", "class scores")
     assert set.union(*map(metrics_in, families)) == several

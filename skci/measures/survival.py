@@ -222,12 +222,12 @@ class Concordance(_Discrimination):
         censoring = self.follow_up.censoring(p)
         return self._first * censoring.weights(2), censoring
 
-    def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], float]:
+    def _pairs(self, p: Array, firsts: Array) -> tuple[tuple[Array, Array], Array]:
         """Mass of the pairs in which each row is first, second, and of all pairs."""
         order, mass = self.follow_up.order, p * firsts
         later = _after(np.bincount(order, p))[order]
         earlier = np.append(0.0, np.cumsum(np.bincount(order, mass))[:-1])[order]
-        return (later, earlier), dot(mass, later)
+        return (later, earlier), np.asarray(dot(mass, later))
 
 
 def concordant_masses(
