@@ -29,6 +29,7 @@ from skci.inference.stratified import (
     stratified_table,
 )
 from skci.inference.units import (
+    all_units_are_rows,
     is_simple,
     is_simple_among,
     rows_are_units,
@@ -402,7 +403,7 @@ class ParameterSampling:
     @cached_property
     def _knows_design_effect(self) -> bool:
         """Whether the design effect follows from weights alone and is not estimated."""
-        if self._strata is not None or not rows_are_units(self.design):
+        if self._strata is not None or not all_units_are_rows(self.rows, self.design):
             return False
         return self.design_effect <= (1 + _SAME) * self._exchangeable.design_effect
 
