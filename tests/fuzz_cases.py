@@ -24,8 +24,10 @@ METHODS = [
     *("auto", "score", "delta", "blurred", "plus-four", "hall", "logit"),
     *("wilson", "agresti-coull", "clopper-pearson", "jeffreys"),
 ]
+KNOWN = map(resolve_metric, skci.available_metrics())
+KNOWN = [metric for metric in KNOWN if metric._truth != "survival"]
 METRICS = {
-    kind: [m for m in skci.available_metrics() if resolve_metric(m).reads == kind]
+    kind: [metric.name for metric in KNOWN if metric.reads == kind]
     for kind in ("labels", "scores", "numbers")
 }
 LABELS = [

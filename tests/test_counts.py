@@ -37,7 +37,8 @@ TWO_GUESSES = {"A": TWO_NUMBERS * RNG.uniform(0.5, 2, (N, 2))}
 OF_SCORES = [
     name
     for name in available_metrics()
-    if resolve_metric(name).reads == "scores" and name != "top_k_accuracy"
+    if resolve_metric(name).reads == "scores"
+    and name not in ("top_k_accuracy", "concordance", "concordance_ipcw")
     if resolve_metric(name)._truth == "labels"  # and not documents of queries
 ]
 DATA = {

@@ -1083,7 +1083,7 @@ NO_MEANS_OVER_ROWS = {"top_k_accuracy", "rejection_rate"} | {
     name
     for name in available_metrics()
     if resolve_metric(name).reads == "scores"
-    and resolve_metric(name)._truth == "relevance"
+    and resolve_metric(name)._truth != "labels"
 }
 
 

@@ -330,7 +330,7 @@ def test_every_entry_point_is_called_and_every_outcome_occurs():
         for name in module.__all__
         if inspect.isfunction(getattr(module, name))
     }
-    functions -= {"available_metrics", "make_metric_ci", "show_versions"}
+    functions -= {"available_metrics", "event_by", "make_metric_ci", "show_versions"}
     fitting = {"cross_validate_report", "cross_val_folds", "five_by_two_f_test"}
     fitting |= {"fold_models_report", "learning_curve_report"}
     functions -= fitting  # fits take long

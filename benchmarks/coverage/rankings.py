@@ -40,11 +40,11 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
         write_page(output / _FILE, "coverage", title, introduction, *sections)
 
 
-def row(record: Record) -> Row:
-    """A record as a row of the table."""
+def row(record: Record, unit: str = "") -> Row:
+    """A record as a row of the table, of so many units."""
     without = record["without"]
     return {
-        record["kind"]: f"{record['n']:,}",
+        unit or record["kind"]: f"{record['n']:,}",
         "interval of": record["of"],
         "coverage": f"{record['coverage']:.3f}",
         "without a warning": "" if without is None else f"{without:.3f}",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -73,16 +73,25 @@ class Units:
         return dict(DETECTIONS) if self.kind == "images" else [*RANKINGS]
 
 
-def report(kind: str, data: dict[str, Any]) -> Any:
-    """Joint report on units of a kind."""
-    return skci.joint_report(**data, metrics=Units(kind, 0).metrics)
+class Setting(Protocol):
+    """A population of which n units are drawn, and metrics of two models."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def metrics(self) -> Any: ...
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]: ...
+
+
+def report(setting: Setting, data: dict[str, Any]) -> Any:
+    """Joint report on units of a setting."""
+    return skci.joint_report(**data, metrics=setting.metrics)
 
 
 @cache
-def truths(kind: str) -> dict[tuple[str, ...], float]:
+def truths(setting: Setting) -> dict[tuple[str, ...], float]:
     """Estimates of a large sample, and the differences of the models."""
-    data = Units(kind, _POPULATION).draw(np.random.default_rng(0))
-    found = report(kind, data)
+    found = report(setting, setting.draw(np.random.default_rng(0)))
     values: dict[tuple[str, ...], float] = {key: float(found[key]) for key in found}
     for metric in dict.fromkeys(metric for _, metric in found):
         first, second = (values[model, metric] for model in MODELS)
@@ -94,7 +103,7 @@ def truths(kind: str) -> dict[tuple[str, ...], float]:
 class Coverage:
     """Samples of units, with individual and joint intervals, and differences."""
 
-    setting: Units
+    setting: Any
     draws: int
 
     @property
@@ -103,12 +112,12 @@ class Coverage:
 
     def records(self, rng: np.random.Generator) -> list[Record]:
         """Coverage, warnings and widths by what the interval is of."""
-        known = truths(self.setting.kind)
+        known = truths(replace(self.setting, n=_POPULATION))
         found: dict[str, list[tuple[bool, bool, float]]] = {}
         for _ in range(self.draws):
             for of, covers, warned, width in self._sample(rng, known):
                 found.setdefault(of, []).append((covers, warned, width))
-        about = {"kind": self.setting.kind, "n": self.setting.n, "draws": self.draws}
+        about = {**asdict(self.setting), "draws": self.draws}
         records = []
         for of, each in found.items():
             covers, warned, widths = np.transpose(each)
@@ -131,7 +140,7 @@ class Coverage:
         data = self.setting.draw(rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            whole = report(self.setting.kind, data)
+            whole = report(self.setting, data)
             differences = whole.differences().individual()
             alone = whole.individual()
         for part, chosen in ((alone, MODELS[0]), (differences, None)):

@@ -71,8 +71,8 @@ class MetricSet:
         if "survival" in kinds and len(kinds) > 1:
             others = [name for name, truth in truths.items() if truth != "survival"]
             raise ValueError(
-                "metrics must be all of survival or none, since y_true is events and "
-                f"times or is not, got {join_names(others)} beside metrics of "
+                "metrics must be all of survival or none, whose y_true is events and "
+                f"times, got {join_names(others)} beside metrics of "
                 "survival; skci.event_by(y_true, time) cuts times to labels, for a "
                 "report apart, or for make_metric_ci with reads='items' in one"
             )

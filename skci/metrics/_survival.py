@@ -294,9 +294,9 @@ class _ProbabilityMetricCI(
     def _check_columns(self, survival: Array, times: Array) -> None:
         if survival.shape[1] != len(times):
             raise ValueError(
-                f"y_pred must have a column for each of the times of {self.name!r}, "
-                f"{times.tolist()}, got {survival.shape[1]} columns; times= names those "
-                "of the columns"
+                f"y_pred must have a column for each time of {self.name!r}, "
+                f"{times.tolist()}, got {survival.shape[1]} columns; times= names "
+                "their times"
             )
 
 

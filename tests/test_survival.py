@@ -1,0 +1,436 @@
+"""Metrics of survival: published figures, other packages, truths, and mistakes."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import statsmodels.api as sm
+import survival_battery
+from battery import joint_limits, quiet
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import f1_score, roc_auc_score
+
+import skci
+from skci import (
+    ConcordanceCI,
+    CumulativeDynamicAucCI,
+    IntegratedBrierCI,
+    JointAccumulator,
+    SurvivalBrierCI,
+    event_by,
+    joint_report,
+    make_metric_ci,
+)
+from skci.designs import Prevalence
+from skci.metrics._names import resolve_metric
+
+REFERENCE = Path(__file__).parent / "reference"
+
+N, TIMES = 300, [2.0, 4.0, 6.0]
+RNG = np.random.default_rng(0)
+LATENT, END = RNG.exponential(5, N), RNG.exponential(8, N)
+EVENT, TIME = LATENT <= END, np.minimum(LATENT, END)
+Y = np.column_stack([EVENT, TIME])
+RISKS = {
+    name: np.round(noise * RNG.normal(size=N) - LATENT, 1)
+    for name, noise in (("A", 4), ("B", 8))
+}
+SURVIVAL = {
+    name: 1 / (1 + np.exp((np.array(TIMES) + risk[:, np.newaxis]) / 2))
+    for name, risk in RISKS.items()
+}
+METRICS = [
+    *("concordance", "concordance_ipcw", "cumulative_dynamic_auc@4"),
+    *(SurvivalBrierCI(4, times=TIMES), IntegratedBrierCI(TIMES)),
+]
+STRUCTURED = np.array(
+    list(zip(EVENT, TIME, strict=True)), dtype=[("cens", bool), ("time", float)]
+)
+
+
+# --------------------------------------------------------------------------------------
+# Published figures, and other packages
+# --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lung():
+    """Patients with advanced lung cancer (Loprinzi and others, 1994).
+
+    ``lung`` of the R package survival, without the one row that lacks ph.ecog; an event
+    is 1.
+    """
+    with (REFERENCE / "lung_rows.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+
+
+def test_concordance_of_a_cox_regression_is_that_of_survival(lung):
+    """Its vignette "Concordance": age, sex and ph.ecog, n 227, 164 events."""
+    y = np.column_stack([lung["event"], lung["time"]])
+    X = np.column_stack([lung["age"], lung["sex"], lung["ph_ecog"]])
+    fit = sm.PHReg(lung["time"], X, lung["event"], ties="efron").fit()
+    found = ConcordanceCI()(y, X @ fit.params)
+    assert (found.n_samples, lung["event"].sum()) == (227, 164)
+    assert round(float(found), 3) == 0.637
+    assert round(found.standard_error, 3) == 0.025
+
+
+def test_concordance_of_a_tied_risk_is_that_of_survival(lung):
+    """Its counts: 8392 concordant, 4258 discordant, 7137 of tied risks, 28 no pairs."""
+    found = ConcordanceCI()(
+        np.column_stack([lung["event"], lung["time"]]), lung["ph_ecog"]
+    )
+    assert found == pytest.approx(
+        (8392 + 7137 / 2) / (8392 + 4258 + 7137), rel=0, abs=1e-15
+    )
+
+
+@pytest.fixture
+def peer(monkeypatch):
+    metrics = pytest.importorskip("sksurv.metrics", reason="scikit-survival is missing")
+    if not hasattr(np, "trapezoid"):  # which it takes from numpy 2
+        monkeypatch.setattr(np, "trapezoid", np.trapz, raising=False)
+    return metrics
+
+
+@pytest.mark.parametrize("model", RISKS)
+def test_values_are_those_of_scikit_survival(peer, model):
+    y, risk, survival = STRUCTURED, RISKS[model], SURVIVAL[model]
+    harrell = peer.concordance_index_censored(y["cens"], y["time"], risk)[0]
+    assert ConcordanceCI()(y, risk) == pytest.approx(harrell, rel=1e-13)
+    for tau in (None, 7):
+        uno = peer.concordance_index_ipcw(y, y, risk, tau)[0]
+        found = ConcordanceCI(weighting="ipcw", tau=tau)(y, risk)
+        assert found == pytest.approx(uno, rel=1e-13)
+    areas, _ = peer.cumulative_dynamic_auc(y, y, risk, TIMES)
+    _, scores = peer.brier_score(y, y, survival, TIMES)
+    for k, time in enumerate(TIMES):
+        area = CumulativeDynamicAucCI(time)(y, risk)
+        assert area == pytest.approx(areas[k], rel=1e-13)
+        for found in (
+            SurvivalBrierCI(time)(y, survival[:, k]),
+            SurvivalBrierCI(time, times=TIMES)(y, survival),
+        ):
+            assert found == pytest.approx(scores[k], rel=1e-13)
+    integrated = peer.integrated_brier_score(y, y, survival, TIMES)
+    found = IntegratedBrierCI(TIMES)(y, survival)
+    assert found == pytest.approx(integrated, rel=1e-13)
+
+
+def test_without_censoring_they_are_those_of_labels():
+    y, time = np.column_stack([np.ones(N), LATENT]), 4.0
+    labels, risk = event_by(y, time), RISKS["A"]
+    area = CumulativeDynamicAucCI(time)(y, risk)
+    assert area == pytest.approx(roc_auc_score(labels, risk), rel=1e-13)
+    survival = SURVIVAL["A"][:, 1]
+    score, known = SurvivalBrierCI(time)(y, survival), skci.BrierScoreCI()
+    known = known(labels, 1 - survival)
+    assert score == pytest.approx(known, rel=1e-13)
+    assert score.standard_error == pytest.approx(known.standard_error, rel=1e-12)
+
+
+# --------------------------------------------------------------------------------------
+# Standard errors
+# --------------------------------------------------------------------------------------
+
+ROWS = {
+    "risks": survival_battery.some_risks(200, seed=5),
+    "survival": survival_battery.some_probabilities(200, seed=5),
+}
+CASES = [
+    (family, name)
+    for family, each in survival_battery.FAMILIES.items()
+    for name in each.cases
+]
+# Uno's C without tau hangs on the last rows, which a bootstrap leaves out or repeats.
+SETTLED = [each for each in CASES if each[1] != "concordance_ipcw"]
+
+
+@pytest.mark.parametrize(("family", "name"), SETTLED)
+def test_standard_errors_are_those_of_rows_left_out(family, name):
+    case, rows = survival_battery.FAMILIES[family].cases[name], ROWS[family]
+    values = [
+        float(quiet(case.metric, np.delete(rows.y, k, 0), np.delete(rows.p, k, 0)))
+        for k in range(len(rows))
+    ]
+    n = len(rows)
+    error = np.sqrt((n - 1) * np.var(values))
+    assert case.metric(rows.y, rows.p).standard_error == pytest.approx(error, rel=0.03)
+
+
+@pytest.mark.parametrize(("family", "name"), SETTLED)
+def test_standard_errors_are_those_of_a_bootstrap(family, name):
+    case, rows = survival_battery.FAMILIES[family].cases[name], ROWS[family]
+    n, rng = len(rows), np.random.default_rng(6)
+    draws = [rng.multinomial(n, np.full(n, 1 / n), 500).astype(float) for _ in "abcd"]
+    values = np.concatenate([case.value(rows, weights) for weights in draws])
+    # The Monte Carlo error of a deviation of 2,000 values is 1.6 %.
+    found = case.metric(rows.y, rows.p).standard_error
+    assert found == pytest.approx(values.std(), rel=0.08)
+
+
+def test_the_error_of_censoring_is_allowed_for():
+    """Weights that were known would give another standard error."""
+    metric = SurvivalBrierCI(4)
+    value, influence = metric.influence(Y, SURVIVAL["A"][:, 1])
+    order = np.argsort(TIME)
+    at_risk = N - np.arange(N)
+    steps = np.cumprod(np.where(EVENT[order], 1, 1 - 1 / at_risk))
+    before = np.empty(N)
+    before[order] = np.append(1, steps[:-1])
+    until = steps[TIME[order] <= 4][-1]
+    survival, alive = SURVIVAL["A"][:, 1], TIME > 4
+    terms = np.where(EVENT & ~alive, survival**2 / before, 0)
+    terms += alive * (1 - survival) ** 2 / until
+    assert value == pytest.approx(terms.mean(), rel=1e-12)
+    assert np.abs(influence - terms + value).max() > 0.05
+    assert influence.std() < terms.std()
+
+
+def test_a_perfect_order_has_an_interval():
+    found = ConcordanceCI()(Y, -LATENT)
+    assert found == 1
+    low, high = found.confidence_interval()
+    n_events = EVENT.sum() - (TIME[EVENT].max() == TIME.max())
+    assert (low, high) == (pytest.approx(n_events / (n_events + 1.959964**2)), 1)
+
+
+# --------------------------------------------------------------------------------------
+# Reports
+# --------------------------------------------------------------------------------------
+
+
+def report_on(y=Y, **options):
+    options = {"metrics": METRICS} | options
+    return joint_report(y, SURVIVAL, y_score=RISKS, **options)
+
+
+def test_a_report_has_the_metrics_jointly():
+    report = report_on(method="delta")
+    influence = []
+    for model, risk in RISKS.items():
+        for name in METRICS:
+            metric = resolve_metric(name)
+            p = risk if metric.reads == "scores" else SURVIVAL[model]
+            value, of_rows = metric.influence(Y, p)
+            assert report[model, metric.name] == pytest.approx(value, rel=1e-14)
+            influence.append(of_rows)
+    expected = np.cov(influence) / N
+    assert_allclose(report.covariance, expected, rtol=1e-10, atol=1e-16)
+    difference = report.differences()["concordance", "A", "B"]
+    gap = influence[0] - influence[len(METRICS)]
+    error = gap.std(ddof=1) / np.sqrt(N)
+    assert difference.standard_error == pytest.approx(error, rel=1e-10)
+    assert report.ranks()["A", "concordance"].rank == 1
+
+
+COLUMNS = pd.DataFrame({"event": EVENT, "time": TIME})
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        STRUCTURED,
+        COLUMNS,
+        COLUMNS.astype(float),
+        pl.from_pandas(COLUMNS.astype(float)),
+        COLUMNS.to_records(index=False),
+        Y.tolist(),
+    ],
+    ids=["structured", "frame", "floats", "polars", "records", "list"],
+)
+def test_truths_of_many_kinds(y):
+    assert joint_limits(report_on(y)).tolist() == joint_limits(report_on()).tolist()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        lambda rows: rows,
+        pl.from_pandas,
+        lambda rows: pl.from_pandas(rows).lazy(),
+        lambda rows: {name: rows[name].to_numpy() for name in rows},
+    ],
+)
+def test_columns_by_name(frame):
+    survival = SURVIVAL["A"][:, 1]
+    rows = COLUMNS.assign(risk=RISKS["A"], alive=survival, site=np.arange(N) % 40)
+    names = {"y_true": ["event", "time"], "groups": "site"}
+    metrics = ["concordance", "survival_brier@4"]
+    found = joint_report(
+        **names,
+        y_pred={"A": "alive"},
+        y_score={"A": "risk"},
+        data=frame(rows),
+        metrics=metrics,
+    )
+    expected = joint_report(
+        Y,
+        {"A": survival},
+        y_score={"A": RISKS["A"]},
+        groups=rows.site.to_numpy(),
+        metrics=metrics,
+    )
+    assert_allclose(joint_limits(found), joint_limits(expected), rtol=1e-9)
+
+
+def test_subgroups_are_reports():
+    half = np.arange(N) % 2
+    report = report_on(by=half, method="delta")
+    for part in (0, 1):
+        chosen = half == part
+        for name in METRICS:
+            metric = resolve_metric(name)
+            p = RISKS["A"] if metric.reads == "scores" else SURVIVAL["A"]
+            alone = metric(Y[chosen], p[chosen])
+            found = report["A", metric.name, str(part)]
+            assert found == pytest.approx(alone, rel=1e-12)
+
+
+def test_batches_are_the_rows():
+    accumulator = JointAccumulator(METRICS)
+    for rows in np.array_split(np.arange(N), 3):
+        survival, risks = (
+            {model: each[rows] for model, each in both.items()}
+            for both in (SURVIVAL, RISKS)
+        )
+        accumulator.update(STRUCTURED[rows], survival, y_score=risks)
+    found, expected = accumulator.report(), report_on()
+    assert_allclose(joint_limits(found), joint_limits(expected), rtol=1e-9)
+    with pytest.raises(ValueError, match="not be rankings or survival"):
+        accumulator.save("table.npz")
+
+
+def test_concordance_of_many_rows_is_that_of_some_pairs():
+    """Of all pairs there are 5 * 10**9 here."""
+    rng, n = np.random.default_rng(3), 100_000
+    latent, end = rng.exponential(size=(2, n))
+    event, time = latent <= end, np.minimum(latent, end)
+    risk = rng.normal(size=n) - np.log(latent)
+    found = ConcordanceCI()(np.column_stack([event, time]), risk)
+    first, second = rng.integers(0, n, (2, 4_000_000))
+    pairs = event[first] & (time[first] < time[second])
+    concordant = risk[first[pairs]] > risk[second[pairs]]
+    error = concordant.std() / np.sqrt(pairs.sum())
+    assert found == pytest.approx(concordant.mean(), abs=4 * error)
+
+
+# --------------------------------------------------------------------------------------
+# Labels by a time
+# --------------------------------------------------------------------------------------
+
+
+def test_event_by():
+    y = [(1, 3.0), (0, 9.0), (1, 7.5), (1, 5.0), (0, 5.0)]
+    assert_array_equal(event_by(y, 5), [1, 0, 0, 1, 0])
+    with pytest.raises(
+        ValueError,
+        match=r"not be censored before time=6, .* got 1 such rows: 4; metrics",
+    ):
+        event_by(y, 6)
+
+
+def test_labels_by_a_time_beside_survival():
+    early = np.column_stack([EVENT, np.where(EVENT, TIME, TIME + 10)])
+    decided = make_metric_ci(
+        lambda y, survival: f1_score(event_by(y, 4), survival[:, 1] < 0.5),
+        of="rows",
+        reads="items",
+        name="F1 by 4",
+        bounds=(0, 1),
+    )
+    metrics = ["concordance", SurvivalBrierCI(4, times=TIMES), decided]
+    report = quiet(report_on, early, metrics=metrics)
+    expected = f1_score(event_by(early, 4), SURVIVAL["A"][:, 1] < 0.5)
+    assert report["A", "F1 by 4"] == expected
+    concordance = ConcordanceCI()(early, RISKS["A"])
+    assert report["A", "concordance"] == pytest.approx(concordance, rel=1e-14)
+
+
+# --------------------------------------------------------------------------------------
+# Names and mistakes
+# --------------------------------------------------------------------------------------
+
+
+def test_names():
+    for name, metric in {
+        "concordance_ipcw": ConcordanceCI(weighting="ipcw"),
+        "cumulative_dynamic_auc@365.25": CumulativeDynamicAucCI(365.25),
+        "neg_survival_brier@.5": SurvivalBrierCI(0.5, negate=True),
+        "survival_brier@10000000": SurvivalBrierCI(10_000_000),
+    }.items():
+        found = resolve_metric(name)
+        assert (type(found), found.name) == (type(metric), metric.name)
+    assert SurvivalBrierCI(10_000_000).name == "survival_brier@10000000"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        (["survival_brier"], "needs a time, as in 'survival_brier@365'"),
+        (["integrated_brier"], "needs times; use IntegratedBrierCI"),
+        (
+            ["concordance", "f1"],
+            "survival or none, .* got f1 beside metrics of survival; skci.event_by",
+        ),
+        (["concordance", "r2"], "all of survival or none, .* got r2 beside"),
+        ([CumulativeDynamicAucCI(0)], "time must be a number above 0, got 0"),
+        ([ConcordanceCI(tau=-1)], "tau must be a number above 0, got -1"),
+        ([ConcordanceCI(weighting="x")], r"weighting must be one of \['ipcw'\], got"),
+        ([IntegratedBrierCI([4])], "times must be two times or more in one dim"),
+        ([IntegratedBrierCI([4, 2])], "times must be ascending, got"),
+        ([IntegratedBrierCI([2, 4])], r"column for each time of 'integrated_brier'"),
+        ([SurvivalBrierCI(3, times=TIMES)], "times must hold time=3, got"),
+        (["survival_brier@4"], r"each time of 'survival_brier@4', \[4.0\], got 3"),
+    ],
+)
+def test_mistakes_in_metrics(metrics, message):
+    with pytest.raises(ValueError, match=message):
+        report_on(metrics=metrics)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (TIME, r"must have the event, 0 or 1, .* got shape \(300,\)"),
+        (Y[:, ::-1], r"the event first, got the event .*; is the time first\?"),
+        (Y * [2, 1], "the event first, got the event 2$"),
+        (Y - [0, 5], "y_true must have times of 0 or more, got -"),
+        (np.where(Y[7, 1] == Y, np.nan, Y), "y_true must hold finite numbers, got nan"),
+        (STRUCTURED[["time", "cens"]], "got the time first, "),
+        (STRUCTURED[["time"]], "got the fields "),
+        (Y[:9], "y_score must have an entry for each of the 9 rows"),
+    ],
+)
+def test_mistakes_in_the_truth(y, message):
+    with pytest.raises(ValueError, match=message):
+        ConcordanceCI()(y, RISKS["A"])
+
+
+def test_other_mistakes():
+    with pytest.raises(ValueError, match="y_pred must hold probabilities of survival"):
+        SurvivalBrierCI(4)(Y, RISKS["A"])
+    with pytest.raises(ValueError, match="neither numbers nor times nor items"):
+        ConcordanceCI()(Y, RISKS["A"], design=Prevalence(0.2))
+    with pytest.raises(TypeError, match="event_by makes labels of events and times"):
+        skci.RocAucCI()(STRUCTURED, RISKS["A"])
+    with pytest.raises(ValueError, match="y_score= must be given for metrics of"):
+        joint_report(Y, RISKS, metrics="concordance")
+    with pytest.raises(ValueError, match="y_score must name the models of y_pred"):
+        joint_report(
+            Y, {"A": SURVIVAL["A"]}, y_score={"B": RISKS["B"]}, metrics=METRICS
+        )
+
+
+@pytest.mark.parametrize("metric", ["cumulative_dynamic_auc@99", "survival_brier@99"])
+def test_beyond_the_last_row_nothing_is_known(metric):
+    metric = resolve_metric(metric)
+    p = RISKS["A"] if metric.reads == "scores" else SURVIVAL["A"][:, 0]
+    with pytest.warns(UndefinedMetricWarning, match="no row that is followed beyond"):
+        found = metric(Y, p)
+    assert np.isnan(found)
