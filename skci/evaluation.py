@@ -345,7 +345,8 @@ def joint_report(
     ----------
     y_true : array-like of shape (n_samples,) or (n_samples, n_targets)
         True labels: two, or more where all metrics average over classes or are of all
-        classes; 0 or 1 for each of several targets; or numbers, of a target or several.
+        classes; 0 or 1 for each of several targets; or numbers, of a target or several;
+        or, for metrics of survival, an event, 0 or 1, and a time.
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels, or numbers, of each model, by name; or of one model. Rows are
         matched by position; columns of pandas whose indexes disagree are an error, here

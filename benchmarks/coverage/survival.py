@@ -48,6 +48,6 @@ two, and of all metrics of both models at once. Times are exponential, with a lo
 that is normal and that both models know with noise; censoring is independent of them.
 Uno's C is of events before 0.5, and the integrated Brier score of three times from 0.1
 to 0.5. True values are those of 100,000 rows of the same censoring, on which Harrell's
-C depends. There are {draws} samples of each setting; the Monte Carlo error of a coverage
-of .95 is {error:.3f}. Widths are medians, jointly means.
+C depends. There are {draws} samples of each setting; the Monte Carlo error of a
+coverage of .95 is {error:.3f}. Widths are medians, jointly means.
 """
