@@ -11,6 +11,7 @@ import statsmodels.api as sm
 import survival_battery
 from battery import joint_limits, quiet
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import f1_score, roc_auc_score
 
@@ -20,7 +21,9 @@ from skci import (
     CumulativeDynamicAucCI,
     IntegratedBrierCI,
     JointAccumulator,
+    JointEvaluator,
     SurvivalBrierCI,
+    cross_validate_report,
     event_by,
     joint_report,
     make_metric_ci,
@@ -304,6 +307,28 @@ def test_batches_are_the_rows():
     assert_allclose(joint_limits(found), joint_limits(expected), rtol=1e-9)
     with pytest.raises(ValueError, match="not be rankings or survival"):
         accumulator.save("table.npz")
+    accumulator = JointAccumulator("survival_brier@4")
+    accumulator.update(Y, SURVIVAL["A"][:, 1])
+    with pytest.raises(ValueError, match="not be rankings or survival"):
+        accumulator.save("table.npz")
+
+
+class Risk(BaseEstimator):
+    """A fitted model of survival, whose risk is a column."""
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def test_estimators_predict_risks():
+    X = np.column_stack(list(RISKS.values()))
+    metrics = ["concordance", "cumulative_dynamic_auc@4"]
+    found = JointEvaluator({"A": Risk()}, metrics).evaluate(X, STRUCTURED)
+    expected = joint_report(Y, y_score={"A": RISKS["A"]}, metrics=metrics)
+    assert joint_limits(found).tolist() == joint_limits(expected).tolist()
+    assert ConcordanceCI().scorer()(Risk(), X, Y) == found["A", "concordance"]
+    with pytest.raises(ValueError, match="must not be of survival where models are"):
+        cross_validate_report(Risk(), X, Y, metrics=metrics)
 
 
 def test_concordance_of_many_rows_is_that_of_some_pairs():

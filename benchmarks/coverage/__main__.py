@@ -11,10 +11,10 @@ clusters where errors are few ("unequal"), means, differences and ranks of many 
 readers ("runs"), word error rates, BLEU and functions of rows ("new_metrics_items"),
 rankings and detections ("rankings"), clinical metrics ("new_metrics"), times to an
 event ("survival"), and models that are cross-validated ("cross_validation", which takes
-hours; fewer samples by --draws). Results are cached in the folder --work, so that a stopped run resumes as long
-as the code is the same. With the folder --data of ``abalone.data`` and
-``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
-compares the models of the paper on them.
+hours; fewer samples by --draws). Results are cached in the folder --work, so that a
+stopped run resumes as long as the code is the same. With the folder --data of
+``abalone.data`` and ``letter-recognition.data`` of the UCI Machine Learning Repository,
+"decisions" also compares the models of the paper on them.
 """
 
 from __future__ import annotations

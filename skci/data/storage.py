@@ -46,7 +46,8 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
     All of `OPTIONS` are written with it.
     """
     path = _as_path(path)
-    if sample.scores and len(sample.truth):
+    of_numbers = sample.truth.shape[1] == len(sample.vocabulary.targets)
+    if len(sample.truth) and (sample.scores or not of_numbers):
         raise ValueError(
             "what was accumulated must not be rankings or survival to be saved"
         )

@@ -24,7 +24,7 @@ from skci.data.labels import check_label
 from skci.data.moments import MomentSample, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.responses import SCORE_METHODS
+from skci.data.responses import RISK_METHOD, SCORE_METHODS
 from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, Known, check_method
@@ -113,7 +113,7 @@ class MetricSet:
         needs = {name: m._score_methods for name, m in self.metrics.items()}
         methods = [
             method
-            for method in SCORE_METHODS
+            for method in (*SCORE_METHODS, RISK_METHOD)
             if all(method in each for each in needs.values())
         ]
         if not methods:

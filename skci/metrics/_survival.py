@@ -8,6 +8,7 @@ import numpy as np
 from skci._arrays import Array
 from skci._docstrings import parameters_from
 from skci._validation import as_numbers, check_choice
+from skci.data.responses import RISK_METHOD
 from skci.data.survival import check_time
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import Functional
@@ -54,6 +55,7 @@ class _RiskMetricCI(_SurvivalMetricCI, automatic=("logit", "hall")):
     """
 
     reads = "scores"
+    _score_methods = (RISK_METHOD,)
 
     @parameters_from(MetricCI.__call__)
     def __call__(  # type: ignore[override]

@@ -103,6 +103,12 @@ class Resampling:
         n_rows = (shape_of(X) or (len(X),))[0]
         if n_rows != len(y):
             raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
+        if reader.wanted.of_survival:
+            raise ValueError(
+                "metrics must not be of survival where models are fitted, got "
+                f"{join_names([*metric_set.metrics])}; joint_report takes predictions "
+                "of rows that models were not fitted to"
+            )
         scored: tuple[Any, ...] = ()
         labels: tuple[Any, ...] = ()
         pos_label = metric_set.pos_label
