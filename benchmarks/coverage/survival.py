@@ -30,7 +30,7 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     sections = [
         Section(
             f"{share:.0%} of the rows are censored".replace("%", " %"),
-            "",
+            _FEW_EVENTS if share == CENSORED[-1] else "",
             [[row(each, "rows") for each in records.where(censored=share)]],
         )
         for share in CENSORED
@@ -50,4 +50,11 @@ Uno's C is of events before 0.5, and the integrated Brier score of three times f
 to 0.5. True values are those of 100,000 rows of the same censoring, on which Harrell's
 C depends. There are {draws} samples of each setting; the Monte Carlo error of a
 coverage of .95 is {error:.3f}. Widths are medians, jointly means.
+"""
+
+_FEW_EVENTS = """\
+Of 50 rows about 15 have an event, of which few are by 0.25. Many intervals warn there,
+and of those that do not some cover less than .93: those of Harrell's C, and of all
+differences but that of Uno's C. From 200 rows on all are within .02 of .95, or within
+twice the Monte Carlo error of that.
 """
