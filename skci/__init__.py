@@ -25,7 +25,13 @@ from skci.accumulation import JointAccumulator
 from skci.calibration import calibration_report
 from skci.classification import classification_report_ci
 from skci.cross_validation import cross_validate_report
-from skci.curves import precision_recall_report, roc_report, threshold_report
+from skci.curves import (
+    decision_curve_report,
+    det_report,
+    precision_recall_report,
+    roc_report,
+    threshold_report,
+)
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
 from skci.grades import grades_report, pass_at_k
 from skci.importance import importance_report
@@ -47,7 +53,9 @@ __all__ = [
     "combine_independent",
     "confusion_matrix_report",
     "cross_validate_report",
+    "decision_curve_report",
     "designs",
+    "det_report",
     "exceptions",
     "grades_report",
     "importance_report",

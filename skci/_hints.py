@@ -25,6 +25,7 @@ _SYNONYMS = {
     "metrics": "measures metric scorers scoring",
     "models": "model",
     "pos_label": "positive positive_label",
+    "query": "qid queries query_id query_ids",
     "random_state": "rng seed",
     "sample_weight": "sample_weights weight weights",
     "sort": "order sort_by",
@@ -97,6 +98,8 @@ def data_hint(value: Any, parameter: str) -> str:
         )
     if isinstance(value, str) and parameter != "data":
         return f"; give the column, as data[{value!r}]"
+    if type(value).__name__ == "Runs":
+        return "; joint_report takes Runs, with rows that are all given at once"
     if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
         return "; JointEvaluator takes fitted models, and predicts"
     return ""

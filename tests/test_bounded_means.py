@@ -163,6 +163,7 @@ ROWS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("columns", [2, 3])
 def test_the_brier_score_is_the_mean_of_bounded_losses(columns, rows):

@@ -33,7 +33,10 @@ def raises(call, error, message):
 # Predictions of several models without names
 # --------------------------------------------------------------------------------------
 
-BY_NAME = r"; a report of several models takes them by name, as {'A': .*, 'B': .*}$"
+BY_NAME = (
+    r"; a report of several models takes them by name, as {'A': .*, 'B': .*}, and runs "
+    r"of one model, such as training seeds, as skci\.designs\.Runs\(list\(array\.T\)\)$"
+)
 
 
 @pytest.mark.parametrize("wrap", [list, tuple, np.array, lambda rows: np.array(rows).T])

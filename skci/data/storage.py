@@ -46,6 +46,8 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
     All of `OPTIONS` are written with it.
     """
     path = _as_path(path)
+    if sample.scores and len(sample.truth):
+        raise ValueError("what was accumulated must not be rankings to be saved")
     header, arrays = _plain(sample)
     header["options"] = {name: options[name] for name in OPTIONS}
     if _is_json(path):
@@ -139,6 +141,7 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
         "labelled": list(sample.labelled),
         "scored": {model: each.eps for model, each in sample.scores.items()},
         "predicted": list(sample.numbers),
+        "with_items": list(sample.items),
         "scale": sample.rows.scale,
         "clusters": None if clusters is None else [*map(_plain_name, clusters)],
     }
@@ -152,6 +155,11 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
 def _plain_units(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
     """What the units of a sample have besides."""
     rows, subgroups, design = sample.rows, sample.subgroups, sample.design
+    if sample.items:
+        raise TypeError(
+            "moments must be True for metrics of items to be saved: items are objects "
+            "of any kind, got moments=False"
+        )
     header = {
         "format": _FORMAT,
         "subgroups": None if subgroups is None else subgroups.names,
@@ -354,6 +362,7 @@ def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSa
         labelled=tuple(map(str, header["labelled"])),
         scores=dict.fromkeys(map(str, header["scored"]), Scores(none)),
         numbers=dict.fromkeys(map(str, header["predicted"]), none),
+        items=dict.fromkeys(map(str, header.get("with_items", ())), none),
         summands=columns,
     )
 

@@ -100,7 +100,7 @@ class JointEstimate:
         shares = {} if excess is None else excess_shares(parameters, covariance, excess)
         sampling = GivenCovariance(parameters, covariance, df, common_variance, shares)
         if out_of_fold is not None:
-            sampling = ResampledEstimates(**vars(sampling), out_of_fold=out_of_fold)
+            sampling = ResampledEstimates(**vars(sampling), of_rows=out_of_fold)
         return cls(sampling, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:
@@ -129,7 +129,14 @@ class JointEstimate:
 
     @property
     def with_tables(self) -> JointEstimate:
-        """The same estimates with the tables of all, however many."""
+        """The same estimates with the tables of all, however many, to plan from."""
+        if not self.is_of_rows:
+            raise ValueError("planning needs the rows of a test set, not a covariance")
+        if self.sampling.known != "table":
+            raise ValueError(
+                "planning with several runs needs numbers of rows and of runs; use "
+                "plan or expected_half_widths of the report"
+            )
         return self
 
     @cached_property

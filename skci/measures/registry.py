@@ -137,6 +137,8 @@ class Trait:
     chance : float or None
         Value of scores that are unrelated to the truth, where a value near the other
         end of the range is that of scores of the other label.
+    undefined_by : str
+        What makes it undefined.
     negative_of : Trait or None
         For a measure times -1, properties of the measure itself, whose intervals are
         negated.
@@ -158,6 +160,7 @@ class Trait:
     automatic_of_contrasts: tuple[str, ...] = ()
     scale_free: bool = True
     chance: float | None = None
+    undefined_by: str = "a division of zero by zero"
     negative_of: Trait | None = None
 
     @property
@@ -300,6 +303,10 @@ _ALIASES = {
     "mean_absolute_error": "mae",
     "mean_absolute_percentage_error": "mape",
     "pearson_correlation": "pearson pearsonr",
+    "map": "mean_average_precision",
+    "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank",
+    "hit_rate": "success",
+    "label_ranking_average_precision": "lrap",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms."""

@@ -8,6 +8,7 @@ from skci.reports.calibration import CalibrationReport
 from skci.reports.classification import ClassificationReport
 from skci.reports.contrasts import ContrastReport
 from skci.reports.curves import (
+    DecisionCurveReport,
     ThresholdEstimate,
     ThresholdReport,
     ThresholdRequirementReport,
@@ -30,6 +31,7 @@ from skci.reports.resampling import (
     LearningCurveReport,
     SearchReport,
 )
+from skci.reports.runs import RunsContrastReport, RunsReport
 from skci.reports.verdict_display import VerdictMatrixDisplay
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "ConfidenceIntervalDisplay",
     "ContrastReport",
     "CrossValidationReport",
+    "DecisionCurveReport",
     "GradesReport",
     "ImportanceReport",
     "JointReport",
@@ -51,6 +54,8 @@ __all__ = [
     "RankInterval",
     "RankReport",
     "RequirementReport",
+    "RunsContrastReport",
+    "RunsReport",
     "SearchReport",
     "ThresholdEstimate",
     "ThresholdReport",

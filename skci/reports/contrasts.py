@@ -106,7 +106,12 @@ class ReportWithContrasts(Report):
         joint = contrast_estimate(self._joint, contrasts, method=method)
         warn_of_undefined(joint)
         subject = "confidence intervals of contrasts"
-        return ContrastReport(joint, null=0.0, subject=subject)
+        return self._contrast_report(joint, null=0.0, subject=subject)
+
+    @property
+    def _contrast_report(self) -> type[ContrastReport]:
+        """Class of the reports of contrasts of this one."""
+        return ContrastReport
 
 
 class ContrastReport(ReportWithContrasts):

@@ -312,7 +312,7 @@ class JointReport(ReportWithContrasts):
         if method is not None:
             check_method(method)
         number, ratio = len(contrasts), scale == "ratio"
-        most = _MOST_CONTRASTS if joint.is_of_rows else _MOST_GIVEN
+        most = _MOST_CONTRASTS if joint.sampling.known == "table" else _MOST_GIVEN
         if number > most:
             raise ValueError(
                 f"{scale}s must be at most {most:,}, got {number:,}; "
@@ -323,7 +323,7 @@ class JointReport(ReportWithContrasts):
         warn_of_undefined(compared, joint.parameters[len(self) :])
         if ratio and margin is not None:
             raise ValueError("margin needs scale='difference', got 'ratio'")
-        return ContrastReport(
+        return self._contrast_report(
             compared,
             null=1.0 if ratio else 0.0,
             stepwise=simultaneous and adjust == "step-down",
