@@ -62,8 +62,8 @@ class Median(Functional):
     @property
     def link(self) -> Link:
         """The scale of F, on which Wald's interval of the median is Woodruff's."""
-        with np.errstate(divide="ignore", over="ignore"):
-            density = np.divide(1.0, self._spread)
+        with np.errstate(over="ignore"):
+            density = np.divide(1.0, self._spread) if self._spread else 0.0
         return Link(
             partial(_share_at, knots=self._knots, neighbours=self._neighbours),
             partial(np.full_like, fill_value=density, dtype=float),
