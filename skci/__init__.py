@@ -42,6 +42,7 @@ from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size
 from skci.scorers import interval_scorers
 from skci.searching import search_report
+from skci.votes import votes_report
 
 __version__ = version("skci")
 
@@ -76,5 +77,6 @@ __all__ = [
     "show_versions",
     "textbook",
     "threshold_report",
+    "votes_report",
 ]
 __all__ += metrics.__all__
