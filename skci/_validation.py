@@ -202,7 +202,8 @@ def as_array(values: Any, name: str, wanted: str) -> Array:
         raise ValueError(f"{must} nested sequences: {error}") from error
     except (TypeError, RuntimeError) as error:  # as on a device
         raise TypeError(f"{must} {type(values).__name__}: {error}") from error
-    if not array.ndim and not isinstance(values, np.ndarray):
+    is_model = hasattr(values, "predict")  # a pipeline is a sequence of its steps
+    if is_model or (not array.ndim and not isinstance(values, np.ndarray)):
         raise TypeError(f"{must} {type(values).__name__}{data_hint(values, name)}")
     return array.astype(object) if array.dtype.kind == "T" else array
 

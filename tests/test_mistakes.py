@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 import skci
 from skci import F1CI, JointEvaluator, joint_report
@@ -482,6 +483,8 @@ def test_choices_that_are_nearly_right_or_of_other_libraries_are_pointed_on():
     report = joint_report(y, {"A": y, "B": other}, metrics="accuracy")
     with pytest.raises(ValueError, match="'bonferroni'; single-step rejects"):
         report.differences(adjust="bonferroni")
+    with pytest.raises(TypeError, match="got Pipeline; JointEvaluator takes fitted"):
+        joint_report(y, {"A": make_pipeline(MODEL)}, metrics="accuracy")
     with pytest.raises(TypeError, match=r"n_jobs; .* as JointEvaluator does"):
         joint_report(y, {"A": y}, metrics="accuracy", n_jobs=2)
     with pytest.raises(ValueError, match="difference must be given with power"):
