@@ -30,6 +30,7 @@ from skci.data.runs import split_runs
 from skci.data.sample import Sample
 from skci.inference.joint import Target
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
+from skci.metrics._partial_truth import estimate_with_proxy
 from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
 from skci.reports.runs import runs_report
@@ -293,6 +294,7 @@ def joint_report(
     y_pred: Any = None,
     *,
     y_score: Any = None,
+    proxy: Any = None,
     data: Any = None,
     metrics: Any,
     confidence_level: float = 0.95,
@@ -333,6 +335,12 @@ def joint_report(
         Scores of each model, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
         several targets a column for each.
+    proxy : array-like of shape (n_samples,), mapping or data frame, optional
+        A proxy of the truth for all rows, such as the labels of a judge model, or
+        several by name. `y_true` may then be missing (None, NaN or NA) in rows that
+        were not labelled, which must be a random part of all rows. Estimates are those
+        of the labelled rows, corrected by what the proxy tells of all: a proxy that is
+        often right makes intervals narrower, and one that is not changes little.
     data : data frame or mapping of str to array-like, optional
         Columns that the other parameters name: `y_pred`, `y_score` and `by` one,
         several in a list, or several by another name in a mapping, and a list in place
@@ -457,6 +465,10 @@ def joint_report(
         by_name="by" if folds is None else "folds",
         design=design,
     )
+    if proxy is not None:
+        return JointReport(
+            estimate_with_proxy(metric_set, y_true, y_pred, y_score, proxy, rows, data)
+        )
     (y_pred, y_score), runs = split_runs(y_pred, y_score)
     if runs is not None:
         if folds is not None:
