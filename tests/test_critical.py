@@ -14,6 +14,7 @@ from slow import each_once, slow
 
 from skci.exceptions import CriticalValueWarning
 from skci.inference import CriticalValue, critical_value
+from skci.inference.critical.exceedances import batches
 from skci.inference.critical.law import MaximumLaw
 
 # Correlation matrices
@@ -825,3 +826,12 @@ def test_accepted_numbers():
     assert q == pytest.approx(stats.norm.ppf(0.75), abs=1e-7)
     assert critical_value(True) == critical_value(1.0)
     assert critical_value(1, random_state=np.int64(3)) == critical_value(1)
+
+
+@pytest.mark.parametrize(("rank", "start", "stop"), [(5, 0, 512), (300, 1024, 4096)])
+def test_points_do_not_depend_on_the_size_of_batches(rank, start, stop):
+    """Few are in memory at once, however many coordinates they are projected on."""
+    together = [*batches(rank, 1, start, stop, [1, 2])]
+    apart = [*batches(rank, 10_000, start, stop, [1, 2])]
+    assert max(map(len, apart)) <= 128 < max(map(len, together))
+    assert_array_equal(np.concatenate(apart), np.concatenate(together))

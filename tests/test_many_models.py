@@ -9,9 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import studentized_range
 from slow import slow, slow_except
 
+import skci.inference.joint as joint_module
 import skci.inference.many_contrasts
 import skci.inference.ranking
 from skci import grades_report, joint_report
+from skci.inference.contrast_parameters import ContrastTables
 from skci.inference.critical.law import LawOfLoadings, MaximumLaw
 from skci.inference.critical.loadings import Loadings, differences_of
 from skci.inference.many_contrasts import ManyContrasts
@@ -142,7 +144,8 @@ def test_tests_at_no_difference_agree_with_limits_and_with_tables(name, few_tabl
     few = report.differences()._joint
     statistics = signed_statistics(few)
     known = np.flatnonzero(few.usable & (statistics != 0))
-    limits = few.limits_at(known, np.abs(statistics[known]), few.z)
+    crit = np.abs(statistics[known])
+    limits = few.limits_at(known, np.stack([crit, crit], axis=1), few.z)
     nearer = np.where(statistics[known] > 0, *limits.T)
     assert len(known) > 10
     assert_allclose(nearer, 0, atol=1e-6)
@@ -285,3 +288,29 @@ def test_loadings_in_two_steps_are_their_product():
     assert_array_equal(counts.sum(), 6)
     expected = np.sort((unit @ unit.T)[np.triu_indices(4, 1)])
     assert_allclose(np.repeat(rho, counts), expected, atol=1e-4)
+
+
+def test_best_solves_limits_and_makes_tables_of_each_difference_once(
+    few_tables, monkeypatch
+):
+    """Once for its tests and once for its limits, and not for each of both models."""
+    rng = np.random.default_rng(0)
+    grades = {f"model {k}": rng.random(60) for k in range(12)}
+    few_tables()
+    solved, made = [], []
+    solve, make = joint_module.JointEstimate.limits_at, ContrastTables.with_table
+
+    def limits_at(joint, positions, crit, z):
+        solved.extend(positions)
+        return solve(joint, positions, crit, z)
+
+    def with_table(tables, contrast):
+        made.append(contrast)
+        return make(tables, contrast)
+
+    monkeypatch.setattr(joint_module.JointEstimate, "limits_at", limits_at)
+    monkeypatch.setattr(ContrastTables, "with_table", with_table)
+    (best,) = grades_report(grades, bounds=(0, 1)).best().values()
+    assert len(best.models) == 12  # none is settled
+    assert len(solved) == 12 * 11 / 2
+    assert len(made) <= 2 * 12 * 11 / 2 + 2 * 11  # and those with the best estimate

@@ -322,13 +322,14 @@ class JointEstimate:
         return self.law_of(signed, self.common_df, "less")
 
     def law_of(
-        self, correlation: Array, df: float | None, alternative: Alternative
+        self,
+        correlation: Array,
+        df: float | None,
+        alternative: Alternative,
+        **options: Any,
     ) -> MaximumLaw | HorizonLaw:
         """Distribution of the maximum of estimates with a correlation."""
-        options: dict[str, Any] = {
-            "alternative": alternative,
-            "random_state": self.random_state,
-        }
+        options |= {"alternative": alternative, "random_state": self.random_state}
         if self.horizon is not None:
             return HorizonLaw(correlation, self.horizon, **options)
         return MaximumLaw(correlation, df=df, **options)
@@ -351,22 +352,32 @@ class JointEstimate:
             limits[usable] = self.limits_at_normal_quantile(usable, q, self.z)
         return limits
 
-    def limits_at_normal_quantile(self, positions: Array, q: float, z: float) -> Array:
-        """Limits for a normal quantile, translated to t for finite df."""
-        crit = self.to_t_quantile(np.full(len(positions), q), positions)
-        return self.limits_at(positions, crit, z)
+    def limits_at_normal_quantile(
+        self, positions: Array, q: float | Array, z: float
+    ) -> Array:
+        """Limits for normal quantiles, translated to t for finite df.
+
+        One quantile, or those of lower and upper limits, (n, 2).
+        """
+        quantiles = np.broadcast_to(q, (len(positions), 2))
+        return self.limits_at(
+            positions, self.to_t_quantile(quantiles.T, positions).T, z
+        )
 
     def limits_at(self, positions: Array, crit: Array, z: float) -> Array:
-        """Limits of parameters that have a usable variance, for critical values.
+        """Limits of parameters that have a usable variance, (n, 2).
 
-        z is the normal quantile of the level.
+        For critical values of lower and upper limits, (n, 2); z is the normal quantile
+        of the level.
         """
         limits = np.empty((len(positions), 2))
+        negated = self._is_negated(positions)
+        crit = np.where(negated[:, np.newaxis], crit[:, ::-1], crit)
         for method, rows, tasks in self._batches(positions):
             found = method.limits(tasks, crit[rows], z)
             for row, (low, high) in zip(rows, found, strict=True):
                 parameter = self.parameters[positions[row]]
-                if parameter.trait.negative_of is not None:
+                if negated[row]:
                     low, high = -high, -low
                 below, above = parameter.extension
                 if below or above:

@@ -46,7 +46,6 @@ class _Facts(NamedTuple):
     is_usable_with_noise: Array
     is_degenerate: Array
     has_noise: Array
-    standard_errors: Array
     design_effects: Array
     spans_strata: Array
     n_rows: Array
@@ -79,7 +78,6 @@ class ContrastSampling(Sampling):
     variances = _of("_facts.variances")
     degrees_of_freedom = _of("_facts.degrees_of_freedom")
     is_linear = _of("_facts.is_linear")
-    standard_errors = _of("_facts.standard_errors")
     design_effects = _of("_facts.design_effects")
     spans_strata = _of("_facts.spans_strata")
     table_sizes = _of("_facts.table_sizes")
@@ -106,6 +104,12 @@ class ContrastSampling(Sampling):
     def null(self) -> float:
         """No difference, or a ratio of 1."""
         return 1.0 if self.tables.ratio else 0.0
+
+    @cached_property
+    def standard_errors(self) -> Array:
+        # At the observed tables, which no test or interval needs.
+        each = (self.with_tables(block).standard_errors for block in self._blocks)
+        return np.concatenate([*each])
 
     @cached_property
     def _facts(self) -> _Facts:
@@ -142,7 +146,6 @@ class ContrastSampling(Sampling):
             np.array([sampling.is_usable(k, 1.0) for k in each], dtype=bool),
             np.array([sampling.is_degenerate(k) for k in each], dtype=bool),
             np.broadcast_to(sampling.noise_variances(1.0) > 0, usable.shape),
-            sampling.standard_errors,
             sampling.design_effects,
             sampling.spans_strata,
             np.array([sampling.n_rows(k) for k in each]),
@@ -286,20 +289,21 @@ class ManyContrasts(JointEstimate):
         if alternative not in self._laws:
             known = np.flatnonzero(self.usable)
             loadings = self._loadings.taken(known)
-            self._laws[alternative] = self._law_of(loadings, alternative)
+            self._laws[alternative] = LawOfLoadings(
+                loadings,
+                self._noise,
+                alternative=alternative,
+                random_state=self.random_state,
+            )
         return self._laws[alternative]
 
     def law_among(self, positions: Array, signs: Array) -> MaximumLaw | HorizonLaw:
         if self.horizon is not None:
             return super().law_among(positions, signs)
-        loadings = self._loadings.taken(positions).scaled(signs)
-        return self._law_of(loadings, "less", tol=_TOLERANCE)
-
-    def _law_of(
-        self, loadings: Loadings, alternative: Alternative, **options: Any
-    ) -> LawOfLoadings:
-        options |= {"alternative": alternative, "random_state": self.random_state}
-        return LawOfLoadings(loadings, self._noise, **options)
+        rows = self._loadings.rows(positions) * signs[:, np.newaxis]
+        correlation: Array = (1 - self._noise) * rows @ rows.T
+        np.fill_diagonal(correlation, 1.0)
+        return self.law_of(correlation, None, "less", tol=_TOLERANCE)
 
     @property
     def _covariance(self) -> Array:

@@ -143,7 +143,7 @@ def _search(joint: JointEstimate, position: Array, null: float, above: bool) -> 
         return -_search(joint, position, null, not above)
 
     def excess(crit: float) -> float:
-        low, high = joint.limits_at(position, np.array([crit]), joint.z)[0]
+        low, high = joint.limits_at(position, np.array([[crit, crit]]), joint.z)[0]
         return float(low - null if above else null - high)
 
     near, far = _NEAREST, 1.0

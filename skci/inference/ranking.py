@@ -108,30 +108,46 @@ def compare_with_best(
     .. [2] Hsu (1996), Multiple Comparisons, section 4.2.
     """
     upper = np.full((size, size), np.inf)
-    first, second = np.reshape(pairs, (-1, 2)).T
-    usable = np.flatnonzero(compared.usable) if len(pairs) else np.arange(0)
-    tails: Array = _tails(compared) if len(pairs) else np.ones(0)
-    alpha = 1 - compared.confidence_level
-    for j in range(size):
-        chosen = usable[(first[usable] == j) | (second[usable] == j)]
-        if not len(chosen):
-            continue
-        signs = np.where(first[chosen] == j, 1, -1)
-        others = np.where(signs > 0, second[chosen], first[chosen])
-        worse: Array = np.where(signs > 0, 1 - tails[chosen], tails[chosen])
-        if worse.min() < alpha / len(chosen):
-            upper[j] = -np.inf
-            continue
-        law = compared.law_among(chosen, signs)
-        q: float = law.quantile(compared.confidence_level)
-        if compared.common_df is not None:
-            q = float(compared.to_normal_quantile(q, chosen[0]))
-        limits = compared.limits_at_normal_quantile(chosen, q, q)
-        upper[j, others] = np.where(signs > 0, limits[:, 1], -limits[:, 0])
+    if len(pairs) and compared.usable.any():
+        usable = np.flatnonzero(compared.usable)
+        first, second = np.array(pairs)[usable].T
+        quantiles = _one_sided_quantiles(size, first, second, usable, compared)
+        sides = np.stack([quantiles[second], quantiles[first]], axis=1)
+        limits = compared.limits_at_normal_quantile(usable, sides, compared.z)
+        upper[second, first], upper[first, second] = limits.T * [[-1], [1]]
+        upper[quantiles == np.inf] = -np.inf
     high = np.maximum(upper.min(axis=1), 0.0)
     rivals = (high > 0) & ~np.eye(size, dtype=bool)
     low = np.where(rivals, -upper.T, 0.0).min(axis=1)
     return low, high
+
+
+def _one_sided_quantiles(
+    size: int, first: Array, second: Array, usable: Array, compared: JointEstimate
+) -> Array:
+    """One-sided joint normal quantiles of the differences of each of R models, (R,).
+
+    Of usable differences of the first and the second of each pair. Infinite for a model
+    that is worse than another by Bonferroni's inequality, NaN for one without any.
+    """
+    quantiles = np.full(size, np.nan)
+    tails = _tails(compared)[usable]
+    alpha = 1 - compared.confidence_level
+    for j in range(size):
+        chosen = np.flatnonzero((first == j) | (second == j))
+        is_first = first[chosen] == j
+        worse: Array = np.where(is_first, 1 - tails[chosen], tails[chosen])
+        if not len(chosen):
+            continue
+        if worse.min() < alpha / len(chosen):
+            quantiles[j] = np.inf
+            continue
+        law = compared.law_among(usable[chosen], np.where(is_first, 1, -1))
+        q: float = law.quantile(compared.confidence_level)
+        if compared.common_df is not None:
+            q = float(compared.to_normal_quantile(q, usable[chosen[0]]))
+        quantiles[j] = q
+    return quantiles
 
 
 def estimated_ranks(joint: JointEstimate, positions: Sequence[int]) -> Array:

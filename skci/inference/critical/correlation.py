@@ -16,13 +16,13 @@ _NOISE = 0.01  # smallest independent variance that is separated
 _SHIFT = 1e-9  # distance kept from an estimated eigenvalue
 _EIGEN = 512  # largest matrix that is factored through all eigenvectors
 _LEADING = 128  # number of leading components of a larger matrix of full rank
-_BLOCK = 1 << 19  # size of a temporary array
+_BLOCK, _ROWS = 1 << 16, 128  # size of a temporary array, and its fewest rows
 
 
 def blocks(number: int, width: int) -> list[slice]:
     """Slices of rows of a given width that bound the size of temporary arrays."""
-    rows = max(1, _BLOCK // width)
-    return [slice(row, row + rows) for row in range(0, number, rows)]
+    rows = max(_ROWS, _BLOCK // width)
+    return [slice(row, min(row + rows, number)) for row in range(0, number, rows)]
 
 
 def check_correlation(correlation: Any) -> Array:

@@ -4,7 +4,7 @@ Directions with a large coordinate are drawn (Owen, Maximov and Chertkov, 2019),
 length of the vector, or the independent part of the coordinates, is integrated.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from inspect import signature
@@ -15,6 +15,7 @@ from scipy import special
 from scipy.stats import qmc
 
 from skci._arrays import Array, cached_property
+from skci.inference.critical.correlation import blocks
 from skci.inference.critical.loadings import Loadings
 
 _ZERO = 1e-12  # remaining variances below this are zero
@@ -22,6 +23,7 @@ _RNG = "rng" if "rng" in signature(qmc.Sobol).parameters else "seed"  # scipy < 
 _SOBOL = 64  # dimensions of the Sobol points; further coordinates are pseudo-random
 _FIRST = 1 << 10  # points of a scramble that are generated together
 _KEPT = 1 << 18  # largest number of coordinates of a scramble that are cached
+_FEW = 1 << 17  # coordinates of a scramble that is sampled with the others
 _NEGLIGIBLE = 1e-10  # probabilities that do not count as exceedances
 _COSTLY = 1 << 22  # size of loadings whose conditionals are not kept
 _CELLS = 2048  # least number of cells of a table
@@ -325,31 +327,56 @@ def log_of_none(p: Array) -> Array:
 Model = Radial | Diagonal
 
 
-def points(dimension: int, start: int, stop: int, seed: int) -> Array:
-    """Scrambled Sobol points: two coordinates uniform, the others standard normal."""
+def batches(
+    rank: int, width: int, start: int, stop: int, seeds: Sequence[int]
+) -> Iterator[Array]:
+    """Scrambled Sobol points: two coordinates uniform and `rank` standard normal.
+
+    Those from start to stop of each scramble, one after the other, in batches that
+    bound the size of arrays with a row of a given width for each.
+    """
+    number, dimension = stop - start, rank + 2
+    if number * dimension > _KEPT:
+        for seed in seeds:
+            yield from _drawn(dimension, start, blocks(number, width), seed)
+        return
+    together = len(seeds) if number * dimension <= _FEW else 1
+    for first in range(0, len(seeds), together):
+        each = [
+            _points(dimension, start, stop, seed)
+            for seed in seeds[first : first + together]
+        ]
+        stacked = np.vstack(each) if together > 1 else each[0]
+        yield from (stacked[rows] for rows in blocks(len(stacked), width))
+
+
+def _points(dimension: int, start: int, stop: int, seed: int) -> Array:
+    """Few points, which are kept for the next call."""
     if stop < _FIRST and _FIRST * dimension <= _KEPT:
-        # Scrambling takes longer than some more points; keep them for the next call.
-        return points(dimension, 0, _FIRST, seed)[start:stop]
-    few = (stop - start) * dimension <= _KEPT
-    return (_kept_points if few else _fresh_points)(dimension, start, stop, seed)
+        # Scrambling takes longer than some more points.
+        return _kept_points(dimension, 0, _FIRST, seed)[start:stop]
+    return _kept_points(dimension, start, stop, seed)
 
 
-def _fresh_points(dimension: int, start: int, stop: int, seed: int) -> Array:
-    sobol = min(dimension, _SOBOL)
-    rng: dict[str, Any] = {_RNG: np.random.default_rng(seed)}
-    engine = qmc.Sobol(sobol, **rng)
-    if start:
-        engine.fast_forward(start)
-    points = np.empty((stop - start, dimension))
-    points[:, :sobol] = engine.random(stop - start)
-    points[:, :sobol] += 2.0**-31  # midpoints of cells: never 0
-    special.ndtri(points[:, 2:sobol], out=points[:, 2:sobol])
-    if dimension > sobol:
-        generator = np.random.default_rng([seed, start])
-        shape = (stop - start, dimension - sobol)
-        points[:, sobol:] = generator.standard_normal(shape)
+@lru_cache(maxsize=64)
+def _kept_points(dimension: int, start: int, stop: int, seed: int) -> Array:
+    (points,) = _drawn(dimension, start, [slice(0, stop - start)], seed)
     points.flags.writeable = False
     return points
 
 
-_kept_points = lru_cache(maxsize=64)(_fresh_points)
+def _drawn(
+    dimension: int, start: int, batches: Sequence[slice], seed: int
+) -> Iterator[Array]:
+    """Batches of the points of a scramble from `start` on."""
+    rng: dict[str, Any] = {_RNG: np.random.default_rng(seed)}
+    engine = qmc.Sobol(min(dimension, _SOBOL), **rng)
+    if start:
+        engine.fast_forward(start)
+    leading = engine.random(batches[-1].stop)
+    leading += 2.0**-31  # midpoints of cells: never 0
+    special.ndtri(leading[:, 2:], out=leading[:, 2:])
+    generator = np.random.default_rng([seed, start])
+    for rows in batches:
+        shape = rows.stop - rows.start, max(dimension - _SOBOL, 0)
+        yield np.hstack([leading[rows], generator.standard_normal(shape)])

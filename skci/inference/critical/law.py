@@ -68,8 +68,6 @@ class MaximumLaw:
     `warns` is whether errors of quantiles above the tolerance are warned of.
     """
 
-    tol: float = 1e-3
-    """Largest numerical error of a quantile."""
     size: int
     """Number of coordinates that are not equal."""
 
@@ -80,9 +78,10 @@ class MaximumLaw:
         df: float | None = None,
         alternative: Alternative = "two-sided",
         random_state: RandomState = None,
+        tol: float = 1e-3,
         warns: bool = True,
     ) -> None:
-        self._take(df, alternative, random_state, warns)
+        self._take(df, alternative, random_state, tol, warns)
         # Each coordinate is represented by the first that equals it, up to its sign if
         # two-sided.
         similarity = np.abs(correlation) if self.sides == 2 else correlation
@@ -100,9 +99,11 @@ class MaximumLaw:
         df: float | None,
         alternative: Alternative,
         random_state: RandomState,
+        tol: float,
         warns: bool = True,
     ) -> None:
-        self._warns, self.seeds = warns, draw_seeds(random_state)
+        self._tol, self._warns = tol, warns
+        self.seeds = draw_seeds(random_state)
         self.df = np.inf if df is None or df >= _NORMAL else df
         self.sides = 2 if alternative == "two-sided" else 1
         self.marginal = Marginal(self.sides, self.df)
@@ -114,7 +115,7 @@ class MaximumLaw:
         Warns with a `CriticalValueWarning` if the error could not be brought below
         `tol`; see `critical_value`.
         """
-        alpha, tol = 1 - level, self.tol if tol is None else tol
+        alpha, tol = 1 - level, self._tol if tol is None else tol
         if self._is_exact:
             return CriticalValue(self._exact_quantile(alpha))
         if (alpha, tol) not in self._quantiles:
@@ -279,8 +280,7 @@ class LawOfLoadings(MaximumLaw):
         random_state: RandomState = None,
         tol: float = 2e-3,
     ) -> None:
-        self.tol = tol
-        self._take(df, alternative, random_state)
+        self._take(df, alternative, random_state, tol)
         self._loadings = loadings.standardised().principal()
         self._noise = noise
         self.size, self._position = loadings.size, np.arange(loadings.size)

@@ -8,7 +8,7 @@ from scipy import sparse
 from skci._arrays import Array, cached_property
 from skci.inference.critical.correlation import blocks, principal_axes
 
-_COSTLY = 1 << 22  # size of loadings that are projected in single precision
+_COSTLY = 1 << 15  # size of loadings that are projected in single precision
 _ROUNDED = 1 << 15  # distinct correlations on either side of 0
 _MOST_PRODUCTS = 1 << 26  # correlations from which the mean of their powers is taken
 

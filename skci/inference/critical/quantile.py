@@ -11,16 +11,17 @@ from scipy.spatial import distance
 
 from skci._arrays import Array, cached_property
 from skci._validation import SCRAMBLES
-from skci.inference.critical.correlation import blocks
-from skci.inference.critical.exceedances import Model, Proposal, points
+from skci.inference.critical.exceedances import Model, Proposal, batches
 
 _PILOT, _FEWEST, _MOST = 128, 1024, 1 << 15
-"""Points of a scramble that locate the quantile, and least and greatest thereafter."""
+"""Points of a scramble that locate the quantile, and least and greatest thereafter.
+
+The least ones are for a tolerance of .001; a larger one may need fewer.
+"""
 _LARGEST, _PROJECTIONS, _PRODUCTS = 1 << 24, 1 << 29, 1 << 34
 """Most coordinates of a scramble, projections, and multiplications for them."""
 _STEP = 0.03  # distance in q over which a logit is taken as a parabola
 _STANDARD_ERRORS = 3.5  # in an error bound; estimated from eight scrambles
-_FEW = 1 << 17  # coordinates of a scramble that is sampled with the others
 _FLOOR = 1e-5  # error of the tables and of the parabola
 _CHI_NODES = 400  # nodes of the integral over the chi variable of a multivariate t
 _POSTERIOR = (0.02, 0.15, 0.4, 0.65, 0.9)  # of chi variables that are sampled
@@ -149,6 +150,7 @@ class QuantileSearch:
         most = max(affordable, 2 * _PILOT)
         most = min(_LARGEST // dimension, _PROJECTIONS // self.size, most)
         most = min(_MOST, 1 << int(np.log2(most)))
+        fewest = _FEWEST >> int(np.log2(max(tol / 1e-3, 1)))
         q = self.marginal.isf(sidak(self.alpha, self.size))
         for _ in range(6):
             q, error = self.invert(q, self.sample(q, 0, pilot))
@@ -160,7 +162,7 @@ class QuantileSearch:
             # The error falls about as number to the power of -2/3.
             ratio = error / (tol * self.stretch)
             doublings = np.clip(np.ceil(1.5 * np.log2(ratio)), 1, 4)
-            number = int(np.clip(number * 2**doublings, min(_FEWEST, most), most))
+            number = int(np.clip(number * 2**doublings, min(fewest, most), most))
             if abs(q - level) > self.step:
                 level, terms = q, terms[:, :, :0]
             more = self.sample(level, terms.shape[2], number)
@@ -197,13 +199,10 @@ class QuantileSearch:
         """
         model, proposal = self.model, self.proposal(q)
         tables = model.tables(self.levels(q), proposal)
-        terms = []
-        together = SCRAMBLES if (stop - start) * model.rank <= _FEW else 1
-        for first in range(0, SCRAMBLES, together):
-            seeds = self.seeds[first : first + together]
-            u = np.vstack([points(model.rank + 2, start, stop, seed) for seed in seeds])
-            for rows in blocks(len(u), self.size):
-                terms.append(np.stack(model.exceedances(u[rows], proposal, tables)))
+        terms = [
+            np.stack(model.exceedances(points, proposal, tables))
+            for points in batches(model.rank, self.size, start, stop, self.seeds)
+        ]
         sampled = np.concatenate(terms, axis=1)
         return sampled.reshape(len(sampled), SCRAMBLES, stop - start)
 

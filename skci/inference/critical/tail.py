@@ -12,8 +12,8 @@ from skci.inference.critical.exceedances import (
     Proposal,
     Radial,
     Table,
+    batches,
     log_of_none,
-    points,
     radial_sf,
 )
 
@@ -97,15 +97,13 @@ class ConditionalTail:
         share = np.mean(shares, axis=0)
         first, second = np.zeros((2, _NODES))
         moments = np.zeros(3)
-        for seed in seeds:
-            u = points(model.rank + 2, 0, number, seed)
-            for rows in blocks(number, model.size):
-                counts = model.counted(model.project(model.draw(proposal, u[rows])))
-                weights = 1 / (counts @ share / model.size)
-                some = -np.expm1(counts @ none)
-                first += weights @ some
-                second += weights**2 @ some
-                moments += weights.sum(), (weights**2).sum(), len(weights)
+        for points in batches(model.rank, model.size, 0, number, seeds):
+            counts = model.counted(model.project(model.draw(proposal, points)))
+            weights = 1 / (counts @ share / model.size)
+            some = -np.expm1(counts @ none)
+            first += weights @ some
+            second += weights**2 @ some
+            moments += weights.sum(), (weights**2).sum(), len(weights)
         tail = np.clip(_controlled(first, second, *moments), 1e-300, 1.0)
         self._log_tail = PchipInterpolator(self._nodes, np.log(tail))
 
@@ -183,13 +181,11 @@ def _directions(
     proposal = Proposal((unconditional, *LEVELS), model.sides, size, shares)
     density = model.density(proposal)
     number = _number(projections, size)
-    for seed in seeds:
-        u = points(model.rank + 2, 0, number, seed)
-        for rows in blocks(number, size):
-            s = model.directions(proposal, u[rows], signed)
-            each = density(np.abs(s) if signed else s)
-            mean = each.mean(axis=1) if shares is None else each @ shares
-            yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
+    for points in batches(model.rank, size, 0, number, seeds):
+        s = model.directions(proposal, points, signed)
+        each = density(np.abs(s) if signed else s)
+        mean = each.mean(axis=1) if shares is None else each @ shares
+        yield np.ascontiguousarray(s), 1 / (proposal.floor + mean)
 
 
 def _number(projections: int, size: int) -> int:

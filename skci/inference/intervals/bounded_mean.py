@@ -77,21 +77,20 @@ def values_of_mean(functional: Functional) -> Array | None:
 def mean_limits(samples: Samples, values: Array, crit: Array, bounds: Array) -> Array:
     """Limits of the means of values of the cells, (J, m), of J samples: (J, 2).
 
-    A limit is the boundary of the range where all rows are there.
+    Critical values are of lower and upper limits, (J, 2). A limit is the boundary of
+    the range where all rows are there.
     """
     limits = bounds.copy()
     away = (
         values[:, np.newaxis] != np.stack([values.min(-1), values.max(-1)]).T[..., None]
     )
-    index, end = np.nonzero((away & (samples.counts[:, np.newaxis] > 0)).any(-1))
+    movable = (away & (samples.counts[:, np.newaxis] > 0)).any(-1)
+    index, end = np.nonzero(movable & (crit < np.inf))
     if len(index):
         profile = _Profile(samples, index, values[index], 2.0 * end - 1)
+        crit = crit[index, end]
         limits[index, end] = first_crossing(
-            profile,
-            profile.bracket(crit[index]),
-            crit[index],
-            limits[index, end],
-            _GRID,
+            profile, profile.bracket(crit), crit, limits[index, end], _GRID
         )
     return limits
 
@@ -110,7 +109,8 @@ def mean_roots(samples: Samples, values: Array, nulls: Array) -> Array:
     below = at_null.x2 - at_null.root**2 > _SAME * at_null.x2
     doubtful = np.flatnonzero(below & (at_null.root > 0))
     if len(doubtful):
-        crit, among = at_null.root[doubtful], samples.among(doubtful)
+        among, crit = samples.among(doubtful), at_null.root[doubtful]
+        crit = np.stack([crit, crit], axis=1)
         bounds = np.stack([values.min(-1), values.max(-1)], axis=-1)[doubtful]
         low, high = mean_limits(among, values[doubtful], crit, bounds).T
         distance = np.maximum(low - nulls[doubtful], nulls[doubtful] - high)

@@ -99,18 +99,18 @@ def tversky_limits(
 ) -> Array:
     """Limits of Tversky ratios of J samples, shape (J, 2).
 
-    A limit is the boundary of the range where the sample has no hits to lose (lower) or
-    no misses (upper), and where the statistic does not reach the critical value.
+    Critical values are of lower and upper limits, (J, 2). A limit is the boundary of
+    the range where the sample has no hits to lose (lower) or no misses (upper), and
+    where the statistic does not reach the critical value.
     """
     limits = bounds.copy()
     movable = (coefficients[:, [0, 2]] > 0) & (samples.counts[:, np.newaxis] > 0)
-    index, end = np.nonzero(movable.any(-1))
+    index, end = np.nonzero(movable.any(-1) & (crit < np.inf))
     if len(index):
-        side = 2.0 * end - 1
-        profile = _Profile(samples, index, coefficients[index], side)
-        span = profile.span(crit[index])
+        profile = _Profile(samples, index, coefficients[index], 2.0 * end - 1)
+        crit = crit[index, end]
         limits[index, end] = first_crossing(
-            profile, span, crit[index], default=bounds[index, end]
+            profile, profile.span(crit), crit, default=bounds[index, end]
         )
     return limits
 

@@ -91,12 +91,15 @@ class IntervalMethod:
         return suffices and self.applies(trait)
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
-        """Limits for critical values.
+        """Limits for critical values of lower and upper ones, (J, 2).
 
         The normal quantile z of the level is for methods that add pseudo-counts.
         """
-        pairs = zip(tasks, crits.tolist(), strict=True)
-        return [_clip(task, *self._limits(task, crit, z)) for task, crit in pairs]
+        each = zip(tasks, *crits.T.tolist(), strict=True)
+        return [
+            _clip(task, *self._limits(task, below, above, z))
+            for task, below, above in each
+        ]
 
     def roots(
         self, tasks: Sequence[Task], nulls: Array, above: Array, z: float
@@ -109,7 +112,8 @@ class IntervalMethod:
         each = zip(tasks, nulls, above, strict=True)
         return np.array([self._root(task, null, over, z) for task, null, over in each])
 
-    def _limits(self, task: Task, crit: float, z: float) -> Limits:
+    def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
+        """Limits for a critical value of each."""
         raise NotImplementedError
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -142,12 +146,12 @@ class Wald(IntervalMethod):
         """Link, and on the scale of the measure the centre and its standard error."""
         return task.trait.scale, task.estimate, task.standard_error
 
-    def _limits(self, task: Task, crit: float, z: float) -> Limits:
+    def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
         link, centre, error = self._normal(task, z)
         middle, error = link.forward(centre), error * link.slope(centre)
         a, b = task.hall
-        low = middle - error * _untransformed(crit, a, b)
-        high = middle - error * _untransformed(-crit, a, b)
+        low = middle - error * _untransformed(below, a, b)
+        high = middle - error * _untransformed(-above, a, b)
         return link.backward(low), link.backward(high)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -216,12 +220,13 @@ class Logit(Wald):
     def _normal(self, task: Task, z: float) -> tuple[Link, float, float]:
         return LOGIT, task.estimate, task.standard_error
 
-    def _limits(self, task: Task, crit: float, z: float) -> Limits:
+    def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
         if min(task.estimate, 1 - task.estimate) > EDGE:
-            return super()._limits(task, crit, z)
-        spread = task.design_effect * crit**2
+            return super()._limits(task, below, above, z)
+        is_high = task.estimate > 0.5
+        spread = task.design_effect * (below if is_high else above) ** 2
         reach = spread / (task.rarer_class + spread)
-        return (1 - reach, 1.0) if task.estimate > 0.5 else (0.0, reach)
+        return (1 - reach, 1.0) if is_high else (0.0, reach)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
         if min(task.estimate, 1 - task.estimate) > EDGE:
@@ -238,13 +243,16 @@ class Logit(Wald):
 class Wilson(IntervalMethod):
     """Score interval of a proportion (Wilson, 1927)."""
 
-    def _limits(self, task: Task, crit: float, z: float) -> Limits:
+    def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
         successes, trials = task.trait.successes_and_trials(task.counts)
-        n = trials + crit**2
-        centre = (successes + crit**2 / 2) / n
-        spread = successes * (trials - successes) / trials + crit**2 / 4
-        half = crit * np.sqrt(spread) / n
-        return centre - half, centre + half
+
+        def limit(crit: float) -> float:
+            n = trials + crit**2
+            spread = successes * (trials - successes) / trials + crit**2 / 4
+            centre: float = (successes + crit**2 / 2) / n
+            return centre + crit * math.sqrt(spread) / n
+
+        return limit(-below), limit(above)
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
         successes, trials = task.trait.successes_and_trials(task.counts)
@@ -267,10 +275,10 @@ class Beta(IntervalMethod):
 
     a: float
 
-    def _limits(self, task: Task, crit: float, z: float) -> Limits:
-        tail = stats.norm.sf(crit)
-        low = stats.beta.ppf(tail, *self._shapes(task, above=True))
-        high = stats.beta.isf(tail, *self._shapes(task, above=False))
+    def _limits(self, task: Task, below: float, above: float, z: float) -> Limits:
+        left, right = stats.norm.sf(below), stats.norm.sf(above)
+        low = stats.beta.ppf(left, *self._shapes(task, above=True))
+        high = stats.beta.isf(right, *self._shapes(task, above=False))
         return low, high
 
     def _root(self, task: Task, null: float, above: bool, z: float) -> float:
@@ -293,7 +301,8 @@ class Score(IntervalMethod):
 
     def limits(self, tasks: Sequence[Task], crits: Array, z: float) -> list[Limits]:
         functionals, counts, bounds, effects = _tables(tasks)
-        low, high = score_limits(functionals, counts, crits * np.sqrt(effects), bounds)
+        crits = crits * np.sqrt(effects)[:, np.newaxis]
+        low, high = score_limits(functionals, counts, crits, bounds)
         return [*map(_clip, tasks, low.tolist(), high.tolist())]
 
     def roots(

@@ -38,11 +38,11 @@ _FAR = 25.0  # a limit beyond this is the boundary of the range
 
 
 def path_limits(problem: Problem, crit: Array) -> Array:
-    """Limits at which the root of the statistic is crit, shape (J, 2)."""
+    """Limits at which the root of the statistic is crit, both of shape (J, 2)."""
     limits = problem.bounds.copy()
-    index, end = np.nonzero(problem.has_interior_limit())
+    index, end = np.nonzero(problem.has_interior_limit() & (crit < np.inf))
     if len(index):
-        search = initialise(problem, index, 2.0 * end - 1, crit[index])
+        search = initialise(problem, index, 2.0 * end - 1, crit[index, end])
         value, accepted = newton_jump(problem, search)
         rest = np.flatnonzero(~accepted)
         if len(rest):

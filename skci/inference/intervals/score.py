@@ -50,13 +50,15 @@ def score_limits(
 
     Counts, J arrays of shape (m,), are of all possible cells, empty ones included. The
     statistic is `improved` or `pearson`, and `crit` the critical values of its square
-    root. Equal functionals are evaluated together if they are hashable.
+    root, (J,) or, of lower and upper limits, (J, 2). Equal functionals are evaluated
+    together if they are hashable.
 
     A limit is the boundary of the range where the estimate lies on it, and where the
-    statistic does not reach ``crit**2``. A functional that is undefined at the counts
-    has its whole range.
+    statistic does not reach ``crit**2``, as none does an infinite one. A functional
+    that is undefined at the counts has its whole range.
     """
-    crit, bounds = np.asarray(crit, dtype=float), np.asarray(bounds, dtype=float)
+    bounds = np.asarray(bounds, dtype=float)
+    crit = np.broadcast_to(np.asarray(crit, dtype=float).T, bounds.T.shape).T
     limits = bounds.copy()
     with np.errstate(all="ignore"):
         for k, form, found, table in _batches(functionals, counts):
