@@ -15,7 +15,7 @@ from skci._validation import (
     printable,
 )
 from skci.data.batches import SampleSum
-from skci.data.design_options import Strata
+from skci.data.design_options import Prevalence, Strata
 from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
@@ -30,7 +30,7 @@ from skci.data.runs import split_runs
 from skci.data.sample import Sample
 from skci.inference.joint import Target
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
-from skci.metrics._partial_truth import estimate_with_proxy
+from skci.metrics._partial_truth import estimate_partly_labelled
 from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
 from skci.reports.runs import runs_report
@@ -295,6 +295,7 @@ def joint_report(
     *,
     y_score: Any = None,
     proxy: Any = None,
+    label_probability: Any = None,
     data: Any = None,
     metrics: Any,
     confidence_level: float = 0.95,
@@ -465,11 +466,25 @@ def joint_report(
         by_name="by" if folds is None else "folds",
         design=design,
     )
-    if proxy is not None:
-        return JointReport(
-            estimate_with_proxy(metric_set, y_true, y_pred, y_score, proxy, rows, data)
-        )
     (y_pred, y_score), runs = split_runs(y_pred, y_score)
+    if proxy is not None or label_probability is not None:
+        name = "proxy" if proxy is not None else "label_probability"
+        others = {"folds": folds, "Runs of a model": runs}
+        for other, value in others.items():
+            if value is not None:
+                raise ValueError(f"{name} must not be given with {other}")
+        if macro or isinstance(design, Prevalence):
+            raise ValueError(f"{name} must not be given with design={design!r}")
+        columns = {
+            "y_true": y_true,
+            "y_pred": y_pred,
+            "y_score": y_score,
+            "proxy": proxy,
+            "label_probability": label_probability,
+        }
+        return JointReport(
+            estimate_partly_labelled(metric_set, columns, rows, data, abstain)
+        )
     if runs is not None:
         if folds is not None:
             raise ValueError("folds must not be given with Runs of a model")
