@@ -419,8 +419,8 @@ def _weights(joint: JointEstimate, block: _Block) -> dict[int, float]:
     gains = changes @ covariance[0]
     weights = -np.linalg.pinv(changes @ covariance @ changes.T, hermitian=True) @ gains
     explained = -float(weights @ gains) / max(covariance[0, 0], np.finfo(float).tiny)
-    n_units = sampling.each[block.truth].n_units
-    weights *= _shrinkage(min(explained, 1.0), n_units, len(pairs))
+    df = sampling.with_parameters(chosen[:1]).each[0].degrees_of_freedom
+    weights *= _shrinkage(min(explained, 1.0), df, len(pairs))
     change = float(weights @ changes @ estimates[positions])
     weights *= _within(estimates[block.truth], change, joint, block)
     return {
@@ -431,9 +431,9 @@ def _weights(joint: JointEstimate, block: _Block) -> dict[int, float]:
     }
 
 
-def _shrinkage(explained: float, n_units: float, n_proxies: int) -> float:
+def _shrinkage(explained: float, df: float, n_proxies: int) -> float:
     """Adjusted over plain share of the variance that proxies explain, at least 0."""
-    left = n_units - n_proxies - 1
+    left = df - n_proxies
     if left <= 0 or explained <= 0:
         return 0.0
     return max(1 - n_proxies * (1 - explained) / (left * explained), 0.0)
