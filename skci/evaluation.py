@@ -342,6 +342,14 @@ def joint_report(
         were not labelled, which must be a random part of all rows. Estimates are those
         of the labelled rows, corrected by what the proxy tells of all: a proxy that is
         often right makes intervals narrower, and one that is not changes little.
+        "prediction" where whether a row was labelled depends on `y_pred` alone, for
+        metrics of labels: labelled rows of a prediction, or of a combination of those
+        of the models, then stand for all of it. See the pages "I have a judge and 200
+        labels" and "Only some patients were verified".
+    label_probability : array-like of shape (n_samples,), optional
+        Probability with which the label of each row was asked for, where it was not the
+        same for all; each row independently. `y_true` may then be missing, with or
+        without a proxy.
     data : data frame or mapping of str to array-like, optional
         Columns that the other parameters name: `y_pred`, `y_score` and `by` one,
         several in a list, or several by another name in a mapping, and a list in place

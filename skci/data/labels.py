@@ -38,8 +38,8 @@ def distinct_labels(
     except TypeError as error:  # not hashable
         raise TypeError(f"{name} must hold labels, got {column[0]!r}") from error
     labels = distinct.tolist()
-    hint = missing_hint(name, None)
-    check_present(labels, f"{name} must hold a label in every row", hint=hint)
+    must = f"{name} must hold a label in every row"
+    check_present(labels, must, hint=missing_hint(name, None))
     for label in labels:
         if not isinstance(label, _LABEL_TYPES):
             raise TypeError(

@@ -18,6 +18,9 @@ References
 Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient prediction-powered inference.
 arXiv:2311.01453.
 
+Begg and Greenes (1983). Assessment of diagnostic tests when disease verification is
+subject to selection bias. Biometrics 39, 207-215.
+
 Zrnic and Candes (2024). Active statistical inference. ICML.
 """
 
@@ -39,9 +42,9 @@ from skci._validation import (
 )
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
-from skci.data.rows import check_length
+from skci.data.rows import check_length, check_present
 from skci.data.sample import Sample
-from skci.inference.contrast_parameters import Contrast, method_of
+from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
 from skci.inference.intervals.methods import automatic, check_serves
 from skci.inference.joint import JointEstimate, Target
@@ -50,11 +53,13 @@ from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
     CellMap,
     Key,
+    Parameter,
     TableParameter,
 )
 from skci.inference.sampling import RowSampling
 from skci.measures.functional import Component
 from skci.measures.partly_verified import PartlyVerified
+from skci.measures.registry import Trait
 from skci.metrics._metric_set import MetricSet
 from skci.reports.estimate import warn_of_undefined
 
@@ -208,6 +213,9 @@ def _filled(
         named = f"{parameter}[{name!r}]"
         read.append(as_array(values, named, "an array of labels"))
         check_length(read[-1], len(entries), named, "y_true")
+        check_present(
+            read[-1].ravel().tolist(), f"{named} must have a value in every row"
+        )
     if read:
         others = read[0].tolist()
     else:
@@ -389,15 +397,28 @@ def _combined(joint: JointEstimate, blocks: Sequence[_Block]) -> JointEstimate:
         (block.key, {block.truth: 1.0} | _weights(joint, block)) for block in blocks
     ]
     combined = contrast_estimate(joint, contrasts)
-    parameters = []
-    for block, parameter in zip(blocks, combined.parameters, strict=True):
+    sampling: Any = combined.sampling
+    parameters: list[Parameter] = []
+    for (key, terms), block, parameter in zip(
+        contrasts, blocks, combined.parameters, strict=True
+    ):
         of_truth = joint.parameters[block.truth]
+        if len(terms) == 1 and isinstance(sampling, RowSampling):
+            parameters.append(replace(of_truth, key=key, subgroup_size=None))
+            continue
         bounds, reach = of_truth.trait.bounds, parameter.trait.bounds
         trait = replace(parameter.trait, bounds=bounds, reach=reach)
-        method = method_of([of_truth], trait, None)
+        method = _method(of_truth, trait)
         parameters.append(replace(parameter, trait=trait, method=method))
-    sampling: Any = combined.sampling
     return replace(combined, sampling=replace(sampling, parameters=tuple(parameters)))
+
+
+def _method(parameter: Parameter, trait: Trait) -> str:
+    """Method of a parameter, if it was chosen, for an estimate with another trait."""
+    if parameter.method == automatic(parameter.trait):
+        return automatic(trait)
+    check_serves(parameter.method, trait)
+    return parameter.method
 
 
 def _weights(joint: JointEstimate, block: _Block) -> dict[int, float]:
@@ -535,14 +556,11 @@ def _of_strata(
         blurs=False,
         automatic=_AUTOMATIC,
     )
-    method = automatic(trait)
-    if parameter.method != automatic(parameter.trait):
-        check_serves(method := parameter.method, trait)
     return replace(
         parameter,
         functional=functional,
         trait=trait,
-        method=method,
+        method=_method(parameter, trait),
         counts=np.bincount(index, sample.rows.counts, size + 1)[:size],
         index=index,
         smoothing=2 / size,
