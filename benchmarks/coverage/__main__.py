@@ -3,13 +3,13 @@
     python -m benchmarks.coverage [--quick] [page ...]
 
 Samples are drawn from known populations, and it is counted how often the intervals
-cover the true values, on eight pages: individual and joint intervals for labels
+cover the true values, on nine pages: individual and joint intervals for labels
 ("coverage"), joint intervals for other data ("chapters"), comparisons ("decisions"),
 small samples, by the default and by the former one ("small_samples"), weights and
 clusters where errors are few ("unequal"), means, differences and ranks of many models
-("leaderboard"), grades between 0 and 1 ("bounded_grades"), and models that are
-cross-validated ("cross_validation", which takes hours; fewer samples by --draws).
-Results are cached in the folder --work, so that a stopped run resumes as long as the
+("leaderboard"), grades between 0 and 1 ("bounded_grades"), rows of which few have a
+truth ("partial_truth"), and models that are cross-validated ("cross_validation", which
+takes hours; fewer samples by --draws). Results are cached in the folder --work, so that a stopped run resumes as long as the
 code is the same. With the folder --data of ``abalone.data`` and
 ``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
 compares the models of the paper on them.
@@ -27,6 +27,7 @@ from benchmarks.coverage import (
     cross_validation,
     decisions,
     leaderboard,
+    partial_truth,
     small_samples,
     unequal,
 )
@@ -39,6 +40,7 @@ PAGES = {
     "unequal": unequal.run,
     "leaderboard": leaderboard.run,
     "bounded_grades": bounded_grades.run,
+    "partial_truth": partial_truth.run,
     "cross_validation": cross_validation.run,
 }
 
