@@ -9,10 +9,10 @@ small samples, by the default and by the former one ("small_samples"), weights a
 clusters where errors are few ("unequal"), means, differences and ranks of many models
 ("leaderboard"), grades between 0 and 1 ("bounded_grades"), rows of which few have a
 truth ("partial_truth"), and models that are cross-validated ("cross_validation", which
-takes hours; fewer samples by --draws). Results are cached in the folder --work, so that a stopped run resumes as long as the
-code is the same. With the folder --data of ``abalone.data`` and
-``letter-recognition.data`` of the UCI Machine Learning Repository, "decisions" also
-compares the models of the paper on them.
+takes hours; fewer samples by --draws). Results are cached in the folder --work, so that
+a stopped run resumes as long as the code is the same. With the folder --data of
+``abalone.data`` and ``letter-recognition.data`` of the UCI Machine Learning Repository,
+"decisions" also compares the models of the paper on them.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ from skci.data.rows import check_length, check_present
 from skci.data.sample import Sample
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
-from skci.inference.intervals.methods import automatic, check_serves
+from skci.inference.intervals import methods
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import (
     DEFAULT_MODEL,
@@ -72,6 +72,8 @@ _FEWEST_LABELS = 10
 _PROXY = "proxy"
 _NO_WEIGHT = 1e-9
 _AUTOMATIC = ("score", "logit", "hall")
+_OF_CHOSEN = _AUTOMATIC[1:]
+"""Methods that do not suppose that weights have nothing to do with outcomes."""
 
 _Subgroup = tuple[tuple[str, str], ...]
 
@@ -174,7 +176,8 @@ def estimate_partly_labelled(
         )
         by_what = "by prediction"
     else:
-        bound, blocks = _bound(metric_set, sample, [*proxies], parts)
+        automatic = _AUTOMATIC if taken_rows is None else _OF_CHOSEN
+        bound, blocks = _bound(metric_set, sample, [*proxies], parts, automatic)
         joint = JointEstimate.from_rows(bound, sample.rows, sample.design, **options)
         joint = _combined(joint, blocks)
         unnamed = [*proxies] == [_PROXY]
@@ -303,28 +306,39 @@ def _bound(
     sample: Sample,
     proxies: Sequence[str],
     parts: Sequence[_Part],
+    automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[_Block]]:
-    """Bind metrics to labelled rows, and with each proxy to these and to all."""
+    """Bind metrics to labelled rows, and with each proxy to these and to all.
+
+    Methods that "auto" stands for in their contrasts are given.
+    """
     with_proxy = {proxy: _with_truth(sample, proxy) for proxy in proxies}
     parameters: list[TableParameter] = []
     blocks: list[_Block] = []
     for bind, part in _bindings(metric_set, sample, proxies, parts):
         own = bind(sample, part.labelled)
+        complete = part.every == part.labelled
         others = [
-            [_moved(bind(each, codes), sample, proxy) for codes in pair]
+            [
+                _moved(bind(each, codes), sample, proxy)
+                for codes in (part.labelled, part.every)
+            ]
             for proxy, each in with_proxy.items()
-            if len(pair := (part.labelled, part.every)) and part.every != part.labelled
+            if not complete
         ]
         for k, parameter in enumerate(own):
             key = replace(parameter.key, subgroup=part.subgroup)
+            trait = replace(parameter.trait, automatic_of_contrasts=automatic)
             first = len(parameters)
-            parameters.append(_keyed(parameter, key, "truth"))
-            positions = []
+            named = [("truth", parameter)]
             for proxy, (few, many) in zip(proxies, others, strict=False):
-                positions.append((len(parameters), len(parameters) + 1))
-                parameters.append(_keyed(few[k], key, f"{proxy}, labelled"))
-                parameters.append(_keyed(many[k], key, proxy))
-            blocks.append(_Block(key, first, positions))
+                named += [(f"{proxy}, labelled", few[k]), (proxy, many[k])]
+            parameters += [
+                replace(each, key=replace(key, sample=name), trait=trait)
+                for name, each in named
+            ]
+            places = range(first + 1, first + len(named), 2)
+            blocks.append(_Block(key, first, [(place, place + 1) for place in places]))
     return parameters, blocks
 
 
@@ -357,11 +371,6 @@ def _bindings(
 
             for part in parts:
                 yield bind, part
-
-
-def _keyed(parameter: TableParameter, key: Key, sample: str) -> TableParameter:
-    trait = replace(parameter.trait, automatic_of_contrasts=_AUTOMATIC)
-    return replace(parameter, key=replace(key, sample=sample), trait=trait)
 
 
 def _with_truth(sample: Sample, proxy: str) -> Sample:
@@ -415,9 +424,9 @@ def _combined(joint: JointEstimate, blocks: Sequence[_Block]) -> JointEstimate:
 
 def _method(parameter: Parameter, trait: Trait) -> str:
     """Method of a parameter, if it was chosen, for an estimate with another trait."""
-    if parameter.method == automatic(parameter.trait):
-        return automatic(trait)
-    check_serves(parameter.method, trait)
+    if parameter.method == methods.automatic(parameter.trait):
+        return methods.automatic(trait)
+    methods.check_serves(parameter.method, trait)
     return parameter.method
 
 
