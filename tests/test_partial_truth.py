@@ -5,7 +5,7 @@ import pandas as pd
 import polars
 import pytest
 
-from skci import F1CI, joint_report
+from skci import F1CI, grades_report, joint_report
 from skci.designs import Prevalence, Runs, Strata
 
 LABELS = ["accuracy", "precision", "recall", "f1", "matthews_corrcoef"]
@@ -44,33 +44,37 @@ def influences(values, inside):
     return deviations * size / m * np.sqrt(m / (m - 1) * (size - 1) / size)
 
 
-def test_the_estimate_and_error_of_a_mean_are_those_of_ppi(rows):
-    y, models, judge, labelled = rows
-    right, judged = ((each == models["A"]).astype(float) for each in (y, judge))
-    every = np.ones(len(y), dtype=bool)
-    truth = influences(right, labelled)
-    change = influences(judged, every) - influences(judged, labelled)
+def ppi_mean(values, judged, inside):
+    """Mean and standard error by Angelopoulos, Duchi and Zrnic (2023).
+
+    The weight is reduced by the share that chance would explain.
+    """
+    every = np.ones(len(judged), dtype=bool)
+    truth = influences(values, inside)
+    change = influences(judged, every) - influences(judged, inside)
     best = -(truth @ change) / (change @ change)
     explained = best**2 * (change @ change) / (truth @ truth)
-    fourths = (truth**4).sum() / (truth**2).sum() ** 2
-    df = 2 / (fourths - 1 / labelled.sum())
-    weight = best * (1 - (1 - explained) / ((df - 1) * explained))
-    estimate = right[labelled].mean() + weight * (
-        judged.mean() - judged[labelled].mean()
-    )
+    n, total = inside.sum(), len(judged)
+    df = 2 / ((truth**4).sum() / (truth**2).sum() ** 2 - 1 / n)
+    weight = best * (1 - (1 - explained) / ((min(df, n - 1) - 1) * explained))
+    moved = judged.mean() - judged[inside].mean()
+    # All rows include the labelled ones: the weight of the others is the smaller.
+    share = weight * (1 - n / total)
+    of_labels = np.var((values - share * judged)[inside], ddof=1) / n
+    of_others = np.var(share * judged[~inside], ddof=1) / (total - n)
+    return values[inside].mean() + weight * moved, np.sqrt(of_labels + of_others)
+
+
+def test_accuracy_is_estimated_as_by_ppi(rows):
+    y, models, judge, labelled = rows
+    right, judged = ((each == models["A"]).astype(float) for each in (y, judge))
+    estimate, error = ppi_mean(right, judged, labelled)
     report = joint_report(
         partly(y, labelled), models["A"], proxy=judge, metrics="accuracy"
     )
     found = report["y_pred", "accuracy"]
     assert float(found) == pytest.approx(estimate, abs=1e-12)
-    # Angelopoulos, Duchi and Zrnic (2023): the variance for a given weight.
-    n, others = labelled.sum(), ~labelled
-    share = 1 - n / len(y)  # of the weight, since all rows include the labelled ones
-    of_labels = np.var((right - weight * share * judged)[labelled], ddof=1) / n
-    of_others = np.var(weight * share * judged[others], ddof=1) / others.sum()
-    assert found.standard_error == pytest.approx(
-        np.sqrt(of_labels + of_others), rel=0.01
-    )
+    assert found.standard_error == pytest.approx(error, rel=0.01)
 
 
 def test_truth_of_all_rows_gives_the_estimates_of_a_plain_report(rows):
@@ -412,6 +416,93 @@ def test_differences_where_labels_depend_on_both_predictions(rows):
     difference = report.differences()["accuracy", "A", "B"]
     assert 0.05 < share[0] < 0.15
     assert float(difference) == pytest.approx(expected)
+
+
+# Grades
+
+
+@pytest.fixture
+def grades():
+    rng = np.random.default_rng(12)
+    ease = rng.normal(size=1200)
+    people = {
+        name: 1 / (1 + np.exp(-ease - shift - rng.normal(0, 0.5, 1200)))
+        for name, shift in (("A", 0.3), ("B", 0.0))
+    }
+    judge = {
+        name: np.clip(each + rng.normal(0.1, 0.1, 1200), 0, 1)
+        for name, each in people.items()
+    }
+    few = {
+        name: np.where(rng.random(1200) < 0.1, people[name], np.nan) for name in "AB"
+    }
+    return people, few, judge
+
+
+def test_the_mean_grade_is_estimated_as_by_ppi(grades):
+    _, few, judge = grades
+    report = grades_report(few, proxy=judge, method="delta")
+    for name in few:
+        graded = ~np.isnan(few[name])
+        estimate, error = ppi_mean(np.nan_to_num(few[name]), judge[name], graded)
+        found = report[name, "mean"]
+        assert float(found) == pytest.approx(estimate, abs=1e-9)
+        assert found.standard_error == pytest.approx(error, rel=0.01)
+
+
+@pytest.mark.parametrize("bounds", [None, (0, 1)])
+def test_a_judge_makes_means_of_grades_narrower(grades, bounds):
+    people, few, judge = grades
+    report = grades_report(few, proxy=judge, bounds=bounds)
+    for name in few:
+        graded = few[name][~np.isnan(few[name])]
+        alone = grades_report({name: graded}, bounds=bounds)[name, "mean"]
+        found = report[name, "mean"]
+        assert found.high - found.low < 0.7 * (alone.high - alone.low)
+        assert found.low < people[name].mean() < found.high
+    assert "of 1200 items, graded by people" in str(report)
+
+
+def test_grades_of_groups_of_copies_have_the_error_of_one_of_each(grades):
+    _, few, judge = grades
+    one = grades_report(few, proxy=judge, method="delta")
+    repeated = [
+        {name: np.repeat(each, 2) for name, each in x.items()} for x in (few, judge)
+    ]
+    groups = np.repeat(np.arange(1200), 2)
+    two = grades_report(repeated[0], proxy=repeated[1], groups=groups, method="delta")
+    for key in one:
+        assert float(two[key]) == pytest.approx(float(one[key]))
+        assert two[key].standard_error == pytest.approx(one[key].standard_error)
+
+
+def test_grades_by_people_of_all_items_need_no_judge(grades):
+    people, _, judge = grades
+    found = grades_report(people, proxy=judge, bounds=(0, 1))
+    plain = grades_report(people, bounds=(0, 1))
+    np.testing.assert_allclose(limits(found), limits(plain))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"proxy": np.ones(1200)}, "proxy must have the models, scorers and number"),
+        ({"tasks": np.arange(1200) % 3}, "proxy must not be given with tasks"),
+        ({"bounds": (0.5, 1)}, "grades must hold numbers from 0.5 to 1"),
+        ({"method": "logit"}, "method='logit' needs"),
+    ],
+)
+def test_what_grades_with_a_proxy_must_be(grades, options, message):
+    _, few, judge = grades
+    with pytest.raises(ValueError, match=message):
+        grades_report(few, **{"proxy": judge} | options)
+
+
+def test_few_graded_items_are_an_error(grades):
+    people, _, judge = grades
+    few = np.where(np.arange(1200) < 9, people["A"], np.nan)
+    with pytest.raises(ValueError, match=r"at least 10 items .* got 9"):
+        grades_report(few, proxy=judge["A"])
 
 
 # What is refused

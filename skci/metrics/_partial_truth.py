@@ -68,7 +68,8 @@ PREDICTION = "prediction"
 
 _FLAG = "has a truth"
 _LABELLED, _OTHER = "yes", "no"
-_FEWEST_LABELS = 10
+FEWEST_LABELS = 10
+"""Fewest rows with a truth."""
 _PROXY = "proxy"
 _NO_WEIGHT = 1e-9
 _AUTOMATIC = ("score", "logit", "hall")
@@ -88,7 +89,7 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class _Block:
+class Block:
     """Positions of the parameters that an estimate is a contrast of."""
 
     key: Key
@@ -144,9 +145,9 @@ def estimate_partly_labelled(
         counts = as_numbers(rows.counts, "counts")
         check_length(counts, n_rows, "counts", "y_true")
         n_rows, n_labelled = int(counts.sum()), int(counts[labelled].sum())
-    if n_labelled < _FEWEST_LABELS:
+    if n_labelled < FEWEST_LABELS:
         raise ValueError(
-            f"y_true must have at least {_FEWEST_LABELS} labels, got {n_labelled} in "
+            f"y_true must have at least {FEWEST_LABELS} labels, got {n_labelled} in "
             f"{n_rows} rows"
         )
     models = predicted if metric_set.reads & {"labels", "numbers"} else {}
@@ -179,7 +180,7 @@ def estimate_partly_labelled(
         automatic = _AUTOMATIC if taken_rows is None else _OF_CHOSEN
         bound, blocks = _bound(metric_set, sample, [*proxies], parts, automatic)
         joint = JointEstimate.from_rows(bound, sample.rows, sample.design, **options)
-        joint = _combined(joint, blocks)
+        joint = corrected(joint, blocks)
         unnamed = [*proxies] == [_PROXY]
         kind = "proxies" if len(proxies) > 1 else "proxy"
         by_what = f"{kind} {join_names([*proxies])}" if proxies else "weighted"
@@ -307,14 +308,14 @@ def _bound(
     proxies: Sequence[str],
     parts: Sequence[_Part],
     automatic: tuple[str, ...],
-) -> tuple[list[TableParameter], list[_Block]]:
+) -> tuple[list[TableParameter], list[Block]]:
     """Bind metrics to labelled rows, and with each proxy to these and to all.
 
     Methods that "auto" stands for in their contrasts are given.
     """
     with_proxy = {proxy: _with_truth(sample, proxy) for proxy in proxies}
     parameters: list[TableParameter] = []
-    blocks: list[_Block] = []
+    blocks: list[Block] = []
     for bind, part in _bindings(metric_set, sample, proxies, parts):
         own = bind(sample, part.labelled)
         complete = part.every == part.labelled
@@ -338,7 +339,7 @@ def _bound(
                 for name, each in named
             ]
             places = range(first + 1, first + len(named), 2)
-            blocks.append(_Block(key, first, [(place, place + 1) for place in places]))
+            blocks.append(Block(key, first, [(place, place + 1) for place in places]))
     return parameters, blocks
 
 
@@ -396,7 +397,7 @@ def _moved(
     return moved
 
 
-def _combined(joint: JointEstimate, blocks: Sequence[_Block]) -> JointEstimate:
+def corrected(joint: JointEstimate, blocks: Sequence[Block]) -> JointEstimate:
     """Add to each estimate what the proxies tell of all rows.
 
     Its bounds are those of the metric, its method that of the metric or, where possible
@@ -430,7 +431,7 @@ def _method(parameter: Parameter, trait: Trait) -> str:
     return parameter.method
 
 
-def _weights(joint: JointEstimate, block: _Block) -> dict[int, float]:
+def _weights(joint: JointEstimate, block: Block) -> dict[int, float]:
     """Coefficients of the parameters of the proxies."""
     sampling = joint.sampling
     assert isinstance(sampling, RowSampling)
@@ -470,7 +471,7 @@ def _shrinkage(explained: float, df: float, n_proxies: int) -> float:
 
 
 def _within(
-    estimate: float, change: float, joint: JointEstimate, block: _Block
+    estimate: float, change: float, joint: JointEstimate, block: Block
 ) -> float:
     """Share of a change that keeps an estimate within the range of its measure."""
     low, high = joint.parameters[block.truth].trait.bounds
