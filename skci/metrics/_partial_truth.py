@@ -26,13 +26,13 @@ Zrnic and Candes (2024). Active statistical inference. ICML.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, distinct_rows
+from skci._arrays import Array
 from skci._validation import (
     as_array,
     as_numbers,
@@ -46,46 +46,34 @@ from skci.data.rows import check_length, check_present
 from skci.data.sample import Sample
 from skci.inference.contrast_parameters import Contrast
 from skci.inference.contrasts import contrast_estimate
-from skci.inference.intervals import methods
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import (
     DEFAULT_MODEL,
-    MAX_ENUMERATED_CELLS,
-    CellMap,
     Key,
     Parameter,
     TableParameter,
 )
 from skci.inference.sampling import RowSampling
-from skci.measures.functional import Component
-from skci.measures.partly_verified import PartlyVerified
-from skci.measures.registry import Trait
+from skci.metrics._labelled_parts import (
+    AUTOMATIC,
+    FLAG,
+    LABELLED,
+    OTHER,
+    Part,
+    bindings,
+    method_for,
+    parts_of,
+)
 from skci.metrics._metric_set import MetricSet
+from skci.metrics._verification import PREDICTION, bind_verified
 from skci.reports.estimate import warn_of_undefined
 
-PREDICTION = "prediction"
-"""Proxy of a truth that rows have, or have not, by their prediction alone."""
-
-_FLAG = "has a truth"
-_LABELLED, _OTHER = "yes", "no"
 FEWEST_LABELS = 10
 """Fewest rows with a truth."""
 _PROXY = "proxy"
 _NO_WEIGHT = 1e-9
-_AUTOMATIC = ("score", "logit", "hall")
-_OF_CHOSEN = _AUTOMATIC[1:]
+_OF_CHOSEN = AUTOMATIC[1:]
 """Methods that do not suppose that weights have nothing to do with outcomes."""
-
-_Subgroup = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A subgroup, or all rows: codes of those with a truth, and of all."""
-
-    subgroup: _Subgroup
-    labelled: frozenset[int]
-    every: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -109,6 +97,82 @@ def estimate_partly_labelled(
 
     Columns are y_true, y_pred, y_score, proxy and label_probability.
     """
+    read, rows = _read(metric_set, columns, rows, data)
+    models = read.predicted if metric_set.reads & {"labels", "numbers"} else {}
+    truth, labelled, proxies, scores = (
+        read.truth,
+        read.labelled,
+        read.proxies,
+        read.scores,
+    )
+    target = read.target(rows)
+    chosen = read.label_probability is not None
+    if chosen:
+        rows, taken = _weighted(rows, read.label_probability, labelled, bool(proxies))
+        truth, labelled = truth[taken], np.arange(len(taken)) < labelled.sum()
+        models, proxies, scores = (
+            _taken(each, taken) for each in (models, proxies, scores)
+        )
+    by = _subgroups(rows) | {FLAG: np.where(labelled, LABELLED, OTHER)}
+    reader = metric_set.reader(truth, replace(rows, by=by), abstain=abstain)
+    sample = reader.sample({**models, **proxies} or None, scores or None)
+    parts = parts_of(sample, disjoint=chosen and bool(proxies))
+    options: dict[str, Any] = {
+        "confidence_level": metric_set.confidence_level,
+        "random_state": metric_set.seed,
+        "target": target,
+    }
+    if read.by_prediction:
+        verified = bind_verified(metric_set, sample, parts)
+        joint = JointEstimate.from_rows(verified, sample.rows, sample.design, **options)
+    else:
+        automatic = _OF_CHOSEN if chosen else AUTOMATIC
+        bound, blocks = _bound(metric_set, sample, [*proxies], parts, automatic)
+        joint = JointEstimate.from_rows(bound, sample.rows, sample.design, **options)
+        joint = corrected(joint, blocks)
+    warn_of_undefined(joint)
+    return joint
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """Columns of all rows, and which of them have a truth."""
+
+    truth: Array
+    """With that of another column where it is missing."""
+    labelled: Array
+    predicted: Mapping[str, Any]
+    scores: Mapping[str, Any]
+    proxies: Mapping[str, Any]
+    label_probability: Any
+    by_prediction: bool
+
+    def target(self, rows: RowOptions) -> Target:
+        """Say how many rows have a truth, and what stands for that of the others."""
+        n_rows, n_labelled = len(self.labelled), int(self.labelled.sum())
+        if rows.counts is not None:
+            counts = as_numbers(rows.counts, "counts")
+            check_length(counts, n_rows, "counts", "y_true")
+            n_rows, n_labelled = int(counts.sum()), int(counts[self.labelled].sum())
+        if n_labelled < FEWEST_LABELS:
+            raise ValueError(
+                f"y_true must have at least {FEWEST_LABELS} labels, got {n_labelled} "
+                f"in {n_rows} rows"
+            )
+        names = [*self.proxies]
+        if names:
+            several = len(names) > 1
+            kind = f"{'proxies' if several else 'proxy'} {join_names(names)}"
+            kind = "a proxy" if names == [_PROXY] else kind
+        else:
+            kind = "by prediction" if self.by_prediction else "weighted"
+        return Target(f"{n_rows} rows, truth for {n_labelled}, {kind}")
+
+
+def _read(
+    metric_set: MetricSet, columns: Mapping[str, Any], rows: RowOptions, data: Any
+) -> tuple[_Columns, RowOptions]:
+    """Read what is given row by row, or the columns of `data` that it names."""
     columns, given = dict(columns), columns["proxy"]
     by_prediction = isinstance(given, str) and given == PREDICTION
     if by_prediction:
@@ -128,8 +192,9 @@ def estimate_partly_labelled(
     predicted = _named(columns["y_pred"], "y_pred", DEFAULT_MODEL)
     scores = _named(columns["y_score"], "y_score", DEFAULT_MODEL)
     metric_set.must_be_given(predicted or None, scores or None)
+    probability = columns["label_probability"]
     if by_prediction:
-        if columns["label_probability"] is not None:
+        if probability is not None:
             raise ValueError(
                 f"label_probability must not be given with proxy={PREDICTION!r}"
             )
@@ -138,57 +203,24 @@ def estimate_partly_labelled(
         raise ValueError(
             f"proxy must have other names than the models, got {join_names([*taken])}"
         )
-    filling = proxies or (predicted if by_prediction else {})
+    filling = predicted if by_prediction else proxies
     truth, labelled = _filled(columns["y_true"], filling, by_prediction)
-    n_rows, n_labelled = len(labelled), int(labelled.sum())
-    if rows.counts is not None:
-        counts = as_numbers(rows.counts, "counts")
-        check_length(counts, n_rows, "counts", "y_true")
-        n_rows, n_labelled = int(counts.sum()), int(counts[labelled].sum())
-    if n_labelled < FEWEST_LABELS:
-        raise ValueError(
-            f"y_true must have at least {FEWEST_LABELS} labels, got {n_labelled} in "
-            f"{n_rows} rows"
-        )
-    models = predicted if metric_set.reads & {"labels", "numbers"} else {}
-    taken_rows = None
-    if columns["label_probability"] is not None:
-        rows, taken_rows = _weighted(
-            rows, columns["label_probability"], labelled, bool(proxies)
-        )
-        has_truth = np.arange(len(taken_rows)) < labelled.sum()
-        take = _taker(taken_rows)
-        truth, labelled = truth[taken_rows], has_truth
-        models, proxies, scores = map(take, (models, proxies, scores))
+    found = truth, labelled, predicted, scores, proxies, probability, by_prediction
+    return _Columns(*found), rows
+
+
+def _subgroups(rows: RowOptions) -> dict[str, Any]:
+    """Columns of subgroups by name; none if not given."""
     name = str(getattr(rows.by, "name", None) or "subgroup")
-    by = {} if rows.by is None else dict(named_columns(rows.by, "by", name))
-    by[_FLAG] = np.where(labelled, _LABELLED, _OTHER)
-    reader = metric_set.reader(truth, replace(rows, by=by), abstain=abstain)
-    sample = reader.sample({**models, **proxies} or None, scores or None)
-    parts = _parts(sample, disjoint=taken_rows is not None and bool(proxies))
-    options: dict[str, Any] = {
-        "confidence_level": metric_set.confidence_level,
-        "random_state": metric_set.seed,
+    return _named(rows.by, "by", name)
+
+
+def _taken(columns: Mapping[str, Any], taken: Array) -> dict[str, Any]:
+    """Take some rows of all columns."""
+    return {
+        name: as_array(values, name, "an array")[taken]
+        for name, values in columns.items()
     }
-    if by_prediction:
-        parameters = _verified(metric_set, sample, parts)
-        joint = JointEstimate.from_rows(
-            parameters, sample.rows, sample.design, **options
-        )
-        by_what = "by prediction"
-    else:
-        automatic = _AUTOMATIC if taken_rows is None else _OF_CHOSEN
-        bound, blocks = _bound(metric_set, sample, [*proxies], parts, automatic)
-        joint = JointEstimate.from_rows(bound, sample.rows, sample.design, **options)
-        joint = corrected(joint, blocks)
-        unnamed = [*proxies] == [_PROXY]
-        kind = "proxies" if len(proxies) > 1 else "proxy"
-        by_what = f"{kind} {join_names([*proxies])}" if proxies else "weighted"
-        by_what = "a proxy" if unnamed else by_what
-    target = Target(f"{n_rows} rows, truth for {n_labelled}, {by_what}")
-    joint = replace(joint, target=target)
-    warn_of_undefined(joint)
-    return joint
 
 
 def _named(values: Any, parameter: str, name: str) -> dict[str, Any]:
@@ -229,18 +261,6 @@ def _filled(
     return as_array(filled, "y_true", "labels"), labelled
 
 
-def _taker(taken: Array) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-    """Take some rows of all columns."""
-
-    def take(columns: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: as_array(values, name, "an array")[taken]
-            for name, values in columns.items()
-        }
-
-    return take
-
-
 def _weighted(
     rows: RowOptions, label_probability: Any, labelled: Array, with_all: bool
 ) -> tuple[RowOptions, Array]:
@@ -278,35 +298,15 @@ def _weighted(
     elif with_all:
         changed["groups"] = taken
     if rows.by is not None:
-        name = str(getattr(rows.by, "name", None) or "subgroup")
-        by = dict(named_columns(rows.by, "by", name))
-        changed["by"] = _taker(taken)(by)
+        changed["by"] = _taken(_subgroups(rows), taken)
     return replace(rows, **changed), taken
-
-
-def _parts(sample: Sample, disjoint: bool) -> list[_Part]:
-    """Subgroups with their codes; `disjoint` if all rows are beside those labelled."""
-    assert sample.subgroups is not None
-    found: dict[_Subgroup, dict[str, int]] = {}
-    for code, names in enumerate(sample.subgroups.names):
-        kept = tuple(pair for pair in names if pair[0] != _FLAG)
-        found.setdefault(kept, {})[dict(names)[_FLAG]] = code
-    parts = []
-    for subgroup, codes in found.items():
-        if _LABELLED not in codes:
-            where = ", ".join(f"{column} = {name}" for column, name in subgroup)
-            raise ValueError(f"y_true must have a label in {where}, got none")
-        labelled = frozenset({codes[_LABELLED]})
-        every = frozenset({codes[_OTHER]}) if disjoint else frozenset(codes.values())
-        parts.append(_Part(subgroup, labelled, every))
-    return parts
 
 
 def _bound(
     metric_set: MetricSet,
     sample: Sample,
     proxies: Sequence[str],
-    parts: Sequence[_Part],
+    parts: Sequence[Part],
     automatic: tuple[str, ...],
 ) -> tuple[list[TableParameter], list[Block]]:
     """Bind metrics to labelled rows, and with each proxy to these and to all.
@@ -316,24 +316,21 @@ def _bound(
     with_proxy = {proxy: _with_truth(sample, proxy) for proxy in proxies}
     parameters: list[TableParameter] = []
     blocks: list[Block] = []
-    for bind, part in _bindings(metric_set, sample, proxies, parts):
-        own = bind(sample, part.labelled)
-        complete = part.every == part.labelled
-        others = [
-            [
-                _moved(bind(each, codes), sample, proxy)
-                for codes in (part.labelled, part.every)
-            ]
+    for bind, part in bindings(metric_set, sample, proxies, parts):
+        of_proxies = [
+            (proxy, [_moved(bind(each, codes), sample, proxy) for codes in part.codes])
             for proxy, each in with_proxy.items()
-            if not complete
+            if part.every != part.labelled
         ]
-        for k, parameter in enumerate(own):
+        for parameter in bind(sample, part.labelled):
             key = replace(parameter.key, subgroup=part.subgroup)
             trait = replace(parameter.trait, automatic_of_contrasts=automatic)
             first = len(parameters)
             named = [("truth", parameter)]
-            for proxy, (few, many) in zip(proxies, others, strict=False):
-                named += [(f"{proxy}, labelled", few[k]), (proxy, many[k])]
+            for proxy, (few, many) in of_proxies:
+                if key.metric in few and key.metric in many:
+                    named.append((f"{proxy}, labelled", few[key.metric]))
+                    named.append((proxy, many[key.metric]))
             parameters += [
                 replace(each, key=replace(key, sample=name), trait=trait)
                 for name, each in named
@@ -341,37 +338,6 @@ def _bound(
             places = range(first + 1, first + len(named), 2)
             blocks.append(Block(key, first, [(place, place + 1) for place in places]))
     return parameters, blocks
-
-
-_Bind = Callable[[Sample, frozenset[int]], list[TableParameter]]
-
-
-def _bindings(
-    metric_set: MetricSet,
-    sample: Sample,
-    proxies: Sequence[str],
-    parts: Sequence[_Part],
-) -> Iterator[tuple[_Bind, _Part]]:
-    """How to bind each metric to each model, and each part of the rows."""
-    kinds = sample.kinds
-    if "scores" in kinds:
-        metric_set.scored_labels(sample.vocabulary)
-    for model in sample.models:
-        for name, metric in metric_set.metrics.items():
-            if model in proxies or model not in kinds.get(metric.reads, ()):
-                continue
-            settings = model, name, metric_set.methods[name], metric_set.pos_label
-
-            def bind(
-                sample: Sample,
-                codes: frozenset[int],
-                metric: Any = metric,
-                settings: Any = settings,
-            ) -> list[TableParameter]:
-                return [*metric.bind(sample, *settings, codes)]
-
-            for part in parts:
-                yield bind, part
 
 
 def _with_truth(sample: Sample, proxy: str) -> Sample:
@@ -385,15 +351,15 @@ def _with_truth(sample: Sample, proxy: str) -> Sample:
 
 def _moved(
     parameters: Sequence[TableParameter], sample: Sample, proxy: str
-) -> list[TableParameter]:
-    """The same parameters, whose truth is the column of the proxy."""
-    moved = []
+) -> dict[str, TableParameter]:
+    """Parameters by metric, whose truth is the column of the proxy."""
+    moved = {}
     for parameter in parameters:
         cell_map = parameter.cell_map
         if cell_map is not None:
             columns = sample.columns(proxy)[1], cell_map.columns[1]
             cell_map = replace(cell_map, columns=columns)
-        moved.append(replace(parameter, cell_map=cell_map))
+        moved[parameter.key.metric] = replace(parameter, cell_map=cell_map)
     return moved
 
 
@@ -418,17 +384,9 @@ def corrected(joint: JointEstimate, blocks: Sequence[Block]) -> JointEstimate:
             continue
         bounds, reach = of_truth.trait.bounds, parameter.trait.bounds
         trait = replace(parameter.trait, bounds=bounds, reach=reach)
-        method = _method(of_truth, trait)
+        method = method_for(of_truth, trait)
         parameters.append(replace(parameter, trait=trait, method=method))
     return replace(combined, sampling=replace(sampling, parameters=tuple(parameters)))
-
-
-def _method(parameter: Parameter, trait: Trait) -> str:
-    """Method of a parameter, if it was chosen, for an estimate with another trait."""
-    if parameter.method == methods.automatic(parameter.trait):
-        return methods.automatic(trait)
-    methods.check_serves(parameter.method, trait)
-    return parameter.method
 
 
 def _weights(joint: JointEstimate, block: Block) -> dict[int, float]:
@@ -477,104 +435,3 @@ def _within(
     low, high = joint.parameters[block.truth].trait.bounds
     room = high - estimate if change > 0 else low - estimate
     return 1.0 if abs(change) <= abs(room) else room / change
-
-
-def _verified(
-    metric_set: MetricSet, sample: Sample, parts: Sequence[_Part]
-) -> list[TableParameter]:
-    """Bind metrics to all rows, whose labelling depends on their predictions alone."""
-    strata, stratum = distinct_rows(sample.codes[:, 1:].astype(int))
-    columns = [sample.codes.astype(int), stratum[:, np.newaxis]]
-    columns.append(np.zeros((len(stratum), 1), dtype=int))
-    codes = np.concatenate(columns, axis=1)
-    assert sample.subgroups is not None
-    parameters = []
-    for bind, part in _bindings(metric_set, sample, (), parts):
-        codes[:, -1] = sample.within(part.labelled)
-        inside = sample.within(part.every)
-        _check_strata(sample, codes, strata, inside, part)
-        for parameter in bind(sample, part.every):
-            key = replace(parameter.key, subgroup=part.subgroup)
-            found = _of_strata(parameter, sample, codes, strata, inside, part)
-            parameters.append(replace(found, key=key))
-    return parameters
-
-
-def _check_strata(
-    sample: Sample, codes: Array, strata: Array, inside: Array, part: _Part
-) -> None:
-    """Check that rows of each prediction were labelled."""
-    known = np.isin(np.arange(len(strata)), codes[inside & (codes[:, -1] > 0), -2])
-    missing = np.isin(np.arange(len(strata)), codes[inside, -2]) & ~known
-    if not missing.any():
-        return
-    labels = [*map(str, sample.vocabulary.labels), "no answer"]
-    first = strata[missing.argmax()].tolist()
-    predictions = ", ".join(labels[code] for code in first)
-    where = "".join(f" in {column} = {name}" for column, name in part.subgroup)
-    raise ValueError(
-        f"y_true must have labels of rows of each prediction with proxy={PREDICTION!r},"
-        f" got none of those predicted as {predictions}{where}"
-    )
-
-
-def _of_strata(
-    parameter: TableParameter,
-    sample: Sample,
-    codes: Array,
-    strata: Array,
-    inside: Array,
-    part: _Part,
-) -> TableParameter:
-    """Correct a parameter of labels for the strata of its labelled rows."""
-    cell_map = parameter.cell_map
-    if cell_map is None:
-        raise ValueError(
-            f"{parameter.key.metric} must be of labels of one target with "
-            f"proxy={PREDICTION!r}"
-        )
-    truths = sample.occurring
-    n_truths, n_strata = len(truths), len(strata)
-    answers = strata[:, cell_map.columns[1] - 1]
-    plain = replace(cell_map, subgroups=None)
-    cells = plain(np.repeat(truths, n_strata), np.tile(answers, n_truths))
-    m = n_truths * n_strata
-    functional = PartlyVerified(
-        Component(parameter.functional, cells.astype(int), cell_map.size),
-        np.tile(np.arange(n_strata), n_truths),
-    )
-    size = m + n_strata
-    symbols = np.full(len(sample.vocabulary.labels), -1)
-    symbols[truths] = np.arange(n_truths)
-    table = np.empty((n_truths, n_strata, 2), dtype=int)
-    table[..., 1] = np.arange(m).reshape(n_truths, n_strata)
-    table[..., 0] = m + np.arange(n_strata)
-    n_columns = codes.shape[1]
-    of_strata = CellMap(
-        (0, n_columns - 2, n_columns - 1),
-        (symbols, np.arange(n_strata), np.arange(2)),
-        table,
-        size,
-        part.every,
-    )
-    index = of_strata(codes[:, 0], codes[:, -2], codes[:, -1])
-    index[~inside] = size
-    smooth = parameter.trait.smooth and size <= MAX_ENUMERATED_CELLS
-    trait = replace(
-        parameter.trait.of_classes(parameter.trait.name),
-        smooth=smooth,
-        blurs=False,
-        automatic=_AUTOMATIC,
-    )
-    return replace(
-        parameter,
-        functional=functional,
-        trait=trait,
-        method=_method(parameter, trait),
-        counts=np.bincount(index, sample.rows.counts, size + 1)[:size],
-        index=index,
-        smoothing=2 / size,
-        cell_map=of_strata if smooth else None,
-        extremes=None,
-        extension=(0.0, 0.0),
-    )
