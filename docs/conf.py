@@ -14,10 +14,10 @@ version = release = installed_version(project)
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
+    "mathml",
     "metrics_table",
 ]
 templates_path = ["_templates"]
@@ -66,6 +66,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = project
 html_static_path = ["_static"]

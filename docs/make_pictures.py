@@ -1,4 +1,4 @@
-"""Make the pictures of a report, of differences, of their power and of a curve.
+"""Make the pictures of reports, of differences, of power, of a curve and of runs.
 
 The code of the pages is run until there is what is drawn, so that picture and text
 agree.
@@ -11,6 +11,7 @@ import matplotlib
 import numpy as np
 from matplotlib import pyplot as plt
 
+from skci import AccuracyCI, joint_report
 from skci.reports.panels import COLOURS
 
 DOCS = Path(__file__).resolve().parent
@@ -18,12 +19,17 @@ DOCS = Path(__file__).resolve().parent
 
 def run_until(page, name):
     """Run the examples of a page until they have made something of this name."""
+    return names_until(page, name)[name]
+
+
+def names_until(page, name):
+    """Everything that examples have made when there is something of this name."""
     names = {"__name__": __name__}
     text = page.read_text(encoding="utf-8")
     for example in doctest.DocTestParser().get_examples(text):
         exec(example.source, names)
         if name in names:
-            return names[name]
+            return names
     raise SystemExit(f"{page.name}: no {name}")
 
 
@@ -55,6 +61,63 @@ def power_curves(pilot):
     return figure
 
 
+def over_runs(blocks, label):
+    """Draw estimates of each run and, below them, their means."""
+    size = 0.35 * sum(len(runs) + 2 for _, runs, *_ in blocks)
+    figure, ax = plt.subplots(figsize=(6, size), layout="constrained")
+    rows, names = 0, {}
+    for k, (title, runs, mean_title, mean) in enumerate(blocks):
+        for number, run in enumerate([*runs, mean]):
+            is_mean = number == len(runs)
+            low, high = run.confidence_interval()
+            color = COLOURS[k] if is_mean else "0.6"
+            ax.plot([low, high], [rows, rows], color=color, linewidth=1 + 2 * is_mean)
+            ax.plot(run, rows, "o", color=color, markersize=4 + 2 * is_mean)
+            names[rows] = mean_title if is_mean else f"{title} {number + 1}"
+            rows += 1
+        rows += 1
+    ax.set_yticks(list(names), list(names.values()))
+    ax.set_ylim(rows - 1.4, -0.6)
+    ax.set_xlabel(label)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    return figure
+
+
+def seeds():
+    """Draw the accuracy of each seed of two models, and of their means."""
+    made = names_until(DOCS / "seeds.rst", "report")
+    X, y, report = made["X"][500:], made["y"][500:], made["report"].individual()
+    blocks = [
+        (
+            f"{model}, seed",
+            [AccuracyCI()(y, fitted.predict(X)) for fitted in runs],
+            f"{model}, all seeds",
+            report[model, "accuracy"],
+        )
+        for model, runs in made["runs"].items()
+    ]
+    return over_runs(blocks, "accuracy")
+
+
+def readers():
+    """Draw the difference of two tests for each reader, and of their means."""
+    made = names_until(DOCS / "readers.rst", "differences")
+    (key,) = made["differences"]
+    each = [
+        joint_report(
+            made["disease"],
+            y_score=dict(zip(made["ratings"], ratings, strict=True)),
+            metrics="roc_auc",
+        ).differences()[key]
+        for ratings in zip(*made["ratings"].values(), strict=True)
+    ]
+    block = "reader", each, "all readers", made["differences"][key]
+    figure = over_runs([block], "area under the ROC curve, in use - new")
+    figure.axes[0].axvline(0, color="0.6", linestyle=":", zorder=0)
+    return figure
+
+
 def main():
     """Draw the report of the README's tour and what a page compares."""
     matplotlib.use("Agg")
@@ -65,6 +128,10 @@ def main():
     save(power_curves(run_until(decisions / "how_many_rows.rst", "pair")), "power.png")
     curve = run_until(decisions / "where_to_cut.rst", "curve")
     save(curve.plot().figure_, "curve.png")
+    save(seeds(), "seeds.png")
+    save(readers(), "readers.png")
+    curves = run_until(DOCS / "clinical.rst", "curves")
+    save(curves.plot().figure_, "decision_curve.png")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,13 @@ from skci.agreement import agreement_report
 from skci.calibration import calibration_report
 from skci.classification import classification_report_ci
 from skci.cross_validation import cross_validate_report
-from skci.curves import precision_recall_report, roc_report, threshold_report
+from skci.curves import (
+    decision_curve_report,
+    det_report,
+    precision_recall_report,
+    roc_report,
+    threshold_report,
+)
 from skci.evaluation import JointEvaluator, confusion_matrix_report, joint_report
 from skci.grades import grades_report, pass_at_k
 from skci.importance import importance_report
@@ -37,6 +43,7 @@ from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size
 from skci.scorers import interval_scorers
 from skci.searching import search_report
+from skci.votes import votes_report
 
 __version__ = version("skci")
 
@@ -49,7 +56,9 @@ __all__ = [
     "combine_independent",
     "confusion_matrix_report",
     "cross_validate_report",
+    "decision_curve_report",
     "designs",
+    "det_report",
     "exceptions",
     "grades_report",
     "importance_report",
@@ -70,5 +79,6 @@ __all__ = [
     "show_versions",
     "textbook",
     "threshold_report",
+    "votes_report",
 ]
 __all__ += metrics.__all__

@@ -25,6 +25,7 @@ _SYNONYMS = {
     "metrics": "measures metric scorers scoring",
     "models": "model",
     "pos_label": "positive positive_label",
+    "query": "qid queries query_id query_ids",
     "random_state": "rng seed",
     "sample_weight": "sample_weights weight weights",
     "sort": "order sort_by",
@@ -37,6 +38,10 @@ _SYNONYMS = {
 
 _SPELLED: dict[str, tuple[str, Callable[[Any], str]]] = {
     "alpha": ("confidence_level", lambda alpha: f"confidence_level={_rest(alpha)}"),
+    **dict.fromkeys(
+        ("strata", "stratify"), ("design", lambda strata: "design=Strata(...)")
+    ),
+    "ci": ("confidence_level", lambda ci: f"confidence_level={_share(ci)}"),
     "ratio": ("scale", lambda ratio: "scale='ratio'"),
     "name": ("y_pred", lambda name: f"y_pred={{{brief(name)}: ...}}"),
     "names": ("y_pred", lambda names: "y_pred={'A': ..., 'B': ...}"),
@@ -54,10 +59,16 @@ _READERS = {
 _NOWHERE = {
     "name": "a report names metrics by a mapping, as in metrics={'loss': ...}",
     **dict.fromkeys(
-        ("n_bootstraps", "n_boot", "n_resamples"), "intervals need no resampling"
+        ("n_bootstraps", "n_bootstrap", "n_boot", "n_resamples"),
+        "intervals need no resampling",
     ),
 }
 """Options that there are not, and why."""
+
+
+def _share(percent: Any) -> str:
+    is_percent = isinstance(percent, int | float) and 1 < percent < 100
+    return f"{percent / 100:g}" if is_percent else "0.95"
 
 
 def _rest(alpha: Any) -> str:
@@ -87,6 +98,8 @@ def data_hint(value: Any, parameter: str) -> str:
         )
     if isinstance(value, str) and parameter != "data":
         return f"; give the column, as data[{value!r}]"
+    if type(value).__name__ == "Runs":
+        return "; joint_report takes Runs, with rows that are all given at once"
     if hasattr(value, "predict") and parameter.startswith(("y_pred", "y_score")):
         return "; JointEvaluator takes fitted models, and predicts"
     return ""

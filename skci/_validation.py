@@ -5,7 +5,8 @@ Every error names the parameter, says what it must be and what it was.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -489,3 +490,13 @@ def check_estimators(estimators: Any) -> list[tuple[str, Any]]:
                 f"{brief(estimator)}{PREDICTIONS_HINT}"
             )
     return named
+
+
+@contextmanager
+def errors_of_function(must: str, remedy: str = "") -> Iterator[None]:
+    """Turn any error of a user's function into one that says what it must do."""
+    try:
+        yield
+    except Exception as error:
+        raised = f"on them it raised {type(error).__name__}: {error}"
+        raise TypeError(f"{must}; {raised}{remedy}") from error

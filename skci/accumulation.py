@@ -53,9 +53,10 @@ class JointAccumulator:
     moments : bool, default=False
         Keep moments in place of rows: sums of products of losses, from which
         estimates, covariances and differences follow exactly, in memory that grows
-        neither with rows nor, without groups, at all. For log losses, Brier scores, and
-        metrics of numbers that are functions of means; not with `by`. The default
-        method is "delta", since skewness and heavy tails are not known.
+        neither with rows nor, without groups, at all. For log losses, Brier scores,
+        metrics of numbers that are functions of means, and those of features of items;
+        not with `by`. The default method is "delta", since skewness and heavy tails
+        are not known.
 
     Attributes
     ----------
@@ -149,14 +150,15 @@ class JointAccumulator:
         sample_weight: Any = None,
         counts: Any = None,
         groups: Any = None,
+        query: Any = None,
         by: Any = None,
         missing: str = "error",
     ) -> None:
         """Add a batch of rows.
 
-        Groups may go on in other batches, where they have the same names; weights are
-        on the same scale in all batches. A batch whose weights or counts are all zero
-        adds nothing.
+        Groups may go on in other batches, where they have the same names; the rows of a
+        query are all in one. Weights are on the same scale in all batches. A batch
+        whose weights or counts are all zero adds nothing.
 
         Raises
         ------
@@ -168,6 +170,7 @@ class JointAccumulator:
             sample_weight=sample_weight,
             counts=counts,
             groups=groups,
+            query=query,
             by=by,
             missing=missing,
         )
@@ -277,8 +280,8 @@ class JointAccumulator:
 
         Of metrics of labels these are outcomes and their counts, and the names of
         groups and subgroups: no rows. Nor are there any in moments and bins. Scores and
-        numbers that are kept without these are saved row by row. Options are saved,
-        the metrics are not.
+        numbers that are kept without these are saved row by row, and items are not.
+        Options are saved, the metrics are not.
 
         Parameters
         ----------
@@ -288,8 +291,8 @@ class JointAccumulator:
         Raises
         ------
         ValueError, TypeError
-            If the name of the file has another ending, there is nothing to save, or
-            groups have names that are neither strings nor numbers.
+            If the name of the file has another ending, there is nothing to save,
+            groups have names that are neither strings nor numbers, or items are kept.
         """
         options = {
             "labels": self._labels or None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ from skci.curves import threshold_report
 from skci.data.reading import read_scores
 from skci.data.rows import parameter_name
 from skci.data.sample import Sample
+from skci.measures.calibration import MOST_BINS, STRATEGIES, bin_numbers
 from skci.metrics._metric_set import MetricSet
 from skci.metrics._points import Points, estimate_at_points
 from skci.reports.calibration import BIN, CalibrationReport
 
-_MAX_BINS = 1000
+_SUMMARY = ["calibration_intercept", "calibration_slope", "observed_to_expected"]
 
 
 @with_hints
@@ -77,6 +79,7 @@ def calibration_report(
 
     See Also
     --------
+    CalibrationSlopeCI, CalibrationInterceptCI : Regression on the logit.
     BrierScoreCI, LogLossCI : Losses of probabilities.
     sklearn.calibration.calibration_curve : Estimates without intervals.
 
@@ -88,11 +91,10 @@ def calibration_report(
     predictions, the difference of both means varies by :math:`E[s (1 - s)]`, at most
     the variance :math:`E[s] (1 - E[s])` that is taken.
 
-    There is no interval of the squared calibration error
-    :math:`E[(P(y = 1 \mid s) - s)^2]` [1]_. Its debiased estimate has a gradient of
-    zero where predictions are calibrated, so that intervals by a normal distribution
-    do not cover near 0, and that of bins is below that of the predictions by an
-    unknown amount, which depends on the bins.
+    The report ends with its `summary`: calibration intercept and slope and the ratio of
+    observed to expected positives, as prediction models are reported by. The squared
+    calibration error is :class:`skci.SquaredCalibrationErrorCI` [1]_; the mean of
+    absolute differences, ECE, has a bias that is not known.
 
     References
     ----------
@@ -113,8 +115,8 @@ def calibration_report(
     >>> report.pvalue < 0.001
     True
     """
-    check_choice(strategy, ("quantile", "uniform"), "strategy")
-    n_bins = check_integer(n_bins, "n_bins", most=_MAX_BINS)
+    check_choice(strategy, STRATEGIES, "strategy")
+    n_bins = check_integer(n_bins, "n_bins", most=MOST_BINS)
     metrics = {"fraction_of_positives": "precision"}
     options = confidence_level, method, pos_label, random_state
     metric_set = MetricSet(metrics, *options)
@@ -126,7 +128,10 @@ def calibration_report(
         sums = np.bincount(number, weights * scored.scores[model].values)
         means.append(sums / np.bincount(number, weights))
         n_rows.append(np.bincount(number))
-    return CalibrationReport(joint, np.concatenate(means), np.concatenate(n_rows))
+    overall = MetricSet(_SUMMARY, confidence_level, None, pos_label, random_state)
+    summarise = partial(overall.report, scored)
+    bins_of_all = np.concatenate(means), np.concatenate(n_rows)
+    return CalibrationReport(joint, *bins_of_all, summarise)
 
 
 def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
@@ -141,10 +146,7 @@ def _bins(scored: Sample, model: str, n_bins: int, strategy: str) -> Points:
             f"{parameter_name(model, 'y_score')} must hold probabilities between 0 and "
             f"1, got values from {low:g} to {high:g}"
         )
-    edges = np.linspace(0, 1, n_bins + 1)
-    if strategy == "quantile":
-        edges = np.quantile(probabilities, edges)
-    number = np.searchsorted(edges[1:-1], probabilities)
-    occupied, number = np.unique(number, return_inverse=True)
-    names = [str(k) for k in range(1, len(occupied) + 1)]
-    return Points(names, number, np.eye(len(occupied), dtype=bool))
+    number = bin_numbers(probabilities, n_bins, strategy, scored.rows.frequencies)
+    occupied = number.max() + 1
+    names = [str(k) for k in range(1, occupied + 1)]
+    return Points(names, number, np.eye(occupied, dtype=bool))

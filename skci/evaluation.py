@@ -26,14 +26,15 @@ from skci.data.labels import (
 )
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
 from skci.data.responses import named_error, respond
-from skci.data.runs import split_runs
+from skci.data.runs import Runs, RunsOfModels, split_runs
 from skci.data.sample import Sample
 from skci.inference.joint import Target
+from skci.inference.runs import RunEstimates
 from skci.metrics._metric_set import MetricSet, known_labels, named_metrics
 from skci.metrics._partial_truth import estimate_partly_labelled
 from skci.metrics._summaries import Summary
 from skci.reports.joint import JointReport
-from skci.reports.runs import runs_report
+from skci.reports.runs import RunsReport, runs_report
 from skci.resampling.pooling import FOLD, mean_over_folds, mean_over_parts
 
 _STRATUM = "stratum"
@@ -52,7 +53,8 @@ class JointEvaluator:
     estimators : mapping, list of (str, estimator), list of estimators or estimator
         Fitted classifiers, or anything with ``predict``, by name: the models. Without
         names they have those of their classes, as in
-        :func:`sklearn.pipeline.make_pipeline`.
+        :func:`sklearn.pipeline.make_pipeline`. In place of an estimator of a mapping,
+        or of all, the :class:`~skci.designs.Runs` of one with several training seeds.
     abstain : label, optional
         What an estimator predicts instead of a label when it has no answer.
     n_jobs : int, optional
@@ -97,7 +99,7 @@ class JointEvaluator:
 
     def __repr__(self) -> str:
         try:
-            named = named_estimators(self.estimators)
+            named = named_estimators(_with_name(self.estimators))
             metrics = ", ".join(named_metrics(self.metrics))
         except (TypeError, ValueError):  # evaluate raises for wrong options
             return super().__repr__()
@@ -129,7 +131,8 @@ class JointEvaluator:
         Returns
         -------
         JointReport
-            Models have the names of the estimators.
+            Models have the names of the estimators. Of several runs of one a
+            :class:`RunsReport`.
 
         Raises
         ------
@@ -138,7 +141,7 @@ class JointEvaluator:
             raised with its name.
         """
         metric_set = self._metric_set()
-        (models,), runs = split_runs(self.estimators)
+        (models,), runs = split_runs(estimators=_with_name(self.estimators))
         estimators = check_estimators(models)
         rows = RowOptions(
             sample_weight=sample_weight,
@@ -147,11 +150,9 @@ class JointEvaluator:
             missing=missing,
             design=design,
         )
-        if runs is not None:
-            metric_set = metric_set.without_tables()
         sample = self._read(metric_set, estimators, rows, X, y)
         if runs is not None:
-            return runs_report(metric_set.estimate(sample), runs)
+            return report_over_runs(metric_set, sample, runs)
         return metric_set.report(sample)
 
     @with_hints
@@ -201,6 +202,11 @@ class JointEvaluator:
         >>> report["Logistic", "f1"]
         f1 = 0.857 [0.833, 0.879], 95% interval (score, n = 1000)
         """
+        if split_runs(estimators=self.estimators)[1] is not None:
+            raise ValueError(
+                "estimators must not be Runs in batches, of which no rows are kept; "
+                "use evaluate, with all rows at once"
+            )
         metric_set = self._metric_set()
         summary = Summary(metric_set, score_bins, moments)
         estimators = check_estimators(self.estimators)
@@ -250,7 +256,7 @@ class JointEvaluator:
         reader = metric_set.reader(y, rows, "y", abstain=self.abstain)
         reader.alignment.check("X", X)
         scored: tuple[Any, ...] = ()
-        if "numbers" not in metric_set.reads:
+        if metric_set.reads & {"labels", "scores"}:
             # The vocabulary checks the labels before anything is predicted.
             known = set() if is_multilabel(y) else known_labels(estimators)
             several = metric_set.several or len(known) <= 2
@@ -264,14 +270,28 @@ class JointEvaluator:
             X,
             metric_set.reads,
             scored=scored,
-            probabilities=any(
-                metric._needs_probabilities for metric in metric_set.metrics.values()
-            ),
+            methods=metric_set.score_methods,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
         columns = {"y_pred": predicted or None, "y_score": scores or None}
         return reader.sample(**on_host(columns))
+
+
+def _with_name(estimators: Any) -> Any:
+    """Name runs of a single estimator as one without a name."""
+    if not isinstance(estimators, Runs):
+        return estimators
+    ((name, _),) = named_estimators(estimators.predictions[:1])
+    return {name: estimators}
+
+
+def report_over_runs(
+    metric_set: MetricSet, sample: Sample, runs: RunsOfModels
+) -> RunsReport:
+    """Report the metrics of all models of a sample, means over the runs of some."""
+    of_runs = metric_set.without_tables(RunEstimates.known, RunEstimates.preferred)
+    return runs_report(of_runs.estimate(sample), runs)
 
 
 def _check_batch(batch: Any, weighted: bool | None) -> tuple[Any, Any, Any]:
@@ -308,6 +328,7 @@ def joint_report(
     sample_weight: Any = None,
     counts: Any = None,
     groups: Any = None,
+    query: Any = None,
     design: Any = None,
     random_state: Any = None,
 ) -> JointReport:
@@ -317,7 +338,7 @@ def joint_report(
     level. Each extends to the critical value q, the quantile of the largest of K
     correlated statistics: normal or, where variances are poorly estimated, t:
 
-    .. math:: P\Big(\max_k |Z_k| \le q\Big) = \text{confidence level}, \qquad
+    .. math:: P\Bigl(\max_k |Z_k| \le q\Bigr) = \text{confidence level}, \qquad
         Z \sim N(0, R) ,
 
     with the estimated correlation matrix R. For fitted estimators see
@@ -331,7 +352,9 @@ def joint_report(
     y_pred : mapping, list of (str, array-like), data frame, or array-like
         Predicted labels, or numbers, of each model, by name; or of one model. Rows are
         matched by position; columns of pandas whose indexes disagree are an error, here
-        and in all parameters, unless one is new and counts rows from 0 on.
+        and in all parameters, unless one is new and counts rows from 0 on. In place of
+        an array, and of that of its scores, a model may have the
+        :class:`~skci.designs.Runs` of several training seeds, readers or judges.
     y_score : mapping, list of (str, array-like), data frame, or array-like
         Scores of each model, by the same names: such as probabilities of the positive
         label, or of more than two labels a column for each in sorted order, or of
@@ -368,8 +391,9 @@ def joint_report(
         Interval method of metrics that do not set one, or methods by metric, with
         "*" for all others. If not given, "auto": "score" for metrics of labels where it
         can serve and else "blurred", "score" for Brier scores, "logit" for areas under
-        curves, "hall" for other losses and numbers. The docstring of a metric lists
-        the methods that support it.
+        curves, "hall" for other losses and numbers; of several runs "logit" for all
+        metrics from 0 to 1, "hall" for other losses and numbers, and else "delta". The
+        docstring of a metric lists the methods that support it.
     pos_label : label, optional
         Positive label of metrics that do not set one; 1 if not given.
     abstain : label, optional
@@ -397,6 +421,11 @@ def joint_report(
     groups : array-like of shape (n_samples,), optional
         Clusters, such as patients: rows of one cluster may be dependent, and clusters
         are the independent units. 1 and "1" are two of them, and none may be missing.
+        They may hold several queries each.
+    query : array-like of shape (n_samples,), optional
+        Query that each row is a document of, for metrics of rankings, which read the
+        truth as relevance. The rows of a query are one independent unit; weights,
+        `groups` and `by` are the same in all of them.
     design : design, optional
         How the rows were drawn otherwise: one of :mod:`skci.designs`, such as
         ``Strata(site)`` where a fixed number of rows was drawn from each site, or
@@ -408,7 +437,8 @@ def joint_report(
     Returns
     -------
     JointReport
-        Indexed by model and metric, in subgroups by these as well.
+        Indexed by model and metric, in subgroups by these as well. Of several runs of a
+        model a :class:`RunsReport`.
 
     Raises
     ------
@@ -469,15 +499,16 @@ def joint_report(
         sample_weight=sample_weight,
         counts=counts,
         groups=groups,
+        query=query,
         by=by if folds is None else {FOLD: folds},
         missing=missing,
         by_name="by" if folds is None else "folds",
         design=design,
     )
-    (y_pred, y_score), runs = split_runs(y_pred, y_score)
+    (y_pred, y_score), runs = split_runs(y_pred=y_pred, y_score=y_score)
     if proxy is not None or label_probability is not None:
         name = "proxy" if proxy is not None else "label_probability"
-        others = {"folds": folds, "Runs of a model": runs}
+        others = {"folds": folds, "query": query, "Runs of a model": runs}
         for other, value in others.items():
             if value is not None:
                 raise ValueError(f"{name} must not be given with {other}")
@@ -493,13 +524,13 @@ def joint_report(
         return JointReport(
             estimate_partly_labelled(metric_set, columns, rows, data, abstain)
         )
-    if runs is not None:
-        if folds is not None:
-            raise ValueError("folds must not be given with Runs of a model")
-        metric_set = metric_set.without_tables()
+    if runs is not None and folds is not None:
+        raise ValueError(
+            "folds must not be given with Runs, whose models are those of all rows"
+        )
     sample = metric_set.read(y_true, y_pred, y_score, rows, data, abstain=abstain)
     if runs is not None:
-        return runs_report(metric_set.estimate(sample), runs)
+        return report_over_runs(metric_set, sample, runs)
     if macro:
         joint, n_strata = mean_over_parts(metric_set, sample)
         return JointReport(

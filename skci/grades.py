@@ -28,12 +28,13 @@ from skci._validation import (
 from skci.data.design_options import Strata
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
-from skci.data.items import UNNAMED, GradedSamples
+from skci.data.items import UNNAMED, GradedSamples, parameter_name
 from skci.data.runs import Runs, RunsOfModels, runs_in_rows, split_runs
 from skci.data.sample import Sample, Subgroups, Vocabulary
-from skci.inference.intervals.methods import AUTO, Known, automatic, check_serves
+from skci.inference.intervals.methods import AUTO, method_without_table
 from skci.inference.joint import JointEstimate, Target
 from skci.inference.parameter import Key, TableParameter
+from skci.inference.runs import RunEstimates
 from skci.measures.registry import Trait
 from skci.metrics._binding import Binding, bind_references
 from skci.metrics._metric_set import methods_by_metric
@@ -111,7 +112,8 @@ def grades_report(
     run : str, optional
         Column of `data` with the name of the run that a row is of: a training seed, a
         judge or another source of variation that all items share. The variance between
-        runs is then part of the standard error; see :class:`~skci.designs.Runs`.
+        runs is then part of the standard error; see :class:`~skci.designs.Runs`. Items
+        that are not in all runs of all models are left out.
     samples : {"independent", "runs", "paired-runs"}, optional
         Required for arrays of shape (n_items, n_columns). "independent": the samples of
         an item are drawn independently of those of other items, and averaged. "runs":
@@ -157,7 +159,8 @@ def grades_report(
         Simultaneous coverage probability of the intervals, between 0 and 1.
     method : {"auto", "score", "hall", "logit", "delta"} or mapping, optional
         Interval method, or methods by scorer, with "*" for all others: "score" needs
-        `bounds`. If not given, "auto": "score" of bounded grades, and else "hall".
+        `bounds`. If not given, "auto": "score" of bounded grades, and else "hall";
+        of runs "logit" of grades from 0 to 1, and else "hall".
     random_state : int, Generator, RandomState or None
         Seed of the quasi-Monte Carlo points behind the critical value; fixed if None.
 
@@ -267,9 +270,7 @@ def grades_report(
                 raise ValueError(f"proxy must not be given with {name}")
         pair = _read_with_proxy(grades, proxy, rows)
         options = {"confidence_level": level, "random_state": seed}
-        metrics = _metrics(
-            pair[0].scorers, bounds, higher_is_better, method, known="table"
-        )
+        metrics = _metrics(pair[0].scorers, bounds, higher_is_better, method, False)
         return JointReport(_with_proxy(*pair, metrics, options))
     runs = None
     if data is not None:
@@ -282,11 +283,11 @@ def grades_report(
     elif unused := [k for k, name in names.items() if name is not None and k != "item"]:
         raise ValueError(f"data must be given for {join_names(unused)}, got None")
     else:
-        (grades,), runs = split_runs(_by_run(grades, samples))
+        (grades,), runs = split_runs("grades", grades=_by_run(grades, samples))
         several = samples == "independent"
         graded = GradedSamples.of_arrays(grades, several, rows, item)
-    known: Known = "table" if runs is None else "covariance"
-    metrics = _metrics(graded.scorers, bounds, higher_is_better, method, known)
+    over_runs = runs is not None
+    metrics = _metrics(graded.scorers, bounds, higher_is_better, method, over_runs)
     items = graded.items([trait.bounds for trait, _ in metrics.values()])
     bind = partial(_bind, items.sample, metrics)
     parameters = list(bind(items.sample.parts))
@@ -312,7 +313,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
 
     With c correct ones of n samples of a task, it is
 
-    .. math:: 1 - \binom{n - c}{k} \Big/ \binom{n}{k} .
+    .. math:: 1 - \binom{n - c}{k} \Bigl/ \binom{n}{k} .
 
     The estimates are grades for :func:`grades_report`, with ``bounds=(0, 1)``.
 
@@ -343,7 +344,7 @@ def pass_at_k(n_samples: Any, n_correct: Any, k: int) -> Any:
     Notes
     -----
     The estimate is computed as
-    :math:`1 - \prod_{i=0}^{k-1} \big(1 - c / (n - i)\big)` [1]_.
+    :math:`1 - \prod_{i=0}^{k-1} \bigl(1 - c / (n - i)\bigr)` [1]_.
 
     References
     ----------
@@ -410,10 +411,10 @@ def _by_run(grades: Any, samples: str | None) -> Any:
     named = named_columns(grades, "grades", "grades")
     split: dict[str, Any] = {}
     for name, values in named.items():
-        columns = as_array(values, f"grades[{name!r}]", "an array of numbers")
+        columns = as_array(values, parameter_name(name), "an array of numbers")
         if columns.ndim != 2 or columns.shape[1] < 2:
             raise ValueError(
-                f"grades of {name!r} must have two columns or more with "
+                f"{parameter_name(name)} must have two columns or more with "
                 f"samples={samples!r}, one for each run, got shape {columns.shape}"
             )
         split[name] = Runs(list(columns.T), paired=samples == "paired-runs")
@@ -452,7 +453,7 @@ def _metrics(
     bounds: Any,
     higher_is_better: Any,
     method: Any,
-    known: Known,
+    over_runs: bool,
 ) -> dict[str, tuple[Trait, str]]:
     """Properties and the interval method of the mean of the grades of each scorer."""
     better = check_directions(higher_is_better, scorers, "higher_is_better")
@@ -460,11 +461,16 @@ def _metrics(
     ranges = by_metric(bounds, scorers, "bounds", "a pair")
     metrics = {}
     for name in scorers:
-        trait, chosen = _trait(name, ranges.get(name), better[name]), methods[name]
-        if known != "table":
-            check_serves(chosen or AUTO, trait, known=known)
-            chosen = automatic(trait, known=known) if chosen in (None, AUTO) else chosen
-        metrics[name] = trait, chosen or AUTO
+        trait = _trait(name, ranges.get(name), better[name])
+        chosen = methods[name] or AUTO
+        if over_runs:
+            chosen = method_without_table(
+                chosen,
+                trait,
+                known=RunEstimates.known,
+                preferred=RunEstimates.preferred,
+            )
+        metrics[name] = trait, chosen
     return metrics
 
 
@@ -494,7 +500,7 @@ def _read_with_proxy(
     """Read grades by people, and those of a judge on all items."""
     given: list[Any] = []
     for name, values in (("grades", grades), ("proxy", proxy)):
-        plain, runs = split_runs(values)
+        plain, runs = split_runs("grades", **{name: values})
         if runs is not None:
             raise ValueError(f"{name} must not be Runs of a model with proxy")
         given.append(GradedSamples.of_arrays(plain[0], False, rows))

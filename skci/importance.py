@@ -129,7 +129,6 @@ def importance_report(
     rng = np.random.default_rng(
         _DEFAULT_SEED if random_state is None else fixed_seed(random_state)
     )
-    n = len(y)
     reader = metric_set.reader(
         y, RowOptions(sample_weight=sample_weight, groups=groups), "y"
     )
@@ -150,16 +149,16 @@ def importance_report(
         if len(scored) == 1:
             reader = reader.with_labels((), scored[0])
     tasks: list[tuple[str | None, int]] = [(None, -1), *permutations]
-    changed = (
+    permuted_features = (
         X if f is None else _permuted(X, chosen[f], permutations[f, s])
         for f, s in tasks
     )
     found = respond_to_each(
         named,
-        changed,
+        permuted_features,
         metric_set.reads,
         scored=scored,
-        probabilities=any(m._needs_probabilities for m in metric_set.metrics.values()),
+        methods=metric_set.score_methods,
         n_jobs=n_jobs,
     )
     columns: dict[str, tuple[str, int | None]] = {}
@@ -191,9 +190,9 @@ def importance_report(
             parameter = _with_donors(parameter, base, receiver, sample.rows)
         with_donors.append(parameter)
     joint = replace(joint, sampling=sampling.with_parameters(with_donors))
-    header = f"n = {sample.rows.n_samples} over {n_repeats} permutations"
+    in_words = f"over {n_repeats} permutations"
     means = mean_over_runs(
-        joint, columns, False, RULES[0], lambda rows: header, at_least_rows=False
+        joint, columns, False, RULES[0], in_words, at_least_rows=False
     )
     position = {p.key: k for k, p in enumerate(means.parameters)}
     contrasts: list[Contrast] = []
@@ -204,9 +203,9 @@ def importance_report(
             better = means.parameters[base].trait.greater_is_better
             sign = 1.0 if better else -1.0
             for feature in chosen:
-                permuted = position[Key(metric, _permuted_name(name, feature))]
+                changed = position[Key(metric, _permuted_name(name, feature))]
                 key = Key(metric, feature, subgroup, factor="feature")
-                contrasts.append((key, {base: sign, permuted: -sign}))
+                contrasts.append((key, {base: sign, changed: -sign}))
     importances = contrast_estimate(means, contrasts)
     given: Any = importances.sampling
     parameters = tuple(map(_as_importance, given.parameters))

@@ -100,10 +100,8 @@ def learning_curve_report(
     sets, as those of a jackknife without a group of rows, the same fraction of their
     rows is taken.
 
-    The jackknife is conservative, the more so the less stable the model. For naive
-    Bayes and nearest centroids on 200 rows its standard errors were 1.3 times the
-    standard deviations of the estimates at 160 training rows, 1.9 times at 24, and 2.5
-    times for gaps between sizes; the band covered in all of 200 simulations.
+    The jackknife is conservative, the more so the less stable the model, and so are
+    bands and gaps between sizes.
 
     Examples
     --------

@@ -4,6 +4,7 @@ import classes_battery
 import metrics_battery
 import numbers_battery
 import pytest
+import rankings_battery
 import scores_battery
 from slow import slow_except
 
@@ -11,6 +12,7 @@ FAMILIES = {
     "labels": metrics_battery.FAMILY,
     **classes_battery.FAMILIES,
     "scores": scores_battery.FAMILY,
+    "rankings": rankings_battery.FAMILY,
     "numbers": numbers_battery.FAMILY,
     "targets of numbers": numbers_battery.FAMILY_OF_TARGETS,
 }

@@ -33,6 +33,8 @@ class Case:
     """``empirical_influence(rows, weights)`` where it is not ``slopes``."""
     smooth: bool = True
     """Whether the values are a smooth function of the weights."""
+    corrected: bool = False
+    """Whether they are corrected for the number of rows, which repeats add to."""
     bounds: tuple[float, float] | None = None
     """Range of the values where it is not that of the metric for two classes."""
 

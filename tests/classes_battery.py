@@ -430,7 +430,14 @@ def log_loss(weights, truth, scores):
     return mean(weights, -(truth * np.log(scores)).sum(axis=1))
 
 
+def hinge_loss(weights, truth, scores):
+    others = np.sort(np.where(truth, -np.inf, scores), axis=1)[:, -1]
+    losses = 1 - (truth * scores).sum(axis=1) + others
+    return mean(weights, np.maximum(losses, 0))
+
+
 LOSSES = {
+    "hinge_loss": Case(skci.HingeLossCI(), hinge_loss, sk.hinge_loss, ("scores",)),
     "d2_brier_score": Case(
         skci.D2BrierScoreCI(),
         brier_skill,

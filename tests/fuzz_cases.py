@@ -598,6 +598,12 @@ class Draw:
         arguments["strategy"] = self.one(["quantile", "uniform"])
         return skci.calibration_report, arguments
 
+    def decisions(self) -> Any:
+        _, arguments = self.calibration()
+        del arguments["n_bins"], arguments["strategy"]
+        arguments["thresholds"] = self.some([0.1, 0.2, 0.5, 0.9, 0, 1.5])
+        return skci.decision_curve_report, arguments
+
     def intervals(self) -> tuple[Callable[..., Any], dict[str, Any]]:
         size = self.one([1, 2, 3, 4])
         estimates = self.rng.uniform(0, 1, size).round(self.one([0, 2, 9]))
@@ -784,7 +790,9 @@ ENTRIES: dict[str, Callable[[Draw], Any]] = {
     "precision_recall_report": partial(
         Draw.curve, function=skci.precision_recall_report
     ),
+    "det_report": partial(Draw.curve, function=skci.det_report),
     "calibration_report": Draw.calibration,
+    "decision_curve_report": Draw.decisions,
     "JointEvaluator": Draw.evaluator,
     "joint_intervals": Draw.intervals,
     "combine_independent": Draw.independent,
@@ -795,7 +803,7 @@ ENTRIES: dict[str, Callable[[Draw], Any]] = {
     "pass_at_k": Draw.pass_at_k,
     "minimum_detectable": Draw.detectable,
 }
-SHARES = np.array([6, 3, 6] + 15 * [1])
+SHARES = np.array([6, 3, 6] + 17 * [1])
 """How often each is called."""
 
 

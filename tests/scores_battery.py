@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 from battery import Case, Family, Rows, on_rows
 from classes_battery import delong, mean, mean_area, precision_area, roc_area
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn import metrics as sk
 
 import skci
@@ -34,6 +34,76 @@ def log_skill(weights, truth, scores):
     return 1 - log_loss(weights, truth, scores) / entropy
 
 
+def hinge_loss(weights, truth, scores):
+    return mean(weights, np.maximum(1 - np.where(truth, scores, -scores), 0)[:, 0])
+
+
+def net_benefit(threshold, weights, truth, scores):
+    treated = scores >= threshold
+    hits, misses = (mean(weights, (treated & of)[:, 0]) for of in (truth, ~truth))
+    return hits - misses * threshold / (1 - threshold)
+
+
+def standardized_net_benefit(threshold, weights, truth, scores):
+    benefit = net_benefit(threshold, weights, truth, scores)
+    return benefit / mean(weights, truth[:, 0])
+
+
+def interventions_avoided(threshold, weights, truth, scores):
+    of_all = net_benefit(threshold, weights, truth, np.ones_like(scores))
+    gain = net_benefit(threshold, weights, truth, scores) - of_all
+    return gain / (threshold / (1 - threshold))
+
+
+def observed_to_expected(weights, truth, scores):
+    return mean(weights, truth[:, 0]) / mean(weights, scores[:, 0])
+
+
+def calibration_intercept(weights, truth, scores):
+    """Bisect the sum of the residuals, which falls in the intercept."""
+    low, high = (np.full(weights.shape[:-1], end) for end in (-20.0, 20.0))
+    observed = mean(weights, truth[:, 0])[..., 0]
+    for _ in range(60):
+        middle = (low + high) / 2
+        fitted = expit(logit(scores[:, 0]) + middle[..., np.newaxis])
+        expected = (weights * fitted).sum(axis=-1) / weights.sum(axis=-1)
+        low = np.where(expected < observed, middle, low)
+        high = np.where(expected < observed, high, middle)
+    return middle[..., np.newaxis]
+
+
+def calibration_slope(weights, truth, scores):
+    """Iterate weighted least squares of the working response."""
+    x, y = logit(scores[:, 0]), truth[:, 0]
+    z = np.stack([np.ones_like(x), x], axis=1)
+    found = np.zeros((*weights.shape[:-1], 2))
+    for _ in range(30):
+        fitted = expit(found @ z.T)
+        spread = weights * fitted * (1 - fitted)
+        response = found @ z.T + (y - fitted) / (fitted * (1 - fitted))
+        normal = np.einsum("...i,ij,ik->...jk", spread, z, z)
+        right = np.einsum("...i,ij,...i->...j", spread, z, response)
+        found = np.linalg.solve(normal, right[..., np.newaxis])[..., 0]
+    return found[..., 1:]
+
+
+BINS = 5
+
+
+def squared_calibration_error(weights, truth, scores):
+    """Sum over pairs of different rows of a bin of the product of their residuals."""
+    residuals, total = (truth - scores)[:, 0], 0
+    for k in range(BINS):
+        inside = np.clip(np.ceil(scores[:, 0] * BINS) - 1, 0, BINS - 1) == k
+        r, w = residuals[inside], weights[..., inside]
+        n = (w > 0).sum(axis=-1)
+        centre = (w @ r) / w.sum(axis=-1)
+        noise = (w**2 * (r - centre[..., np.newaxis]) ** 2).sum(axis=-1)
+        noise = noise / w.sum(axis=-1) ** 2 * n / (n - 1)
+        total = total + w.sum(axis=-1) * (centre**2 - noise)
+    return (total / weights.sum(axis=-1))[..., np.newaxis]
+
+
 CASES = {
     "roc_auc": Case(
         skci.RocAucCI(),
@@ -52,6 +122,22 @@ CASES = {
         skci.D2BrierScoreCI(), brier_skill, getattr(sk, "d2_brier_score", None)
     ),
     "d2_log_loss": Case(skci.D2LogLossCI(), log_skill, sk.d2_log_loss_score),
+    "hinge_loss": Case(skci.HingeLossCI(), hinge_loss, sk.hinge_loss),
+    "net_benefit": Case(skci.NetBenefitCI(0.25), partial(net_benefit, 0.25)),
+    "standardized_net_benefit": Case(
+        skci.StandardizedNetBenefitCI(0.25), partial(standardized_net_benefit, 0.25)
+    ),
+    "interventions_avoided": Case(
+        skci.InterventionsAvoidedCI(0.25), partial(interventions_avoided, 0.25)
+    ),
+    "calibration_intercept": Case(skci.CalibrationInterceptCI(), calibration_intercept),
+    "calibration_slope": Case(skci.CalibrationSlopeCI(), calibration_slope),
+    "observed_to_expected": Case(skci.ObservedToExpectedCI(), observed_to_expected),
+    "squared_calibration_error": Case(
+        skci.SquaredCalibrationErrorCI(n_bins=BINS, strategy="uniform"),
+        squared_calibration_error,
+        corrected=True,
+    ),
     "top_k_accuracy": Case(
         skci.TopKAccuracyCI(k=1), top_1, partial(sk.top_k_accuracy_score, k=1)
     ),

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import inspect
+import io
 import itertools
 import json
 import os
@@ -457,6 +458,26 @@ def test_arrays_that_a_file_does_not_name_are_not_unpacked(tmp_path):
     tracemalloc.stop()
     assert loaded.n_samples == accumulator.n_samples
     assert peak < 2**23
+
+
+def test_arrays_far_larger_than_their_file_are_not_unpacked(tmp_path):
+    path = tmp_path / "table.npz"
+    accumulated("labels", "simple", [np.arange(N)]).save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez_compressed(path, **arrays | {"weights": np.ones(2**25)})
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="its arrays are too large: 268,4"):
+        JointAccumulator.load(path, "f1")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**23
+
+
+def test_a_path_is_a_name():
+    accumulator = accumulated("labels", "simple", [np.arange(N)])
+    with pytest.raises(TypeError, match="path must be the name of a file, got BytesIO"):
+        accumulator.save(io.BytesIO())
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing of the kind", "cut"])

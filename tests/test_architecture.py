@@ -46,6 +46,7 @@ ENTRY_POINTS = {
     "scorers",
     "searching",
     "textbook",
+    "votes",
 }
 BUILT_ON = {
     "accumulation": {"evaluation"},

@@ -163,6 +163,7 @@ ROWS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("columns", [2, 3])
 def test_the_brier_score_is_the_mean_of_bounded_losses(columns, rows):
@@ -274,3 +275,22 @@ def test_coverage(population, n):
     rng = np.random.default_rng(n)
     scores = POPULATIONS[population](rng, (1000, n))
     assert 0.91 < covered(scores, TRUTHS[population]) < 0.99
+
+
+@pytest.mark.parametrize("n", [10**12, 10**14, 10**16])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.9999])
+def test_limits_of_many_rows_are_not_rounded(n, level):
+    """They are those of a normal estimate, up to the order of n^-1/2."""
+    counts = np.array([3, 2, 4, 1]) * (n // 10)
+    found = joint_report(
+        *([0, 1, 1, 0],),
+        y_score=[0.1, 0.7, 0.95, 0.3],
+        counts=counts,
+        metrics="brier_score",
+        confidence_level=level,
+    )["y_pred", "brier_score"]
+    losses = np.array([0.01, 0.09, 0.0025, 0.09])
+    error = np.sqrt(np.cov(losses, fweights=[3, 2, 4, 1], ddof=0) / n)
+    low, high = found.confidence_interval()
+    reached = np.array([found - low, high - found]) / error
+    assert reached == pytest.approx(norm.isf((1 - level) / 2), rel=1e-4)

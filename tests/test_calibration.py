@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
 from scipy.stats import norm
 from sklearn.calibration import calibration_curve
+from sklearn.exceptions import UndefinedMetricWarning
 
-from skci import calibration_report
+from skci import calibration_report, joint_report
 
 RNG = np.random.default_rng(0)
 N = 500
@@ -116,7 +117,9 @@ def test_findings_and_the_test_of_calibration():
     fine = calibration_report(Y, RIGHT, n_bins=5)
     assert fine.findings() == ["No bin is shown to be miscalibrated."]
     assert fine.pvalue > 0.05
-    header, *rows = [line for line in str(fine).splitlines()[2:] if line[0] != "-"]
+    header, *rows = [
+        line for line in str(fine).split("\n\n")[1].splitlines() if line[0] != "-"
+    ]
     assert header.split()[:5] == ["bin", "metric", "rows", "mean", "prediction"]
     assert [row.split()[2] for row in rows] == ["100"] * 5
 
@@ -197,3 +200,29 @@ def test_display():
 def test_wrong_input(changed, message):
     with pytest.raises(ValueError, match=message):
         calibration_report(**{"y_true": Y, "y_score": RIGHT} | changed)
+
+
+def test_the_summary_is_the_joint_report_of_its_metrics():
+    metrics = ["calibration_intercept", "calibration_slope", "observed_to_expected"]
+    weights = RNG.uniform(0.5, 2, N)
+    options = {"sample_weight": weights, "confidence_level": 0.9}
+    report = calibration_report(Y, MODELS, **options)
+    expected = joint_report(Y, y_score=MODELS, metrics=metrics, **options)
+    assert_array_equal(report.summary.estimates, expected.estimates)
+    assert_array_equal(joint_limits(report.summary), joint_limits(expected))
+    assert str(report).endswith(str(report.summary))
+    assert report._repr_html_().endswith(report.summary._repr_html_())
+    wider, alone = report.at(0.99).summary, report.individual().summary
+    assert_array_equal(joint_limits(wider), joint_limits(expected.at(0.99)))
+    assert_array_equal(joint_limits(alone), joint_limits(expected.individual()))
+
+
+def test_probabilities_of_0_and_1_are_warned_of_when_the_summary_is_looked_at():
+    report = calibration_report(Y, (RIGHT > 0.5).astype(float), n_bins=2)
+    with pytest.warns(UndefinedMetricWarning, match="as probabilities are 0 or 1"):
+        summary = report.summary
+    assert summary["y_pred", "calibration_slope"].confidence_interval() == (
+        -np.inf,
+        np.inf,
+    )
+    assert np.isfinite(summary["y_pred", "observed_to_expected"])

@@ -115,6 +115,18 @@ def test_gaps_ratios_and_contrasts_are_coloured(report):
     assert [to_hex(colour) for colour in display._colours()] == [BLUE, VERMILION, GREY]
 
 
+@pytest.mark.parametrize(
+    ("metric", "verdict"),
+    [("selection_rate", "second is higher"), ("neg_selection_rate", "second is lower")],
+)
+def test_a_metric_without_a_better_says_higher_or_lower(metric, verdict):
+    models = {"none": np.zeros(60, int), "all": np.ones(60, int)}
+    report = joint_report(np.resize([0, 1], 60), models, metrics=metric)
+    display = report.differences().plot()
+    assert display.verdicts == [verdict]
+    assert legend_of(display.figure_) == {verdict: VERMILION}
+
+
 # --------------------------------------------------------------------------------------
 # Many models
 # --------------------------------------------------------------------------------------

@@ -39,7 +39,10 @@ OWN_WARNINGS = (
     *(getattr(exceptions, name) for name in exceptions.__all__),
     UndefinedMetricWarning,
 )
-PROMISED = ["only, as predicted labels do", "items are left out", "the same counts in"]
+PROMISED = [
+    *("only, as predicted labels do", "items are left out", "the same counts in"),
+    "far below the value of random scores",
+]
 """In a UserWarning that an entry point promises."""
 NAMES = re.compile(rf"\b({'|'.join({*PARAMETERS} - {'self'})})s?\b")
 RAISE = dis.opmap["RAISE_VARARGS"]

@@ -196,11 +196,8 @@ def test_many_distinct_scores_have_hall():
         ([0, 1], {"bounds": (0, np.inf)}, "bounds must be the least and the greatest"),
         ([0, 1], {"method": "score"}, "or a mean of bounded grades"),
         ([0, 1], {"higher_is_better": "no"}, "higher_is_better must be True, False or"),
-        (
-            [0, 1],
-            {"samples": "seeds"},
-            "samples must be one of .*independent.*, got 's",
-        ),
+        ([0, 1], {"samples": "rows"}, "samples must be one of .*independent.*, got 'r"),
+        ([0, 1], {"samples": "runs"}, "^grades must have two columns or more .*(2,)"),
         ([0, 1], {"groups": [1]}, "groups must have an entry for each of the 2 rows"),
     ],
 )
@@ -753,7 +750,7 @@ def test_columns_of_items_are_in_the_order_of_the_first_model():
     [
         (of_files(question=[*QUESTIONS[1:], "x"]), "got none of 'q0'"),
         (of_files(question=np.repeat(QUESTIONS[:20], 2)), "40 rows of 20 items; for"),
-        (of_files(question=[*QUESTIONS[:-1], None]), "must name a item in every row"),
+        (of_files(question=[*QUESTIONS[:-1], None]), "must name an item in every row"),
         ({"A": FIRST}, r"item must name a column of grades\['A'\], or of data, got 'q"),
     ],
 )

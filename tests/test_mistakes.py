@@ -33,7 +33,10 @@ def raises(call, error, message):
 # Predictions of several models without names
 # --------------------------------------------------------------------------------------
 
-BY_NAME = r"; a report of several models takes them by name, as {'A': .*, 'B': .*}$"
+BY_NAME = (
+    r"; a report of several models takes them by name, as {'A': .*, 'B': .*}, and runs "
+    r"of one model, such as training seeds, as skci\.designs\.Runs\(list\(array\.T\)\)$"
+)
 
 
 @pytest.mark.parametrize("wrap", [list, tuple, np.array, lambda rows: np.array(rows).T])
@@ -246,6 +249,18 @@ def test_options_of_other_libraries(call, message):
             r"^F1CI takes .*; a report names metrics by a mapping, as in metrics={.*}$",
         ),
         (
+            lambda: joint_report(Y, A, metrics="f1", strata=Y),
+            r"strata; give it as design=Strata\(\.\.\.\)",
+        ),
+        (
+            lambda: joint_report(Y, A, metrics="f1", ci=90),
+            "ci; give it as confidence_level=0.9",
+        ),
+        (
+            lambda: joint_report(Y, A, metrics="f1", n_bootstrap=99),
+            "n_bootstrap; intervals need no resampling",
+        ),
+        (
             lambda: F1CI(n_bootstraps=99),
             "^F1CI takes .*; intervals need no resampling$",
         ),
@@ -259,6 +274,7 @@ def test_options_that_there_are_not(call, message):
     ("held", "attribute", "instead"),
     [
         (REPORT, "to_csv", "to_frame().to_csv(...)"),
+        (REPORT, "compare", "differences()"),
         (REPORT.ranks(), "to_pandas", "to_frame()"),
         (REPORT.best("f1"), "summary", "print(report) or to_frame()"),
         (GATE, "to_html", "to_frame().to_html(...)"),

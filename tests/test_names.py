@@ -15,7 +15,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 import skci
 from skci import F1CI, JointEvaluator, LogLossCI, RocAucCI, joint_report, sample_size
-from skci.metrics._names import resolve_metric
+from skci.metrics._names import resolve_metric, resolve_metrics
 
 pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
 
@@ -110,6 +110,120 @@ def test_the_refused_are_the_others():
     """A new scorer of scikit-learn shows here."""
     known = {name.removeprefix("neg_") for name in sk.get_scorer_names()}
     assert set(REFUSED) <= known
+
+
+# --------------------------------------------------------------------------------------
+# Every public name
+# --------------------------------------------------------------------------------------
+
+RANKINGS = {
+    *("coverage_error", "dcg_score", "label_ranking_average_precision_score"),
+    *("label_ranking_loss", "ndcg_score"),
+}
+"""Answered elsewhere."""
+
+REASONS = {
+    **dict.fromkeys(REFUSED[:-1], "compares partitions of the rows"),
+    "max_error": "is an extreme of the errors",
+    "auc": "is the area under any points",
+    "fbeta_score": "needs a beta; use a name such as 'f0.5'",
+    **dict.fromkeys(
+        [
+            *("homogeneity_completeness_v_measure", "pair_confusion_matrix"),
+            *("consensus_score", "cluster"),
+        ],
+        "compares partitions of the rows",
+    ),
+    **dict.fromkeys(
+        [
+            *("calinski_harabasz_score", "davies_bouldin_score"),
+            *("silhouette_samples", "silhouette_score"),
+        ],
+        "measures how far apart clusters",
+    ),
+    **dict.fromkeys(
+        [name for name in sk.__all__ if "distance" in name.lower()]
+        + ["pairwise_kernels"],
+        "is of pairs of rows of features",
+    ),
+    **dict.fromkeys(
+        ["check_scoring", "get_scorer", "get_scorer_names", "make_scorer"],
+        "makes or finds scorers",
+    ),
+    **dict.fromkeys(["roc_curve", "RocCurveDisplay"], "use skci.roc_report"),
+    **dict.fromkeys(["det_curve", "DetCurveDisplay"], "use skci.det_report"),
+    **dict.fromkeys(
+        ["precision_recall_curve", "PrecisionRecallDisplay"],
+        "use skci.precision_recall_report",
+    ),
+    **dict.fromkeys(
+        ["confusion_matrix_at_thresholds", "metric_at_thresholds"],
+        "use skci.threshold_report",
+    ),
+    "classification_report": "use skci.classification_report_ci",
+    **dict.fromkeys(
+        ["confusion_matrix", "ConfusionMatrixDisplay", "multilabel_confusion_matrix"],
+        "use skci.confusion_matrix_report",
+    ),
+    "PredictionErrorDisplay": "is a plot of each row",
+}
+"""Why public names of scikit-learn have no number."""
+
+
+@pytest.mark.parametrize("name", sorted({*sk.__all__} - RANKINGS))
+def test_every_name_of_scikit_learn_has_a_number_or_a_reason(name):
+    function = getattr(sk, name)
+    if name in REASONS:
+        for given in [function] + [name] * (name != "auc"):
+            with pytest.raises(ValueError, match=re.escape(REASONS[name])) as error:
+                joint_report(*LABELS, metrics=[given])
+            assert "unknown" not in str(error.value)
+            assert re.search(r"; (use|give) ", str(error.value))
+        return
+    kind = resolve_metrics(function)[0][1].reads
+    y, answer = DATA["numbers"] if kind == "numbers" else LABELS
+    options = {"y_pred": answer}
+    if kind == "scores":
+        y, answer = DATA["classes"] if name.startswith("top_k") else DATA["binary"]
+        answer = answer if name.startswith("top_k") else answer[:, 1]
+        options = {"y_score": answer}
+    expected = function(y, answer)
+    if name == "precision_recall_fscore_support":
+        expected = expected[:3]  # the support is no estimate
+    for given in (function, name):
+        report = joint_report(y, metrics=given, **options)
+        assert_allclose(report.estimates, np.ravel(expected), rtol=1e-10)
+
+
+def test_functions_of_several_numbers_take_their_options():
+    y, p = DATA["classes"][0], DATA["classes"][1].argmax(axis=1)
+    function = sk.precision_recall_fscore_support
+    options = {"average": "macro", "beta": 2.0}
+    report = joint_report(y, p, metrics=[partial(function, **options), "accuracy"])
+    assert report.metrics == ["precision_macro", "recall_macro", "f2_macro", "accuracy"]
+    expected = function(y, p, **options)[:3]
+    assert_allclose(report.estimates[:3], np.array(expected, dtype=float), rtol=1e-12)
+    with pytest.raises(ValueError, match=r"is several metrics, \['precision', "):
+        joint_report(y, p, metrics={"all": "precision_recall_fscore_support"})
+
+
+@pytest.mark.parametrize("name", ["ECE", "expected_calibration_error", "ICI"])
+def test_calibration_errors_with_a_bias_are_refused(name):
+    message = r"no interval covers; use 'squared_calibration_error'"
+    with pytest.raises(ValueError, match=message):
+        joint_report(*LABELS, metrics=name)
+
+
+@pytest.mark.parametrize("name", ["NRI", "IDI", "net_reclassification_improvement"])
+def test_improper_measures_of_reclassification_are_refused(name):
+    with pytest.raises(ValueError, match=r"no proper score: .*; use differences"):
+        joint_report(*LABELS, metrics=name)
+
+
+@pytest.mark.parametrize("name", ["net_benefit", "interventions_avoided"])
+def test_net_benefit_needs_a_threshold(name):
+    with pytest.raises(ValueError, match=f"'{name}' needs a threshold.*'{name}@0.1'"):
+        joint_report(*LABELS, metrics=name)
 
 
 # --------------------------------------------------------------------------------------
@@ -263,6 +377,23 @@ SCORERS = {
         skci.MeanPinballLossCI(alpha=0.9, negate=True),
         "numbers",
     ),
+    "precision of scores": (
+        scorer_of(sk.average_precision_score, by="predict_proba"),
+        skci.AveragePrecisionCI(),
+        "classes",
+    ),
+    "precision of either": (
+        scorer_of(
+            sk.average_precision_score, by=("decision_function", "predict_proba")
+        ),
+        skci.AveragePrecisionCI(),
+        "binary",
+    ),
+    "beta of classes": (
+        scorer_of(sk.fbeta_score, beta=2.0, average="weighted"),
+        skci.FBetaCI(2.0, average="weighted"),
+        "classes",
+    ),
     "a metric": (scorer_of(F1CI(), average="macro"), F1CI(average="macro"), "classes"),
     "of a metric": (F1CI().scorer(), F1CI(), "binary"),
     "of a loss": (LogLossCI().scorer(), LogLossCI(negate=True), "binary"),
@@ -327,7 +458,7 @@ def f1_score(y_true, y_pred):
             "AccuracyCI has no option normalize",
         ),
         (sk.fbeta_score, ValueError, r"needs a beta; use .* 'f0.5' .* FBetaCI\(0.5\)"),
-        (sk.ndcg_score, ValueError, "unknown metric 'ndcg_score'; "),
+        (sk.silhouette_score, ValueError, "'silhouette_score' "),
         (sk.max_error, ValueError, "'max_error' is an extreme"),
         (
             partial(sk.roc_auc_score, max_fpr=0.1),
@@ -403,6 +534,7 @@ WORDS = np.where(Y == 1, "b", "a")
 OF_SCORES = [
     *(RocAucCI(), skci.AveragePrecisionCI(), skci.BrierScoreCI(), LogLossCI()),
     *(skci.D2BrierScoreCI(), skci.D2LogLossCI(), skci.TopKAccuracyCI(k=1)),
+    *(skci.NetBenefitCI(0.3), skci.CalibrationSlopeCI(), skci.ObservedToExpectedCI()),
 ]
 
 
@@ -552,3 +684,36 @@ def test_skills_of_one_true_label_are_undefined():
             found = metric(np.zeros(40, int), PROBABILITIES[:40, 1])
         assert np.isnan(found)
         assert quiet(found.confidence_interval) == (-np.inf, 1)
+
+
+# --------------------------------------------------------------------------------------
+# What estimators score by
+# --------------------------------------------------------------------------------------
+
+
+class Decides(Scores):
+    """The same, whose decision values are other than its probabilities."""
+
+    def decision_function(self, X):
+        return 3 * X[:, 1] - 2
+
+
+def test_hinge_loss_is_of_decision_values_where_there_are_probabilities():
+    y, X = DATA["binary"]
+    expected = sk.hinge_loss(y, 3 * X[:, 1] - 2)
+    scorer = sk.make_scorer(sk.hinge_loss, response_method="decision_function")
+    assert scorer(Decides("binary"), X, y) == pytest.approx(expected)
+    ours = skci.HingeLossCI().scorer()
+    assert -ours(Decides("binary"), X, y) == pytest.approx(expected)
+    for metrics in ("hinge_loss", scorer, ["roc_auc", "hinge_loss", "accuracy"]):
+        report = JointEvaluator({"A": Decides("binary")}, metrics).evaluate(X, y)
+        assert report["A", "hinge_loss"] == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(TypeError, match=r"need an estimator with decision_function$"):
+        JointEvaluator({"A": Scores("binary")}, "hinge_loss").evaluate(X, y)
+
+
+def test_probabilities_and_decision_values_are_not_in_one_report():
+    y, X = DATA["binary"]
+    evaluator = JointEvaluator({"A": Decides("binary")}, ["log_loss", "hinge_loss"])
+    with pytest.raises(ValueError, match=r"the same scores of an estimator, got .*log"):
+        evaluator.evaluate(X, y)

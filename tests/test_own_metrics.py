@@ -355,4 +355,4 @@ def test_features_of_items_that_will_not_do():
     with pytest.raises(ValueError, match="features of 'm' must return an array"):
         empty(["a", "b"], ["a", "a"])
     with pytest.raises(ValueError, match="reads must be"):
-        make_metric_ci(bleu, features=n_grams, name="b", bounds=(0, 1), reads="items")
+        make_metric_ci(bleu, features=n_grams, name="b", bounds=(0, 1), reads="scores")

@@ -11,12 +11,14 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_validate
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier
 
 from skci import (
     JointEvaluator,
     cross_validate_report,
     learning_curve_report,
+    make_metric_ci,
     search_report,
 )
 from skci.exceptions import SmallSampleWarning
@@ -130,6 +132,13 @@ def test_areas_and_labels_have_no_skewness_out_of_fold():
     assert str(report).startswith("Joint 95% confidence intervals (delta, logit and ha")
     with pytest.raises(ValueError, match=r"method='hall' needs .*'roc_auc'"):
         cross_validate_report(models, X, y, metrics="roc_auc", method="hall")
+    models["other"] = DecisionTreeClassifier(max_depth=2)
+    report = cross_validate_report(models, X, y, metrics=["roc_auc"])
+    (found,) = report.differences().individual().values()
+    assert found.high - found == pytest.approx(found - found.low)
+    of_all = report.covariance
+    whole = of_all[0, 0] + of_all[1, 1] - 2 * of_all[0, 1]
+    assert found.standard_error**2 < whole
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -140,7 +149,7 @@ def test_every_scheme_looks_once_at_every_row_that_it_tests(resampling):
     options = {"metrics": "mean_squared_error", "resampling": resampling, "cv": cv}
     report = cross_validate_report(MODELS, X, y, **options)
     tested = np.unique(np.concatenate([test for _, test in report.splits]))
-    (first, second) = report._joint.sampling.out_of_fold.parameters
+    (first, second) = report._joint.sampling.of_rows.parameters
     assert first.counts.sum() == second.counts.sum() == len(tested)
     assert "(hall)" in str(report)
     low, high = limits(report)[0]
@@ -190,9 +199,123 @@ def test_heavy_tails_of_losses_are_warned_of_in_differences_too():
         str(report), str(report.differences())
 
 
+class Fixed(RegressorMixin, BaseEstimator):
+    """A model that learns nothing: the first feature and a constant."""
+
+    def __init__(self, constant=0.0):
+        self.constant = constant
+
+    def fit(self, X, y):
+        self.is_fitted_ = True
+        return self
+
+    def predict(self, X):
+        return X[:, 0] + self.constant
+
+
+def differences_out_of_fold(report, models, X, y, loss):
+    """Differences of the losses of two models, in the first partition."""
+    first, second = (
+        loss(y, out_of_fold(model, X, y, report.splits[:5]))
+        for model in models.values()
+    )
+    return first - second
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_differences_of_losses_vary_at_least_as_with_given_models():
+    """What is removed of the noise of partitions may be too much."""
+    models = {"linear": LeastSquares(), "neighbours": KNeighborsRegressor(7)}
+    raised = 0
+    for seed in range(6):
+        X, y = draw_heavy_features(150, np.random.default_rng(seed))
+        report = cross_validate_report(models, X, y, metrics="mean_absolute_error")
+        (found,) = report.differences().individual().values()
+        losses = differences_out_of_fold(
+            report, models, X, y, lambda y, p: np.abs(y - p)
+        )
+        least = losses.std(ddof=1) / np.sqrt(len(y))
+        of_all = report.covariance
+        whole = np.sqrt(of_all[0, 0] + of_all[1, 1] - 2 * of_all[0, 1])
+        error = found.standard_error
+        assert error > least * (1 - 1e-9)
+        assert error < max(whole, least) * (1 + 1e-9)
+        raised += error < least * (1 + 1e-9)
+        (plain,) = report.differences(method="delta").values()
+        assert plain.standard_error <= error
+        (reversed_,) = report.select(models=list(models)[::-1]).differences().values()
+        assert reversed_.standard_error == pytest.approx(error)
+    assert raised
+
+
+def draw_heavy_features(n, rng):
+    X = rng.standard_t(2.2, (n, 3))
+    return X, X[:, 0] + X[:, 1] / 2 + rng.normal(size=n)
+
+
+@pytest.mark.parametrize(("errors", "warned"), [("t2.5", True), ("normal", False)])
+@pytest.mark.parametrize("n", [150, 200, 400])
+def test_tails_are_seen_in_samples_that_lack_the_largest_losses(n, errors, warned):
+    """Evenly spaced quantiles without the outermost of each side."""
+    quantile = {"t2.5": stats.t(2.5).ppf, "normal": stats.norm.ppf}[errors]
+    y = quantile((np.arange(n) + 2) / (n + 3))
+    rng = np.random.default_rng(8)
+    report = cross_validate_report(
+        Fixed(), 0 * rng.permuted(y)[:, np.newaxis], y, metrics="mean_squared_error"
+    )
+    assert any("heavy tails" in reason for reason in reasons(report)) == warned
+
+
+def reasons(report):
+    """Reasons of warnings of the first interval."""
+    return [reason.text for reason in report._joint.sampling.small_sample_reasons(0)]
+
+
+def test_limits_at_a_kink_are_near_the_estimate():
+    """The absolute value of a mean that is nearly zero has no second derivative."""
+    bias = make_metric_ci(
+        lambda mean: (mean**2) ** 0.5,
+        name="absolute bias",
+        bounds=(0, np.inf),
+        features=lambda y, p: np.c_[p - y],
+    )
+    errors = np.random.default_rng(0).normal(size=100)
+    errors -= errors.mean()
+    for share in (0.1, 1e-3, 1e-4):  # of a standard error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SmallSampleWarning)
+            found = bias(np.zeros(100), errors + share * errors.std() / 10)
+        assert found.low == 0
+        assert 1.9 < (found.high - found) / found.standard_error < 10
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
-@pytest.mark.parametrize("n", [100, 400])
+def test_differences_with_heavy_tailed_features_are_covered():
+    """Within .02 of the level; the Monte Carlo error from 400 samples is .011."""
+    n, metric, rng = 150, "mean_absolute_error", np.random.default_rng(9)
+    models = {"linear": LeastSquares(), "neighbours": KNeighborsRegressor(7)}
+    X, y = draw_heavy_features(200_000, rng)
+    values = []
+    for _ in range(100):
+        trained = [
+            m.fit(*draw_heavy_features(n * 4 // 5, rng)) for m in models.values()
+        ]
+        part = rng.integers(0, len(y), 20_000)
+        losses = [np.abs(y[part] - m.predict(X[part])).mean() for m in trained]
+        values.append(losses[0] - losses[1])
+    truth, covered = np.mean(values), []
+    for k in range(400):
+        X, y = draw_heavy_features(n, np.random.default_rng([k, n]))
+        report = cross_validate_report(models, X, y, metrics=metric)
+        (found,) = report.differences().individual().values()
+        covered.append(found.low < truth < found.high)
+    assert np.mean(covered) > LEVEL - 0.02 - 2 * np.sqrt(LEVEL * (1 - LEVEL) / 400)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+@pytest.mark.parametrize("n", [100, 200, 400])
 @pytest.mark.parametrize("errors", ERRORS)
 def test_losses_are_covered_after_cross_validation_or_warned_of(errors, n):
     """Within .02 of the level, or warned of in most samples that miss.

@@ -8,6 +8,7 @@ Errors may be of another type, and have other messages.
 
 import importlib.util
 import inspect
+import math
 import re
 from functools import partial
 from types import SimpleNamespace
@@ -25,16 +26,21 @@ METRICS = {
     "balanced_accuracy_score": skci.BalancedAccuracyCI,
     "brier_score_loss": skci.BrierScoreCI,
     "cohen_kappa_score": skci.CohenKappaCI,
+    "coverage_error": skci.CoverageErrorCI,
     "d2_absolute_error_score": skci.D2AbsoluteErrorCI,
     "d2_brier_score": skci.D2BrierScoreCI,
     "d2_log_loss_score": skci.D2LogLossCI,
     "d2_pinball_score": skci.D2PinballCI,
     "d2_tweedie_score": skci.D2TweedieCI,
+    "dcg_score": skci.DCGCI,
     "explained_variance_score": skci.ExplainedVarianceCI,
     "f1_score": skci.F1CI,
     "fbeta_score": skci.FBetaCI,
     "hamming_loss": skci.HammingLossCI,
+    "hinge_loss": skci.HingeLossCI,
     "jaccard_score": skci.JaccardCI,
+    "label_ranking_average_precision_score": skci.LabelRankingAveragePrecisionCI,
+    "label_ranking_loss": skci.LabelRankingLossCI,
     "log_loss": skci.LogLossCI,
     "matthews_corrcoef": skci.MatthewsCorrCoefCI,
     "mean_absolute_error": skci.MeanAbsoluteErrorCI,
@@ -46,6 +52,7 @@ METRICS = {
     "mean_squared_log_error": skci.MeanSquaredLogErrorCI,
     "mean_tweedie_deviance": skci.MeanTweedieDevianceCI,
     "median_absolute_error": skci.MedianAbsoluteErrorCI,
+    "ndcg_score": skci.NDCGCI,
     "precision_score": skci.PrecisionCI,
     "r2_score": skci.R2CI,
     "recall_score": skci.RecallCI,
@@ -61,6 +68,7 @@ OPTIONS = {
     "normalize": "a sum over rows is no measure of performance",
     "adjusted": "of two labels it is informedness, of more there is none",
     "max_fpr": "areas are of whole curves",
+    "ignore_ties": "the order of ties is that of the rows",
 }
 """Options that metrics do not have, and why."""
 
@@ -91,7 +99,9 @@ def as_function(name):
     """The metric that replaces a function of scikit-learn, as such a function."""
     metric, original = METRICS[name], getattr(sk, name)
     parameters = inspect.signature(metric).parameters
-    defaults = {"zero_division": 0} if "zero_division" in parameters else {}
+    undefined = parameters.get("zero_division")
+    is_nan = undefined is not None and math.isnan(undefined.default)
+    defaults = {"zero_division": 0} if is_nan else {}
 
     def function(y_true, y_pred, *, sample_weight=None, **options):
         if not options.keys().isdisjoint(OPTIONS):

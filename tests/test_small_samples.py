@@ -28,6 +28,7 @@ from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import (
     moments,
     pareto_shape,
+    shape_of_ratios,
     shape_of_tail,
     tail_shape,
 )
@@ -159,6 +160,29 @@ def test_sides_of_different_light_tails_are_not_heavy(sign):
 )
 def test_few_or_tied_totals_have_no_tail(totals):
     assert np.isnan(shape_of_tail(totals))
+    assert np.isnan(shape_of_ratios(totals))
+
+
+@pytest.mark.parametrize("shape", [0.2, 0.8])
+def test_the_shape_by_ratios_is_that_of_a_pareto_distribution(shape):
+    """Log ratios are exponential, so that the error is the shape over root m."""
+    rng = np.random.default_rng(3)
+    samples = rng.pareto(1 / shape, (400, 900)) + 1
+    found = [shape_of_ratios(np.append(0, sample)) for sample in samples]
+    m = 3 * np.sqrt(901)
+    assert np.mean(found) == pytest.approx(shape, abs=4 * shape / np.sqrt(400 * m))
+    assert np.std(found) == pytest.approx(shape / np.sqrt(m), rel=0.15)
+
+
+def test_the_shape_by_ratios_depends_on_distances_from_the_least_alone():
+    losses = np.random.default_rng(4).standard_t(3, 200) ** 2
+    distances = np.sort(losses - losses.min())[-41:]
+    expected = np.log(distances[1:] / distances[0]).mean()
+    for totals in (losses, 9 * (losses - losses.mean()), losses.mean() - losses):
+        assert shape_of_ratios(totals) == pytest.approx(expected, rel=1e-9)
+    frequencies = np.arange(200) % 3
+    repeated = shape_of_ratios(np.repeat(losses, frequencies))
+    assert shape_of_ratios(losses, frequencies) == pytest.approx(repeated, rel=0.01)
 
 
 def test_the_tail_is_that_of_weighted_totals_of_independent_units():

@@ -571,9 +571,6 @@ def inverse_probabilities(rng, n):
     return {"sample_weight": 1 / chances}
 
 
-SIZES = np.repeat([200, 4], [20, 180])
-
-
 def misses(draw, error, n, samples):
     """Samples whose intervals do not contain the accuracy, a mean grade or a gap."""
     rng, missed = np.random.default_rng(1), np.zeros(3)
@@ -617,18 +614,128 @@ def test_weighted_intervals_cover_where_errors_are_few(draw, error, n):
     assert (1 - misses(draw, error, n, samples) / samples >= 0.93 - 0.028).all()
 
 
-@pytest.mark.parametrize("errors_elsewhere", [0.0, pytest.param(0.02, marks=SLOW)])
-def test_clusters_that_concentrate_errors_are_covered(errors_elsewhere):
-    """Half of the rows are wrong in 8 % of 20 large clusters and 180 small ones."""
-    rng, samples, covered = np.random.default_rng(2), 400, 0
-    groups, accuracy = np.repeat(np.arange(200), SIZES), 0.96 - 0.92 * errors_elsewhere
-    y = np.ones(len(groups), dtype=int)
+UNEQUAL = np.repeat([200, 4], [20, 180])
+EXPONENTIAL = 1 + np.rint(-20 * np.log1p(-(np.arange(100) + 0.5) / 100)).astype(int)
+
+
+def in_clusters(metric, sizes, rates, samples, seed=2):
+    """Limits of each sample, and whether they warn.
+
+    `rates` draws an error rate for each cluster. Three of ten rows are positive.
+    """
+    rng, limits, warned = np.random.default_rng(seed), [], []
+    groups = np.repeat(np.arange(len(sizes)), sizes)
     for _ in range(samples):
-        rates = np.where(rng.random(200) < 0.08, 0.5, errors_elsewhere)
-        p = (rng.random(len(y)) >= rates[groups]).astype(int)
-        low, high = AccuracyCI()(y, p, groups=groups).confidence_interval()
-        covered += low <= accuracy <= high
-    assert covered / samples >= 0.93 - 0.022
+        y = rng.random(len(groups)) < 0.3
+        wrong = rng.random(len(groups)) < rates(rng, len(sizes))[groups]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            limits.append(metric(y, y ^ wrong, groups=groups).confidence_interval())
+        warned.append(any(w.category is SmallSampleWarning for w in caught))
+    return *np.transpose(limits), np.array(warned)
+
+
+def bad(share, rate, elsewhere=0.0):
+    """A few clusters are bad."""
+    return lambda rng, n: np.where(rng.random(n) < share, rate, elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("metric", "sizes", "rates", "truth"),
+    slow_except(
+        [(AccuracyCI(), UNEQUAL, bad(0.08, 0.5), 0.96)],
+        [
+            (AccuracyCI(), UNEQUAL, bad(0.08, 0.5, 0.02), 0.9416),
+            (F1CI(), UNEQUAL, bad(0.08, 0.5, 0.02), 0.906347),
+            (F1CI(), EXPONENTIAL, bad(0.05, 1.0), 0.919355),
+            (F1CI(), EXPONENTIAL, bad(0.08, 0.5, 0.02), 0.906347),
+        ],
+    ),
+)
+def test_clusters_that_concentrate_errors_are_covered(metric, sizes, rates, truth):
+    """Whatever the sizes of clusters; the Monte Carlo error at .95 is .011."""
+    low, high, _ = in_clusters(metric, sizes, rates, 400)
+    assert np.mean((low <= truth) & (truth <= high)) >= 0.93 - 0.022
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", [AccuracyCI(), F1CI(), RecallCI()])
+def test_few_clusters_with_errors_warn(metric):
+    """One sample in five has no bad cluster of 30: most of those that miss warn."""
+    error = 0.05 * 0.5 + 0.95 * 0.02
+    truth = (
+        0.6 * (1 - error) / (0.6 * (1 - error) + error)
+        if "F1" in repr(metric)
+        else 1 - error
+    )
+    low, high, warned = in_clusters(metric, np.full(30, 20), bad(0.05, 0.5, 0.02), 300)
+    missed = (truth < low) | (high < truth)
+    assert missed.mean() > 0.05
+    assert warned[missed].mean() > 0.6
+
+
+@pytest.mark.parametrize("sizes", [np.full(60, 10), np.full(200, 5), EXPONENTIAL])
+def test_clusters_of_independent_rows_seldom_warn(sizes):
+    """Some 30 errors and more."""
+    *_, warned = in_clusters(
+        AccuracyCI(), sizes, bad(0.0, 0.0, 30 / min(sizes.sum(), 1000)), 100
+    )
+    assert warned.mean() <= 0.1
+
+
+def test_rows_that_occur_twice_in_a_cluster_do_not_warn():
+    """As alone: nothing about the correlation is in doubt where rows are alike."""
+    y, p = np.repeat([1, 1, 0], [60, 5, 35]), np.repeat([1, 0, 0], [60, 5, 35])
+    groups = np.repeat(np.arange(100), 2)
+    twice = AccuracyCI()(np.repeat(y, 2), np.repeat(p, 2), groups=groups)
+    low, high = twice.confidence_interval()
+    assert_allclose((low, high), AccuracyCI()(y, p).confidence_interval(), atol=0.002)
+
+
+@pytest.mark.slow
+def test_recalls_of_weighted_rows_are_as_wide_as_wilsons():
+    """At Kish's size of the positives, where a tenth of 150 rows weighs 50."""
+    rng, found, covered = np.random.default_rng(4), [], []
+    for _ in range(500):
+        weights, y = heavy(rng, 150)["sample_weight"], rng.random(150) < 0.3
+        p = y ^ (rng.random(150) < 0.1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SmallSampleWarning)
+            recall = RecallCI()(y, p, sample_weight=weights)
+            low, high = recall.confidence_interval()
+        size = weights[y].sum() ** 2 / np.sum(weights[y] ** 2)
+        wilson = np.subtract(*proportion_confint(recall * size, size, method="wilson"))
+        found.append((high - low, -wilson))
+        covered.append(low <= 0.9 <= high)
+    width, expected = np.median(found, axis=0)
+    assert width <= 1.1 * expected
+    assert np.mean(covered) >= 0.93
+
+
+def test_the_design_effect_of_clusters_is_that_of_all_pairs_of_rows():
+    """Where errors are in small clusters, so that the estimated one is less."""
+    rng = np.random.default_rng(1)
+    sizes = np.repeat([60, 4], [5, 50])
+    groups = np.repeat(np.arange(55), sizes)
+    weights = rng.uniform(0.5, 2, len(groups))
+    y = rng.random(len(groups)) < 0.5
+    wrong = (rng.random(55) < 0.3)[groups] & (groups >= 5) & (rng.random(len(y)) < 0.7)
+    wrong |= rng.random(len(y)) < 0.02
+    recall = RecallCI()(y, y ^ wrong, sample_weight=weights, groups=groups)
+    share = weights / weights.sum()
+    counts = [np.sum((share * len(y))[y & each]) + 0.5 for each in (wrong, ~wrong)]
+    smoothed = counts[1] / sum(counts)
+    values = np.where(y, ~wrong - smoothed, 0.0)
+    products, squares, pairs = 0.0, 0.0, 0.0
+    for cluster in range(55):
+        w, x = share[groups == cluster], values[groups == cluster]
+        off = ~np.eye(len(w), dtype=bool)
+        products += np.average(np.outer(x, x)[off], weights=np.outer(w, w)[off])
+        squares += np.average(x**2, weights=w**2)
+        pairs += np.outer(w, w)[off].sum()
+    rows = np.sum(share[y] ** 2) / share[y].sum()
+    expected = len(y) * (rows + products / squares * pairs)
+    assert recall.design_effect == pytest.approx(expected, rel=1e-9)
 
 
 def test_design_effect_is_kishs_where_heavy_rows_are_right():

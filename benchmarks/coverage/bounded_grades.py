@@ -133,4 +133,12 @@ models up to 14 where they do not and items are few. If failures are impossible,
 by ``bounds`` of what may occur, such as (.5, 1), or by ``method="hall"`` if the sample
 has all values that matter. The betting interval is 1.2 to 2 times as wide as the
 default, and covers in .96 of samples or more.
+
+Nothing narrower is offered for differences. Ends of what one unseen item may add while
+the other model's grade of it is among those that were seen, in place of -1 and 1, make
+intervals 0 to 6% narrower, with a coverage of 1.00. The limits of both means combined
+as squares, with the correlation of the grades that were seen (Newcombe's), make them 5
+to 33% narrower and cover in .975 to 1.00 (20 and 50 items, 120 samples of nDCG and of
+Dice with failures of one model or of both), but an item that was not seen need not be
+correlated as those that were.
 """

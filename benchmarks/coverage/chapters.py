@@ -173,17 +173,10 @@ All settings whose joint coverage is off by more than .02. *Within error* exceed
 by less than two Monte Carlo errors: with 800 samples, a coverage of exactly .95 is off
 by chance in one of a hundred settings.
 
-Above, which makes intervals wide but not wrong: blurring widens intervals, the more the
-fewer errors there are, so that "default" is conservative; more so for differences and
-gaps, where the blurring of both sides adds up, and for small subgroups. Where the
-errors are so few that ``SmallSampleWarning`` is given, it nearly always covers. Use
-"score" there.
+Above makes intervals wide but not wrong; below makes them wrong:
 
-Below, which makes them wrong:
-
-- *Rare labels.* Areas under curves are off where one label is rare, with a warning
-  below 60 rows.
-- *Few errors, by "delta".* It has no correction for them. There is a warning for
-  proportions, and for averages with few errors or hits in a class. It is not the
-  default.
+- *Rare labels.* Few rows of one label determine an area under a curve; below 12 degrees
+  of freedom it warns.
+- *Few errors, by "delta".* It has no correction for them, and is not the default for
+  metrics of labels.
 """

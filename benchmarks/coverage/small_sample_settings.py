@@ -122,68 +122,6 @@ class Regression:
         return float(errors.expect(deviation))
 
 
-@dataclass(frozen=True)
-class Weighted:
-    """Rows with weights of a Pareto distribution that has no variance."""
-
-    n: int
-    accuracy: float = 0.8
-    shape: float = 1.5
-
-    @property
-    def name(self) -> str:
-        return f"accuracy {self.accuracy:g}, Pareto({self.shape:g}) weights"
-
-    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
-        drawn = _predicted(rng, np.full(self.n, self.accuracy))
-        return {**drawn, "sample_weight": 1 + rng.pareto(self.shape, self.n)}
-
-    def truths(self) -> Truths:
-        return {(DEFAULT_MODEL, "accuracy"): self.accuracy}
-
-
-@dataclass(frozen=True)
-class Clusters:
-    """Clusters whose accuracies have a beta distribution."""
-
-    n: int
-    """Number of clusters."""
-    equal: bool
-    """Whether clusters are of one size; else sizes are lognormal."""
-    accuracy: float = 0.8
-    correlation: float = 0.2
-    """Intraclass correlation."""
-    size: int = 10
-    """Number of rows, or its median."""
-
-    @property
-    def name(self) -> str:
-        sizes = "equal" if self.equal else "lognormal"
-        return (
-            f"accuracy {self.accuracy:g}, n clusters of {sizes} size, "
-            f"ICC {self.correlation:g}"
-        )
-
-    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
-        total = 1 / self.correlation - 1
-        shapes = self.accuracy * total, (1 - self.accuracy) * total
-        sizes = np.full(self.n, self.size)
-        if not self.equal:
-            sizes = np.ceil(sizes * rng.lognormal(size=self.n)).astype(int)
-        drawn = _predicted(rng, np.repeat(rng.beta(*shapes, self.n), sizes))
-        return {**drawn, "groups": np.repeat(np.arange(self.n), sizes)}
-
-    def truths(self) -> Truths:
-        return {(DEFAULT_MODEL, "accuracy"): self.accuracy}
-
-
-def _predicted(rng: np.random.Generator, accuracy: Array) -> dict[str, Any]:
-    """Balanced labels, and predictions that are right with these probabilities."""
-    y = rng.random(len(accuracy)) < 0.5
-    right = rng.random(len(accuracy)) < accuracy
-    return {"y_true": y, "y_pred": y == right, "metrics": ["accuracy"]}
-
-
 _OF_LABELS = {"f1": f1_score, "precision": precision_score}
 
 

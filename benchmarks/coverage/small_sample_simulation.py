@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from benchmarks.common import Array
 from benchmarks.common.results import Record
@@ -110,7 +109,7 @@ class BeforeAndNow:
         report = self._report(self.variant, sample)
         intervals = [interval_and_warning(report[label]) for label in report]
         limits, warned = map(list, zip(*intervals, strict=True))
-        return list(report), former_limits(former, sample), limits, warned
+        return list(report), former_limits(former), limits, warned
 
     def _former_method(self, metrics: list[str]) -> Any:
         if self.variant == DIFFERENCES:
@@ -125,34 +124,20 @@ class BeforeAndNow:
         return report if self.variant == JOINT else report.individual()
 
 
-def former_limits(report: Any, sample: Mapping[str, Any]) -> Array:
-    """Limits of a report as they were, by a normal quantile or, for clusters, of t.
+def former_limits(report: Any) -> Array:
+    """Limits of a report as they were, by a normal quantile.
 
     Those of a root mean squared error were symmetric about it.
     """
     joint = report._joint
-    normal = crit = np.full(len(report), float(joint.normal_quantile))
-    if "groups" in sample:
-        _, rows = np.unique(sample["groups"], return_counts=True)
-        numbers = [
-            effective_number(rows, effect) for effect in joint.sampling.design_effects
-        ]
-        crit = stats.t.isf(stats.norm.sf(normal), np.array(numbers) - 1)
-    half = crit * np.sqrt(report.covariance.diagonal())
+    normal = np.full(len(report), float(joint.normal_quantile))
+    half = normal * np.sqrt(report.covariance.diagonal())
     limits = np.stack([report.estimates - half, report.estimates + half], axis=-1)
     areas = np.flatnonzero([p.method == "logit" for p in joint.parameters])
     limits[areas] = joint.limits_at(areas, normal[areas], joint.z)
     bounds = np.array([p.trait.bounds for p in joint.parameters], dtype=float)
     limits = np.where(joint.usable[:, np.newaxis], limits, bounds)
     return np.clip(limits, bounds[:, :1], bounds[:, 1:])
-
-
-def effective_number(rows: Array, design_effect: float) -> float:
-    """Number of equal clusters that estimate a variance as well, from their sizes."""
-    others = rows - 1
-    correlation = np.clip((design_effect - 1) * rows.sum() / (rows @ others), 0, 1)
-    variances = rows * (1 + others * correlation)
-    return float(variances.sum() ** 2 / (variances @ variances))
 
 
 def _misses(limits: Array, truths: Array) -> Array:

@@ -14,11 +14,9 @@ from benchmarks.coverage.chapters import excess, in_order, verdict
 from benchmarks.coverage.simulation import JOINT_LEVEL
 from benchmarks.coverage.small_sample_settings import (
     ERRORS,
-    Clusters,
     FewPositives,
     Probabilities,
     Regression,
-    Weighted,
 )
 from benchmarks.coverage.small_sample_simulation import (
     DEFAULT,
@@ -50,8 +48,6 @@ SETTINGS: dict[Variant, list[Setting]] = {
             Probabilities(n, (area,), ("roc_auc", "average_precision"))
             for area, n in product((0.9, 0.98), (100, 300))
         ),
-        *(Weighted(n) for n in (200, 1000)),
-        *(Clusters(n, equal) for equal, n in product((False, True), (20, 50))),
         *(FewPositives(n) for n in (100, 300)),
     ],
     DELTA: [FewPositives(n) for n in (100, 300)],
@@ -138,11 +134,12 @@ def verdicts(records: Records) -> str:
 _INTRODUCTION = """\
 A sample is small where few rows make up most of a variance: the rows of a rare label,
 outliers, heavy weights, few or unequal clusters. A normal quantile is then too small,
-and the estimate and its standard error are often too small at once. Here is the
-coverage of 95% intervals in such samples: of the default, "auto" (see
-:class:`~skci.MetricCI`), and of the default before it: "delta" with a normal quantile
-for losses, numbers and differences, "logit" with a normal quantile for areas under
-curves, and "blurred" for metrics of labels.
+and the estimate and its standard error are often too small at once. Weights and
+clusters are on the page :doc:`unequal`. Here is the coverage of 95% intervals in small
+samples of independent rows: of the default, "auto" (see :class:`~skci.MetricCI`), and
+of the default before it: "delta" with a normal quantile for losses, numbers and
+differences, "logit" with a normal quantile for areas under curves, and "blurred" for
+metrics of labels.
 
 Each line of the table is a promise, of one interval or of a whole joint report: its
 coverage is within .02 of .95, or more than half of the samples give a
@@ -167,11 +164,6 @@ _WHY = """\
   where the sample happens to lack them: estimate and standard error are then both too
   small. For "delta" and few positives, which is not the default, it is the other way
   round: nearly all misses are in samples that warn.
-- *Few clusters of unequal sizes*: the variance between clusters is estimated from the
-  few large ones, to which the mean is close. Dividing the square of the total of a
-  cluster by one minus its share of the rows (Bell and McCaffrey, 2002) adds about .01
-  to the coverage. Samples that warn cover about as often as others. The former
-  intervals covered because of the blurring, and were 1.8 times as wide.
 - *Log losses of rare labels*: the t quantile and the correction for skewness both allow
   for the few rows that dominate, which makes intervals too wide. Degrees of freedom net
   of the skewness :math:`\\gamma` of the estimate, from :math:`\\sum_g S_g^4 / (\\sum_g
@@ -187,13 +179,11 @@ with a warning, and *without a warning* the coverage of the others. *Width* is t
 median of the present width over the former one. In a joint report a miss is a miss of
 any of its intervals. Where a method is named, it is the method of both intervals.
 
-Rows are independent, so that the number of positives varies; *n clusters* are counted
-in place of rows. Scores are the right probabilities given normal evidence, as in
-:doc:`chapters`; the table gives the areas of one model or of two, with correlation .6
-between their evidence. Regression errors have mean zero, lognormal ones are those of
-:math:`e^Z`; predictions are normal with the variance of the errors, so that R2 is .5.
-Weights are 1 plus a Pareto variable. Accuracies of clusters have a beta distribution;
-clusters have 10 rows, or 10 times a lognormal, rounded up. The model on 10 expected
-positives has a precision and a recall of .8. True values are exact, or computed by
-scikit-learn on a million evenly spaced quantiles for each label.
+Rows are independent, so that the number of positives varies. Scores are the right
+probabilities given normal evidence, as in :doc:`chapters`; the table gives the areas of
+one model or of two, with correlation .6 between their evidence. Regression errors have
+mean zero, lognormal ones are those of :math:`e^Z`; predictions are normal with the
+variance of the errors, so that R2 is .5. The model on 10 expected positives has a
+precision and a recall of .8. True values are exact, or computed by scikit-learn on a
+million evenly spaced quantiles for each label.
 """

@@ -33,31 +33,36 @@ _MODULES_OF_REPORTS = (
 def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
     # Of the settings, only every so many are simulated.
-    size = sizes(options.quick, draws=(500, 5), reports=(200, 5), every=(1, 12))
-    kinds = {"Weights": WEIGHTS, "Clusters": CLUSTERS}
+    size = sizes(
+        options.quick,
+        weighted=(400, 5),
+        clustered=(200, 5),
+        reports=(50, 5),
+        every=(1, 12),
+        joint=(3, 12),
+    )
     found = {
-        kind: simulated(settings[:: size.every], kind, size.draws, options, work)
-        for kind, settings in kinds.items()
+        kind: simulated(settings[:: size.every], kind, draws, options, work)
+        for kind, settings, draws in (
+            ("Weights", WEIGHTS, size.weighted),
+            ("Clusters", CLUSTERS, size.clustered),
+        )
     }
     everything = found["Weights"] + found["Clusters"]
     sections = [
         Section("In short", _SUMMARY, [summary(found)]),
         Section("Where it is off", _OFF, [off(everything)]),
-        *(
-            Section(
-                f"{kind}: {metric}", "", [[*map(row, records.where(metric=metric))]]
-            )
-            for kind, records in found.items()
-            for metric in METRICS
-        ),
+        Section("What was simulated", _SIMULATED, []),
+        Section("All settings", _ALL, [[*map(row, by_setting(everything))]]),
         *joint_reports(size, options, work),
     ]
     show(*sections)
     if output:
-        error = monte_carlo_error(JOINT_LEVEL, size.draws)
-        introduction = _INTRODUCTION.format(
-            draws=f"{size.draws:,}", reports=f"{size.reports:,}", error=error
+        errors = (
+            f"{monte_carlo_error(JOINT_LEVEL, draws):.3f}"
+            for draws in (size.weighted, size.clustered)
         )
+        introduction = _INTRODUCTION.format(size, *errors)
         file = output / "unequal.rst"
         write_page(file, "coverage", "Weights and clusters", introduction, *sections)
 
@@ -84,7 +89,7 @@ def joint_reports(size: Sizes, options: Namespace, work: Path | None) -> list[Se
     for chapter in (WEIGHTED, CLUSTERED):
         simulations = [
             ChapterSimulation(chapter.title, setting, chapter.variants, size.reports)
-            for setting in chapter.settings[:: size.every]
+            for setting in chapter.settings[:: size.joint]
         ]
         found = runner.run(simulations, chapter.title.lower())
         records = chapters.in_order(found, simulations)
@@ -113,55 +118,85 @@ def verdict(record: Record) -> str:
     return within_error(coverage, GOAL, error)
 
 
-def row(record: Record) -> Row:
-    """A record as a row of a table."""
-    warned, width = record["misses_warned"], record["width"]
+_MARKS = {"yes": "", "warns": " warns", "within error": " ±", "no": " off"}
+
+
+def marked(record: Record) -> str:
+    """Coverage, and whether it is less than the goal."""
+    return f"{record['coverage']:.3f}{_MARKS[verdict(record)]}"
+
+
+def by_setting(records: Records) -> list[dict[str, Record]]:
+    """Records of each setting by metric."""
+    settings: dict[tuple[object, ...], dict[str, Record]] = {}
+    for record in records:
+        key = record["setting"], record["n"], record["accuracy"]
+        settings.setdefault(key, {})[record["metric"]] = record
+    return list(settings.values())
+
+
+def row(records: dict[str, Record]) -> Row:
+    """A setting as a row of a table."""
+    first = records[METRICS[0]]
+    widths = (records[metric]["width"] for metric in ("accuracy", "recall"))
     return {
-        "data": record["setting"],
-        "n": f"{record['n']:,}",
-        "accuracy": f"{record['accuracy']:.3g}",
-        "coverage": f"{record['coverage']:.3f}",
-        "error": f"{monte_carlo_error(record['coverage'], record['draws']):.3f}",
-        f"at least {GOAL:g}": verdict(record),
-        "warns": f"{record['warned']:.0%}",
-        "misses that warn": "" if warned is None else f"{warned:.0%}",
-        "width": "" if width is None else f"{width:.2f}",
+        "data": first["setting"],
+        "n": f"{first['n']:,}",
+        "accuracy of the model": f"{first['accuracy']:.3g}",
+        **{metric: marked(records[metric]) for metric in METRICS},
+        "warns": ", ".join(
+            f"{records[metric]['warned']:.0%}" for metric in ("accuracy", "recall")
+        ),
+        "width": ", ".join(f"{width:.2f}" for width in widths if width is not None),
     }
 
 
 def off(records: Records) -> list[Row]:
     """Promises that are not kept without a warning."""
     return [
-        {"interval of": record["metric"], **row(record)}
+        {
+            "interval of": record["metric"],
+            "data": record["setting"],
+            "n": f"{record['n']:,}",
+            "accuracy of the model": f"{record['accuracy']:.3g}",
+            "coverage": f"{record['coverage']:.3f}",
+            "error": f"{monte_carlo_error(record['coverage'], record['draws']):.3f}",
+            "warns": f"{record['warned']:.0%}",
+            "misses that warn": f"{record['misses_warned']:.0%}",
+            "": {"no": "off", "within error": "within error"}[verdict(record)],
+        }
         for record in records
-        if verdict(record) in ("no", "within error")
+        if verdict(record) in _FAILED
     ]
 
 
+_FAILED = "no", "within error"
+
+
 def summary(chapters: dict[str, Records]) -> list[Row]:
-    """Coverage and widths by kind of rows and metric."""
+    """Coverage, warnings and widths by kind of rows and metric."""
     rows = []
     for title, records in chapters.items():
         for metric in records.unique("metric"):
             chosen = records.where(metric=metric)
             verdicts = [verdict(record) for record in chosen]
+            silent = Records(each for each in chosen if verdict(each) != "warns")
             widths = [width for width in chosen.column("width") if width is not None]
+            wide = sum(width > WIDEST for width in widths)
             rows.append(
                 {
                     "rows with": title.lower(),
                     "interval of": metric,
                     "settings": str(len(chosen)),
                     f"at least {GOAL:g}": str(verdicts.count("yes")),
-                    "warns": str(verdicts.count("warns")),
+                    "most misses warn": str(verdicts.count("warns")),
                     "within error": str(verdicts.count("within error")),
-                    "no": str(verdicts.count("no")),
-                    "minimum": f"{chosen.minimum:.3f}",
+                    "off": str(verdicts.count("no")),
+                    "least, without warning": f"{silent.minimum:.3f}",
                     "mean": f"{chosen.mean():.3f}",
-                    "maximum": f"{max(chosen.column('coverage')):.3f}",
+                    "samples that warn": f"{chosen.mean('warned'):.0%}",
                     "greatest width": f"{max(widths):.2f}" if widths else "",
-                    f"wider than {WIDEST:g}": (
-                        str(sum(width > WIDEST for width in widths)) if widths else ""
-                    ),
+                    f"wider than {WIDEST:g}": str(wide) if widths else "",
                 }
             )
     return rows
@@ -171,19 +206,59 @@ _INTRODUCTION = """\
 Where errors are few, heavy rows or large clusters may have none by chance. A design
 effect estimated from the errors is then too small, and an interval that relies on it
 too narrow. The default for metrics of labels and bounded grades, "score", therefore has
-a least design effect (:ref:`weights-and-clusters`). Here is the coverage of its
-individual 95% intervals with weights and with clusters, for accuracies of .9 to .99.
+a least design effect, and where rows are clustered it warns if few clusters have the
+errors (:ref:`weights-and-clusters`, :ref:`degrees-of-freedom`). Here is the coverage of
+its individual 95% intervals, for accuracies of .8 to .99.
 
-Each line of a table is a promise: the coverage is at least .93, or more than half of
-the samples that miss give a ``SmallSampleWarning`` or a ``DegenerateVarianceWarning``.
-There are {draws} samples of each setting; the Monte Carlo error of a coverage of .95 is
-{error:.3f}. The last sections are on joint reports, with {reports} samples and the
-goal of a joint coverage within .02 of .95.
+Each setting is a promise: the coverage is at least .93, or more than half of the
+samples that miss give a ``SmallSampleWarning`` or a ``DegenerateVarianceWarning``.
+There are {0.weighted} samples of each setting with weights and {0.clustered} of each
+with clusters; the Monte Carlo error of a coverage of .95 is {1} and {2}. The last
+sections are on joint reports, with {0.reports} samples and the goal of a joint coverage
+within .02 of .95.
+"""
 
+_SUMMARY = """\
+- *With weights* intervals cover, whatever the weights and however few the errors. Most
+  are as wide as Wilson's interval at Kish's effective sample size. They warn where a
+  few heavy rows determine the interval, though they cover there.
+- *With clusters* intervals cover if rows are independent, and if many clusters have
+  errors. Otherwise they may be too narrow, and most samples that miss warn.
+- *It warns* if fewer than about a dozen clusters have errors, which takes as many
+  errors: in most samples with a dozen errors or fewer, seldom in those with 30 errors
+  of independent rows. Where errors gather in clusters, but in many, it does not warn.
+
+The table counts settings: coverage of *at least .93*; less, but *most misses warn*;
+less than .93 by no more than two Monte Carlo errors (*within error*); or *off*. A width
+is that of a proportion over Wilson's; see below.
+"""
+
+_OFF = """\
+Settings in which coverage is less than .93, and most samples that miss do not warn.
+
+- *The few bad clusters are absent.* Of 60 clusters of which 5% are bad, one sample in
+  twenty has none, of 20 large ones of which 8% are bad one in five. Nothing in such a
+  sample shows that there are any. It warns if there are few errors elsewhere.
+- *Nobody errs.* If no cluster has an error, an accuracy takes the rows of a cluster to
+  be all alike, and does not warn. An F1 counts positive rows, and a bad cluster would
+  also have false positives among others.
+- *Large clusters, for the recall.* Small clusters that have two positive rows are few,
+  and tell little about the large ones.
+
+Above .95, which makes intervals wide but not wrong: if errors are *rarer* in heavy
+rows, the design effect is less than its least value, which takes errors to be related
+to no weight. So it is with weights of many values, where a single error of a heavy row
+raises both the estimate of the error rate and its design effect, and where hardly any
+error is expected. Widths of more than 1.1 are those of heavy rows with *more* errors,
+for which Kish's effective sample size is too large, and of very unequal clusters.
+"""
+
+_SIMULATED = """\
 Rows are positive with probability .3 and errors do not depend on the label. Grades are
 1 where the model is right, and else have a Beta(1, 2) distribution. The difference is
 that to a model with the same error rate in each row, and half of the mean rate in
-addition. *Heavy* rows are a tenth and weigh 50. *Lognormal* weights are :math:`e^Z`.
+addition. *Heavy* rows are a tenth and weigh 50. *Lognormal* weights are :math:`e^Z`,
+*Pareto* weights have no variance.
 *Horvitz-Thompson* weights are inverse probabilities of inclusion, which are uniform
 between .02 and 1 in the population. With clusters, most errors are in a few of them,
 rows are independent, or error rates have a beta distribution. True values are exact.
@@ -194,32 +269,9 @@ the positive rows for the recall, and with clusters the number of rows over the 
 effect of the true intraclass correlation.
 """
 
-_SUMMARY = """\
-Settings by verdict: coverage of *at least .93*; less, but most misses *warn*; less than
-.93 by no more than two Monte Carlo errors (*within error*); or neither (*no*). Then the
-coverages, and the widths over those of Wilson's interval, of which more than 1.1 is
-wider than the goal.
-"""
-
-_OFF = """\
-Promises that are not kept, and not warned of. With weights there is none below .93 by
-more than two Monte Carlo errors. With clusters there are:
-
-- *Few clusters show the correlation within clusters.* The least design effect has the
-  correlation within clusters of the errors that were observed. If errors gather in a
-  few clusters and the sample has few of these, as when none of 20 large clusters is
-  bad, it is estimated from a handful of clusters with errors, and may be near zero by
-  chance. The recall suffers more than the accuracy, for fewer clusters have two rows of
-  the positive label.
-- *The few bad clusters are absent.* Of 60 clusters of which 5% are bad, one sample in
-  twenty has none. Nothing in such a sample shows that there are any.
-
-Above .95, which makes intervals wide but not wrong: if errors are *rarer* in heavy
-rows, the design effect is less than its least value, which takes errors to be related
-to no weight, and coverage is up to .99. It also is with weights of many values, where a
-single error of a heavy row raises both the estimate of the error rate and its design
-effect, and where hardly any error is expected. Widths of more than 1.1 are those of the
-t quantile, where a few heavy rows determine the interval; if errors are *more frequent*
-in heavy rows, for which Kish's effective sample size is too large; and with very
-unequal clusters.
+_ALL = """\
+Coverage by metric. Those of less than .93 are marked: most samples that miss *warn*, it
+is within two Monte Carlo errors (±), or *off*. *Warns* is the share of samples with a
+warning, for accuracy and recall, and *width* that over Wilson's, for accuracy and, with
+weights, recall.
 """

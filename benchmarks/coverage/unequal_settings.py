@@ -61,13 +61,14 @@ class RandomWeights(_Weighted):
     n: int
     error: float
     kind: str
-    """"two values", "lognormal" or "Horvitz-Thompson"."""
+    """"two values", "lognormal", "Pareto" or "Horvitz-Thompson"."""
 
     @property
     def name(self) -> str:
         return {
             "two values": "a tenth weighs 50, at random",
             "lognormal": "lognormal weights",
+            "Pareto": "Pareto(1.5) weights",
             "Horvitz-Thompson": "Horvitz-Thompson, .02 to 1",
         }[self.kind]
 
@@ -76,6 +77,8 @@ class RandomWeights(_Weighted):
             weights = np.where(rng.random(self.n) < _SHARE, _HEAVY, 1.0)
         elif self.kind == "lognormal":
             weights = rng.lognormal(size=self.n)
+        elif self.kind == "Pareto":
+            weights = 1 + rng.pareto(1.5, self.n)
         else:  # rows are drawn in proportion to their uniform probabilities
             squares = _LEAST**2 + rng.random(self.n) * (1 - _LEAST**2)
             weights = 1 / np.sqrt(squares)
@@ -186,8 +189,8 @@ class BetaClusters(_Clusters):
         return self._effective_size(self.correlation)
 
 
-_ROWS = (150, 300, 1000, 3000)
-_ERRORS = (0.1, 0.03, 0.01)
+_ROWS = (150, 3000)
+_ERRORS = (0.1, 0.01)
 
 WEIGHTS: list[Setting] = [
     *(
@@ -195,6 +198,7 @@ WEIGHTS: list[Setting] = [
         for kind in ("two values", "lognormal", "Horvitz-Thompson")
         for error, n in product(_ERRORS, _ROWS)
     ),
+    RandomWeights(200, 0.2, "Pareto"),
     *(
         RelatedWeights(n, error, ratio)
         for ratio in (0.2, 5)
@@ -205,10 +209,14 @@ WEIGHTS: list[Setting] = [
 _UNEQUAL = ((20, 200), (180, 4))
 _EQUAL = ((60, 10),)
 _MANY = ((200, 5),)
+_FEW = ((30, 20),)
+_FEW_UNEQUAL = ((2, 60), (6, 20), (12, 5))
 CLUSTERS: list[Setting] = [
     *(BadClusters(_UNEQUAL, 0.08, 0.5, elsewhere) for elsewhere in (0.0, 0.02)),
     *(BadClusters(_EQUAL, 0.05, 0.5, elsewhere) for elsewhere in (0.0, 0.02)),
     BadClusters(_EQUAL, 0.05, 1.0, 0.0),
+    BadClusters(_FEW, 0.05, 0.5, 0.02),
+    *(BadClusters(sizes, 0.0, 0.0, 0.1) for sizes in (_UNEQUAL, _FEW)),
     *(
         BadClusters(sizes, 0.0, 0.0, error)
         for sizes, error in product((_EQUAL, _MANY), (0.1, 0.02))
@@ -218,4 +226,5 @@ CLUSTERS: list[Setting] = [
         for sizes, error in product((_UNEQUAL, _EQUAL, _MANY), (0.1, 0.03))
     ),
     BetaClusters(_EQUAL, 0.03, 0.5),
+    BetaClusters(_FEW_UNEQUAL, 0.2, 0.2),
 ]

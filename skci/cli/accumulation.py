@@ -13,7 +13,10 @@ from skci.data.files import parse_label, read_batches, take_rows
 from skci.data.frames import leaves
 from skci.metrics._metric_set import named_metrics
 
-_COLUMNS = "y_true", "y_pred", "y_score", "by", "groups", "sample_weight", "counts"
+_COLUMNS = (
+    *("y_true", "y_pred", "y_score"),
+    *("by", "groups", "query", "sample_weight", "counts"),
+)
 _LINE_WIDTH = 79
 
 
@@ -46,7 +49,7 @@ def accumulate(arguments: Namespace) -> JointAccumulator:
     accumulator = JointAccumulator(arguments.metrics, **given_options(arguments))
     names = {parameter: getattr(arguments, parameter) for parameter in _COLUMNS}
     names["y_score"] = _by_model(names["y_score"], names["y_pred"])
-    text = ["by", "groups", *["y_true", "y_pred"] * arguments.text]
+    text = ["by", "groups", "query", *["y_true", "y_pred"] * arguments.text]
     options = {
         "columns": [*dict.fromkeys(leaves(names))],
         "text_columns": [*leaves([names[parameter] for parameter in text])],

@@ -183,6 +183,7 @@ _DATA = {
         "what rows without a subgroup are; group: one of their own",
     ),
     "--groups": _column("clusters of rows, such as patients"),
+    "--query": _column("query that each row is a document of, for rankings"),
     "--weights": _column("sampling weights", dest="sample_weight"),
     "--counts": _column("how often each row occurs, 1 if not given"),
     "--delimiter": _option(

@@ -35,8 +35,8 @@ class SampleSum:
             while len(parts) > 1 and parts[-2].size <= 2 * parts[-1].size:
                 last = parts.pop()
                 parts[-1] = parts[-1] + last
-            if len(parts) > 1:
-                parts[0].check_addable(parts[-1])
+            for part in parts[:-1]:
+                part.check_addable(parts[-1])
             if not self.several:
                 vocabularies = [part.vocabulary for part in parts]
                 check_two_labels(reduce(Vocabulary.union, vocabularies).labels, _MUST)

@@ -30,7 +30,13 @@ from skci.data.rows import (
     check_present,
     flat,
 )
-from skci.data.sample import Sample, Subgroups, Vocabulary, distinct_units
+from skci.data.sample import (
+    Queries,
+    Sample,
+    Subgroups,
+    Vocabulary,
+    distinct_units,
+)
 from skci.inference.designs.clusters import Clusters
 from skci.inference.designs.design import Design
 from skci.inference.designs.independent import IndependentRows
@@ -58,6 +64,7 @@ class RowOptions:
     sample_weight: Any = None
     counts: Any = None
     groups: Any = None
+    query: Any = None
     by: Any = None
     design: Any = None
     missing: str = "error"
@@ -74,6 +81,7 @@ class RowOptions:
             "sample_weight": self.sample_weight,
             "counts": self.counts,
             "groups": self.groups,
+            "query": self.query,
             "by": self.by,
         }
         of_design = self._of_design.items()
@@ -101,7 +109,9 @@ class RowOptions:
 
     @property
     def needs_rows(self) -> bool:
-        """Whether the design has a value of its own for each row."""
+        """Whether rows that are alike in all else cannot be counted together."""
+        if self.query is not None:
+            return True
         return self.design is not None and not isinstance(
             self.design, Strata | Prevalence
         )
@@ -116,7 +126,7 @@ class RowOptions:
             and self.by is None
         ):
             raise ValueError("missing='group' is for subgroups, got by=None")
-        if self.sample_weight is self.counts is self.groups is self.by is None and (
+        if all(column is None for column in self.columns.values()) and (
             self.design is None
         ):
             return CheckedRows(n, are_plain=True)
@@ -128,7 +138,7 @@ class RowOptions:
             return converted
 
         kept: Any = ...
-        weights = counts = clusters = subgroups = None
+        weights = counts = clusters = queries = subgroups = None
         if self.counts is not None:
             counts = column(self.counts, "counts", check_counts)
             check_nonnegative(counts, "counts")
@@ -146,7 +156,13 @@ class RowOptions:
             clusters = names, positions[kept]
         if self.by is not None:
             subgroups = self._read_subgroups(column, kept)
-        rows = CheckedRows(n, kept, weights, counts, clusters, subgroups)
+        if self.query is not None:
+            queries = self._read_queries(column, kept)
+            queries.check_constant(weights, "sample_weight must be one number")
+            queries.check_constant(clusters and clusters[1], "groups must name one")
+            codes = None if subgroups is None else subgroups.codes
+            queries.check_constant(codes, f"{self.by_name} must name one subgroup")
+        rows = CheckedRows(n, kept, weights, counts, clusters, subgroups, queries)
         if self.design is not None:
             rows = self._with_design(rows, column)
         return rows.with_equal_parts() if self.equal_parts else rows
@@ -162,7 +178,7 @@ class RowOptions:
                     "average of Strata must be 'micro' here, since 'macro' is for "
                     f"joint_report and grades_report, got {design.average!r}"
                 )
-            _refuse_with(design, {"groups": self.groups})
+            _refuse_with(design, {"groups": self.groups, "query": self.query})
             (name,) = self._of_design
             strata = column(design.strata, name, _as_names)
             names, positions = distinct_names(strata, name, "stratum")
@@ -171,14 +187,15 @@ class RowOptions:
             return replace(rows, strata=stratum)
         if isinstance(design, Prevalence):
             others = {"sample_weight": self.sample_weight, "groups": self.groups}
-            _refuse_with(design, others | {"by": self.by})
+            _refuse_with(design, others | {"query": self.query, "by": self.by})
             design.check()
         elif isinstance(design, Design) and not isinstance(design, type):
             repeated = rows.counts is not None and (rows.counts > 1).any()
             counts = self.counts if repeated else None
             with_series = getattr(design, "with_series", None)
             groups = None if with_series else self.groups
-            _refuse_with(design, {"groups": groups, "counts": counts})
+            others = {"groups": groups, "query": self.query, "counts": counts}
+            _refuse_with(design, others)
             for key, name in self._of_design.items():
                 column(getattr(design, name), key, _as_names)
             if with_series:
@@ -198,6 +215,14 @@ class RowOptions:
             return np.zeros(n, dtype=int)
         groups = column(self.groups, "groups", _as_names)
         return distinct_names(groups, "groups", "series")[1]
+
+    def _read_queries(self, column: Callable[..., Array], kept: Any) -> Queries:
+        """Queries of rows, each of which is one document."""
+        if self.counts is not None:
+            raise ValueError("query must not be given with counts")
+        queries = column(self.query, "query", _as_names)
+        names, positions = distinct_names(queries, "query", "query")
+        return Queries.of(names, positions[kept])
 
     def _read_subgroups(self, column: Callable[..., Array], kept: Any) -> Subgroups:
         """Subgroups of rows by a column, or by several with their names."""
@@ -265,6 +290,7 @@ class CheckedRows:
     clusters: tuple[Array, Array] | None = None
     """Names of the clusters, and the number of that of each row."""
     subgroups: Subgroups | None = None
+    queries: Queries | None = None
     strata: Array | None = None
     """Number of the stratum of each row."""
     design: Any = None
@@ -322,20 +348,25 @@ class CheckedRows:
             codes,
             tuple(labelled),
             subgroups=subgroups,
+            queries=rows.queries if by_rows else None,
             **predictions,
         )
 
     def _drawn(self, unit: Array, n_units: int) -> tuple[Rows, Any]:
         """Count rows by their unit, and make the design of them."""
         rows = Rows.of_units(unit, n_units, self.weights, self.counts)
-        if self.clusters is None:
+        if self.clusters is not None:
+            clusters, kind = self.clusters, "group"
+        elif self.queries is not None:
+            clusters, kind = (self.queries.names, self.queries.codes), "query"
+        else:
             return rows, IndependentRows(rows.n_samples)
         weights, squares = self.counts, None
         if self.weights is not None:
             repeats = 1 if self.counts is None else self.counts
             weights = self.weights / rows.scale
             weights, squares = weights * repeats, weights**2 * repeats
-        return rows, Clusters.of(*self.clusters, unit, weights, squares)
+        return rows, Clusters.of(*clusters, unit, weights, squares, kind)
 
     def _at_prevalence(self, codes: Array, vocabulary: Vocabulary) -> CheckedRows:
         """Weight rows of two labels, which are strata, to the prevalence."""
@@ -454,7 +485,8 @@ def distinct_names(
             positions = among[positions]
         dtype_kind = names.dtype.kind
         if dtype_kind == "O" or (dtype_kind in "fcmM" and not np.isfinite(names).all()):
-            must = f"{parameter} must name a {kind} in every row"
+            article = "an" if kind == "item" else "a"
+            must = f"{parameter} must name {article} {kind} in every row"
             check_present(names.tolist(), must, positions, hint)
         if dtype_kind == "O":
             order = sorted(range(len(names)), key=lambda k: _sort_key(names[k]))

@@ -32,7 +32,7 @@ _ROWS_AT_ONCE = 1 << 20
 """Number of rows of a stream that are grouped at once."""
 _MOST_SHOWN = 20  # columns in a message
 _N_ROWS = "skci: number of rows"
-_BY_NAME = ("y_pred", "y_score", "proxy", "grades", "by")
+_BY_NAME = ("y_pred", "y_score", "proxy", "grades", "by", "covariates")
 
 
 class Frame:

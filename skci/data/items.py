@@ -78,20 +78,20 @@ class GradedSamples:
         models = named_columns(grades, _GRADES, _GRADES)
         for model, given in models.items():
             by_scorer = _by_scorer(given, model, several)
-            labels = _items_of(given, by_scorer, item, _parameter(model))
+            labels = _items_of(given, by_scorer, item, parameter_name(model))
             order = None
             if known is None:
                 known = labels
             elif labels is not None:
-                order = _order_of(labels, known, _parameter(model))
+                order = _order_of(labels, known, parameter_name(model))
             scorers = scorers or list(by_scorer)
             if by_scorer.keys() != set(scorers):
                 raise ValueError(
-                    f"{_parameter(model)} must be of the scorers of the other models, "
-                    f"{scorers}, got {list(by_scorer)}"
+                    f"{parameter_name(model)} must be of the scorers of the other "
+                    f"models, {scorers}, got {list(by_scorer)}"
                 )
             for scorer in scorers:
-                name, values = _parameter(model, scorer), by_scorer[scorer]
+                name, values = parameter_name(model, scorer), by_scorer[scorer]
                 if order is None:
                     alignment.check(name, values)
                 numbers = _check_grades(values, name, several)
@@ -234,11 +234,11 @@ def _by_scorer(values: Any, model: str, several: bool) -> dict[str, Any]:
     is_frame = column_names(values) is not None
     if is_frame and several:
         raise ValueError(
-            f"{_parameter(model)} must be an array, or arrays by scorer, with "
+            f"{parameter_name(model)} must be an array, or arrays by scorer, with "
             "samples=, got a data frame, whose columns are of a scorer each"
         )
     if is_frame or isinstance(values, Mapping):
-        return named_columns(values, _parameter(model), "")
+        return named_columns(values, parameter_name(model), "")
     return {UNNAMED: values}
 
 
@@ -290,7 +290,7 @@ def _order_of(labels: Array, known: Array, name: str) -> Array:
     return np.array([position[label] for label in known.tolist()])
 
 
-def _parameter(model: str, scorer: str = UNNAMED) -> str:
+def parameter_name(model: str, scorer: str = UNNAMED) -> str:
     """Name of the grades of a model by a scorer in messages, as they were passed."""
     of_model = "" if model == _GRADES else f"[{model!r}]"
     return _GRADES + of_model + ("" if scorer == UNNAMED else f"[{scorer!r}]")
@@ -346,9 +346,9 @@ def _check_grades(values: Any, name: str, several: bool) -> Array:
         raise ValueError(
             f"{name} must be one column, or samples= must say what its columns are, "
             f"got shape {numbers.shape}; samples='independent' if they are samples of "
-            "each item, drawn independently of those of other items; if all items of a "
-            "column share a seed, a judge or another run, average the columns, for a "
-            f"report on these runs alone{hint}"
+            "each item, drawn independently of those of other items; samples='runs' if "
+            "all items of a column share a run, such as a training seed, and "
+            f"'paired-runs' if models share it too, such as a judge{hint}"
         )
     return numbers
 

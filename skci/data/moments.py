@@ -163,6 +163,7 @@ class MomentSample(Sample):
             labelled=sample.labelled,
             scores=dict.fromkeys(sample.scores, Scores(none)),
             numbers=dict.fromkeys(sample.numbers, none),
+            items=dict.fromkeys(sample.items, none),
             summands=columns,
         )
 

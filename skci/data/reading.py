@@ -36,11 +36,13 @@ from skci.data.rows import (
     SEVERAL_MODELS_HINT,
     Alignment,
     as_column,
+    as_items,
     check_columns,
     check_length,
     check_present,
     check_same_shape,
     check_scores,
+    flat,
     parameter_name,
     probabilities_hint,
 )
@@ -73,7 +75,7 @@ class Wanted:
     """What metrics read: kinds of predictions, and the labels there are."""
 
     kinds: frozenset[str] = frozenset({"labels"})
-    """Of "labels", "scores" and "numbers"."""
+    """Of "labels", "scores", "numbers" and "items"."""
     several: bool = True
     """Whether there may be several targets or more than two labels."""
     pos_label: Any = None
@@ -86,6 +88,17 @@ class Wanted:
     """Labels that need not occur."""
     abstain: Any = None
     """What stands for no answer among predicted labels."""
+    truths: frozenset[str] = frozenset({"labels"})
+    """What scores are compared with: "labels", "relevance" or both."""
+    missing_scores: bool = False
+    """Whether scores may be missing, of what was not retrieved."""
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether the truth is read as labels."""
+        if self.kinds.isdisjoint({"labels", "scores"}):
+            return False
+        return "labels" in self.truths
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +117,8 @@ class Reader:
     alignment: Alignment
     truth: str
     """Name of the truth in messages."""
+    items: Array | None = None
+    """The truth as it was given, if items are read."""
 
     @classmethod
     def open(
@@ -118,9 +133,12 @@ class Reader:
         alignment = Alignment()
         alignment.check(truth, y_true)
         targets: tuple[Any, ...] = ()
-        of_labels = "numbers" not in wanted.kinds
+        items = as_items(y_true, truth) if "items" in wanted.kinds else None
+        of_labels, of_items = wanted.of_labels, wanted.kinds == {"items"}
         several = of_labels and wanted.several and is_multilabel(y_true)
-        if not of_labels:
+        if of_items and items is not None:
+            y = items
+        elif not of_labels:
             y = check_columns(y_true, truth)
         elif several:
             y = check_indicators(y_true, truth)
@@ -128,27 +146,28 @@ class Reader:
             y = as_column(y_true, truth)
             if not len(y):
                 raise ValueError(f"{truth} must hold at least one row, got none")
-        if several or not of_labels:
+        if several or not (of_labels or of_items):
             targets = tuple(column_names(y_true) or range(y.shape[1]))
             check_distinct(targets, truth, "columns")
         if wanted.abstain is not None:
             check_present([wanted.abstain], "abstain must be a label")
-            if targets:
+            if targets or not of_labels:
+                kind = "numbers" if targets else "items"
                 where = (
-                    f"{truth} of several targets" if several else "metrics of numbers"
+                    f"{truth} of several targets" if several else f"metrics of {kind}"
                 )
                 raise ValueError(
                     f"abstain must not be set for {where}, got {wanted.abstain!r}"
                 )
         if isinstance(options.design, Prevalence):
-            if targets:
+            if targets or not of_labels:
                 raise ValueError(
                     "design=Prevalence is of a positive label, which neither numbers "
-                    "nor several targets have"
+                    "nor items nor several targets have"
                 )
             wanted = replace(wanted, infer_pos_label=False)
         rows = options.read(len(y), truth, alignment.check)
-        return cls(wanted, y, targets, rows, alignment, truth)
+        return cls(wanted, y, targets, rows, alignment, truth, items)
 
     def with_labels(self, labels: Iterable[Any], pos_label: Any = None) -> Reader:
         """The same with labels that there are, whether they occur or not."""
@@ -193,12 +212,40 @@ class Reader:
                 self.alignment.check(name, values)
                 if name == parameter:
                     self._check_one_model(parameter, values)
+        if self.items is not None:
+            return self._with_items(self.items, y_pred, y_score)
         if "numbers" in self.wanted.kinds:
             return self._read_numbers(y_pred)
+        if not self.wanted.of_labels:
+            return self._read_relevance(y_score or {})
         by_rows = by_rows or "scores" in self.wanted.kinds
         read = self._read_indicators if self.targets else self._read_labels
         sample = read(y_pred, by_rows)
         return self._with_scores(sample, y_score) if y_score else sample
+
+    def _with_items(
+        self,
+        truth: Array,
+        y_pred: Mapping[str, Any],
+        y_score: Mapping[str, Any] | None,
+    ) -> Sample:
+        """Read items as they are, beside what other kinds make of the same columns."""
+        kept, items = self.rows.kept, {}
+        for model, values in y_pred.items():
+            name = parameter_name(model)
+            items[model] = as_items(values, name)
+            check_length(np.arange(len(items[model])), len(self.y), name, self.truth)
+            items[model] = items[model][kept]
+        others = self.wanted.kinds - {"items"}
+        if others:
+            wanted = replace(self.wanted, kinds=others)
+            reader = replace(self, wanted=wanted, items=None)
+            read = {} if others == {"scores"} else y_pred
+            sample = reader.sample(read, y_score, by_rows=True)
+        else:
+            codes = np.zeros((len(truth[kept]), 0), dtype=bool)
+            sample = self.rows.sample(codes, Vocabulary(), by_rows=True)
+        return replace(sample, true_items=truth[kept], items=items)
 
     def _check_one_model(self, parameter: str, values: Any) -> None:
         """Check that predictions without a name are of one model."""
@@ -206,6 +253,9 @@ class Reader:
             raise TypeError(
                 f"{parameter} must be an array, got a mapping{SEVERAL_MODELS_HINT}"
             )
+        are_items = "items" in self.wanted.kinds <= {"items", "scores"}
+        if are_items and parameter == "y_pred":
+            return
         shape, n = shape_of(values), len(self.y)
         may_have_columns = parameter == "y_score" or len(self.targets) > 1
         if len(shape) == 2 and (
@@ -315,7 +365,10 @@ class Reader:
             model: self._scores(values, model, vocabulary)
             for model, values in y_score.items()
         }
-        return replace(sample, scores=scores)
+        truth = sample.truth
+        if "relevance" in self.wanted.truths:
+            truth = check_columns(self.y[self.rows.kept], self.truth)
+        return replace(sample, scores=scores, truth=truth)
 
     def _scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Scores:
         """Check scores of a model, and note how precise their type is."""
@@ -328,7 +381,8 @@ class Reader:
 
     def _check_scores(self, values: Any, model: str, vocabulary: Vocabulary) -> Array:
         """Check scores of a model: of two labels those of the positive one."""
-        scores = check_scores(values, model, len(self.y), vocabulary)
+        missing = self.wanted.missing_scores
+        scores = check_scores(values, model, len(self.y), vocabulary, missing)
         if not vocabulary.binary:
             return scores
         labels = vocabulary.labels
@@ -337,6 +391,20 @@ class Reader:
         if self.wanted.require_pos_label and isinstance(labels[1], str):
             check_pos_label(self.wanted.pos_label, labels)
         return scores
+
+    def _read_relevance(self, y_score: Mapping[str, Any]) -> Sample:
+        """Read relevances and scores, in columns of one shape."""
+        truth, scores = self.y[self.rows.kept], {}
+        for model, values in y_score.items():
+            name = parameter_name(model, "y_score")
+            columns = check_columns(values, name, self.wanted.missing_scores)
+            check_same_shape(columns, name, self.y, self.truth)
+            scores[model] = Scores(flat(columns[self.rows.kept]))
+        codes = np.zeros((len(truth), 0), dtype=bool)
+        vocabulary = Vocabulary(targets=self.targets)
+        return self.rows.sample(
+            codes, vocabulary, by_rows=True, truth=truth, scores=scores
+        )
 
     def _read_numbers(self, y_pred: Mapping[str, Any]) -> Sample:
         """Read true and predicted numbers."""

@@ -17,17 +17,18 @@ def respond(
     reads: Collection[str],
     *,
     scored: tuple[Any, ...],
-    probabilities: bool,
+    methods: Sequence[str],
     n_jobs: int | None,
     verbose: int,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Predict labels or numbers of X and score the labels `scored`, in parallel.
 
     Returns both by the name of the estimator; empty where `reads` has no such kind.
+    Scores are by the first of the `methods` that an estimator has.
     Threads are the default: scikit-learn's predictions release the interpreter, and
     neither X nor the estimators are copied. ``joblib.parallel_config`` overrides it.
     """
-    options = (X, reads, scored, probabilities, verbose)
+    options = (X, reads, scored, methods, verbose)
     tasks = (delayed(_respond)(*named, *options) for named in estimators)
     responses = Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
     scores = {name: each for name, _, each in responses if "scores" in reads}
@@ -41,11 +42,11 @@ def respond_to_each(
     reads: Collection[str],
     *,
     scored: tuple[Any, ...],
-    probabilities: bool,
+    methods: Sequence[str],
     n_jobs: int | None,
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Responses to each of some features of the rows; see `respond`."""
-    options = {"scored": scored, "probabilities": probabilities}
+    options: Any = {"scored": scored, "methods": methods}
     tasks = (
         delayed(respond)(estimators, X, reads, **options, n_jobs=1, verbose=0)
         for X in features
@@ -60,12 +61,12 @@ def _respond(
     X: Any,
     reads: Collection[str],
     scored: tuple[Any, ...],
-    probabilities: bool,
+    methods: Sequence[str],
     verbose: int,
 ) -> tuple[str, Any, Any]:
     start = time.perf_counter()
     try:
-        labels, scores = response(estimator, X, reads, scored, probabilities)
+        labels, scores = response(estimator, X, reads, scored, methods)
     except Exception as error:
         raise named_error(name, error) from error
     if verbose:
@@ -79,7 +80,7 @@ def response(
     X: Any,
     reads: Collection[str],
     scored: tuple[Any, ...],
-    probabilities: bool,
+    methods: Sequence[str],
 ) -> tuple[Any, Any]:
     """Predict labels or numbers of X, and score some labels; None if not read."""
     labels = scores = None
@@ -88,7 +89,7 @@ def response(
         # The rows are those of X, whatever their index is now.
         labels = labels.to_numpy() if hasattr(labels, "to_numpy") else labels
     if "scores" in reads:
-        scores = scores_of(estimator, X, scored, probabilities)
+        scores = scores_of(estimator, X, scored, methods)
     return labels, scores
 
 
@@ -113,30 +114,33 @@ def named_error(name: str, error: Exception) -> Exception:
         return RuntimeError(f"{name}: {type(error).__name__}: {error}")
 
 
+SCORE_METHODS = ("predict_proba", "decision_function")
+"""Methods of estimators that score rows, the first of which is preferred."""
+
+
 def scores_of(
-    estimator: Any, X: Any, labels: tuple[Any, ...], probabilities: bool = False
+    estimator: Any,
+    X: Any,
+    labels: tuple[Any, ...],
+    methods: Sequence[str] = SCORE_METHODS,
 ) -> Any:
     """Score rows for a label, or for each of several, a column each.
 
-    Scores are probabilities, or a decision function where there are none. A label that
+    Scores are by the first of the `methods` that the estimator has. A label that
     the estimator does not know has the probability 0, and no value of a decision
     function. Several targets are as labels, their positions; estimators may have
     probabilities of 0 and 1 for each.
     """
-    has_probabilities = hasattr(estimator, "predict_proba")
-    if has_probabilities:
-        response = estimator.predict_proba(X)
-        if isinstance(response, list):
-            pairs = zip(response, estimator.classes_, strict=True)
-            return np.stack([each @ (known == 1) for each, known in pairs], axis=1)
-        response = _check_rows(response, "predict_proba", X)
-    elif hasattr(estimator, "decision_function") and not probabilities:
-        response = estimator.decision_function(X)
-        response = _check_rows(response, "decision_function", X)
-    else:
-        wanted = "" if probabilities else " or decision_function"
-        raise TypeError(f"the metrics need an estimator with predict_proba{wanted}")
-    response = np.asarray(response)
+    method = next((each for each in methods if hasattr(estimator, each)), None)
+    if method is None:
+        wanted = " or ".join(methods)
+        raise TypeError(f"the metrics need an estimator with {wanted}")
+    has_probabilities = method == "predict_proba"
+    response = getattr(estimator, method)(X)
+    if has_probabilities and isinstance(response, list):
+        pairs = zip(response, estimator.classes_, strict=True)
+        return np.stack([each @ (known == 1) for each, known in pairs], axis=1)
+    response = np.asarray(_check_rows(response, method, X))
     known = list(getattr(estimator, "classes_", ()))
     if len(labels) == 1:
         if len(known) != 2 or labels[0] not in known:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
 
 from skci._arrays import Array, factorise
+from skci._hints import brief
 from skci._validation import as_array, as_numbers, is_missing, is_null
 from skci.data.sample import Vocabulary
 from skci.exceptions import warn_caller
@@ -17,10 +18,15 @@ from skci.inference.parameter import DEFAULT_MODEL
 _LABEL_KINDS = "biufOU"  # dtypes of labels: numbers, objects, text
 _PROBABILITY_ERROR = 1e-3  # largest error of the sum of all probabilities
 _MANY_ROWS = 10  # fewest rows of which integers for scores are taken for labels
-SEVERAL_MODELS_HINT = (
-    "; a report of several models takes them by name, as {'A': ..., 'B': ...}"
+RUNS_HINT = (
+    "runs of one model, such as training seeds, as skci.designs.Runs(list(array.T))"
 )
-"""Hint for predictions of several models in one array."""
+"""Hint for predictions of several runs in one array."""
+SEVERAL_MODELS_HINT = (
+    "; a report of several models takes them by name, as {'A': ..., 'B': ...}, and "
+    f"{RUNS_HINT}"
+)
+"""Hint for predictions of several models, or runs, in one array."""
 MISSING_SUBGROUP_HINT = "; missing='group' makes a subgroup of the rows without one"
 """Hint for missing values among the names of subgroups."""
 
@@ -42,6 +48,8 @@ def as_column(
         more = probabilities_hint(column)
         if column.ndim == 2 and not more:
             more = f"; {several}"
+            if name.startswith("y_pred"):
+                more += f"; joint_report takes {RUNS_HINT}"
         raise ValueError(
             f"{name} must be {wanted}, got an array of shape {column.shape}{more}"
         )
@@ -56,8 +64,10 @@ def as_column(
 def probabilities_hint(values: Any) -> str:
     """Say what to do with a matrix of probabilities that is given for labels."""
     array = np.asarray(values)
-    is_matrix = array.ndim == 2 and array.shape[1] > 1 and array.dtype.kind == "f"
-    if not is_matrix or np.abs(array.sum(axis=1) - 1).max() > _PROBABILITY_ERROR:
+    is_matrix = array.ndim == 2 and array.shape[1] > 1 and len(array) > 0
+    if array.dtype.kind != "f" or not is_matrix:
+        return ""
+    if np.abs(array.sum(axis=1) - 1).max() > _PROBABILITY_ERROR:
         return ""
     return (
         "; the rows add up to 1, as those of predict_proba(X): give predict(X), or "
@@ -97,13 +107,17 @@ def check_present(
 
 
 def check_numbers(
-    values: Any, name: str, n: int | None = None, hint: str = ""
+    values: Any,
+    name: str,
+    n: int | None = None,
+    hint: str = "",
+    missing: bool = False,
 ) -> Array:
     """Check finite numbers, one for each of n rows, or any number of them.
 
-    The hint is for several columns.
+    The hint is for several columns; some numbers may be `missing`.
     """
-    numbers = flat(as_numbers(values, name))
+    numbers = flat(as_numbers(values, name, missing=missing))
     if n is None and (numbers.ndim != 1 or not len(numbers)):
         raise ValueError(
             f"{name} must hold at least one number and have one dimension, got shape "
@@ -118,9 +132,12 @@ def check_numbers(
     return numbers
 
 
-def check_columns(values: Any, name: str) -> Array:
-    """Check finite numbers, a column or several, as an array of shape (n, columns)."""
-    numbers = as_numbers(values, name)
+def check_columns(values: Any, name: str, missing: bool = False) -> Array:
+    """Check finite numbers, a column or several, as an array of shape (n, columns).
+
+    Some of them may be `missing`.
+    """
+    numbers = as_numbers(values, name, missing=missing)
     columns = numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
     if columns.ndim != 2 or not columns.size:
         raise ValueError(
@@ -130,26 +147,60 @@ def check_columns(values: Any, name: str) -> Array:
     return columns
 
 
+def as_items(values: Any, name: str) -> Array:
+    """Make an array of the items of rows, (n, ...), each left as it is.
+
+    An array or a data frame keeps its rows; of any other sequence each entry is an
+    object, whether it is a string, a list, an array or a mapping.
+    """
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    if not isinstance(values, np.ndarray):
+        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sized):
+            raise TypeError(
+                f"{name} must be a sequence with an item for each row, got "
+                f"{brief(values)}"
+            )
+        values = np.fromiter(iter(values), dtype=object, count=len(values))  # type: ignore[call-overload]
+    if not values.ndim or not len(values):
+        raise ValueError(f"{name} must hold at least one row, got none")
+    if values.dtype.kind == "O" and values.ndim == 1:
+        for row, item in enumerate(values):
+            if not hasattr(item, "__len__") and is_null(item):
+                raise ValueError(
+                    f"{name} must have an item in each row, got a missing value in row "
+                    f"{row}: {item}; an empty item is one, such as '' or []"
+                )
+    return values
+
+
 def check_same_shape(values: Array, name: str, truth: Array, truth_name: str) -> Array:
     """Check that there is an entry for each row and target of the truth."""
     if values.shape != truth.shape:
+        has_columns = values.ndim == 2 and len(values) == len(truth)
+        runs = f"; joint_report takes {RUNS_HINT}" if has_columns else ""
         raise ValueError(
             f"{name} must have the shape of {truth_name}, {truth.shape}, got "
-            f"{values.shape}"
+            f"{values.shape}{runs}"
         )
     return values
 
 
-def check_scores(values: Any, model: str, n: int, vocabulary: Vocabulary) -> Array:
+def check_scores(
+    values: Any, model: str, n: int, vocabulary: Vocabulary, missing: bool = False
+) -> Array:
     """Check scores of a model: a column for each class, or of two labels one column.
 
     Two columns must be probabilities, so that they cannot be the scores of two models.
+    Scores may be `missing` of what was not retrieved.
     """
     name = parameter_name(model, "y_score")
-    numbers, classes = as_numbers(values, name), vocabulary.classes
-    several = SEVERAL_MODELS_HINT if name == "y_score" else ""
+    numbers = as_numbers(values, name, missing=missing)
+    classes = vocabulary.classes
+    runs = f"; joint_report takes {RUNS_HINT}"
+    several = SEVERAL_MODELS_HINT if name == "y_score" else runs
     if vocabulary.binary and numbers.shape != (n, 2):
-        numbers = check_numbers(numbers, name, n, several)
+        numbers = check_numbers(numbers, name, n, several, missing)
         _warn_of_labels(values, name, classes)
         return numbers
     if numbers.shape != (n, len(classes)) or None in classes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,9 @@ from skci.inference.parameter import DEFAULT_MODEL, CellMap
 from skci.inference.rows import Rows
 from skci.measures.areas import Scores
 from skci.measures.binned_scores import BinnedScores
+
+KINDS = ("labels", "scores", "numbers", "items")
+"""Kinds of predictions: what metrics read of a model."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,43 @@ class Subgroups:
 
 
 @dataclass(frozen=True, eq=False)
+class Queries:
+    """The query of each unit, of which rows are documents, and their names."""
+
+    codes: Array
+    names: Array
+
+    @classmethod
+    def of(cls, names: Array, positions: Array) -> Queries:
+        """Queries that have rows."""
+        occurring, codes = np.unique(positions, return_inverse=True)
+        return cls(codes.ravel(), names[occurring])
+
+    @cached_property
+    def first(self) -> Array:
+        """First unit of each query."""
+        return np.unique(self.codes, return_index=True)[1]
+
+    def check_constant(self, values: Array | None, must: str) -> None:
+        """Check values that rows of a query have in common."""
+        if values is None:
+            return
+        differs = values != values[self.first][self.codes]
+        if differs.any():
+            name = self.names[self.codes[np.argmax(differs)]]
+            raise ValueError(f"{must} in each query, got several in {name!s}")
+
+    def check_apart(self, other: Queries) -> None:
+        """Check that no query is in both of two samples."""
+        common = set(self.names.tolist()) & set(other.names.tolist())
+        if common:
+            raise ValueError(
+                "query must name queries whose rows are all in one batch, got rows of "
+                f"{min(map(str, common))} in several"
+            )
+
+
+@dataclass(frozen=True, eq=False)
 class Sample:
     """What was read of each of m units, by kind, and how their rows were drawn.
 
@@ -110,13 +150,25 @@ class Sample:
     codes: Array
     labelled: tuple[str, ...] = ()
     scores: Mapping[str, Scores] = field(default_factory=dict)  # by model
-    # True numbers, (m, targets), and those that are predicted, by model.
+    # True numbers, (m, targets), and those that are predicted, by model. Beside scores
+    # they are relevances.
     truth: Array = field(default_factory=lambda: np.zeros((0, 1)))
     numbers: Mapping[str, Array] = field(default_factory=dict)
+    # True items, (m, ...), as they were given, and those that are predicted, by model.
+    true_items: Array = field(default_factory=lambda: np.zeros(0))
+    items: Mapping[str, Array] = field(default_factory=dict)
     subgroups: Subgroups | None = None
+    queries: Queries | None = None  # where units are rows
     # Maps of labels to cells, and the cell of each unit, once for all measures.
     _maps: dict[Any, CellMap] = field(default_factory=dict, init=False)
     _cells: dict[CellMap, Array] = field(default_factory=dict, init=False)
+    _computed: dict[Any, Array] = field(default_factory=dict, init=False)
+
+    def once(self, key: Any, compute: Callable[[], Array]) -> Array:
+        """Compute something of the units when it is first asked for."""
+        if key not in self._computed:
+            self._computed[key] = compute()
+        return self._computed[key]
 
     @classmethod
     def from_matrix(cls, matrix: Array, model: str = DEFAULT_MODEL) -> Sample:
@@ -130,7 +182,7 @@ class Sample:
     @property
     def models(self) -> list[str]:
         """Names of all models."""
-        return list(dict.fromkeys([*self.labelled, *self.scores, *self.numbers]))
+        return list(dict.fromkeys(model for kind in self._by_kind for model in kind))
 
     @property
     def size(self) -> int:
@@ -272,7 +324,8 @@ class Sample:
             np.concatenate([s.vocabulary.recode(s.codes, vocabulary) for s in both]),
             scores,
             _stacked(self.subgroups, other.subgroups),
-            by_rows=self.score_edges is None and bool(self.scores or self.numbers),
+            by_rows=bool(self.items or self.numbers)
+            or (self.score_edges is None and bool(self.scores)),
         )
         rows = Rows.concatenate([sample.rows for sample in both])
         return replace(
@@ -287,7 +340,13 @@ class Sample:
                 model: np.concatenate([s.numbers[model] for s in both])
                 for model in self.numbers
             },
+            true_items=_stacked_items(self.true_items, other.true_items),
+            items={
+                model: _stacked_items(each, other.items[model])
+                for model, each in self.items.items()
+            },
             subgroups=subgroups,
+            queries=_joined(self.queries, other.queries),
         )
 
     def binned(self, edges: Array) -> Sample:
@@ -299,6 +358,8 @@ class Sample:
         if not self.vocabulary.binary:
             known = list(self.vocabulary.classes)
             raise ValueError(f"score_bins needs scores of two labels, got {known}")
+        if any(np.isnan(each.values).any() for each in self.scores.values()):
+            raise ValueError("score_bins needs a score in every row, got missing ones")
         scores: dict[str, Scores] = {
             model: BinnedScores.of(edges, each.values, each.values, each.eps)
             for model, each in self.scores.items()
@@ -313,6 +374,7 @@ class Sample:
             codes=codes,
             scores=scores,
             subgroups=subgroups,
+            queries=None,
         )
 
     @property
@@ -335,10 +397,13 @@ class Sample:
         has = {
             "groups": {sample.design.rows_are_units for sample in both},
             "by": {sample.subgroups is None for sample in both},
+            "query": {sample.queries is None for sample in both},
         }
         for name, each in has.items():
             if len(each) > 1:
                 raise ValueError(f"{must} all with {name} or none, got some of either")
+        if self.queries is not None and other.queries is not None:
+            self.queries.check_apart(other.queries)
         columns = [s.subgroups.columns for s in both if s.subgroups is not None]
         if columns and columns[0] != columns[1]:
             first, second = map(list, columns)
@@ -363,9 +428,13 @@ class Sample:
     @property
     def kinds(self) -> dict[str, list[str]]:
         """The models that each kind of data was read of."""
-        models = (self.labelled, self.scores, self.numbers)
-        pairs = zip(("labels", "scores", "numbers"), map(list, models), strict=True)
+        pairs = zip(KINDS, map(list, self._by_kind), strict=True)
         return {kind: names for kind, names in pairs if names}
+
+    @property
+    def _by_kind(self) -> tuple[Collection[str], ...]:
+        """Models that each of `KINDS` was read of."""
+        return self.labelled, self.scores, self.numbers, self.items
 
 
 def united_design(samples: Sequence[Sample], unit: Array, scale: float) -> Any:
@@ -424,6 +493,23 @@ def _stacked(first: Subgroups | None, second: Subgroups | None) -> Subgroups | N
         for subgroups in (first, second)
     ]
     return Subgroups(np.concatenate(codes), names)
+
+
+def _stacked_items(first: Array, second: Array) -> Array:
+    """Items of two samples; rows of arrays of different shapes become objects."""
+    if first.shape[1:] == second.shape[1:] and first.dtype.kind == second.dtype.kind:
+        return np.concatenate([first, second])
+    items = [*first, *second]
+    return np.fromiter(items, dtype=object, count=len(items))
+
+
+def _joined(first: Queries | None, second: Queries | None) -> Queries | None:
+    """Queries of the units of two samples, none of which is in both."""
+    if first is None or second is None:
+        return None
+    names = [*first.names.tolist(), *second.names.tolist()]
+    codes = np.concatenate([first.codes, len(first.names) + second.codes])
+    return Queries(codes, np.fromiter(names, dtype=object, count=len(names)))
 
 
 def _as_index(codes: Array) -> Array:

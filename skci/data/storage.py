@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -27,6 +28,7 @@ _OF_MOMENTS = "skci moments"
 _VERSION = 2
 _HEADER = "header"
 _ROUNDING = 1e-9  # relative error of sums of powers
+_MOST_BYTES, _MOST_RATIO = 1 << 26, 200  # of arrays, and over the size of their file
 _TINY = 1e-300  # error of those that underflow
 _Column = partial[Array]  # takes an array by name
 
@@ -43,7 +45,9 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
 
     All of `OPTIONS` are written with it.
     """
-    path = Path(path)
+    path = _as_path(path)
+    if sample.scores and len(sample.truth):
+        raise ValueError("what was accumulated must not be rankings to be saved")
     header, arrays = _plain(sample)
     header["options"] = {name: options[name] for name in OPTIONS}
     if _is_json(path):
@@ -62,7 +66,7 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
 
     The sample is checked.
     """
-    path = Path(path)
+    path = _as_path(path)
     must = f"path must be a file saved by a JointAccumulator, got {str(path)!r}"
     try:
         if _is_json(path):
@@ -87,19 +91,36 @@ def read_sample(path: Any) -> tuple[Sample, dict[str, Any]]:
         raise ValueError(f"{must}, whose content does not fit: {error}") from error
 
 
+def _as_path(path: Any) -> Path:
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path must be the name of a file, got {type(path).__name__}")
+    return Path(path)
+
+
 def _read_archive(path: Path) -> tuple[Any, dict[str, Array]]:
-    """Read a header, and the arrays that it may name: others are not unpacked."""
+    """Read a header, and the arrays that it may name: others are not unpacked.
+
+    Nor are any that are far larger than the file: those of rows never are.
+    """
     with path.open("rb") as file:
         if not is_zipfile(file):
             raise ValueError("it is damaged or of another kind")
         file.seek(0)
         with np.load(file, allow_pickle=False) as archive:
+            sizes = {each.filename: each.file_size for each in archive.zip.infolist()}
+            most = _MOST_BYTES + _MOST_RATIO * path.stat().st_size
+            if sizes.get(f"{_HEADER}.npy", 0) > most:
+                raise ValueError("its header is too large")
             header = json.loads(str(archive[_HEADER]))
             known = {*_ARRAYS, *map("cluster_{}".format, _CLUSTER_COLUMNS)}
             for k in range(len([*header["scored"], *header["predicted"]])):
                 known |= {f"number_{k}", f"score_{k}"}
                 known |= {f"score_{k}_{end}" for end in _RANGE}
-            return header, {name: archive[name] for name in known & {*archive.files}}
+            named = known & {*archive.files}
+            size = sum(sizes.get(f"{name}.npy", 0) for name in named)
+            if size > most:
+                raise ValueError(f"its arrays are too large: {size:,} bytes")
+            return header, {name: archive[name] for name in named}
 
 
 def _is_json(path: Path) -> bool:
@@ -120,6 +141,7 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
         "labelled": list(sample.labelled),
         "scored": {model: each.eps for model, each in sample.scores.items()},
         "predicted": list(sample.numbers),
+        "with_items": list(sample.items),
         "scale": sample.rows.scale,
         "clusters": None if clusters is None else [*map(_plain_name, clusters)],
     }
@@ -133,6 +155,11 @@ def _plain(sample: Sample) -> tuple[dict[str, Any], dict[str, Array]]:
 def _plain_units(sample: Sample) -> tuple[dict[str, Any], dict[str, Array | None]]:
     """What the units of a sample have besides."""
     rows, subgroups, design = sample.rows, sample.subgroups, sample.design
+    if sample.items:
+        raise TypeError(
+            "moments must be True for metrics of items to be saved: items are objects "
+            "of any kind, got moments=False"
+        )
     header = {
         "format": _FORMAT,
         "subgroups": None if subgroups is None else subgroups.names,
@@ -335,6 +362,7 @@ def _moments(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> MomentSa
         labelled=tuple(map(str, header["labelled"])),
         scores=dict.fromkeys(map(str, header["scored"]), Scores(none)),
         numbers=dict.fromkeys(map(str, header["predicted"]), none),
+        items=dict.fromkeys(map(str, header.get("with_items", ())), none),
         summands=columns,
     )
 

@@ -87,11 +87,10 @@ class ContrastTables:
             trait = replace(parameter.trait, smooth=False)
             chosen = method_of(combined, trait, method)
             parameter = replace(parameter, trait=trait, method=chosen)
-        extension = _extension_of(components, coefficients, self.ratio)
+        extension = parameter.extension
         binned = any(component.binning_error for component in components)
         return replace(
             parameter,
-            extension=extension,
             size_limit=_size_limit(combined, components, parameter.trait, method),
             binning_error=max(extension) if binned else 0.0,
         )
@@ -237,6 +236,7 @@ def contrast_parameter(
         given=_combined_value(values, coefficients, trait, ratio),
         components=tuple(terms),
         coefficients=coefficients,
+        extension=_extension_of(tuple(terms), coefficients, ratio),
     )
 
 
@@ -328,7 +328,7 @@ def method_of(
 
 
 def _extension_of(
-    parameters: Sequence[TableParameter], coefficients: Sequence[float], ratio: bool
+    parameters: Sequence[Parameter], coefficients: Sequence[float], ratio: bool
 ) -> tuple[float, float]:
     """Extension of the interval for undefined classes, or bins, of the components.
 

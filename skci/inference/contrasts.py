@@ -21,7 +21,7 @@ from skci.inference.contrast_parameters import (
 from skci.inference.joint import JointEstimate
 from skci.inference.many_contrasts import ContrastSampling, estimate_contrasts
 from skci.inference.parameter import Key, TableParameter
-from skci.inference.sampling import GivenCovariance, ResampledEstimates
+from skci.inference.sampling import Sampling, with_methods
 
 
 def pairwise_contrasts(
@@ -107,12 +107,12 @@ def contrast_estimate(
     ValueError, as are a ratio of signed measures and terms that all cancel.
     """
     sampling: Any = joint.sampling
-    if isinstance(sampling, GivenCovariance):
-        given: Any = _given_contrasts(sampling, contrasts, ratio, method)
-        if isinstance(given, ResampledEstimates):
-            of_rows = JointEstimate(given.out_of_fold)
-            compared = contrast_estimate(of_rows, contrasts, ratio, method)
-            given = replace(given, out_of_fold=compared.sampling)
+    if sampling.known != "table":
+        given = _given_contrasts(sampling, contrasts, ratio, method)
+        if given.known == "skewness":
+            of_rows = JointEstimate(given.of_rows)
+            compared = contrast_estimate(of_rows, contrasts, ratio, method).sampling
+            given = replace(given, of_rows=with_methods(compared, given.parameters))
         return replace(joint, sampling=given, simultaneous=simultaneous)
     if isinstance(sampling, ContrastSampling) and ratio != sampling.tables.ratio:
         sampling = sampling.with_all_tables  # each is a component
@@ -122,11 +122,11 @@ def contrast_estimate(
 
 
 def _given_contrasts(
-    sampling: GivenCovariance,
+    sampling: Any,
     contrasts: Sequence[Contrast],
     ratio: bool,
     method: str | None,
-) -> GivenCovariance:
+) -> Any:
     """Contrasts of estimates with a given covariance."""
     parameters = []
     slopes = np.zeros((len(contrasts), len(sampling.parameters)))
@@ -148,7 +148,7 @@ def _given_contrasts(
 
 
 def _compared_models(
-    sampling: GivenCovariance, weights: Mapping[int, float]
+    sampling: Sampling, weights: Mapping[int, float]
 ) -> frozenset[str]:
     """Names of two models that are compared on the same measure; none for others."""
     keys = [sampling.parameters[k].key for k in weights]

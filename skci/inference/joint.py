@@ -100,7 +100,7 @@ class JointEstimate:
         shares = {} if excess is None else excess_shares(parameters, covariance, excess)
         sampling = GivenCovariance(parameters, covariance, df, common_variance, shares)
         if out_of_fold is not None:
-            sampling = ResampledEstimates(**vars(sampling), out_of_fold=out_of_fold)
+            sampling = ResampledEstimates(**vars(sampling), of_rows=out_of_fold)
         return cls(sampling, **options)
 
     def at(self, confidence_level: float) -> JointEstimate:
@@ -129,7 +129,14 @@ class JointEstimate:
 
     @property
     def with_tables(self) -> JointEstimate:
-        """The same estimates with the tables of all, however many."""
+        """The same estimates with the tables of all, however many, to plan from."""
+        if not self.is_of_rows:
+            raise ValueError("planning needs the rows of a test set, not a covariance")
+        if self.sampling.known != "table":
+            raise ValueError(
+                "planning with several runs needs numbers of rows and of runs; use "
+                "plan or expected_half_widths of the report"
+            )
         return self
 
     @cached_property
@@ -210,6 +217,20 @@ class JointEstimate:
     def _variances(self) -> Array:
         """Variances behind the intervals, (K,)."""
         return self.sampling.variances + self.sampling.noise_variances(self.z)
+
+    @cached_property
+    def _interval_variances(self) -> Array:
+        """Variances that limits are computed with, (K,).
+
+        Components on the boundary of their range add what Wilson's interval has at the
+        quantile of the intervals. Blurring is of the individual level (Yuan and Jiang).
+        """
+        blurs = [parameter.interval_method.blurs for parameter in self.parameters]
+        bounded = (self._variances > self.sampling.variances) & ~np.array(blurs)
+        if self.is_individual or not bounded.any():
+            return self._variances
+        noise = self.sampling.noise_variances(float(self.normal_quantile))
+        return np.where(bounded, self.sampling.variances + noise, self._variances)
 
     def _known(self, values: Array) -> Array:
         """Write NaN where a parameter has no linear approximation."""
@@ -427,7 +448,7 @@ class JointEstimate:
 
     def _task(self, k: int) -> Task:
         needs_error = self.parameters[k].interval_method.needs_error
-        error = math.sqrt(self._variances[k]) if needs_error else math.nan
+        error = math.sqrt(self._interval_variances[k]) if needs_error else math.nan
         return self.sampling.task(k, error)
 
 

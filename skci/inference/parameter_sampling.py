@@ -12,36 +12,44 @@ import numpy as np
 
 from skci._arrays import Array, cached_property, dot
 from skci.inference.designs.design import Component, Design
-from skci.inference.designs.independent import IndependentRows
 from skci.inference.designs.totals import (
     Moments,
     UnitWeights,
-    intraclass_correlation,
     moments,
+    shape_of_ratios,
+    shape_of_tail,
     tail_shape,
-    unit_weights,
 )
+from skci.inference.exchangeable import ExchangeableErrors
 from skci.inference.influences import Influences
 from skci.inference.parameter import TableParameter
-from skci.inference.rows import SAME_WEIGHT, Rows
+from skci.inference.rows import Rows
 from skci.inference.stratified import (
-    NO_INFLUENCE,
     StratifiedTable,
     has_sparse_stratum,
     stratified_table,
 )
-from skci.measures.functional import Mean
+from skci.inference.units import (
+    all_units_are_rows,
+    is_simple,
+    is_simple_among,
+    rows_are_units,
+    units_with,
+)
+from skci.measures.functional import Mean, unsigned
 from skci.measures.registry import IDENTITY
 
 _NO_VARIANCE = 1e-10  # relative deviation that is zero up to rounding
 _OBSERVED = 0.02  # least share of the smoothed variance for a design effect
-_ROUNDING = 1e-12  # design effect that is zero
+_ROUNDING = 1e-12  # relative, of degrees of freedom
+_SAME = 1e-9  # relative difference of design effects that is rounding
 _STEP = 1e-2  # in the least favourable direction, for second differences
 _STEEPEST = 1 / 3  # greatest coefficient of Hall's transformation of a mean
 _ENOUGH_FOR_T = 12  # degrees of freedom from which on a t quantile serves
 # The same of a normal quantile; a proportion has about 2 x with few successes x.
 _ENOUGH_FOR_NORMAL = 19
 _HEAVY = 0.5  # shape of a tail from which on there is no variance
+_HEAVY_BY_RATIOS = 0.75  # the same where ratios of the largest losses estimate it
 _SPARSE = (
     "few rows of a stratum with a large weight, and too many cells of all strata for "
     "an interval that allows for what they do not show, so that it may be too narrow; "
@@ -104,13 +112,6 @@ class ParameterSampling:
         return self._units_with(self.parameter.units).n
 
     @property
-    def _with_influence(self) -> Array:
-        """Which units have influence on the estimate."""
-        influence = self.parameter.smoothed_influence
-        units: Array = np.append(np.abs(influence) > NO_INFLUENCE, False)
-        return units[self.parameter.index]
-
-    @property
     def classes_of_area(self) -> list[Array]:
         """Units of each class of an area; none for other parameters."""
         return [np.append(each, False)[self.parameter.index] for each in self._classes]
@@ -125,7 +126,7 @@ class ParameterSampling:
 
         For other parameters, those with influence on the estimate.
         """
-        return self.classes_of_area or [self._with_influence]
+        return self.classes_of_area or [self._exchangeable.with_influence]
 
     @cached_property
     def _strata(self) -> Any:
@@ -148,7 +149,7 @@ class ParameterSampling:
         Where these are not enumerated, those with influence on the estimate.
         """
         if self.table is None:
-            return self._with_influence
+            return self._exchangeable.with_influence
         varying: Array = np.isin(self._strata, self.table.varying)
         return varying
 
@@ -233,7 +234,7 @@ class ParameterSampling:
         """
         rows, design, index = self._pooled
         columns = [influence]
-        if not (self.parameter.sees_all and getattr(design, "rows_are_units", False)):
+        if not (self.parameter.sees_all and rows_are_units(design)):
             inside = np.ones(len(influence))
             inside[self.parameter.size :] = 0
             columns.append(inside)
@@ -347,7 +348,7 @@ class ParameterSampling:
         """Whether there are several units, for each component of a contrast."""
         parameter = self.parameter
         method = parameter.interval_method
-        rows_suffice = getattr(self.design, "rows_are_units", False)
+        rows_suffice = rows_are_units(self.design)
         if rows_suffice and method.smooths:
             return True
         if parameter.sees_all:
@@ -383,9 +384,8 @@ class ParameterSampling:
         """Variance over that of a simple random sample of the same size.
 
         From the influence values at the table with pseudo-counts. For methods that
-        smooth or blur it is at least :attr:`_exchangeable_design_effect`: where few
-        rows err, heavy ones or large clusters may have no error by chance. Where next
-        to no variance is observed, it is as if the rows of a cluster were all alike.
+        smooth or blur it is at least that of :class:`ExchangeableErrors`. Where next to
+        no variance is observed, it is as if the rows of a cluster were all alike.
         """
         parameter, rows = self.parameter, self.rows
         if self._strata is None and is_simple(rows, self.design):
@@ -412,42 +412,19 @@ class ParameterSampling:
         effect = estimated * n / variance
         method = parameter.interval_method
         if method.smooths or method.blurs:
-            effect = max(effect, self._exchangeable_design_effect)
+            effect = max(effect, self._exchangeable.design_effect)
         return effect
 
-    @property
-    def _exchangeable_design_effect(self) -> float:
-        r"""Design effect if errors are related to neither weights nor cluster sizes.
+    @cached_property
+    def _exchangeable(self) -> ExchangeableErrors:
+        return ExchangeableErrors(self.parameter, self.rows, self.design)
 
-        .. math:: \frac{n}{W (\sum_i w_i)} \Big((1 - \rho) \sum_i w_i^2
-            + \rho \sum_g \big(\sum_{i \in g} w_i\big)^2\Big)
-
-        over the rows with influence, of all n rows of weight W, with the correlation
-        :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and 11.7).
-        Zero for areas, which have a variance in each class, and where units overlap.
-        """
-        units, rows, n = self._with_influence, self.rows, self.parameter.total
-        if self._classes or not units.any():
-            return 0.0
-        alone = units_with(units, rows, IndependentRows(rows.n_samples))
-        total, squares = alone.total, alone.squares
-        if not getattr(self.design, "rows_are_units", False):
-            influence = np.append(self.parameter.smoothed_influence, 0.0) / total
-            weight = np.array([0.0, 1 / total])
-            influences = Influences(
-                [influence, weight, influence**2, weight**2],
-                [self.parameter.index, units.view(np.uint8)] * 2,
-                rows,
-                orders=[1, 1, 2, 2],
-            )
-            rho = intraclass_correlation(self.design.components(influences))
-            if rho is None:
-                return 0.0
-            of_units = self._units_with(units).squares
-            squares += rho * (of_units - squares)
-        whole = rows.weights[self.parameter.units].sum() / rows.weights.sum()
-        effect = float(n * squares / (whole * total))
-        return effect if effect > _ROUNDING else 0.0
+    @cached_property
+    def _knows_design_effect(self) -> bool:
+        """Whether the design effect follows from weights alone and is not estimated."""
+        if self._strata is not None or not all_units_are_rows(self.rows, self.design):
+            return False
+        return self.design_effect <= (1 + _SAME) * self._exchangeable.design_effect
 
     @cached_property
     def is_normal(self) -> bool:
@@ -462,13 +439,19 @@ class ParameterSampling:
         """Satterthwaite's degrees of freedom of the variance of the estimate.
 
         Where the method smooths, or no variance is observed, those of totals of weights
-        in place of influence values, of a contrast the least of its components; none
-        are needed in a simple random sample.
+        in place of influence values, of a contrast the least of its components. None
+        are needed in a simple random sample, nor where the design effect is known.
         """
-        if not self.parameter.interval_method.smooths and self.has_variance:
+        smooths = self.parameter.interval_method.smooths
+        if not smooths and self.has_variance:
             return self._df_of_totals
-        if self.is_simple:
+        if self.is_simple or (smooths and self._knows_design_effect):
             return math.inf
+        return self._df_of_weights
+
+    @property
+    def _df_of_weights(self) -> float:
+        """Degrees of freedom of totals of weights, of a contrast the least."""
         return min(
             self._units_with(units).degrees_of_freedom
             for part in self.components or [self]
@@ -503,8 +486,8 @@ class ParameterSampling:
         parameter = self.parameter
         if not self.has_variance:
             return 0.0, 0.0
-        is_mean = isinstance(parameter.functional, Mean)
-        is_straight = is_mean and parameter.trait.scale == IDENTITY
+        is_mean = isinstance(unsigned(parameter.functional), Mean)
+        is_straight = is_mean and parameter.unsigned[0].scale == IDENTITY
         g, bend = self.moments.skewness, 0.0 if is_straight else self._bend
         return float(np.clip(g / 3 + bend, -_STEEPEST, _STEEPEST)), g / 6 + bend
 
@@ -520,7 +503,7 @@ class ParameterSampling:
         with np.errstate(all="ignore"):
             left, middle, right = parameter.trait.scale.forward(np.array(values))
             bend = (left + right - 2 * middle) / (_STEP * (right - left))
-        return float(bend) if np.isfinite(bend) else 0.0
+        return float(np.clip(bend, -_STEEPEST, _STEEPEST)) if np.isfinite(bend) else 0.0
 
     @property
     def _direction(self) -> Array:
@@ -549,8 +532,8 @@ class ParameterSampling:
     def small_sample_reasons(self) -> list[SmallSampleReason]:
         """Reasons why the interval may be too narrow."""
         parameter, smooths = self.parameter, self.parameter.interval_method.smooths
-        if not parameter.defined:
-            return []
+        if not (parameter.defined and self.is_estimable):
+            return []  # the interval is the whole range
         sparse = smooths and self.spans_strata and self.table is None
         if sparse and has_sparse_stratum(parameter, self.rows, self.design):
             return [SmallSampleReason(_SPARSE)]
@@ -558,10 +541,13 @@ class ParameterSampling:
             return []  # no estimated variance is behind the interval
         reasons = []
         least = _ENOUGH_FOR_NORMAL if self.is_normal else _ENOUGH_FOR_T
-        if self.degrees_of_freedom < least:
+        df = self.degrees_of_freedom
+        if smooths:
+            df = min(self._df_of_weights, self._exchangeable.degrees_of_freedom)
+        if df < least * (1 - _ROUNDING):
             helps = self.is_normal
             reasons.append(few_degrees_of_freedom(least, other_method_helps=helps))
-        if self.has_variance and self._has_heavy_tail:
+        if self.has_variance and self._tail_shape(shape_of_tail) > _HEAVY:
             reasons.append(HEAVY_TAIL)
         of_design = getattr(self.design, "small_sample_reason", None)
         if of_design is not None and self.has_variance:
@@ -580,46 +566,24 @@ class ParameterSampling:
         return any((a & b).any() and (a != b).any() for a, b in pairwise(units))
 
     @property
-    def _has_heavy_tail(self) -> bool:
-        """Whether influence values seem to be of a distribution without a variance."""
+    def has_heavy_losses(self) -> bool:
+        """Whether the largest losses are far larger than many others.
+
+        That shows in samples without a single one that is very large as well.
+        """
+        return (
+            self.has_variance and self._tail_shape(shape_of_ratios) > _HEAVY_BY_RATIOS
+        )
+
+    def _tail_shape(self, shape: Callable[..., float]) -> float:
+        """Shape of the tail of influence values; NaN where none can be heavy."""
         parameter = self.parameter
         if not (parameter.trait.heavy_tails and parameter.is_linear):
-            return False
+            return math.nan
         if self._rows_nest:
-            return any(each._has_heavy_tail for each in self.components)
+            shapes = [each._tail_shape(shape) for each in self.components]
+            return float(np.fmax.reduce(shapes))
         inside = np.arange(len(self.influence)) < parameter.size
         columns = [self.influence, inside * 1.0]
         influences = Influences(columns, [parameter.index] * 2, self.rows)
-        return tail_shape(self.design.components(influences)) > _HEAVY
-
-
-def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
-    """Weights of the independent units that have rows of some units of a sample."""
-    index: Array = units.view(np.uint8)
-    if getattr(design, "pools_units", False):
-        rows, index = rows.regrouped(index, 2), np.arange(2)
-    indicator = Influences([np.array([0.0, 1.0])], [index], rows)
-    total = float(rows.weights[index > 0].sum() / rows.weights.sum())
-    return unit_weights(design.components(indicator), total)
-
-
-def is_simple(rows: Rows, design: Design) -> bool:
-    """Whether all rows are a simple random sample: equal weights, each a unit."""
-    return is_simple_among(np.ones(len(rows), dtype=bool), rows, design) and (
-        getattr(design, "share_covariance", None) is None
-    )
-
-
-def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
-    """Whether the rows of some units are a simple random sample.
-
-    They have equal weights, and as many independent units as there are rows.
-    """
-    if not (rows.are_equal or rows.are_equal_among(units)):
-        return False
-    if getattr(design, "rows_are_units", False):
-        return True
-    if not getattr(design, "units_are_disjoint", False):
-        return False
-    n_units = units_with(units, rows, design).n
-    return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units
+        return tail_shape(self.design.components(influences), shape)

@@ -27,9 +27,9 @@ from skci.inference.designs.strata import Strata, n_blocks
 from skci.inference.designs.sums import SumsOfRows
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import TableParameter
-from skci.inference.parameter_sampling import is_simple
 from skci.inference.pvalues import statistics_at
 from skci.inference.rows import Rows
+from skci.inference.units import is_simple
 
 _MOST_ROWS = 1e15  # that floats count exactly
 _ASYMPTOTIC = 1e9  # rows at which blurring and pseudo-counts are negligible

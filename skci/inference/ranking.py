@@ -91,7 +91,7 @@ def compare_with_best(
 
     Multiple comparisons with the best for any covariance [1]_, [2]_:
 
-    .. math:: D_j^+ = \Big(\min_{i \ne j} U_{ji}\Big)^+, \qquad
+    .. math:: D_j^+ = \Bigl(\min_{i \ne j} U_{ji}\Bigr)^+, \qquad
         D_j^- = \min_{i \ne j:\, D_i^+ > 0} -U_{ij}
 
     with :math:`U_{ji}` the upper limit of :math:`\theta_j - \theta_i` at the one-sided

@@ -28,7 +28,7 @@ class ResampledMoments(NamedTuple):
 def corrected_t(values: Array, test_over_train: float) -> ResampledMoments:
     r"""Moments of the mean over J splits (Nadeau and Bengio, 2003).
 
-    .. math:: V = \Big(\frac{1}{J} + \frac{n_2}{n_1}\Big) S
+    .. math:: V = \Bigl(\frac{1}{J} + \frac{n_2}{n_1}\Bigr) S
 
     with S the sample covariance of the splits, :math:`n_1` rows of which train and
     :math:`n_2` test, and :math:`J - 1` degrees of freedom.
@@ -147,8 +147,8 @@ def nested(
 ) -> ResampledMoments:
     r"""Moments of nested cross-validation (Bates, Hastie and Tibshirani, 2024).
 
-    .. math:: V = \frac{K - 1}{K} \Big(\overline{(m_{in} - m_{out})
-        (m_{in} - m_{out})^T} - \overline{V_{out}}\Big)
+    .. math:: V = \frac{K - 1}{K} \Bigl(\overline{(m_{in} - m_{out})
+        (m_{in} - m_{out})^T} - \overline{V_{out}}\Bigr)
 
     over all folds of all partitions in K folds, :math:`m_{out}` of a test fold with
     covariance :math:`V_{out}` given its model, and :math:`m_{in}` of the
@@ -253,7 +253,7 @@ def leave_one_out_bootstrap(
     r"""Mean loss of units out of the bag (Efron and Tibshirani, 1997, section 5).
 
     .. math:: m = \sum_i w_i \bar L_i , \qquad D_i = w_i (\bar L_i - m)
-        + \Big(1 - \frac{1}{n}\Big)^{-n} \frac{1}{B} \sum_b (N_{bi} - \bar N_i) q_b
+        + \Bigl(1 - \frac{1}{n}\Bigr)^{-n} \frac{1}{B} \sum_b (N_{bi} - \bar N_i) q_b
 
     with :math:`\bar L_i` the mean loss of unit i in the samples b without it,
     :math:`N_{bi}` the number of times that it was drawn, :math:`w_i` its share of the

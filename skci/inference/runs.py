@@ -1,35 +1,35 @@
-r"""Rows beside runs: the covariance of means over several outputs of a model.
+r"""Rows crossed with runs: the covariance of means over several runs of a model.
 
-Rows and runs are crossed, and the variance of a mean over runs is
+The variance of a mean over runs is
 
 .. math:: V = V_\text{rows} + V_\text{runs} - V_\text{both} ,
 
 of the mean influence values of the rows, of the values of the runs, and of what both
-count, the deviations of the influence values of each run from the mean.
+count: the deviations of the influence values of each run from their mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, stdtrit
 
-from skci._arrays import Array
+from skci._arrays import Array, cached_property
+from skci.inference.contrasts import contrast_estimate
+from skci.inference.intervals.methods import Known, Task
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key, Parameter, given_parameter
 from skci.inference.parameter_sampling import SmallSampleReason
-from skci.inference.sampling import (
-    NO_VARIANCE_OF_CONTRAST,
-    GivenCovariance,
-    RowSampling,
-)
+from skci.inference.sampling import RowSampling, Sampling, with_methods
 
 _LEVEL = 0.975  # at which quantiles are matched
 _NORMAL = 1e7  # degrees of freedom that are as good as infinite
+_NO_VARIANCE = 1e-12  # share of the largest possible variance that is rounding
 _FEW_RUNS = SmallSampleReason(
     "only two runs: the variance between runs has one degree of freedom"
 )
@@ -43,143 +43,227 @@ class VarianceComponents(NamedTuple):
     both: float
 
 
-@dataclass(frozen=True, eq=False)
-class CrossedRuns:
-    """Parameters of all runs on the same rows, and which run each is of."""
+class Variances(NamedTuple):
+    """Variances of K estimates, due to rows and to each of B sets of runs."""
 
-    sampling: RowSampling
-    blocks: Array
-    """Number of the set of runs that each of the J parameters is of, -1 without."""
+    rows: Array
+    """Due to rows, (K,)."""
     runs: Array
-    """Number of the run of each parameter in its set."""
+    """Due to the runs of each set, (B, K)."""
+    both: Array
+    """Counted with rows as well as with the runs of each set, (B, K)."""
     at_least_rows: bool = True
-    """Whether a variance is at least that due to rows. Not of permutations, each of
-    which adds to the influence values what is counted with both."""
+    """Whether a total is at least that due to rows."""
 
     @property
-    def values(self) -> Array:
-        """Values of the J parameters."""
-        return np.array([each.estimate for each in self.sampling.parameters])
-
-    def sets_of_runs(self) -> list[list[Array]]:
-        """Which parameters are of each run, in each set of runs."""
-        return [
-            [
-                (self.blocks == block) & (self.runs == run)
-                for run in np.unique(self.runs[self.blocks == block])
-            ]
-            for block in np.unique(self.blocks[self.blocks >= 0])
-        ]
-
-    def of_rows(self, coefficients: Array) -> Array:
-        """Covariance due to rows of linear combinations, (K, K)."""
-        products: Array = coefficients @ self.sampling.covariance @ coefficients.T
-        return products
-
-    def of_runs(self, coefficients: Array) -> list[tuple[Array, int]]:
-        """Covariance due to runs, and its degrees of freedom, of each set of runs."""
-        values = np.nan_to_num(self.values)
-        found = []
-        for runs in self.sets_of_runs():
-            of_run = np.stack(
-                [coefficients[:, run] @ values[run] for run in runs], axis=1
-            )
-            deviations = of_run - of_run.mean(axis=1, keepdims=True)
-            size = len(runs)
-            # Coefficients hold the 1 / S of a mean.
-            found.append((deviations @ deviations.T * size / (size - 1), size - 1))
-        return found
-
-    def of_both(self, coefficients: Array) -> Array:
-        """Covariance that is counted with rows as well as with runs, (K, K)."""
-        size = len(coefficients)
-        total: Array = np.zeros((size, size))
-        for runs in self.sets_of_runs():
-            of_block = np.where(np.any(runs, axis=0), coefficients, 0.0)
-            each = [self.of_rows(np.where(run, coefficients, 0.0)) for run in runs]
-            s = len(runs)
-            total += (s * np.sum(each, axis=0) - self.of_rows(of_block)) / (s - 1)
-        return total
+    def total(self) -> Array:
+        """Variances of the estimates, never less than due to rows or to runs, (K,)."""
+        runs = self.runs.sum(axis=0)
+        total = self.rows + runs - self.both.sum(axis=0)
+        least = [self.rows, runs] if self.at_least_rows else [runs]
+        return np.max([total, *least], axis=0)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RunEstimates(GivenCovariance):
-    """Estimates that are means over runs, or contrasts of these."""
+class RunSet(NamedTuple):
+    """A set of runs, and covariances of the p of all means that are over them."""
 
-    crossed: CrossedRuns
-    coefficients: Array
-    """Of each estimate in those of all runs, (K, J)."""
-    rule: str
-    """How degrees of freedom follow from those of runs and of rows."""
-    header: str
-    """What the header of a report says of rows and runs."""
-    df: float = np.inf
-    degrees: Array = field(default_factory=lambda: np.zeros(0))
+    size: int
+    """Number of runs."""
+    members: Array
+    """Positions of the means, (p,)."""
+    runs: Array
+    """Covariance due to runs, (p, p)."""
+    both: Array
+    """Covariance that is counted with rows as well as with runs, (p, p)."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrossedMeans:
+    """Covariance of P means over runs, of rows that are crossed with sets of runs.
+
+    Sets of runs vary independently: those of each model, or one of paired runs.
+    """
+
+    rows: Array
+    """Covariance due to rows, (P, P)."""
+    sets: tuple[RunSet, ...]
+    at_least_rows: bool = True
+    """Whether a variance is at least that due to rows. Not of permutations of rows,
+    each of which adds to the influence values what is counted with both."""
 
     @classmethod
     def of(
         cls,
-        parameters: Sequence[Parameter],
-        crossed: CrossedRuns,
-        coefficients: Array,
-        rule: str,
-        header: str,
-    ) -> RunEstimates:
-        """Add rows and runs up, and what follows for degrees of freedom."""
-        rows, both = crossed.of_rows(coefficients), crossed.of_both(coefficients)
-        of_sets = crossed.of_runs(coefficients)
-        runs = np.sum([each for each, _ in of_sets], axis=0)
-        least = [rows, runs] if crossed.at_least_rows else [runs]
-        covariance = _at_least(rows + runs - both, *least)
-        most = np.abs(coefficients) @ np.sqrt(crossed.sampling.covariance.diagonal())
-        constant = covariance.diagonal() <= NO_VARIANCE_OF_CONTRAST * most**2
-        covariance[constant] = covariance[:, constant] = 0
-        return cls(
-            parameters=tuple(parameters),
-            covariance=covariance,
-            crossed=crossed,
-            coefficients=coefficients,
-            rule=rule,
-            header=header,
-            degrees=_degrees_of_freedom(
-                covariance.diagonal(),
-                [(each.diagonal(), df) for each, df in of_sets],
-                _degrees_of_rows(crossed.sampling, coefficients),
-                rule,
-            ),
-        )
+        sampling: RowSampling,
+        means: Array,
+        sets: Sequence[Sequence[Array]],
+        at_least_rows: bool = True,
+    ) -> CrossedMeans:
+        """Add up the J parameters of all runs to means, with coefficients (P, J).
+
+        `sets` are positions of the parameters of each run, by set of runs.
+        """
+        covariance = sampling.covariance
+        values = np.nan_to_num([each.estimate for each in sampling.parameters])
+
+        def due_to_rows(members: Any, of: Array) -> Array:
+            coefficients = means[np.ix_(members, of)]
+            products: Array = coefficients @ covariance[np.ix_(of, of)] @ coefficients.T
+            return products
+
+        found = []
+        for runs in sets:
+            size, every = len(runs), np.concatenate(runs)
+            members = np.flatnonzero(means[:, every].any(axis=1))
+            shares = [means[np.ix_(members, run)] @ values[run] for run in runs]
+            deviations = np.array(shares) - np.mean(shares, axis=0)
+            of_each = np.sum([due_to_rows(members, run) for run in runs], axis=0)
+            both = size * of_each - due_to_rows(members, every)
+            products = size * deviations.T @ deviations
+            factor = 1 / (size - 1)
+            found.append(RunSet(size, members, factor * products, factor * both))
+        return cls(means @ covariance @ means.T, tuple(found), at_least_rows)
 
     @property
+    def sizes(self) -> Array:
+        """Numbers of runs, (B,)."""
+        return np.array([each.size for each in self.sets])
+
+    def variances(self, coefficients: Array) -> Variances:
+        """Variances of K linear combinations, zero where they are rounding."""
+        of_sets = [(coefficients[:, each.members], each) for each in self.sets]
+        variances = Variances(
+            _squares(coefficients, self.rows),
+            np.array([_squares(of_set, each.runs) for of_set, each in of_sets]),
+            np.array([_squares(of_set, each.both) for of_set, each in of_sets]),
+        )
+        largest = self.rows.diagonal().copy()
+        for each in self.sets:
+            largest[each.members] += each.runs.diagonal()
+        least = _NO_VARIANCE * (np.abs(coefficients) @ np.sqrt(largest)) ** 2
+        rows, runs, both = (np.where(each > least, each, 0.0) for each in variances[:3])
+        return Variances(rows, runs, both, self.at_least_rows)
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance of the means without negative eigenvalues, (P, P)."""
+        total = self.rows.copy()
+        for each in self.sets:
+            total[np.ix_(each.members, each.members)] += each.runs - each.both
+        values, vectors = np.linalg.eigh((total + total.T) / 2)
+        nonnegative: Array = (vectors * np.maximum(values, 0)) @ vectors.T
+        return nonnegative
+
+
+def _squares(coefficients: Array, covariance: Array) -> Array:
+    """Variances of linear combinations, (K,)."""
+    squares: Array = ((coefficients @ covariance) * coefficients).sum(axis=1)
+    return squares
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunEstimates(Sampling):
+    """Means over runs, or contrasts of these, with a covariance of rows and runs."""
+
+    parameters: tuple[Parameter, ...]
+    means: CrossedMeans
+    coefficients: Array
+    """Of each of the K parameters in the P means, (K, P)."""
+    of_rows: Sampling
+    """The same parameters of rows alone, the runs being given."""
+    rule: str
+    """How degrees of freedom follow from those of runs and of rows."""
+    runs_in_words: str
+    """What the header of a report says of the runs."""
+    known: ClassVar[Known] = "skewness"
+    preferred: ClassVar[Sequence[str]] = ("logit",)
+
+    @property
+    def rows(self) -> Any:  # type: ignore[override]
+        return self.of_rows.rows
+
+    @cached_property
+    def by_source(self) -> Variances:
+        """Variances due to rows and to runs."""
+        return self.means.variances(self.coefficients)
+
+    @cached_property
+    def components(self) -> list[VarianceComponents]:
+        """Variance components of each estimate."""
+        rows, runs, both, _ = self.by_source
+        columns = rows, runs.sum(axis=0), both.sum(axis=0)
+        return [VarianceComponents(*row) for row in np.transpose(columns).tolist()]
+
+    @cached_property
+    def variances(self) -> Array:
+        variances = self.by_source.total
+        variances[~self.is_linear] = 0.0
+        return variances
+
+    @cached_property
+    def covariance(self) -> Array:  # type: ignore[override]
+        coefficients = self.coefficients
+        products = coefficients @ self.means.covariance @ coefficients.T
+        before = products.diagonal()
+        has_covariance = (self.variances > 0) & (before > 0)
+        scale = np.where(has_covariance, self.variances, 0.0)
+        scale = np.sqrt(scale / np.where(has_covariance, before, 1.0))
+        covariance: Array = products * np.outer(scale, scale)
+        np.fill_diagonal(covariance, self.variances)
+        return covariance
+
+    @cached_property
     def degrees_of_freedom(self) -> Array:  # type: ignore[override]
-        return self.degrees
+        return self._degrees_of_freedom(self.by_source, self.means.sizes - 1.0)
+
+    def _degrees_of_freedom(self, variances: Variances, of_runs: Array) -> Array:
+        """Degrees of freedom of sums of variances, those of each set of runs given."""
+        of_sets, of_rows = variances.runs, self.of_rows.degrees_of_freedom
+        runs = of_sets.sum(axis=0)
+        degrees = of_rows.astype(float)
+        for k in np.flatnonzero(runs).tolist():
+            share = float(runs[k] / variances.total[k])
+            df = float(runs[k] ** 2 / (of_sets[:, k] ** 2 / of_runs).sum())
+            degrees[k] = united_df(self.rule, share, df, float(of_rows[k]))
+        return degrees
+
+    @cached_property
+    def is_linear(self) -> Array:
+        defined = [parameter.defined for parameter in self.parameters]
+        linear: Array = self.of_rows.is_linear & np.array(defined, dtype=bool)
+        return linear
+
+    @property
+    def is_simple(self) -> bool:
+        return self.of_rows.is_simple
+
+    @property
+    def design_effects(self) -> Array:
+        return self.of_rows.design_effects
+
+    @property
+    def table_sizes(self) -> Array:
+        return self.of_rows.table_sizes
+
+    @property
+    def n_groups(self) -> int | None:
+        return self.of_rows.n_groups
+
+    def n_rows(self, k: int) -> int | None:
+        return self.of_rows.n_rows(k)
 
     @property
     def design_in_words(self) -> str:
-        return self.header
-
-    @property
-    def components(self) -> list[VarianceComponents]:
-        """Variance components of each estimate."""
-        parts = [
-            self.crossed.of_rows(self.coefficients).diagonal(),
-            np.sum(
-                [
-                    each.diagonal()
-                    for each, _ in self.crossed.of_runs(self.coefficients)
-                ],
-                axis=0,
-            ),
-            self.crossed.of_both(self.coefficients).diagonal(),
-        ]
-        return [VarianceComponents(*row) for row in np.transpose(parts).tolist()]
+        return " ".join(
+            filter(None, [self.of_rows.design_in_words, self.runs_in_words])
+        )
 
     def select(self, positions: Sequence[int]) -> RunEstimates:
-        selected: Any = super().select(positions)
-        kept = list(positions)
         return replace(
-            selected,
-            coefficients=self.coefficients[kept],
-            degrees=self.degrees[kept],
+            self,
+            parameters=tuple(self.parameters[k] for k in positions),
+            coefficients=self.coefficients[list(positions)],
+            of_rows=self.of_rows.select(positions),
         )
 
     def contrasts(
@@ -189,44 +273,38 @@ class RunEstimates(GivenCovariance):
         pairs: Sequence[frozenset[str]],
     ) -> RunEstimates:
         """Linear combinations, whose rows and runs are added up anew."""
-        return self.of(
-            parameters,
-            self.crossed,
-            slopes @ self.coefficients,
-            self.rule,
-            self.header,
-        )
+        coefficients = slopes @ self.coefficients
+        return replace(self, parameters=tuple(parameters), coefficients=coefficients)
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Reasons why an interval may be too narrow, those of its rows included."""
+        reasons = super().small_sample_reasons(k) + self.of_rows.small_sample_reasons(k)
+        _, runs, both, _ = self.by_source
+        if (self.means.sizes[runs[:, k] + both[:, k] > 0] == 2).any():
+            reasons.append(_FEW_RUNS)
+        return list(dict.fromkeys(reasons))
+
+    def task(self, k: int, standard_error: float) -> Task:
+        task = super().task(k, standard_error)
+        return task._replace(hall=self.of_rows.task(k, standard_error).hall)
 
     def half_widths(self, normal_quantile: float, n: int, n_runs: int) -> Array:
         """Half widths to expect of n rows and so many runs of each model, (K,)."""
-        per_row = self.crossed.sampling.rows.n_samples / n
-        sizes = [len(runs) for runs in self.crossed.sets_of_runs()]
-        per_run = float(np.mean(sizes)) / n_runs
-        df_of_rows = _degrees_of_rows(self.crossed.sampling, self.coefficients)
-        widths = []
-        for (rows, runs, both), df_rows in zip(
-            self.components, df_of_rows.tolist(), strict=True
-        ):
-            of_both = both * per_row * per_run
-            of_rows = max(rows - both, 0.0) * per_row + of_both
-            of_runs = max(runs - both, 0.0) * per_run + of_both
-            variance = of_rows + of_runs - of_both
-            df = df_rows
-            if of_runs:
-                df = _united(self.rule, of_runs / variance, n_runs - 1, df_rows)
-            t = -stdtrit(min(df, _NORMAL), ndtr(-normal_quantile))
-            widths.append(t * np.sqrt(variance))
-        return np.array(widths)
-
-    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
-        """Reasons why an interval may be too narrow, those of its runs included."""
-        reasons = super().small_sample_reasons(k)
-        columns = np.flatnonzero(self.coefficients[k])
-        for j in columns.tolist():
-            reasons += self.crossed.sampling.small_sample_reasons(j)
-        if any(len(runs) == 2 for runs in self.crossed.sets_of_runs()):
-            reasons.append(_FEW_RUNS)
-        return list(dict.fromkeys(reasons))
+        per_row = self.rows.n_samples / n
+        per_run = self.means.sizes[:, np.newaxis] / n_runs
+        rows, runs, both, at_least_rows = self.by_source
+        of_both = both * per_row * per_run
+        of_rows = np.maximum(rows - both.sum(axis=0), 0.0) * per_row
+        planned = Variances(
+            of_rows + of_both.sum(axis=0),
+            np.maximum(runs - both, 0.0) * per_run + of_both,
+            of_both,
+            at_least_rows,
+        )
+        degrees = self._degrees_of_freedom(planned, np.full(len(runs), n_runs - 1.0))
+        t = -stdtrit(np.minimum(degrees, _NORMAL), ndtr(-normal_quantile))
+        widths: Array = t * np.sqrt(planned.total)
+        return widths
 
 
 def mean_over_runs(
@@ -234,7 +312,7 @@ def mean_over_runs(
     models: Mapping[str, tuple[str, int | None]],
     paired: bool,
     rule: str,
-    header: Callable[[RowSampling], str],
+    runs_in_words: str,
     *,
     at_least_rows: bool = True,
 ) -> JointEstimate:
@@ -244,87 +322,66 @@ def mean_over_runs(
     for a model that has one.
     """
     sampling: Any = joint.sampling
-    names = list(dict.fromkeys(model for model, _ in models.values()))
-    of = [models[parameter.key.model] for parameter in sampling.parameters]
-    blocks = [-1 if s is None else 0 if paired else names.index(m) for m, s in of]
-    crossed = CrossedRuns(
-        sampling,
-        np.array(blocks),
-        np.array([-1 if s is None else s for _, s in of]),
-        at_least_rows,
-    )
-    positions: dict[Key, list[int]] = {}
-    for j, (parameter, (model, _)) in enumerate(
-        zip(sampling.parameters, of, strict=True)
-    ):
-        positions.setdefault(replace(parameter.key, model=model), []).append(j)
-    coefficients = np.zeros((len(positions), len(of)))
-    parameters = []
-    for k, (key, columns) in enumerate(positions.items()):
-        coefficients[k, columns] = 1 / len(columns)
-        mean = float(np.mean(crossed.values[columns]))
-        given = given_parameter(sampling.parameters[columns[0]], mean)
-        parameters.append(replace(given, key=key))
-    estimates = RunEstimates.of(
-        parameters, crossed, coefficients, rule, header(sampling)
+    of_runs = sampling.parameters
+    sources = [models[parameter.key.model] for parameter in of_runs]
+    members: dict[Key, list[int]] = {}
+    sets: dict[str, dict[int, list[int]]] = {}
+    for j, (model, run) in enumerate(sources):
+        key = replace(of_runs[j].key, model=model)
+        members.setdefault(key, []).append(j)
+        if run is not None:
+            runs = sets.setdefault("" if paired else model, {})
+            runs.setdefault(run, []).append(j)
+    contrasts = [
+        (key, dict.fromkeys(positions, 1 / len(positions)))
+        for key, positions in members.items()
+    ]
+    parameters = [
+        _mean_parameter(key, [of_runs[j] for j in positions])
+        for key, positions in members.items()
+    ]
+    means = np.zeros((len(members), len(of_runs)))
+    for row, positions in zip(means, members.values(), strict=True):
+        row[positions] = 1 / len(positions)
+    of_sets = [[np.array(run) for run in runs.values()] for runs in sets.values()]
+    estimates = RunEstimates(
+        parameters=tuple(parameters),
+        means=CrossedMeans.of(sampling, means, of_sets, at_least_rows),
+        coefficients=np.eye(len(parameters)),
+        of_rows=with_methods(contrast_estimate(joint, contrasts).sampling, parameters),
+        rule=rule,
+        runs_in_words=runs_in_words,
     )
     return replace(joint, sampling=estimates)
 
 
-def _at_least(covariance: Array, *least: Array) -> Array:
-    """Make a covariance positive semidefinite, with variances of at least some."""
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    if values.min() < 0:
-        covariance = (vectors * np.maximum(values, 0)) @ vectors.T
-    floor = np.max([each.diagonal() for each in least], axis=0)
-    variances = covariance.diagonal()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factor = np.sqrt(np.maximum(floor / variances, 1.0))
-    raised = np.where(np.isfinite(factor), factor, 1.0)
-    covariance = covariance * np.outer(raised, raised)
-    np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), floor))
-    return covariance
+def _mean_parameter(key: Key, of_runs: Sequence[Parameter]) -> Parameter:
+    """Parameter of a mean over runs, which is undefined where that of a run is."""
+    values = [each.value for each in of_runs]
+    mean = given_parameter(of_runs[0], float(np.mean(values)))
+    low, high = np.mean([each.extension for each in of_runs], axis=0).tolist()
+    return replace(
+        mean,
+        key=key,
+        undefined_as=float(np.mean([each.estimate for each in of_runs])),
+        subgroup_size=of_runs[0].subgroup_size,
+        extension=(low, high),
+    )
 
 
-def _degrees_of_rows(sampling: RowSampling, coefficients: Array) -> Array:
-    """Least degrees of freedom of the estimates that each is made of."""
-    degrees = np.where(coefficients != 0, sampling.degrees_of_freedom, np.inf)
-    least: Array = degrees.min(axis=1)
-    return least
-
-
-def _degrees_of_freedom(
-    variances: Array,
-    of_runs: Sequence[tuple[Array, int]],
-    of_rows: Array,
-    rule: str,
-) -> Array:
-    """Degrees of freedom of sums of variances due to rows and to runs."""
-    degrees = np.full(len(variances), np.inf)
-    for k, (variance, df_rows) in enumerate(
-        zip(variances.tolist(), of_rows.tolist(), strict=True)
-    ):
-        parts = [(float(each[k]), df) for each, df in of_runs if each[k] > 0]
-        runs = sum(part for part, _ in parts)
-        if not runs or not variance:
-            degrees[k] = df_rows
-            continue
-        df_runs = runs**2 / sum(part**2 / df for part, df in parts)
-        degrees[k] = _united(rule, runs / variance, df_runs, df_rows)
-    return degrees
-
-
-def _united(rule: str, share: float, df_runs: float, df_rows: float) -> float:
+def united_df(rule: str, share: float, df_runs: float, df_rows: float) -> float:
     """Degrees of freedom of a variance of which some share is due to runs."""
+    if not share:
+        return df_rows
     if rule == "hillis":
         return 1 / (share**2 / df_runs + (1 - share) ** 2 / df_rows)
-    wide, narrow = (_quantile(df) for df in (df_runs, df_rows))
+    of_runs, of_rows = _quantile(df_runs), _quantile(df_rows)
     power = 2 if rule == "quadrature" else 1
-    quantile = (share * wide**power + (1 - share) * narrow**power) ** (1 / power)
-    if quantile <= _quantile(_NORMAL):
-        return np.inf
-    low, high = min(df_runs, df_rows), max(df_runs, min(df_rows, _NORMAL))
-    if _quantile(low) <= quantile:
+    quantile = (share * of_runs**power + (1 - share) * of_rows**power) ** (1 / power)
+    low, high = sorted([min(df_runs, _NORMAL), min(df_rows, _NORMAL)])
+    if quantile <= _quantile(high):
+        return math.inf if high == _NORMAL else high
+    if quantile >= _quantile(low):
         return low
     return float(brentq(lambda df: _quantile(df) - quantile, low, high))
 

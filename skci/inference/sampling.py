@@ -17,26 +17,24 @@ from skci.inference.designs.design import Design
 from skci.inference.designs.strata import Strata
 from skci.inference.designs.totals import covariance
 from skci.inference.influences import Influences
-from skci.inference.intervals.methods import Known, Task
+from skci.inference.intervals.methods import Known, Task, automatic
 from skci.inference.parameter import Key, Parameter, TableParameter
 from skci.inference.parameter_sampling import (
     HEAVY_TAIL,
     ParameterSampling,
     SmallSampleReason,
-    few_degrees_of_freedom,
-    is_simple,
 )
 from skci.inference.rows import Rows
 from skci.inference.terms import Terms, base_slopes
-from skci.measures.functional import Negative
+from skci.inference.units import is_simple, rows_are_units
+from skci.measures.functional import unsigned
+from skci.measures.registry import Trait
 
 _MANY = 16  # contrasts whose covariance may follow from that of their components
 _NO_SHARE = 1e-20  # share of the largest variance of a contrast that is zero
 _SMALL_SHARE = 1e-7  # share to which rounding adds something
 NO_VARIANCE_OF_CONTRAST = 1e-12  # share of the largest possible one that is zero
 _MOST_EXCESS = 0.6  # share of the variance of a comparison that may be removed
-# Degrees of freedom of losses, for which the quantile of a resampling does not allow.
-_ENOUGH_OF_LOSSES = 16
 _AT_END = (
     "the estimate is within a standard error of an end of its range, where intervals "
     "on the logit scale are wide, and others may not cover"
@@ -60,6 +58,12 @@ class Sampling:
     design: Design | None = None
     known: ClassVar[Known] = "table"
     """What is known beside estimates and degrees of freedom."""
+    preferred: ClassVar[Sequence[str]] = ()
+    """Interval methods that "auto" prefers to those of a measure."""
+
+    def best_method(self, trait: Trait) -> str:
+        """Interval method that "auto" stands for."""
+        return automatic(trait, known=self.known, preferred=self.preferred)
 
     def select(self, positions: Sequence[int]) -> Sampling:
         """Keep some of the parameters."""
@@ -213,6 +217,41 @@ class GivenCovariance(Sampling):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class EstimatesOfRows(GivenCovariance):
+    """Estimates of rows whose contrasts follow from their covariance alone."""
+
+    of_rows: RowSampling
+
+    @classmethod
+    def of(cls, sampling: RowSampling) -> EstimatesOfRows:
+        """Take the covariance of estimates, and their least degrees of freedom."""
+        return cls(
+            parameters=sampling.parameters,
+            covariance=sampling.covariance,
+            df=float(sampling.degrees_of_freedom.min()),
+            of_rows=sampling,
+        )
+
+    @property
+    def rows(self) -> Rows:  # type: ignore[override]
+        return self.of_rows.rows
+
+    @property
+    def design_in_words(self) -> str:
+        return self.of_rows.design_in_words
+
+    @property
+    def n_groups(self) -> int | None:
+        return self.of_rows.n_groups
+
+    def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
+        """Reasons that hold for all estimates, and so for contrasts of them."""
+        of_rows = self.of_rows
+        each = map(of_rows.small_sample_reasons, range(len(of_rows.parameters)))
+        return list(dict.fromkeys(chain.from_iterable(each)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ResampledEstimates(GivenCovariance):
     """Estimates with the covariance of a resampling, and the skewness of their losses.
 
@@ -220,7 +259,7 @@ class ResampledEstimates(GivenCovariance):
     were predicted out of fold, as if the models were given.
     """
 
-    out_of_fold: Sampling
+    of_rows: Sampling
     """The same parameters of these rows, each predicted once."""
     models: ResampledEstimates | None = None
     """The estimates that contrasts are of."""
@@ -228,7 +267,7 @@ class ResampledEstimates(GivenCovariance):
 
     def select(self, positions: Sequence[int]) -> ResampledEstimates:
         selected: Any = super().select(positions)
-        return replace(selected, out_of_fold=self.out_of_fold.select(positions))
+        return replace(selected, of_rows=self.of_rows.select(positions))
 
     def contrasts(
         self,
@@ -236,7 +275,23 @@ class ResampledEstimates(GivenCovariance):
         slopes: Array,
         pairs: Sequence[frozenset[str]],
     ) -> ResampledEstimates:
+        """Linear combinations, of losses with a variance not below that of the rows.
+
+        That of comparisons which are freed of an excess may be, but models that other
+        rows train only add to the variance of the losses of models that are given.
+        """
         compared: Any = super().contrasts(parameters, slopes, pairs)
+        freed = [
+            parameter.interval_method.corrects_skewness and pair in self.excess
+            for parameter, pair in zip(parameters, pairs, strict=True)
+        ]
+        if any(freed):
+            rows = self.of_rows.covariance
+            least = np.where(freed, ((slopes @ rows) * slopes).sum(axis=1), 0)
+            variances = np.where(compared.variances > 0, compared.variances, np.inf)
+            scale = np.sqrt(np.maximum(least / variances, 1))
+            raised = compared.covariance * np.outer(scale, scale)
+            compared = replace(compared, covariance=raised)
         return replace(compared, models=self.models or self)
 
     def small_sample_reasons(self, k: int) -> list[SmallSampleReason]:
@@ -246,9 +301,9 @@ class ResampledEstimates(GivenCovariance):
         models that are given may be close, but not what other rows would train.
         """
         reasons, parameter = super().small_sample_reasons(k), self.parameters[k]
-        corrects = parameter.interval_method.corrects_skewness
-        if corrects and self.out_of_fold.degrees_of_freedom[k] < _ENOUGH_OF_LOSSES:
-            reasons.append(few_degrees_of_freedom(_ENOUGH_OF_LOSSES))
+        if parameter.interval_method.corrects_skewness:
+            of_losses = self.of_rows.small_sample_reasons(k)
+            reasons += [reason for reason in of_losses if reason != HEAVY_TAIL]
         of_models = self.models.heavy_tails if self.models else self.heavy_tails
         if {parameter, *parameter.components} & (self.heavy_tails | of_models):
             reasons.append(HEAVY_TAIL)
@@ -256,20 +311,27 @@ class ResampledEstimates(GivenCovariance):
 
     @cached_property
     def heavy_tails(self) -> set[Parameter]:
-        """Parameters whose losses seem to be without a variance."""
+        """Parameters whose losses seem to be without a variance.
+
+        The estimates of models have losses whose least is about zero.
+        """
+        rows: Any = self.of_rows
         return {
             parameter
             for k, parameter in enumerate(self.parameters)
             if parameter.trait.heavy_tails
-            and HEAVY_TAIL in self.out_of_fold.small_sample_reasons(k)
+            and (
+                HEAVY_TAIL in rows.small_sample_reasons(k)
+                or (self.models is None and rows.each[k].has_heavy_losses)
+            )
         }
 
     def task(self, k: int, standard_error: float) -> Task:
         task = super().task(k, standard_error)
         if not self.parameters[k].interval_method.corrects_skewness:
             return task
-        of_rows = math.sqrt(self.out_of_fold.variances[k])
-        return task._replace(hall=self.out_of_fold.task(k, of_rows).hall)
+        error = math.sqrt(self.of_rows.variances[k])
+        return task._replace(hall=self.of_rows.task(k, error).hall)
 
 
 def excess_shares(
@@ -334,7 +396,7 @@ class RowSampling(Sampling):
 
     @property
     def n_groups(self) -> int | None:
-        units = getattr(self.design, "rows_are_units", False)
+        units = rows_are_units(self.design)
         return None if units else self.design.n_units
 
     @property
@@ -531,13 +593,11 @@ class RowSampling(Sampling):
             effect = stratified.design_effect
         elif method.needs == "table" or parameter.support.rarer_class:
             effect = each.design_effect
-        if isinstance(functional, Negative):
-            functional = functional.functional
         return Task(
             *parameter.unsigned,
             standard_error,
             rarer_class=parameter.support.rarer_class,
-            functional=functional,
+            functional=unsigned(functional),
             counts=counts,
             design_effect=1.0 if effect is None else effect,
             hall=hall,
@@ -549,3 +609,10 @@ class RowSampling(Sampling):
         a, b = self.each[k].hall_coefficients
         share = (estimated / standard_error**2) ** 1.5 if estimated else 0.0
         return a * share, b * share
+
+
+def with_methods(sampling: Any, parameters: Sequence[Parameter]) -> Any:
+    """The parameters of rows with the interval methods of others."""
+    pairs = zip(sampling.parameters, parameters, strict=True)
+    changed = tuple(replace(old, method=new.method) for old, new in pairs)
+    return replace(sampling, parameters=changed)

@@ -12,7 +12,7 @@ from skci.inference.designs.design import Design
 from skci.inference.designs.strata import Strata
 from skci.inference.parameter import MAX_ENUMERATED_CELLS, TableParameter
 from skci.inference.rows import Rows
-from skci.measures.functional import Component, Negative
+from skci.measures.functional import Component, unsigned
 from skci.measures.poststratified import Poststratified
 
 _FEW = 5  # rows in a cell that do not show how common it is
@@ -192,10 +192,7 @@ def stratified_table(
         count = np.append(count, min(n, _MOST_ROWS * count.sum()) * shares)
         inside = np.append(inside, np.zeros(len(shares), dtype=bool))
         known = None
-    functional = parameter.functional
-    if isinstance(functional, Negative):
-        functional = functional.functional
-    component = Component(functional, cell, size)
+    component = Component(unsigned(parameter.functional), cell, size)
     mixed = Poststratified(component, stratum, known)
     return StratifiedTable(
         mixed, count, inside, np.array(numbers), row_weights, design.within.ddof

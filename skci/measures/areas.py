@@ -207,8 +207,12 @@ class RocAuc(_Area):
         return value - reach, value + reach
 
 
+@dataclass(frozen=True, eq=False)
 class AveragePrecision(_Area):
     """Mean over the positive rows of the precision at their scores."""
+
+    n_missed: int = 0
+    """Number of the first cells whose rows have no score: precision there is 0."""
 
     @property
     def rarer_class(self) -> int:
@@ -234,6 +238,7 @@ class AveragePrecision(_Area):
         """Positive mass, the precision, and the mass over all from the score on."""
         _, positive = self._masses(p)
         hits, flagged = self._from(positive), self._from(p)
+        flagged[: self.n_missed] = np.inf
         with np.errstate(all="ignore"):
             flagged = np.where(flagged > 0, flagged, np.inf)
             return positive, hits / flagged, positive / flagged
@@ -279,6 +284,47 @@ class AveragePrecision(_Area):
             ends = self.estimate(p) + reach.sum(axis=1) / positive.sum()
         low, high = ends.tolist()
         return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class InterpolatedPrecision(AveragePrecision):
+    """Mean of the interpolated precision at the 101 recalls 0, .01, ..., 1, as in COCO.
+
+    The interpolated precision at a recall is the greatest at any that is as great or
+    greater, and 0 beyond those that are reached. Influence values are those of its mean
+    over the positive rows, of which the mean over the 101 recalls is an approximation.
+    """
+
+    def estimate(self, p: Array) -> Array:
+        positive, precision, _ = self._curve(p)
+        with np.errstate(all="ignore"):
+            recall = self._from(positive) / positive.sum()
+        if np.isnan(recall).any():
+            return np.asarray(np.nan)
+        found = slice(self.n_missed, None)
+        best = np.maximum.accumulate(precision)[found][::-1]
+        first = np.searchsorted(recall[found][::-1], _RECALLS)
+        return np.append(best, 0)[first].mean()
+
+    def __call__(self, p: Array) -> Evaluation:
+        positive, precision, _ = self._curve(p)
+        with np.errstate(all="ignore"):
+            best = np.maximum.accumulate(precision)
+            # The cell whose precision is that of each cell, and their positive mass.
+            rises = np.append(True, best[1:] > best[:-1])
+            source = np.maximum.accumulate(np.where(rises, np.arange(len(p)), 0))
+            mass = np.bincount(source, positive * (best > 0), len(p))
+            flagged = self._from(p)
+            share = np.where(flagged > 0, mass / flagged, 0)
+            value = np.asarray(dot(positive, best) / positive.sum())
+            lowers = self._to(share * best)
+            raises = best - value + self._to(share)
+            influence = np.where(self.positive, raises - lowers, -lowers)
+            influence /= positive.sum()
+        return Evaluation(self.estimate(p), influence, self._gradient)
+
+
+_RECALLS = np.linspace(0, 1, 101)
 
 
 def _from(mass: Array) -> Array:

@@ -114,6 +114,11 @@ class Negative(Functional):
         return self.functional.support(counts)
 
 
+def unsigned(functional: Functional) -> Functional:
+    """Return the functional; of one times -1 that of which it is the negative."""
+    return functional.functional if isinstance(functional, Negative) else functional
+
+
 # Cells are (tp, fp, fn, tn); the moments of the paper are za = E[ZA] = tp,
 # a = E[A] = tp + fp and z = E[Z] = tp + fn. A unit of a moment moves the cells by a
 # row of _DIRECTIONS; the columns of _VALUES are the moments of a row in each cell.

@@ -89,6 +89,7 @@ def _dice_slope(jaccard: Any) -> Any:
 
 
 def _jaccard(dice: Any) -> Any:
+    dice = np.minimum(dice, 1.0)  # the range; beyond 2 the sign would change
     return dice / (2 - dice)
 
 
@@ -136,6 +137,8 @@ class Trait:
     chance : float or None
         Value of scores that are unrelated to the truth, where a value near the other
         end of the range is that of scores of the other label.
+    undefined_by : str
+        What makes it undefined.
     negative_of : Trait or None
         For a measure times -1, properties of the measure itself, whose intervals are
         negated.
@@ -160,6 +163,7 @@ class Trait:
     automatic_of_contrasts: tuple[str, ...] = ()
     scale_free: bool = True
     chance: float | None = None
+    undefined_by: str = "a division of zero by zero"
     negative_of: Trait | None = None
     reach: tuple[float, float] | None = None
 
@@ -309,6 +313,10 @@ _ALIASES = {
     "mean_absolute_error": "mae",
     "mean_absolute_percentage_error": "mape",
     "pearson_correlation": "pearson pearsonr",
+    "map": "mean_average_precision",
+    "mrr": "mean_reciprocal_rank reciprocal_rank recip_rank",
+    "hit_rate": "success",
+    "label_ranking_average_precision": "lrap",
 }
 ALIASES = {alias: name for name, names in _ALIASES.items() for alias in names.split()}
 """Names of measures by their synonyms."""

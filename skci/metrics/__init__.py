@@ -5,8 +5,11 @@
 from skci.metrics._agreement import *
 from skci.metrics._base import MetricCI
 from skci.metrics._binary import *
+from skci.metrics._clinical import *
 from skci.metrics._custom import (
     CustomCI,
+    CustomFunctionCI,
+    CustomInfluenceCI,
     CustomItemCI,
     CustomRegressionCI,
     make_metric_ci,
@@ -14,21 +17,29 @@ from skci.metrics._custom import (
 from skci.metrics._deviance import *
 from skci.metrics._names import available_metrics
 from skci.metrics._probabilities import *
+from skci.metrics._rankings import *
 from skci.metrics._regression import *
 from skci.metrics._scores import *
 
 __all__ = [
+    "DCGCI",
     "F05CI",
     "F1CI",
     "F2CI",
+    "NDCGCI",
     "R2CI",
     "AccuracyCI",
     "AveragePrecisionCI",
     "BalancedAccuracyCI",
     "BrierScoreCI",
+    "CalibrationInterceptCI",
+    "CalibrationSlopeCI",
     "CohenKappaCI",
     "CosineCI",
+    "CoverageErrorCI",
     "CustomCI",
+    "CustomFunctionCI",
+    "CustomInfluenceCI",
     "CustomItemCI",
     "CustomRegressionCI",
     "D2AbsoluteErrorCI",
@@ -44,17 +55,24 @@ __all__ = [
     "FalsePositiveRateCI",
     "GMeanCI",
     "HammingLossCI",
+    "HingeLossCI",
+    "HitRateCI",
     "InformednessCI",
+    "InterventionsAvoidedCI",
     "JaccardCI",
+    "LabelRankingAveragePrecisionCI",
+    "LabelRankingLossCI",
     "LiftCI",
     "LogLossCI",
     "MarkednessCI",
     "MatthewsCorrCoefCI",
     "MeanAbsoluteErrorCI",
     "MeanAbsolutePercentageErrorCI",
+    "MeanAveragePrecisionCI",
     "MeanGammaDevianceCI",
     "MeanPinballLossCI",
     "MeanPoissonDevianceCI",
+    "MeanReciprocalRankCI",
     "MeanSquaredErrorCI",
     "MeanSquaredLogErrorCI",
     "MeanTweedieDevianceCI",
@@ -62,10 +80,14 @@ __all__ = [
     "MetricCI",
     "NegativeLikelihoodRatioCI",
     "NegativePredictiveValueCI",
+    "NetBenefitCI",
+    "ObservedToExpectedCI",
     "OverlapCI",
     "PearsonCorrelationCI",
     "PositiveLikelihoodRatioCI",
+    "PrecisionAtKCI",
     "PrecisionCI",
+    "RecallAtKCI",
     "RecallCI",
     "RejectionRateCI",
     "RocAucCI",
@@ -73,6 +95,8 @@ __all__ = [
     "RootMeanSquaredLogErrorCI",
     "SelectionRateCI",
     "SpecificityCI",
+    "SquaredCalibrationErrorCI",
+    "StandardizedNetBenefitCI",
     "TopKAccuracyCI",
     "TverskyCI",
     "available_metrics",

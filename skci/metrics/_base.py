@@ -1,6 +1,7 @@
 """Bases of all metrics."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from html import escape
@@ -24,18 +25,18 @@ from skci.data.labels import (
     check_labels,
     check_no_pos_label,
     check_pos_label,
-    shape_of,
 )
 from skci.data.moments import Monomial, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import on_host
-from skci.data.sample import Sample, Vocabulary
+from skci.data.responses import SCORE_METHODS
+from skci.data.sample import Sample
 from skci.inference.intervals.methods import (
     AUTO,
     Known,
-    automatic,
     check_method,
     check_serves,
+    method_without_table,
 )
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, TableParameter
@@ -130,8 +131,13 @@ class MetricCI(BaseEstimator):
     zero_division = np.nan
 
     reads: ClassVar[str]
-    """Kind of the predictions: "labels", "scores" or "numbers"."""
-    _needs_probabilities: ClassVar[bool] = False
+    """Kind of the predictions: "labels", "scores", "numbers" or "items"."""
+    _score_methods: ClassVar[Sequence[str]] = SCORE_METHODS
+    """Methods of estimators whose scores it is of; of probabilities only the first."""
+    _truth: ClassVar[str] = "labels"
+    """What scores are compared with: "labels" or "relevance"."""
+    _may_miss: ClassVar[bool] = False
+    """Whether scores may be missing, of what was not retrieved."""
     _serves_moments: ClassVar[bool] = False
     """Whether moments of losses suffice for it."""
     _serves_bins: ClassVar[bool] = False
@@ -281,8 +287,8 @@ class MetricCI(BaseEstimator):
 
         The influence value of a row is the derivative of the estimate towards it,
 
-        .. math:: L_i = \frac{\mathrm{d}}{\mathrm{d} t} T\big((1 - t) \hat P +
-            t \delta_i\big) \Big|_{t = 0} ,
+        .. math:: L_i = \left. \frac{\mathrm{d}}{\mathrm{d} t} T\bigl((1 - t) \hat P +
+            t \delta_i\bigr) \right|_{t = 0} ,
 
         so that the error of the estimate is about :math:`\sum_i w_i L_i / \sum_i w_i`
         [1]_. All intervals follow from these values and a design.
@@ -320,18 +326,27 @@ class MetricCI(BaseEstimator):
         >>> influence.round(2).tolist()
         [-0.89, 0.44, 0.44, 0.0]
         """
+        return self._influence(y_true, y_pred, RowOptions(sample_weight=sample_weight))
+
+    def _influence(
+        self, y_true: Any, y_pred: Any, rows: RowOptions
+    ) -> tuple[float, Array]:
+        """Estimate the measure, and the influence of each row."""
         if option := self._each:
             raise ValueError(
                 f"{option} must give one number for influence values, got "
                 f"{getattr(self, option)!r}, which gives one for each class or target"
             )
-        rows = RowOptions(sample_weight=sample_weight)
         sample = self._read(y_true, y_pred, rows, by_rows=True)
         (parameter,) = self.bind(sample, self._model)
-        values = parameter.functional(parameter.counts / parameter.counts.sum())
-        influence = np.zeros(shape_of(y_true)[0])
-        kept = ... if sample_weight is None else np.asarray(sample_weight) > 0
-        influence[kept] = np.append(values.influence, 0.0)[parameter.index]
+        counts = parameter.counts
+        values = parameter.functional(counts / counts.sum()).influence
+        # Of rows that are not in the table there is none.
+        values = np.append(values * (sample.rows.counts.sum() / counts.sum()), 0.0)
+        weights = rows.sample_weight
+        kept = ... if weights is None else np.asarray(weights) > 0
+        influence = np.zeros(len(parameter.index if kept is ... else kept))
+        influence[kept] = values[parameter.index]
         return parameter.estimate, influence
 
     def _replace(self, options: dict[str, Any]) -> Self:
@@ -371,6 +386,8 @@ class MetricCI(BaseEstimator):
             require_pos_label=self._require_pos_label,
             labels=() if self.labels is None else tuple(self.labels),
             abstain=self.abstain,
+            truths=frozenset([self._truth]),
+            missing_scores=self._may_miss,
         )
 
     def bind(
@@ -407,7 +424,7 @@ class MetricCI(BaseEstimator):
     def _bind(self, binding: Binding) -> list[TableParameter]:
         raise NotImplementedError
 
-    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
+    def monomials(self, binding: Binding) -> list[Monomial]:
         """Products of losses, or of numbers, that it takes the means of.
 
         :meta private:
@@ -481,17 +498,21 @@ class MetricCI(BaseEstimator):
         check_serves(check_method(given), self._trait)
         return str(given)
 
-    def without_table(self, method: str | None, known: Known) -> Self:
+    def without_table(
+        self, method: str | None, known: Known, preferred: Sequence[str] = ()
+    ) -> Self:
         """Copy of the metric with a method that needs no more than is `known`.
 
-        `method` is for a metric that sets none.
+        `method` is for a metric that sets none; see `method_without_table`.
 
         :meta private:
         """
-        method = self._resolve_method(method)
-        check_serves(method, self._trait, known=known)
-        if method == AUTO:
-            method = automatic(self._trait, known=known)
+        method = method_without_table(
+            self._resolve_method(method),
+            self._trait,
+            known=known,
+            preferred=preferred,
+        )
         return self._replace({"method": method})
 
     @property

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from skci._arrays import Array, binade, cached_property
+from skci._arrays import Array, binade, cached_property, distinct_rows
 from skci.data.labels import label_or_1
-from skci.data.sample import Sample
+from skci.data.sample import Sample, Vocabulary
 from skci.inference.designs.strata import Strata
 from skci.inference.intervals.methods import AUTO, automatic, check_serves
 from skci.inference.parameter import (
@@ -120,13 +120,62 @@ class Binding:
         n = len(self.frequencies)
         return self.of_cells(trait, functional, np.arange(n), n, metric, smooth=False)
 
+    def columns(self, kind: str) -> tuple[Array, Array]:
+        """True values and those of the model, of all units, for a kind of metrics.
+
+        Labels are those that codes stand for, of several targets 0 and 1.
+        """
+        sample, model = self.sample, self.model
+        if kind == "items":
+            return sample.true_items, sample.items[model]
+        if kind == "numbers":
+            return _flat(sample.truth), _flat(sample.numbers[model])
+        vocabulary = sample.vocabulary
+        if vocabulary.abstains:
+            raise ValueError(
+                f"abstain must not be set for {self.metric!r}, which is of a user's "
+                "function of rows"
+            )
+        n_targets = len(vocabulary.targets)
+        codes = _flat(sample.codes[:, :n_targets].astype(int))
+        labels = np.array([0, 1] if vocabulary.multilabel else _known(vocabulary))
+        if kind == "scores":
+            return labels[codes], sample.scores[model].values
+        answer = sample.columns(model)[1]
+        answers = _flat(sample.codes[:, answer : answer + n_targets].astype(int))
+        return labels[codes], labels[answers]
+
+    def likeness(self, kind: str) -> tuple[Array | None, Array | None]:
+        """Kind of each unit in the subgroup, and numbers by which those of one differ.
+
+        Units of the same labels are alike, with scores or numbers as near as these
+        are, and items never are.
+        """
+        sample, model = self.sample, self.model
+        if kind == "items":
+            return None, None
+        if kind == "numbers":
+            truth, answer = sample.truth, sample.numbers[model]
+            keys = np.column_stack([truth - answer, truth, answer])
+            return np.zeros(len(keys[self.within]), dtype=int), keys[self.within]
+        n_targets = len(sample.vocabulary.targets)
+        columns = sample.codes[:, :n_targets]
+        if kind == "labels":
+            start = sample.columns(model)[1]
+            columns = np.hstack([columns, sample.codes[:, start : start + n_targets]])
+        kinds = distinct_rows(columns[self.within])[1]
+        if kind == "labels":
+            return kinds, None
+        scores = sample.scores[model].values[self.within]
+        return kinds, scores.reshape(len(scores), -1)
+
     def of_mean(self, trait: Trait, values: Array) -> TableParameter:
-        """Bind the mean of a number of each unit in the subgroup.
+        """Bind the mean of a number of each unit in the subgroup, of those not NaN.
 
         Of bounded numbers both ends of the range are possible values.
         """
-        bounded = bool(np.isfinite(trait.bounds).all())
-        values = np.clip(values, *trait.bounds)  # of rounding
+        bounded, known = bool(np.isfinite(trait.bounds).all()), ~np.isnan(values)
+        values = np.clip(values[known], *trait.bounds)  # of rounding
         ends = np.array(trait.bounds if bounded else [])
         levels = np.append(ends, values)
         some = values[:: len(values) // (_SOME * _MOST_VALUES) + 1]
@@ -134,10 +183,12 @@ class Binding:
             cells = np.arange(len(levels))  # there is no use in sorting them all
         else:
             levels, cells = np.unique(levels, return_inverse=True)
+        index = np.full(len(known), len(levels))
+        index[known] = cells[len(ends) :]
         return self.of_cells(
             trait,
             Mean(levels, binade(levels)),
-            cells[len(ends) :],
+            index,
             len(levels),
             smooth=bounded,
             most=_MOST_VALUES,
@@ -332,6 +383,17 @@ class Binding:
             is_positive = sample.codes[:, 0] == labels.index(positive)
             positives = sample.rows.n_rows(units & is_positive)
         return SubgroupSize(sample.rows.n_rows(units), positives)
+
+
+def _flat(columns: Array) -> Array:
+    """Make one dimension of a single column."""
+    return columns[:, 0] if columns.shape[1] == 1 else columns
+
+
+def _known(vocabulary: Vocabulary) -> list[Any]:
+    """Labels by their codes, of which one that is not known does not occur."""
+    labels = vocabulary.labels
+    return [labels[-1] if label is None else label for label in labels]
 
 
 def bind_references(

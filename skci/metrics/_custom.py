@@ -1,16 +1,28 @@
-"""Metrics of a user's own function of the four cells, or of means."""
+"""Metrics of a user's function of the four cells, of means, or of the rows."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from skci._arrays import Array
-from skci._validation import LARGEST, check_choice, check_range
+from skci._validation import (
+    LARGEST,
+    check_choice,
+    check_range,
+    errors_of_function,
+)
+from skci.data.moments import MomentSample, Monomial, Variable
+from skci.data.sample import KINDS
 from skci.inference.parameter import TableParameter
 from skci.measures.functional import CellFunctional, Functional, FunctionOfMeans
+from skci.measures.functions_of_rows import (
+    FunctionalOfRows,
+    FunctionOfRows,
+    GivenInfluence,
+    takes_weights,
+)
 from skci.measures.registry import CELLS, Measure, Trait
 from skci.metrics._base import LabelMetricCI, MetricCI, declare_options
 from skci.metrics._binding import Binding
@@ -35,7 +47,7 @@ class _CustomMetric(_Declared):
     Parameters
     ----------
     g : callable
-        Function of the four cells, or of means; see :func:`make_metric_ci`.
+        Function of the four cells, of means, or of rows; see :func:`make_metric_ci`.
     name : str
         Name of the metric in reports.
     bounds : (float, float)
@@ -110,7 +122,7 @@ class _FeatureMetric(_CustomMetric):
     def _checked_features(self, y: Array, values: Array, weights: Array) -> Array:
         """Compute and check features, and the function at means of them."""
         name = self.name
-        with _type_error(
+        with errors_of_function(
             f"features of {name!r} must take arrays y_true and y_pred and return an "
             "array of numbers"
         ):
@@ -142,7 +154,7 @@ class _FeatureMetric(_CustomMetric):
         size[size == 0] = 1.0
         points = means + np.vstack([np.zeros(len(means)), np.diag(size)])
         functional, first = FunctionOfMeans(self.g, points), np.eye(len(points))[0]
-        with _type_error(
+        with errors_of_function(
             f"g of {self.name!r} must take {len(means)} means, one for each column of "
             "features, and return a number"
         ):
@@ -189,35 +201,15 @@ class CustomRegressionCI(_FeatureMetric, RegressionMetricCI):  # type: ignore[ov
 
 
 @declare_options
-class _ItemMetric(_FeatureMetric, MetricCI):  # type: ignore[override]
-    """Metric of a user's function of means of features of labels."""
-
-    reads = "labels"
-    _several = True
-
-    def _bind(self, binding: Binding) -> list[TableParameter]:
-        sample, within = binding.sample, binding.within
-        if sample.vocabulary.multilabel:
-            raise ValueError(
-                f"{self.name!r} needs one item in each row, got several targets"
-            )
-        labels = np.empty(len(sample.vocabulary.labels), dtype=object)
-        labels[:] = sample.vocabulary.labels
-        column = 1 + list(sample.labelled).index(binding.model)
-        truth, answer = labels[sample.codes[within][:, [0, column]].astype(int).T]
-        weights = sample.rows.counts[within]
-        features = self._checked_features(truth, answer, weights)
-        return [binding.of_units(self._measure, FunctionOfMeans(self.g, features))]
-
-
-@declare_options
-class CustomItemCI(_ItemMetric):
+class CustomItemCI(_FeatureMetric, MetricCI):  # type: ignore[override]
     """Metric defined by a function of means over items; see :func:`make_metric_ci`.
 
     Parameters
     ----------
     features : callable
         ``features(y_true, y_pred)``, of shape (n, k), whose means the function takes.
+    reads : {"labels", "items"}, default="labels"
+        Whether truth and predictions are labels, or objects of any kind.
 
     Examples
     --------
@@ -228,11 +220,163 @@ class CustomItemCI(_ItemMetric):
     ...     name="relative length",
     ...     bounds=(0, np.inf),
     ...     features=lambda y, p: [(len(b), len(a)) for a, b in zip(y, p)],
-    ...     reads="labels",
+    ...     reads="items",
     ... )
-    >>> length(["a cat", "a dog"] * 20, ["cat", "a dogs"] * 20)
-    relative length = 0.900 [0.803, 0.997], 95% interval (hall, n = 40)
+    >>> length([["a", "cat"], ["a", "dog"]] * 20, [["cat"], ["a", "dog"]] * 20)
+    relative length = 0.750 [0.669, 0.831], 95% interval (hall, n = 40)
     """
+
+    reads: str = "labels"  # type: ignore[misc]
+    _several = True
+    _serves_moments = True
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        sample = binding.sample
+        if isinstance(sample, MomentSample):
+            functional = sample.function_of_means(self.g, self.monomials(binding))
+        else:
+            features = self._features_of(binding)[binding.within]
+            functional = FunctionOfMeans(self.g, features)
+        return [binding.of_units(self._measure, functional)]
+
+    def monomials(self, binding: Binding) -> list[Monomial]:
+        if isinstance(binding.sample, MomentSample):
+            kept = binding.sample.summands.origins
+            variables = [v for v in kept if v[:2] == (binding.metric, binding.model)]
+            return [
+                (v,) for v in variables or [Variable(binding.metric, binding.model)]
+            ]
+        return [(variable,) for variable in self.variables(binding)]
+
+    def variables(self, binding: Binding) -> dict[Variable, Array]:
+        return {
+            Variable(binding.metric, binding.model, k): column
+            for k, column in enumerate(self._features_of(binding).T)
+        }
+
+    def _features_of(self, binding: Binding) -> Array:
+        """Features of all units, which are computed once."""
+        sample = binding.sample
+        if binding.sample.vocabulary.multilabel:
+            raise ValueError(
+                f"{self.name!r} needs one item in each row, got several targets"
+            )
+        key = self.features, binding.model, self.reads
+
+        def compute() -> Array:
+            truth, answer = binding.columns(self.reads)
+            if self.reads == "labels":
+                truth, answer = truth.astype(object), answer.astype(object)
+            return self._checked_features(truth, answer, sample.rows.counts)
+
+        return sample.once(key, compute)
+
+
+@declare_options
+class _MetricOfRows(_CustomMetric, MetricCI):
+    """Metric of a user's function of the rows.
+
+    Parameters
+    ----------
+    reads : {"labels", "scores", "numbers", "items"}, default="labels"
+        What the predictions are that the function takes.
+    """
+
+    reads: str = "labels"  # type: ignore[misc]
+    _several = True
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        properties = RegressionMetricCI._properties | self._declared
+        curved = self._takes_weights and self._has_values_elsewhere
+        return Trait(**properties | {"has_curvature": curved})
+
+    _has_values_elsewhere = True
+    """Whether it can be computed at other weights than those of the rows."""
+
+    @property
+    def _takes_weights(self) -> bool:
+        return takes_weights(self.g)
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        truth, answer = binding.columns(self.reads)
+        functional = self._functional(
+            binding,
+            function=self.g,
+            name=self.name,
+            truth=truth[binding.within],
+            answer=answer[binding.within],
+            weights=binding.sample.rows.counts[binding.within],
+            frequencies=binding.frequencies,
+        )
+        return [binding.of_units(self._measure, functional)]
+
+    def _functional(self, binding: Binding, **given: Any) -> FunctionalOfRows:
+        raise NotImplementedError
+
+
+@declare_options
+class CustomFunctionCI(_MetricOfRows):
+    """Metric defined by any function of the rows; see :func:`make_metric_ci`.
+
+    Parameters
+    ----------
+    g : callable
+        ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, which returns a
+        number.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from sklearn.metrics import fbeta_score
+    >>> from skci import make_metric_ci
+    >>> metric = make_metric_ci(
+    ...     partial(fbeta_score, beta=3, average="macro"),
+    ...     of="rows",
+    ...     name="macro F3",
+    ...     bounds=(0, 1),
+    ... )
+    >>> metric(["a", "b", "c", "c"] * 20, ["a", "b", "b", "c"] * 20)
+    macro F3 = 0.812 [0.747, 0.873], 95% interval (hall, n = 80)
+    """
+
+    def _functional(self, binding: Binding, **given: Any) -> FunctionOfRows:
+        kinds, keys = binding.likeness(self.reads)
+        return FunctionOfRows(**given, kinds=kinds, keys=keys)
+
+
+@declare_options
+class CustomInfluenceCI(_MetricOfRows):
+    """Metric defined by its influence values; see :func:`make_metric_ci`.
+
+    Parameters
+    ----------
+    g : callable
+        ``g(y_true, y_pred)``, perhaps with ``sample_weight``, which returns the
+        estimate and the influence value of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import make_metric_ci
+    >>> def geometric_mean_ratio(y_true, y_pred):
+    ...     ratio = np.log(y_pred / y_true)
+    ...     mean = ratio.mean()
+    ...     return np.exp(mean), np.exp(mean) * (ratio - mean)
+    >>> metric = make_metric_ci(
+    ...     influence=geometric_mean_ratio,
+    ...     name="ratio",
+    ...     bounds=(0, np.inf),
+    ...     reads="numbers",
+    ... )
+    >>> metric([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
+    ratio = 1.189 [1.123, 1.256], 95% interval (delta, n = 40)
+    """
+
+    _has_values_elsewhere = False
+
+    def _functional(self, binding: Binding, **given: Any) -> GivenInfluence:
+        return GivenInfluence(**given)
 
 
 @overload
@@ -243,6 +387,7 @@ def make_metric_ci(
     bounds: tuple[float, float],
     greater_is_better: bool = True,
     features: None = None,
+    of: None = None,
 ) -> CustomCI: ...
 
 
@@ -254,23 +399,50 @@ def make_metric_ci(
     bounds: tuple[float, float],
     greater_is_better: bool = True,
     features: Callable[[Array, Array], Any],
-    reads: Literal["numbers", "labels"] = "numbers",
+    reads: Literal["numbers", "labels", "items"] | None = None,
+    of: None = None,
 ) -> CustomRegressionCI | CustomItemCI: ...
 
 
+@overload
 def make_metric_ci(
     g: Callable[..., Any],
     *,
     name: str,
     bounds: tuple[float, float],
     greater_is_better: bool = True,
-    features: Callable[[Array, Array], Any] | None = None,
-    reads: Literal["numbers", "labels"] = "numbers",
-) -> CustomCI | CustomRegressionCI | CustomItemCI:
-    r"""Make a metric from a function of the four cells, or of means over rows.
+    reads: Literal["labels", "scores", "numbers", "items"] | None = None,
+    of: Literal["rows"],
+) -> CustomFunctionCI: ...
 
-    Its derivative, from which the influence values follow, is computed by the complex
-    step.
+
+@overload
+def make_metric_ci(
+    *,
+    influence: Callable[..., Any],
+    name: str,
+    bounds: tuple[float, float],
+    greater_is_better: bool = True,
+    reads: Literal["labels", "scores", "numbers", "items"] | None = None,
+) -> CustomInfluenceCI: ...
+
+
+def make_metric_ci(
+    g: Callable[..., Any] | None = None,
+    *,
+    name: str,
+    bounds: tuple[float, float],
+    greater_is_better: bool = True,
+    features: Callable[[Array, Array], Any] | None = None,
+    reads: str | None = None,
+    of: str | None = None,
+    influence: Callable[..., Any] | None = None,
+) -> MetricCI:
+    r"""Make a metric from a function of the four cells, of means over rows, or of rows.
+
+    The derivative of a function of cells or means, from which the influence values
+    follow, is computed by the complex step. Any other function is taken as it is, with
+    ``of="rows"``: it is called with changed weights of the rows, or without some rows.
 
     Parameters
     ----------
@@ -279,7 +451,9 @@ def make_metric_ci(
         rows, arrays of one shape, to an array of that shape. With `features`,
         ``g(mean_1, ..., mean_k)``: from their means, numbers, to a number. It must be
         smooth and made of operations that extend to complex numbers: arithmetic,
-        powers, ``np.sqrt``, ``np.exp``, ``np.log``.
+        powers, ``np.sqrt``, ``np.exp``, ``np.log``. With ``of="rows"`` it is
+        ``g(y_true, y_pred)`` or ``g(y_true, y_pred, sample_weight=)``, of arrays, which
+        returns a number, as functions of :mod:`sklearn.metrics` do.
     name : str
         Name of the metric in reports.
     bounds : (float, float)
@@ -290,15 +464,24 @@ def make_metric_ci(
         ``features(y_true, y_pred)``: from true and predicted values, arrays of shape
         (n,), to an array of shape (n, k), each row computed from the same row of both
         alone. It need not be smooth: ``np.abs`` is fine here.
-    reads : {"numbers", "labels"}, default="numbers"
-        What `features` takes: arrays of numbers, or labels, such as strings, in arrays
-        of objects. A metric of labels goes into reports beside accuracy and AUC.
+    reads : {"numbers", "labels", "scores", "items"}, optional
+        What the predictions are. `features` takes arrays of "numbers" by default; or
+        "labels", such as strings, in arrays of objects; or "items", objects of any
+        kind, such as lists of words, spans or boxes, or the rows of an array. Functions
+        of rows take "labels" by default; or "scores", as AUC does; or "numbers" or
+        "items". All but metrics of numbers go into reports beside accuracy and AUC.
+    of : {"rows"}, optional
+        Whether `g` is a function of the rows.
+    influence : callable, optional
+        In place of `g`, ``influence(y_true, y_pred)``, perhaps with ``sample_weight``,
+        which returns the estimate and the influence value of each row, an array of
+        shape (n,) whose weighted mean is zero.
 
     Returns
     -------
-    CustomCI, CustomRegressionCI or CustomItemCI
-        A metric of labels, or with `features` of numbers or items; set its other
-        options by ``set_params``.
+    CustomCI, CustomRegressionCI, CustomItemCI, CustomFunctionCI or CustomInfluenceCI
+        A metric of labels, with `features` of numbers or items, or of rows; set its
+        other options by ``set_params``.
 
     Raises
     ------
@@ -308,13 +491,23 @@ def make_metric_ci(
     ValueError
         If `bounds` is not an increasing pair or does not hold the values of `g`, or
         the complex step disagrees with central differences, as after ``abs``, or
-        `features` are not finite numbers of that shape. What depends on `features` is
-        checked on the data, whenever the metric is called.
+        `features` are not finite numbers of that shape, or a function of rows does not
+        change smoothly with them, as extremes and quantiles do not. What depends on
+        `features` or rows is checked on the data, whenever the metric is called, and
+        that a function of rows is smooth, when its interval is first accessed.
 
     Notes
     -----
     With `features` :math:`f`, the metric is :math:`g(\bar f)`, and its standard error
     that of the mean of :math:`\nabla g(\bar f) \cdot f_i` over the rows.
+
+    Influence values of a function of rows that takes ``sample_weight`` are central
+    differences in the weight of each row, with two calls for each; of one that does
+    not, they are those of the jackknife, with a call for each row. Rows that are equal
+    need it once, as those of labels are, and of more than 1,000 rows those of numbers
+    or scores that are alike are changed together, so that 1,000 derivatives suffice.
+    Whether they explain how the function changes is tried without random quarters of
+    the rows; it is an error if they are off by more than 20 %.
 
     Examples
     --------
@@ -340,15 +533,28 @@ def make_metric_ci(
     >>> wape([1, 2, 3, 4] * 10, [1, 2, 4, 6] * 10)
     wape = 0.300 [0.225, 0.362], 95% interval (hall, n = 40)
     """
+    if influence is not None:
+        if any(given is not None for given in (g, features, of)):
+            raise ValueError("influence must be given without g, features and of")
+        g = influence
     if not callable(g):
-        arguments = "tp, fp, fn, tn" if features is None else "mean_1, ..., mean_k"
-        raise TypeError(f"g must be a function g({arguments}), got {g!r}")
+        raise TypeError(f"{_wanted(features, of, influence)}, got {g!r}")
     if not isinstance(name, str) or not name:
         raise ValueError(f"name must be a non-empty string, got {name!r}")
     bounds = check_range(bounds, "two increasing numbers, (lower end, upper end)")
     options: dict[str, Any] = {"name": name, "bounds": bounds}
     options["greater_is_better"] = greater_is_better
-    check_choice(reads, ("numbers", "labels"), "reads")
+    if of is not None:
+        check_choice(of, ("rows",), "of")
+        if features is not None:
+            raise ValueError("features must not be given with of='rows'")
+    if of is not None or influence is not None:
+        reads = "labels" if reads is None else reads
+        check_choice(reads, KINDS, "reads")
+        kind = CustomFunctionCI if influence is None else CustomInfluenceCI
+        return kind(g, reads=reads, **options)
+    reads = "numbers" if reads is None else reads
+    check_choice(reads, ("numbers", "labels", "items"), "reads")
     if features is None:
         _check_of_cells(g, name, *bounds)
         return CustomCI(g, **options)
@@ -356,24 +562,23 @@ def make_metric_ci(
         raise TypeError(
             f"features must be a function features(y_true, y_pred), got {features!r}"
         )
-    kind = CustomRegressionCI if reads == "numbers" else CustomItemCI
-    return kind(g, features, **options)
+    if reads == "numbers":
+        return CustomRegressionCI(g, features, **options)
+    return CustomItemCI(g, features, reads=reads, **options)
 
 
-@contextmanager
-def _type_error(must: str, remedy: str = "") -> Iterator[None]:
-    """Turn any error of a user's function into one that says what it must do."""
-    try:
-        yield
-    except Exception as error:
-        raised = f"on them it raised {type(error).__name__}: {error}"
-        raise TypeError(f"{must}; {raised}{remedy}") from error
+def _wanted(features: Any, of: Any, influence: Any) -> str:
+    """Say what function is wanted."""
+    if influence is not None:
+        return "influence must be a function influence(y_true, y_pred)"
+    arguments = "tp, fp, fn, tn" if features is None else "mean_1, ..., mean_k"
+    return f"g must be a function g({'y_true, y_pred' if of else arguments})"
 
 
 def _check_of_cells(g: Callable[..., Any], name: str, low: float, high: float) -> None:
     """Check a function of cells, and its complex step, at interior points."""
     points = np.random.default_rng(0).dirichlet(np.full(len(CELLS), 4.0), size=20)
-    with _type_error(
+    with errors_of_function(
         f"g of {name!r} must take four arrays tp, fp, fn, tn",
         ". Instead of if, float or functions of math, use arithmetic and numpy's "
         "functions.",

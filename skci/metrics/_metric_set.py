@@ -21,17 +21,18 @@ from skci._validation import (
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.labels import check_label
-from skci.data.moments import MomentSample, Monomial, Variable
+from skci.data.moments import MomentSample, Variable
 from skci.data.reading import Reader, Wanted
 from skci.data.remote import are_in_blocks, check_separable, on_host, read_blocks
-from skci.data.sample import Sample, Vocabulary
+from skci.data.responses import SCORE_METHODS
+from skci.data.sample import KINDS, Sample, Vocabulary
 from skci.inference.critical.horizon import Horizon
 from skci.inference.intervals.methods import AUTO, Known, check_method
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import DEFAULT_MODEL, Key, TableParameter
 from skci.metrics._base import MetricCI
 from skci.metrics._binding import Binding, bind_references
-from skci.metrics._names import resolve_metric
+from skci.metrics._names import resolve_metric, resolve_metrics
 from skci.metrics._scores import ScoreMetricCI
 from skci.reports.estimate import warn_of_undefined
 from skci.reports.joint import JointReport
@@ -61,7 +62,7 @@ class MetricSet:
             self.kinds[name] = metric.reads
             self.several &= metric._several
         self.reads = set(self.kinds.values())
-        if "numbers" in self.reads and len(self.reads) > 1:
+        if "numbers" in self.reads and self.reads & {"labels", "scores"}:
             raise ValueError(
                 "metrics must be all of numbers or all of labels and scores, since "
                 f"y_true is either, got {self.kinds}"
@@ -80,14 +81,33 @@ class MetricSet:
                 f"method={{{name!r}: {method!r}, '*': 'auto'}}"
             ) from error
 
-    def without_tables(self, known: Known = "covariance") -> Self:
+    def without_tables(
+        self, known: Known = "covariance", preferred: Sequence[str] = ()
+    ) -> Self:
         """The same metrics, with interval methods that need no table of counts."""
         other = copy(self)
         other.metrics = {
-            name: metric.without_table(self.methods[name], known)
+            name: metric.without_table(self.methods[name], known, preferred)
             for name, metric in self.metrics.items()
         }
         return other
+
+    @property
+    def score_methods(self) -> list[str]:
+        """Methods of estimators whose scores all metrics can be of."""
+        needs = {name: m._score_methods for name, m in self.metrics.items()}
+        methods = [
+            method
+            for method in SCORE_METHODS
+            if all(method in each for each in needs.values())
+        ]
+        if not methods:
+            only = {name: each[0] for name, each in needs.items() if len(each) == 1}
+            raise ValueError(
+                "metrics must be of the same scores of an estimator, got metrics of "
+                f"{only}; report them apart"
+            )
+        return methods
 
     def must_read_labels(self) -> None:
         """Check that all metrics are of labels."""
@@ -114,23 +134,20 @@ class MetricSet:
             )
         self.without_tables()
 
-    def monomials(
-        self, models: Iterable[str], vocabulary: Vocabulary
-    ) -> list[Monomial]:
-        """Columns whose moments suffice for the metrics of some models."""
-        return [
-            monomial
-            for model in models
-            for metric in self.metrics.values()
-            for monomial in metric.monomials(model, vocabulary)
-        ]
-
     def moments(self, sample: Sample) -> MomentSample:
         """Moments that suffice for the metrics, of the rows of a sample.
 
         Of a sample that holds moments, those that they need.
         """
-        monomials = self.monomials(sample.models, sample.vocabulary)
+        bindings = [
+            (
+                metric,
+                Binding(sample, model, name, AUTO, metric._positive(self.pos_label)),
+            )
+            for model in sample.models
+            for name, metric in self.metrics.items()
+        ]
+        monomials = [m for metric, each in bindings for m in metric.monomials(each)]
         if isinstance(sample, MomentSample):
             return sample.restricted(monomials)
         if sample.subgroups is not None:
@@ -141,17 +158,19 @@ class MetricSet:
         if "scores" in sample.kinds:
             self.scored_labels(sample.vocabulary)
         variables: dict[Variable, Array] = {}
-        for model in sample.models:
-            for name, metric in self.metrics.items():
-                positive = metric._positive(self.pos_label)
-                variables |= metric.variables(
-                    Binding(sample, model, name, AUTO, positive)
-                )
+        for metric, binding in bindings:
+            variables |= metric.variables(binding)
         return MomentSample.of(sample, monomials, variables)
+
+    @property
+    def may_miss_scores(self) -> bool:
+        """Whether scores may be missing, of what was not retrieved."""
+        of_scores = [m for m in self.metrics.values() if m.reads == "scores"]
+        return bool(of_scores) and all(metric._may_miss for metric in of_scores)
 
     def must_be_given(self, y_pred: Any, y_score: Any) -> None:
         """Check that there are predictions of each kind that the metrics read."""
-        given = {"labels": y_pred, "numbers": y_pred, "scores": y_score}
+        given = dict.fromkeys(KINDS, y_pred) | {"scores": y_score}
         for kind in self.reads:
             if given[kind] is None:
                 parameter = "y_score" if kind == "scores" else "y_pred"
@@ -160,7 +179,8 @@ class MetricSet:
                     f"{parameter}= must be given for metrics of {kind}: "
                     f"{join_names(metrics)}"
                 )
-        if {"labels", "scores"} <= self.reads and set(y_pred) != set(y_score):
+        both = y_pred is not None and "scores" in self.reads
+        if both and self.reads & {"labels", "items"} and set(y_pred) != set(y_score):
             raise ValueError(
                 f"y_score must name the models of y_pred, {list(y_pred)}, got "
                 f"{list(y_score)}"
@@ -179,12 +199,14 @@ class MetricSet:
         With an abstention, and labels that need not occur, for all of them.
         """
         abstains = {} if abstain is None else {check_label(abstain, "abstain"): None}
+        truths: set[str] = set()
         positive: dict[str, Any] = {}
         known: list[Any] = []
         require_pos_label = False
         for metric in self.metrics.values():
             wanted = metric.wanted(self.pos_label)
             known += wanted.labels
+            truths |= wanted.truths
             require_pos_label |= wanted.require_pos_label
             if wanted.abstain is not None:
                 abstains[check_label(wanted.abstain, "abstain")] = None
@@ -205,6 +227,8 @@ class MetricSet:
             require_pos_label=require_pos_label,
             labels=(*known, *labels),
             abstain=next(iter(abstains), None),
+            truths=frozenset(truths),
+            missing_scores=self.may_miss_scores,
         )
         return Reader.open(wanted, y_true, rows, truth)
 
@@ -237,8 +261,10 @@ class MetricSet:
         else:
             frame = Frame(data, columns)
             self.must_be_given(frame.names["y_pred"], frame.names["y_score"])
-            kinds = self.reads | ({"numbers"} if rows.needs_rows else set())
-            columns = frame.read(kinds, rows)
+            of_rows = rows.needs_rows or "items" in self.reads
+            kinds = self.reads | ({"numbers"} if of_rows else set())
+            missing = ["y_score"] if self.may_miss_scores else []
+            columns = frame.read(kinds, rows, missing)
         if are_in_blocks(columns):
             check_separable(rows)
             return read_blocks(partial(self._read, rows, labels), columns, self.several)
@@ -292,6 +318,15 @@ class MetricSet:
             parameters = (
                 replace(p, key=replace(p.key, **keys[p.key.model])) for p in parameters
             )
+        return self.joint(parameters, sample, horizon)
+
+    def joint(
+        self,
+        parameters: Iterable[TableParameter],
+        sample: Sample,
+        horizon: Horizon | None = None,
+    ) -> JointEstimate:
+        """Estimate parameters of a sample jointly, with the settings of the report."""
         joint = JointEstimate.from_rows(
             parameters,
             sample.rows,
@@ -364,6 +399,5 @@ def named_metrics(metrics: Any) -> dict[str, MetricCI]:
     alone = isinstance(metrics, str) or not is_iterable(metrics)
     pairs = []
     for given in [metrics] if alone else metrics:
-        metric = resolve_metric(given)
-        pairs.append((given if isinstance(given, str) else metric.name, metric))
+        pairs += resolve_metrics(given)
     return named_values(pairs, "metrics")

@@ -12,49 +12,53 @@ from skci.measures.registry import ALIASES, NEGATED
 from skci.metrics import (
     _agreement,
     _binary,
+    _clinical,
     _deviance,
     _probabilities,
+    _rankings,
     _regression,
     _scores,
 )
 from skci.metrics._base import MetricCI
+from skci.metrics._refused import refusal
 
-_MODULES = (_agreement, _binary, _regression, _deviance, _scores, _probabilities)
+_MODULES = (
+    *(_agreement, _binary, _regression, _deviance, _scores, _probabilities),
+    *(_clinical, _rankings),
+)
 _CLASSES = [
     cls
     for module in _MODULES
     for cls in vars(module).values()
     if getattr(cls, "_measure", None) is not None  # not a base
 ]
-_METRICS = [cls() for cls in _CLASSES if cls is not _binary.FBetaCI]
+_NEED_OPTIONS = (_binary.FBetaCI, _clinical.ThresholdMetricCI)
+_METRICS = [cls() for cls in _CLASSES if not issubclass(cls, _NEED_OPTIONS)]
 _BY_NAME = {
     metric.name: metric for metric in (*_METRICS, _scores.RocAucCI(multi_class="ovo"))
 }
+_OF_FIRST = {
+    metric.name.partition("@")[0]: metric
+    for metric in _METRICS
+    if isinstance(metric, _rankings.RankingToK)
+}
+"""Metrics of the first documents, by their names but for the number of these."""
+_AT_K = re.compile(r"(.+)@([1-9]\d*)")
 _F_BETA = re.compile(r"f(\d+\.?\d*|\.\d+)")
+_AT_THRESHOLD = re.compile(rf"({'|'.join(_clinical.AT_THRESHOLDS)})@(\d*\.\d+)")
 
 _AVERAGE = re.compile("(.+)_(macro|micro|weighted|samples)")
 
-_PARTITIONS = (
-    "compares partitions of the rows, whatever the names of their parts, and is no "
-    "measure of how well labels are predicted; use one, such as 'accuracy'"
+_NEEDS_BETA = (
+    "fbeta_score needs a beta; use a name such as 'f0.5' or a metric object such as "
+    "FBetaCI(0.5)"
 )
-_REFUSED = {
-    "max_error": (
-        "is an extreme of the errors, which has no normal distribution in large "
-        "samples and so no interval from a standard error; use "
-        "'median_absolute_error', or the quantile of errors that matters"
-    ),
-    "fowlkes_mallows_score": f"{_PARTITIONS} or, of two labels, 'cosine'",
-    **dict.fromkeys(
-        [
-            *("adjusted_mutual_info_score", "adjusted_rand_score"),
-            *("completeness_score", "homogeneity_score", "mutual_info_score"),
-            *("normalized_mutual_info_score", "rand_score", "v_measure_score"),
-        ],
-        _PARTITIONS,
-    ),
+_LIKELIHOOD_RATIOS = ("positive_likelihood_ratio", "negative_likelihood_ratio")
+_SEVERAL = {
+    "class_likelihood_ratios": _LIKELIHOOD_RATIOS,
+    "precision_recall_fscore_support": ("precision", "recall", "f1"),
 }
-"""Names of scikit-learn's scorers without an interval, and why there is none."""
+"""Metrics by the names of functions that return several."""
 
 
 def available_metrics() -> list[str]:
@@ -63,7 +67,10 @@ def available_metrics() -> list[str]:
     Returns
     -------
     list of str
-        In alphabetical order. Besides, "f<beta>" is F-beta at any beta; a suffix
+        In alphabetical order. Besides, "f<beta>" is F-beta at any beta; "@<k>", as in
+        "ndcg@5", the metric of the first k documents of a ranking;
+        "net_benefit@<threshold>" net benefit at any threshold, as are
+        "standardized_net_benefit" and "interventions_avoided"; a suffix
         "_macro", "_micro", "_weighted" or "_samples", as in "f1_macro", asks for an
         average over classes; and ``neg_`` before a name for the measure times -1.
 
@@ -95,8 +102,8 @@ def resolve_metric(metric: Any) -> MetricCI:
         function, options = metric.func, metric.keywords
     if isinstance(function, MetricCI):
         return function._replace(options)
-    if isinstance(function, type) or not _is_scikit_learn_s(function):
-        remedy = "make_metric_ci makes a metric object of a function"
+    if not _is_scikit_learn_s(function):
+        remedy = 'make_metric_ci makes a metric of a function, with of="rows" of any'
         if isinstance(metric, type) and issubclass(metric, MetricCI):
             remedy = f"make an object of the class, {metric.__name__}()"
         elif hasattr(metric, "predict"):
@@ -105,7 +112,30 @@ def resolve_metric(metric: Any) -> MetricCI:
             "metrics must be names or metric objects such as F1CI(), or functions or "
             f"scorers of sklearn.metrics, got {metric!r}; {remedy}"
         )
-    return _of_function(function.__name__, options)
+    return _of_function(function.__name__.rpartition(".")[2], options)
+
+
+def resolve_metrics(given: Any) -> list[tuple[str, MetricCI]]:
+    """Return the metrics of what is given, with their names in a report.
+
+    They are several for a function of scikit-learn that returns several numbers.
+    """
+    function, options = given, {}
+    if isinstance(given, partial) and not given.args:
+        function, options = given.func, dict(given.keywords)
+    name = function if isinstance(function, str) else ""
+    if _is_scikit_learn_s(function):
+        name = function.__name__
+    if (usual := _usual(name)) not in _SEVERAL:
+        metric = resolve_metric(given)
+        return [(given if isinstance(given, str) else metric.name, metric)]
+    names = list(_SEVERAL[usual])
+    if usual == "precision_recall_fscore_support":
+        options = {"average": None} | options
+        beta = options.pop("beta", 1)
+        names[2] = f"f{beta:g}"
+    metrics = [_of_name(each)._replace(options) for each in names]
+    return [(metric.name, metric) for metric in metrics]
 
 
 def _of_name(name: str) -> MetricCI:
@@ -138,23 +168,31 @@ def _named(name: str) -> MetricCI | None:
             return _BY_NAME[known]._replace({})
         if f_beta := _F_BETA.fullmatch(known):
             return _binary.FBetaCI(float(f_beta.group(1)))
+    if at_k := _AT_K.fullmatch(name):
+        base = ALIASES.get(at_k.group(1), at_k.group(1))
+        if base in _OF_FIRST:
+            return _OF_FIRST[base]._replace({"k": int(at_k.group(2))})
+    if at_threshold := _AT_THRESHOLD.fullmatch(name):
+        return _clinical.AT_THRESHOLDS[at_threshold.group(1)](
+            float(at_threshold.group(2))
+        )
     return None
 
 
 def _is_scikit_learn_s(function: Any) -> bool:
-    module = getattr(function, "__module__", None) or ""
-    return hasattr(function, "__name__") and module.startswith("sklearn.metrics.")
+    name = getattr(function, "__name__", None)
+    module = getattr(function, "__module__", None) or name or ""
+    return name is not None and module.startswith("sklearn.metrics.")
 
 
 def _of_function(name: str, options: Mapping[str, Any]) -> MetricCI:
     """Make the metric of the name of a function and options of a call of it."""
+    if reason := refusal(name):
+        raise ValueError(reason)
     options = {key: value for key, value in options.items() if value is not None}
     if name == "fbeta_score":
         if "beta" not in options:
-            raise ValueError(
-                "fbeta_score needs a beta; use a name such as 'f0.5' or a metric "
-                "object such as FBetaCI(0.5)"
-            )
+            raise ValueError(_NEEDS_BETA)
         return _binary.FBetaCI(options.pop("beta"))._replace(options)
     return _of_name(name)._replace(options)
 
@@ -180,9 +218,14 @@ def _signed(metric: MetricCI, sign: int) -> MetricCI:
 
 def _unknown(metric: str, positive: str) -> str:
     """Say what there is in place of a metric, whose usual name is `positive`."""
-    for known in (positive, f"{positive}_score"):
-        if known in _REFUSED:
-            return f"{metric!r} {_REFUSED[known]}"
+    if positive in _clinical.AT_THRESHOLDS:
+        return f"{metric!r} needs a threshold, as in '{positive}@0.1'"
+    if positive in _SEVERAL:
+        return f"{metric!r} is several metrics, {[*_SEVERAL[positive]]}"
+    if positive == "fbeta_score":
+        return _NEEDS_BETA
+    if reason := refusal(positive):
+        return reason
     near = _near(positive)
     meant = f"did you mean {near!r}? " if near else ""
     return (

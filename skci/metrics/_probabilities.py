@@ -1,4 +1,4 @@
-"""Losses of predicted probabilities."""
+"""Losses of predicted probabilities, and of decision values."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skci._arrays import EPS, Array
-from skci.data.labels import check_no_pos_label
+from skci.data.labels import check_no_pos_label, check_one_target
 from skci.data.moments import MomentSample, Monomial, Variable
 from skci.data.sample import Vocabulary
 from skci.inference.parameter import TableParameter
@@ -34,7 +34,7 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         not given, that of the report, or the last label in sorted order.
     """
 
-    _needs_probabilities = True
+    _score_methods = ("predict_proba",)
     _symmetric = True
     _serves_bins = True
     _loss_name: ClassVar[str]
@@ -42,8 +42,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
 
     _serves_moments = True
 
-    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
-        return [(Variable(self._loss_name, model),)]
+    def monomials(self, binding: Binding) -> list[Monomial]:
+        return [(Variable(self._loss_name, binding.model),)]
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
         scores, truth = self._scores_of(binding), binding.positives
@@ -73,9 +73,8 @@ class _ProbabilityMetricCI(ScoreMetricCI, **LOSS):
         else:
             check_no_pos_label(self.pos_label, "several targets or over two labels")
             trait = self._trait_of(vocabulary)
-        monomials = self.monomials(binding.model, vocabulary)
         function = self._function_at(sample)
-        functional = sample.function_of_means(function, monomials)
+        functional = sample.function_of_means(function, self.monomials(binding))
         return [replace(binding.of_units(trait, functional), pos_label=positive)]
 
     def _function_at(self, sample: MomentSample) -> Callable[..., Any]:
@@ -152,14 +151,15 @@ class _D2CI(_ProbabilityMetricCI, **SKILL):
         pairs = (probabilities, eps), (constant, EPS)
         return [self._losses(truth, *each) for each in pairs]
 
-    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
+    def monomials(self, binding: Binding) -> list[Monomial]:
+        vocabulary = binding.sample.vocabulary
         if vocabulary.multilabel:
             raise ValueError(
                 f"moments=True needs one target for {self.name!r}, got "
                 f"{len(vocabulary.targets)}"
             )
         shares: list[Monomial] = [(label,) for label in _indicators(vocabulary)]
-        return [*super().monomials(model, vocabulary), *shares]
+        return [*super().monomials(binding), *shares]
 
     def variables(self, binding: Binding) -> dict[Variable, Array]:
         labels = _indicators(binding.sample.vocabulary)
@@ -270,6 +270,44 @@ def _surprise(likelihood: Array, eps: float) -> Array:
     """Return -log of probabilities, clipped as in scikit-learn."""
     losses: Array = np.clip(likelihood, eps, 1 - eps)
     return -np.log(losses, out=losses)
+
+
+class HingeLossCI(_ProbabilityMetricCI, measure="hinge_loss"):
+    r"""Hinge loss of decision values, as of a support vector machine. Lower is better.
+
+    .. math:: E \max(0, 1 - s) \text{ of positive rows, }
+        E \max(0, 1 + s) \text{ of negative ones}
+
+    s is the decision value, above 0 where a row is predicted positive. Of more than two
+    labels the margin s is the value of the true label less the greatest of the others
+    (Crammer and Singer, 2001). The estimate equals :func:`sklearn.metrics.hinge_loss`.
+
+    Parameters
+    ----------
+    pos_label : int, float, bool or str, optional
+        The positive one of two labels, that a single column of decision values is of.
+        If not given, that of the report, or the last label in sorted order.
+
+    Examples
+    --------
+    >>> HingeLossCI()([0] * 40 + [1] * 40, [-2] * 30 + [0.5] * 20 + [2] * 30)
+    hinge_loss = 0.25 [0.15, 0.39], 95% interval (hall, n = 80)
+    """
+
+    _score_methods = ("decision_function",)
+    _loss_name = "hinge_loss"
+
+    def _bind_classes(self, binding: Binding, scores: Scores) -> list[TableParameter]:
+        check_one_target(binding.sample.vocabulary, binding.metric)
+        return super()._bind_classes(binding, scores)
+
+    def _losses(self, truth: Array, scores: Array, eps: float = EPS) -> Array:
+        if truth.ndim == 1:
+            margins = np.where(truth, scores, -scores)
+        else:
+            others = np.where(truth, -np.inf, scores).max(axis=1)
+            margins = scores[truth] - others
+        return np.maximum(1 - margins, 0.0)
 
 
 class D2BrierScoreCI(_D2CI, _BrierCI, measure="d2_brier_score"):

@@ -16,7 +16,6 @@ from skci._validation import (
     check_share,
 )
 from skci.data.moments import MomentSample, Monomial, Variable, at_means
-from skci.data.sample import Vocabulary
 from skci.inference.parameter import TableParameter
 from skci.measures.classes import WeightedMean
 from skci.measures.functional import Functional, FunctionOfMeans
@@ -204,9 +203,9 @@ class RegressionMetricCI(MetricCI, heavy_tails=True, **LOSS):
     def _check_range(self, y: Array, values: Array) -> None:
         """Check that the loss is defined."""
 
-    def monomials(self, model: str, vocabulary: Vocabulary) -> list[Monomial]:
-        targets = range(len(vocabulary.targets))
-        return [each for target in targets for each in self._monomials(model, target)]
+    def monomials(self, binding: Binding) -> list[Monomial]:
+        targets = range(len(binding.sample.vocabulary.targets))
+        return [each for k in targets for each in self._monomials(binding.model, k)]
 
     def _monomials(self, model: str, target: int) -> list[Monomial]:
         return [

@@ -23,11 +23,16 @@ from skci.data.responses import scores_of
 from skci.data.rows import check_probabilities
 from skci.inference.intervals.methods import Known
 from skci.inference.parameter import TableParameter
-from skci.measures.areas import AveragePrecision, RocAuc, Scores
+from skci.measures.areas import (
+    AveragePrecision,
+    InterpolatedPrecision,
+    RocAuc,
+    Scores,
+)
 from skci.measures.binned_scores import BinnedScores
 from skci.measures.classes import AVERAGES, Hits, Pooled, WeightedMean
 from skci.measures.functional import Among, Component
-from skci.measures.registry import MEASURES
+from skci.measures.registry import MEASURES, Trait
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
 
@@ -113,8 +118,9 @@ class ScoreMetricCI(MetricCI):
     def _scores_of(self, binding: Binding) -> Scores:
         """Scores of the model, checked."""
         scores = binding.sample.scores[binding.model]
-        for values in scores.extremes if self._needs_probabilities else []:
-            check_probabilities(values, binding.model, repr(binding.metric))
+        if self._score_methods == ("predict_proba",):
+            for values in scores.extremes:
+                check_probabilities(values, binding.model, repr(binding.metric))
         check_all_labels(self.labels, binding.sample.vocabulary)
         return scores
 
@@ -177,9 +183,11 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
         if self.average is not None:
             check_choice(self.average, (*AVERAGES, "samples"), "average")
 
-    def without_table(self, method: str | None, known: Known) -> Self:
+    def without_table(
+        self, method: str | None, known: Known, preferred: Sequence[str] = ()
+    ) -> Self:
         # Scores of different models are not compared, and so no skewness is known.
-        return super().without_table(method, "covariance")
+        return super().without_table(method, "covariance", preferred)
 
     def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
         positive = binding.truth == code
@@ -240,6 +248,9 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
         if positive.ndim > 1:
             classes = [units.max(axis=1) for units in classes]
         n_negative, n_positive = (round(dot(frequencies, units)) for units in classes)
+        missing = self._missing(positive, scores)
+        if missing is not None:
+            scores = Scores(np.where(missing, -np.inf, scores.values), eps=scores.eps)
         order, ranks = scores.ranked
         number = 2 * ranks + positive.ravel()[order]
         occurs = np.zeros(2 * (ranks[-1] + 1), dtype=bool)
@@ -250,8 +261,25 @@ class _AreaCI(ScoreMetricCI, automatic=("logit", "hall")):
         level, is_positive = occurring >> 1, (occurring & 1).astype(bool)
         n = round(frequencies.sum())
         area = self._area(is_positive, level, (n_negative, n_positive), n)
+        if missing is not None:
+            area = replace(cast(AveragePrecision, area), n_missed=1)
         kind = Component if positive.ndim == 1 else Pooled
         return kind(area, cells.reshape(positive.shape), len(occurring))
+
+    def _missing(self, positive: Array, scores: Scores) -> Array | None:
+        """Which scores are missing, if any are, of positives that were never found."""
+        missing = None
+        if self._may_miss and not isinstance(scores, BinnedScores):
+            missing = np.isnan(scores.values)
+        if missing is None or not missing.any():
+            return None
+        if (missing & ~positive.reshape(missing.shape)).any():
+            raise ValueError(
+                "y_score may be missing in positive rows only, which were never found, "
+                "got a missing score of another row; give what a model did not report "
+                "a score below all others"
+            )
+        return missing
 
     def _value(self, positive: Array, negative: Array, scores: Array) -> float:
         """Area of one row, over its classes."""
@@ -278,7 +306,7 @@ class MetricScorer:
             if metric.pos_label is None and metric._symmetric and labels:
                 positive = labels[-1]
             labels, options = (positive,), {"pos_label": positive}
-        scores = scores_of(estimator, X, labels, metric._needs_probabilities)
+        scores = scores_of(estimator, X, labels, metric._score_methods)
         estimate = metric(y, scores, **rows, **options)
         value = float(estimate) if self.bound is None else getattr(estimate, self.bound)
         return float(value if metric.greater_is_better else -value)
@@ -365,7 +393,8 @@ class RocAucCI(_AreaCI, measure="roc_auc", chance=0.5):
         return positives[:, pairs[:, 0]] + positives[:, pairs[:, 1]]
 
 
-class AveragePrecisionCI(_AreaCI, measure="average_precision"):
+@declare_options
+class AveragePrecisionCI(_AreaCI):
     r"""Average precision, the mean over the positive rows of the precision at each.
 
     .. math:: E_S P(y = 1 \mid s \ge S), \quad S \text{ the score of a positive row}
@@ -379,9 +408,38 @@ class AveragePrecisionCI(_AreaCI, measure="average_precision"):
     --------
     >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])
     average_precision = 0.885 [0.821, 0.928], 95% interval (logit, n = 160)
+
+    Of three objects in each of 40 images, the third was detected in some:
+
+    >>> is_object, third = [1, 0, 1, 1] * 40, [0.7, None, 0.6, None, None] * 8
+    >>> scores = [score for last in third for score in (0.9, 0.8, 0.75, last)]
+    >>> image = [k // 4 for k in range(160)]
+    >>> AveragePrecisionCI(interpolation="101")(is_object, scores, groups=image)
+    average_precision = 0.665 [0.620, 0.707], 95% interval (logit, n = 160 in 40 groups)
     """
 
-    _area = AveragePrecision
+    interpolation: str | None = None
+
+    _may_miss = True
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        has_curvature = not self.interpolation
+        properties = self._properties | {"has_curvature": has_curvature}
+        return Trait("average_precision", **properties)
+
+    @property
+    def _area(self) -> type[AveragePrecision]:  # type: ignore[override]
+        return InterpolatedPrecision if self.interpolation else AveragePrecision
+
+    @property
+    def _serves_bins(self) -> bool:  # type: ignore[override]
+        return not self.interpolation
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        if self.interpolation is not None:
+            check_choice(self.interpolation, ["101"], "interpolation")
 
 
 @declare_options

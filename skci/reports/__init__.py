@@ -8,6 +8,7 @@ from skci.reports.calibration import CalibrationReport
 from skci.reports.classification import ClassificationReport
 from skci.reports.contrasts import ContrastReport
 from skci.reports.curves import (
+    DecisionCurveReport,
     ThresholdEstimate,
     ThresholdReport,
     ThresholdRequirementReport,
@@ -30,7 +31,9 @@ from skci.reports.resampling import (
     LearningCurveReport,
     SearchReport,
 )
+from skci.reports.runs import RunsContrastReport, RunsReport
 from skci.reports.verdict_display import VerdictMatrixDisplay
+from skci.reports.votes import VotesReport
 
 __all__ = [
     "BestReport",
@@ -43,6 +46,7 @@ __all__ = [
     "ConfidenceIntervalDisplay",
     "ContrastReport",
     "CrossValidationReport",
+    "DecisionCurveReport",
     "GradesReport",
     "ImportanceReport",
     "JointReport",
@@ -51,10 +55,13 @@ __all__ = [
     "RankInterval",
     "RankReport",
     "RequirementReport",
+    "RunsContrastReport",
+    "RunsReport",
     "SearchReport",
     "ThresholdEstimate",
     "ThresholdReport",
     "ThresholdRequirementReport",
     "Verdict",
     "VerdictMatrixDisplay",
+    "VotesReport",
 ]

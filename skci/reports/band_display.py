@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
+from scipy.special import ndtri
 
 from skci._arrays import Array
 from skci._hints import with_hints
@@ -32,8 +33,11 @@ _BAR, _THICK_BAR = 1.2, 3.0  # widths of joint and individual intervals
 _STEPS = 400  # of an outline
 _THIN_LIMIT = 0.7  # width of a line of limits
 _HEADROOM = 1.15  # over the greatest number of rows in its panel
+QUANTILES = 3.3
+"""Greatest normal quantile that is drawn."""
+_RATES = [0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999]
 _CORNERS = np.array([[0.0, 0.0], [1.0, 1.0]])
-_DIAGONAL = "skci-diagonal"  # to find a line again
+_REFERENCE = "skci-diagonal"  # to find a line again
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -70,8 +74,15 @@ class ConfidenceBandDisplay(PanelDisplay):
         a single model, and the thick part of bars.
     unit_square : bool, default=True
         Whether both axes show probabilities, at the same scale.
+    normal_quantiles : bool, default=False
+        Whether both axes show normal quantiles of rates, of which the ticks name the
+        rates, as those of detection error tradeoffs.
     diagonal : str, optional
         Label of the diagonal, such as "chance"; without one it is not drawn.
+    baseline : str, optional
+        Label of a horizontal line at 0, such as "treat none".
+    floor : float, optional
+        Least value that the vertical axis shows; all if not given.
     joins_corners : bool, default=False
         Whether every curve begins and ends in the corners that the diagonal joins.
     n_rows : array of shape (K,), optional
@@ -89,7 +100,7 @@ class ConfidenceBandDisplay(PanelDisplay):
     bands_ : list of matplotlib PathPatch
         Empty where there are bars.
     chance_level_ : matplotlib Line2D or None
-        The diagonal.
+        The diagonal, or the baseline.
 
     Examples
     --------
@@ -110,7 +121,10 @@ class ConfidenceBandDisplay(PanelDisplay):
     horizontal_intervals: Array | None = None
     individual_intervals: Array | None = None
     unit_square: bool = True
+    normal_quantiles: bool = False
     diagonal: str | None = None
+    baseline: str | None = None
+    floor: float | None = None
     joins_corners: bool = False
     n_rows: Array | None = None
     known_models: Sequence[str] | None = None
@@ -146,9 +160,9 @@ class ConfidenceBandDisplay(PanelDisplay):
         band_kwargs : mapping of str, optional
             Passed to the ``PathPatch`` of each band.
         plot_chance_level : bool, default=True
-            Whether to draw the diagonal.
+            Whether to draw the diagonal, or the baseline.
         chance_level_kw : mapping of str, optional
-            Passed to ``Axes.plot`` for the diagonal.
+            Passed to ``Axes.plot`` for it.
 
         Returns
         -------
@@ -175,17 +189,21 @@ class ConfidenceBandDisplay(PanelDisplay):
         for each, metric in self._open(ax):
             panel = self._rows_of(metric)
             drawn = [self.points[:, 1], self.intervals, self.individual_intervals]
-            limits = axis_limits(*(x[panel] for x in drawn if x is not None))
+            floor = -np.inf if self.floor is None else self.floor
+            shown = [np.maximum(x[panel], floor) for x in drawn if x is not None]
+            limits = axis_limits(*shown)
             for model, style in zip(models, styles, strict=True):
                 curve = [k for k in panel if self.models[k] == model]
+                if not curve:
+                    continue
                 label = wrapped(model or name or "estimate")
                 points = self._shifted(curve, models.index(model) if self._bars else 0)
                 line = self._plot_line(each, points, {"label": label, **style})
                 self.lines_.append(line)
                 draw = self._plot_bars if self._bars else self._plot_band
                 draw(each, curve, points, limits, line.get_color(), band_kwargs)
-            if self.diagonal and plot_chance_level:
-                self.chance_level_ = self._plot_diagonal(each, chance_level_kw)
+            if (self.diagonal or self.baseline) and plot_chance_level:
+                self.chance_level_ = self._plot_reference(each, chance_level_kw)
             self._set_axes(each, limits)
         if self.n_rows is not None and len(self.axes_) > 1:
             self._plot_rows(self.axes_[1], self.n_rows)
@@ -220,7 +238,13 @@ class ConfidenceBandDisplay(PanelDisplay):
         ax.set(xlabel=across, ylabel=up, ylim=limits)
         if self.unit_square:
             edges, ticks = (-0.03, 1.03), np.linspace(0, 1, 6)
+            if self.normal_quantiles:
+                edges, ticks = (-QUANTILES, QUANTILES), ndtri(_RATES)
             ax.set(xlim=edges, xticks=ticks, ylim=edges, yticks=ticks, aspect="equal")
+            if self.normal_quantiles:
+                names = [f"{rate:g}" for rate in _RATES]
+                ax.set(xticklabels=names, yticklabels=names)
+                ax.tick_params(axis="x", rotation=45)
         ax.tick_params(labelbottom=True)
         ax.grid(alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
@@ -324,14 +348,17 @@ class ConfidenceBandDisplay(PanelDisplay):
             limits = np.clip(self.individual_intervals[curve], *edges)
             ax.plot(points[:, 0], limits, **thin)
 
-    def _plot_diagonal(self, ax: Any, style: Mapping[str, Any] | None) -> Any:
-        """Draw the diagonal, or restyle the one that the axes have."""
-        drawn = [line for line in ax.lines if line.get_gid() == _DIAGONAL]
+    def _plot_reference(self, ax: Any, style: Mapping[str, Any] | None) -> Any:
+        """Draw the diagonal or the baseline, or restyle the one that the axes have."""
+        drawn = [line for line in ax.lines if line.get_gid() == _REFERENCE]
         if drawn:
             drawn[0].update(dict(style or {}))
             return drawn[0]
         default = {"color": ax.xaxis.label.get_color(), "alpha": 0.7, "linewidth": 0.8}
-        default |= {"linestyle": "--", "label": self.diagonal, "gid": _DIAGONAL}
+        label = self.diagonal or self.baseline
+        default |= {"linestyle": "--", "label": label, "gid": _REFERENCE}
+        if self.baseline:
+            return ax.axhline(0.0, zorder=1.8, **styled(default, style))
         return ax.plot(*_CORNERS.T, zorder=1.8, **styled(default, style))[0]
 
     def _plot_rows(self, ax: Any, n_rows: Array) -> None:
@@ -350,7 +377,7 @@ class ConfidenceBandDisplay(PanelDisplay):
         from matplotlib.patches import Patch
 
         lines = self.axes_[0].get_legend_handles_labels()[0]
-        diagonal = [line for line in lines if line.get_gid() == _DIAGONAL]
+        diagonal = [line for line in lines if line.get_gid() == _REFERENCE]
         curves = [line for line in lines if line not in diagonal]
         grey = self.axes_[0].xaxis.label.get_color()
         colour = curves[0].get_color() if len(curves) == 1 else grey

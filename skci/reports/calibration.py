@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +13,7 @@ from skci.inference.joint import JointEstimate
 from skci.inference.pvalues import pvalues
 from skci.reports.band_display import ConfidenceBandDisplay
 from skci.reports.base import Report
+from skci.reports.joint import JointReport
 from skci.reports.rendering import (
     Column,
     Findings,
@@ -43,10 +45,15 @@ class CalibrationReport(Report):
     _model_header = BIN
 
     def __init__(
-        self, joint: JointEstimate, mean_predicted: Array, n_rows: Array
+        self,
+        joint: JointEstimate,
+        mean_predicted: Array,
+        n_rows: Array,
+        summarise: Callable[[], JointReport],
     ) -> None:
         super().__init__(joint)
         self._mean_predicted, self._n_rows = mean_predicted, n_rows
+        self._summarise = summarise
         if joint.parameters[0].key.subgroup:
             self._model_header = "model"
 
@@ -59,6 +66,35 @@ class CalibrationReport(Report):
     def n_rows(self) -> Array:
         """Number of rows in each bin, in the order of the report, (K,); read-only."""
         return read_only(self._n_rows)
+
+    @cached_property
+    def _in_short(self) -> JointReport:
+        return self._summarise()
+
+    @property
+    def summary(self) -> JointReport:
+        """Intercept, slope and observed to expected ratio of all models, jointly.
+
+        The metrics of :class:`skci.CalibrationInterceptCI`,
+        :class:`skci.CalibrationSlopeCI` and :class:`skci.ObservedToExpectedCI`, which
+        are 0, 1 and 1 of calibrated predictions.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If there are probabilities of 0 or 1, which have no logit, or no slope is
+            finite.
+        """
+        report = self._in_short.at(self.confidence_level)
+        return report.individual() if self._joint.is_individual else report
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n\n{self.summary}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"{super()._repr_html_()}{self.summary._repr_html_()}"
 
     @property
     def pvalue(self) -> float:

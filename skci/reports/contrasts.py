@@ -106,7 +106,12 @@ class ReportWithContrasts(Report):
         joint = contrast_estimate(self._joint, contrasts, method=method)
         warn_of_undefined(joint)
         subject = "confidence intervals of contrasts"
-        return ContrastReport(joint, null=0.0, subject=subject)
+        return self._contrast_report(joint, null=0.0, subject=subject)
+
+    @property
+    def _contrast_report(self) -> type[ContrastReport]:
+        """Class of the reports of contrasts of this one."""
+        return ContrastReport
 
 
 class ContrastReport(ReportWithContrasts):
@@ -415,7 +420,8 @@ class ContrastReport(ReportWithContrasts):
     def _verdicts(self) -> list[str]:
         """What the interval of each contrast shows."""
         if "contrast" not in self._labels:
-            return [finding.verdict for finding in self._strongest]
+            pairs = zip(self._joint.parameters, self._strongest, strict=True)
+            return [each.trait.worded(found.verdict) for each, found in pairs]
         low, high = self._limits().T
         return np.select([low > 0, high < 0], ["above 0", "below 0"], "open").tolist()
 

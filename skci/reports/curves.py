@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+from scipy.special import ndtri
 
 from skci._arrays import Array
-from skci._validation import check_known, join_names
+from skci._validation import check_choice, check_known, join_names
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Key
 from skci.inference.ranking import best_first
-from skci.reports.band_display import ConfidenceBandDisplay
+from skci.reports.band_display import QUANTILES, ConfidenceBandDisplay
 from skci.reports.estimate import MetricEstimate
 from skci.reports.interval_display import ConfidenceIntervalDisplay
 from skci.reports.joint import JointReport
@@ -21,6 +22,8 @@ from skci.reports.rendering import Findings
 from skci.reports.requirements import RequirementReport, Requirements
 
 ROC = ["false_positive_rate", "recall"]
+
+DET = ["false_positive_rate", "false_negative_rate"]
 
 THRESHOLD = "threshold"
 """Name of the column of a report that holds the thresholds."""
@@ -140,16 +143,23 @@ class ThresholdReport(JointReport):
             range(len(points)),
             key=lambda k: (models.index(points[k][0]), self._thresholds[points[k]]),
         )
+        estimates = self._joint.estimates.reshape(-1, 2)[order]
         limits = self._limits().reshape(-1, 2, 2)[order]
+        if is_tradeoff := self.metrics == DET:
+            estimates, limits = (
+                np.clip(ndtri(rates), -QUANTILES, QUANTILES)
+                for rates in (estimates, limits)
+            )
         return ConfidenceBandDisplay(
             models=[points[k][0] for k in order],
             metrics=[""] * len(order),
-            points=self._joint.estimates.reshape(-1, 2)[order],
+            points=estimates,
             intervals=limits[:, 1],
             horizontal_intervals=limits[:, 0],
             axis_labels=(across.replace("_", " "), up.replace("_", " ")),
             confidence_level=self.confidence_level,
             simultaneous=self._joint.simultaneous,
+            normal_quantiles=is_tradeoff,
             diagonal="chance" if self.metrics == ROC else None,
             joins_corners=self.metrics == ROC,
             known_models=self._known_models,
@@ -174,7 +184,13 @@ class ThresholdReport(JointReport):
             simultaneous=self._joint.simultaneous,
             unit_square=False,
             known_models=self._known_models,
+            **self._baselines,
         )
+
+    @property
+    def _baselines(self) -> dict[str, Any]:
+        """Options of the display of metrics over thresholds."""
+        return {}
 
     def where(self, requirements: Requirements) -> ThresholdRequirementReport:
         r"""Thresholds at which the measures are shown to meet requirements.
@@ -237,6 +253,107 @@ class ThresholdReport(JointReport):
         check_known(metric, self.metrics, "metric")
         titles = [parameter.key.title for parameter in self._joint.parameters]
         return [k for k, title in enumerate(titles) if title == metric]
+
+
+TREAT_ALL = "treat all"
+"""Name of the model that treats all rows."""
+
+DEFAULTS = {
+    "net_benefit": "treat none",
+    "standardized_net_benefit": "treat none",
+    "interventions_avoided": TREAT_ALL,
+}
+"""What a model is better than where a metric is above 0."""
+
+
+class DecisionCurveReport(ThresholdReport):
+    """Joint confidence intervals of net benefit at thresholds of probabilities.
+
+    Returned by :func:`skci.decision_curve_report`. A :class:`ThresholdReport`
+    otherwise, in which the model "treat all" has the net benefit of treating all rows.
+
+    Examples
+    --------
+    >>> from skci import decision_curve_report
+    >>> y = [0] * 90 + [1] * 10 + [0] * 50 + [1] * 50
+    >>> scores = [0.1] * 100 + [0.5] * 100
+    >>> report = decision_curve_report(y, scores, thresholds=[0.2, 0.3])
+    >>> report.useful
+    {'y_pred': array([0.2, 0.3])}
+    """
+
+    @property
+    def useful(self) -> dict[str, Array]:
+        """Thresholds by model at which it is shown to be better than the defaults.
+
+        Those at which all intervals are above 0: that of the net benefit, which is 0 of
+        treating no row, and that of the interventions avoided, which are none of
+        treating all rows.
+        """
+        lower = self._limits()[:, 0]
+        points = set(self._points)
+        for metric in self.metrics:
+            positions = self._compared_positions(metric)
+            points &= {self._points[k] for k in positions if lower[k] > 0}
+        useful: dict[str, list[float]]
+        useful = {model: [] for model in self._models if model != TREAT_ALL}
+        for (model, name), threshold in self._thresholds.items():
+            if (model, name) in points and model != TREAT_ALL:
+                useful[model].append(threshold)
+        return {model: np.array(values) for model, values in useful.items()}
+
+    def findings(self, by: str = "intervals") -> Findings:
+        """Say in words at which thresholds models are better than the defaults.
+
+        Parameters
+        ----------
+        by : {"intervals"}
+            Findings are from the intervals of the report.
+
+        Returns
+        -------
+        list of str
+            A sentence for each model.
+        """
+        check_choice(by, ("intervals",), "by")
+        defaults = join_names([f"to {default}" for default in self._defaults])
+        return self._qualified(
+            [
+                f"{model} is shown to be better than {defaults} at "
+                f"{self._ranges(model, thresholds)}."
+                for model, thresholds in self.useful.items()
+            ]
+        )
+
+    @property
+    def _defaults(self) -> list[str]:
+        """What models are compared with."""
+        return list(dict.fromkeys(DEFAULTS[metric] for metric in self.metrics))
+
+    def _ranges(self, model: str, shown: Array) -> str:
+        """Name some thresholds of a model, of neighbours the first and the last."""
+        known = sorted(t for (name, _), t in self._thresholds.items() if name == model)
+        places = np.searchsorted(known, np.sort(shown))
+        runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
+        if not len(shown):
+            return "no threshold"
+        ends = [dict.fromkeys(f"{known[k]:g}" for k in run[[0, -1]]) for run in runs]
+        plural = "s" if len(shown) > 1 else ""
+        return f"threshold{plural} {join_names([' to '.join(end) for end in ends])}"
+
+    @property
+    def _baselines(self) -> dict[str, Any]:
+        # Treating all has a benefit far below 0 at high thresholds.
+        estimates = [
+            estimate
+            for estimate, parameter, model in zip(
+                self._joint.estimates, self._joint.parameters, self._models, strict=True
+            )
+            if model != TREAT_ALL and DEFAULTS[parameter.key.metric] != TREAT_ALL
+        ]
+        highest = max(estimates, default=np.inf)
+        baseline = " or ".join(self._defaults)
+        return {"baseline": baseline, "floor": -0.5 * max(highest, 0.0)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,7 +25,6 @@ from skci.exceptions import (
     warn_caller,
 )
 from skci.inference.critical.law import Alternative
-from skci.inference.intervals.methods import automatic
 from skci.inference.joint import JointEstimate
 from skci.inference.parameter import Parameter
 from skci.inference.pvalues import pvalue
@@ -416,7 +415,7 @@ class MetricEstimate(HintedAttributes, float):
 def describe_sample_size(joint: JointEstimate, n_samples: int | None = None) -> str:
     """Write the number of rows, of a sample or an estimate, of groups and strata."""
     if not joint.is_of_rows:
-        return joint.sampling.design_in_words
+        return ""
     n = joint.rows.n_samples if n_samples is None else n_samples
     return " ".join(filter(None, [f"n = {n}", joint.sampling.design_in_words]))
 
@@ -464,7 +463,7 @@ def warn_of_undefined(joint: JointEstimate, new: Sequence[Parameter] = ()) -> No
     for k, parameter in enumerate(joint.parameters):
         if not parameter.defined:
             components = [c for c in parameter.components if not c.defined]
-            cause = "a division of zero by zero"
+            cause = parameter.trait.undefined_by
             if parameter.key.is_contrast and not components:
                 cause = "of infinite estimates, or a ratio to zero"
             message = f"undefined, {cause}; the interval is the whole range"
@@ -538,10 +537,12 @@ _OTHER_LABEL = _Cause(
 
 def _is_of_other_label(joint: JointEstimate, position: int) -> bool:
     """Whether an estimate and its interval are far below that of random scores."""
-    chance = joint.parameters[position].trait.chance
-    if chance is None or not joint.estimates[position] < chance / 2:
+    parameter = joint.parameters[position]
+    trait, estimate = parameter.unsigned
+    if trait.chance is None or not estimate < trait.chance / 2:
         return False
-    return bool(joint.individual.intervals[position, 1] < chance / 2)
+    limits = map(abs, joint.individual.intervals[position].tolist())
+    return max(limits) < trait.chance / 2
 
 
 def _zero_variance(joint: JointEstimate, position: int, consequence: str) -> _Cause:
@@ -561,7 +562,7 @@ def _warn(joint: JointEstimate, causes: Iterable[tuple[_Cause, int]]) -> None:
         positions.setdefault(cause, []).append(position)
     for (message, category, remedy), alike in positions.items():
         parameters = [joint.parameters[k] for k in alike]
-        better = {automatic(p.trait, known=joint.sampling.known) for p in parameters}
+        better = {joint.sampling.best_method(p.trait) for p in parameters}
         if remedy and len(better) == 1 and not better & {p.method for p in parameters}:
             message += f"; consider method={better.pop()!r}"
         warn_caller(f"{', '.join(map(str, parameters))}: {message}", category)

@@ -172,7 +172,7 @@ class GradesReport(JointReport):
         the interval is taken to be as wide as one with the variance of an item in
         brackets. With groups or weights it is
 
-        .. math:: n = \frac{q^2}{h^2} \Big(\tau^2 + \frac{\sigma^2}{m}\Big) ,
+        .. math:: n = \frac{q^2}{h^2} \Bigl(\tau^2 + \frac{\sigma^2}{m}\Bigr) ,
 
         with h the half width, q the critical value, m the samples of an item,
         :math:`\sigma^2` the variance within items, and :math:`\tau^2` n times the

@@ -62,7 +62,8 @@ class ConfidenceIntervalDisplay(PanelDisplay):
     verdicts : sequence of str, of length K, optional
         What each interval shows: "first is better", "second is better" or "open"; of a
         difference with a margin also "equivalent", "first is not worse" or "second is
-        not worse"; of a contrast "above 0", "below 0" or "open".
+        not worse"; of a contrast "above 0", "below 0" or "open". For metrics that have
+        no better, "higher" and "lower" take the place of "better" and "worse".
     margins : array of shape (K,), optional
         Position of dotted lines on both sides of 0; NaN where there are none.
 

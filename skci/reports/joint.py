@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, overload
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
@@ -63,6 +63,11 @@ class JointReport(ReportWithContrasts):
     >>> report["y_pred", "f1"]
     f1 = 0.67 [0.53, 0.78], joint 95% interval (score, n = 100)
     """
+
+    _other_attributes: ClassVar = {
+        **ReportWithContrasts._other_attributes,
+        **dict.fromkeys(("compare", "comparisons", "pairwise"), "differences()"),
+    }
 
     def __init__(
         self, joint: JointEstimate, references: References | None = None
@@ -307,7 +312,7 @@ class JointReport(ReportWithContrasts):
         if method is not None:
             check_method(method)
         number, ratio = len(contrasts), scale == "ratio"
-        most = _MOST_CONTRASTS if joint.is_of_rows else _MOST_GIVEN
+        most = _MOST_CONTRASTS if joint.sampling.known == "table" else _MOST_GIVEN
         if number > most:
             raise ValueError(
                 f"{scale}s must be at most {most:,}, got {number:,}; "
@@ -318,7 +323,7 @@ class JointReport(ReportWithContrasts):
         warn_of_undefined(compared, joint.parameters[len(self) :])
         if ratio and margin is not None:
             raise ValueError("margin needs scale='difference', got 'ratio'")
-        return ContrastReport(
+        return self._contrast_report(
             compared,
             null=1.0 if ratio else 0.0,
             stepwise=simultaneous and adjust == "step-down",

@@ -9,38 +9,20 @@ from typing import Any
 import numpy as np
 
 from skci._arrays import Array
+from skci._hints import with_hints
 from skci._validation import check_integer, check_positive_number
 from skci.data.runs import RunsOfModels
 from skci.inference.joint import JointEstimate
 from skci.inference.planning import by_position
 from skci.inference.runs import RunEstimates, VarianceComponents, mean_over_runs
-from skci.inference.sampling import Sampling
-from skci.reports.estimate import describe_sample_size
+from skci.reports.contrasts import ContrastReport, ReportWithContrasts
 from skci.reports.joint import JointReport
 
 _MOST_RUNS, _MOST_ROWS = 1000, 10**9
 
 
-class RunsReport(JointReport):
-    """Joint confidence intervals of means over several runs of each model.
-
-    Returned by :func:`skci.joint_report` and others that are given
-    :class:`skci.designs.Runs`. A :class:`JointReport` that also tells how much of each
-    variance is due to rows and to runs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skci import joint_report
-    >>> from skci.designs import Runs
-    >>> rng = np.random.default_rng(0)
-    >>> y = rng.integers(0, 2, 500)
-    >>> seeds = [np.where(rng.random(500) < 0.1, 1 - y, y) for _ in range(5)]
-    >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
-    >>> rows, runs, both = report.variance_components["net", "accuracy"]
-    >>> rows > runs
-    True
-    """
+class _OverRuns(ReportWithContrasts):
+    """A report of means over runs, or of contrasts of these."""
 
     @property
     def variance_components(self) -> dict[tuple[str, ...], VarianceComponents]:
@@ -49,14 +31,18 @@ class RunsReport(JointReport):
         The variance of an estimate is rows + runs - both, and at least either of the
         first two.
         """
-        sampling = self._estimates
-        return dict(zip(self, sampling.components, strict=True))
+        return dict(zip(self, self._estimates.components, strict=True))
+
+    @property
+    def _contrast_report(self) -> type[ContrastReport]:
+        return RunsContrastReport
 
     @property
     def _estimates(self) -> RunEstimates:
         sampling: Any = self._joint.sampling
         return sampling
 
+    @with_hints
     def expected_half_widths(
         self,
         n_samples: int | Sequence[int],
@@ -67,7 +53,7 @@ class RunsReport(JointReport):
         Parameters
         ----------
         n_samples : int or sequence of int
-            Numbers of rows.
+            Numbers of rows, at least two.
         n_runs : int or sequence of int
             Numbers of runs of each model, at least two.
 
@@ -89,7 +75,8 @@ class RunsReport(JointReport):
         .. math:: (V_\text{rows} - V_\text{both}) \frac mn + (V_\text{runs} -
             V_\text{both}) \frac RS + V_\text{both} \frac{m R}{n S}
 
-        with differences below zero taken for zero.
+        with differences below zero taken for zero. The half width is that of a
+        symmetric interval with the critical value of this report.
 
         Examples
         --------
@@ -98,7 +85,9 @@ class RunsReport(JointReport):
         >>> from skci.designs import Runs
         >>> rng = np.random.default_rng(0)
         >>> y = rng.integers(0, 2, 500)
-        >>> seeds = [np.where(rng.random(500) < 0.1, 1 - y, y) for _ in range(5)]
+        >>> hard = rng.random(500) < 0.2
+        >>> wrong = hard & (rng.random((5, 500)) < 0.5)
+        >>> seeds = list(np.where(wrong, 1 - y, y))
         >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
         >>> widths = report.expected_half_widths([500, 2000], [5, 10])
         >>> widths["net", "accuracy"].shape
@@ -109,6 +98,7 @@ class RunsReport(JointReport):
         widths = np.array([[self._half_widths(n, s) for s in runs] for n in rows])
         return dict(zip(self, np.moveaxis(widths, -1, 0), strict=True))
 
+    @with_hints
     def plan(
         self,
         half_width: float | Mapping[str, float],
@@ -128,12 +118,13 @@ class RunsReport(JointReport):
         Returns
         -------
         n_samples, n_runs : int
+            With half widths as of :meth:`expected_half_widths`.
 
         Raises
         ------
         ValueError
-            If an option is not a positive number, or no number of rows suffices with up
-            to a thousand runs.
+            If an option is not a positive number, or a thousand runs do not suffice
+            with any number of rows.
 
         Examples
         --------
@@ -142,7 +133,9 @@ class RunsReport(JointReport):
         >>> from skci.designs import Runs
         >>> rng = np.random.default_rng(0)
         >>> y = rng.integers(0, 2, 500)
-        >>> seeds = [np.where(rng.random(500) < 0.1, 1 - y, y) for _ in range(5)]
+        >>> hard = rng.random(500) < 0.2
+        >>> wrong = hard & (rng.random((5, 500)) < 0.5)
+        >>> seeds = list(np.where(wrong, 1 - y, y))
         >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
         >>> n_samples, n_runs = report.plan(0.01, cost_per_run=200)
         >>> n_samples > 500
@@ -158,36 +151,63 @@ class RunsReport(JointReport):
         def fits(n: int, s: int) -> bool:
             return bool((self._half_widths(n, s)[positions] <= limits).all())
 
-        cheapest: tuple[float, int, int] | None = None
-        for s in range(2, _MOST_RUNS + 1):
-            if cheapest and run * s >= cheapest[0]:
-                break
-            if not fits(_MOST_ROWS, s):
-                continue
-            n = 2 + bisect_left(range(2, _MOST_ROWS), True, key=lambda n: fits(n, s))
-            cost = row * n + run * s
-            cheapest = min(cheapest or (np.inf, 0, 0), (cost, n, s))
-        if cheapest is None:
+        def rows_with(s: int) -> int:
+            return 2 + bisect_left(range(2, _MOST_ROWS), True, key=lambda n: fits(n, s))
+
+        if not fits(_MOST_ROWS, _MOST_RUNS):
             raise ValueError(
                 f"half_width must be one that {_MOST_RUNS:,} runs reach with some "
                 f"number of rows, got {half_width}"
             )
+        fewest, cheapest = rows_with(_MOST_RUNS), (np.inf, 0, 0)
+        for s in range(2, _MOST_RUNS + 1):
+            if row * fewest + run * s >= cheapest[0]:
+                break
+            if fits(_MOST_ROWS, s):
+                n = rows_with(s)
+                cheapest = min(cheapest, (row * n + run * s, n, s))
         return cheapest[1:]
 
     def _half_widths(self, n: int, s: int) -> Array:
         return self._estimates.half_widths(float(self._joint.normal_quantile), n, s)
 
 
+class RunsContrastReport(_OverRuns, ContrastReport):
+    """Joint differences or other contrasts of means over several runs of each model.
+
+    Returned by :meth:`.JointReport.differences` and others of a :class:`RunsReport`. A
+    :class:`ContrastReport` with the same plans of rows and runs.
+    """
+
+
+class RunsReport(_OverRuns, JointReport):
+    """Joint confidence intervals of means over several runs of each model.
+
+    Returned by :func:`skci.joint_report` and others that are given
+    :class:`skci.designs.Runs`. A :class:`JointReport` that also tells how much of each
+    variance is due to rows and to runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skci import joint_report
+    >>> from skci.designs import Runs
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 500)
+    >>> hard = rng.random(500) < 0.2
+    >>> wrong = hard & (rng.random((5, 500)) < 0.5)
+    >>> seeds = list(np.where(wrong, 1 - y, y))
+    >>> report = joint_report(y, {"net": Runs(seeds)}, metrics="accuracy")
+    >>> rows, runs, both = report.variance_components["net", "accuracy"]
+    >>> rows > runs
+    True
+    """
+
+
 def runs_report(joint: JointEstimate, runs: RunsOfModels) -> RunsReport:
     """Report means over the runs of each model, of estimates of all runs."""
     least, most = runs.n_runs
     number = f"{most}" if least == most else f"{least} to {most}"
-
-    def header(rows: Sampling) -> str:
-        size = describe_sample_size(JointEstimate(rows))
-        return f"{size} over {number} {'paired ' * runs.paired}runs"
-
-    means = mean_over_runs(
-        joint, runs.models, runs.paired, runs.degrees_of_freedom, header
-    )
-    return RunsReport(means)
+    words = f"over {number} {'paired ' * runs.paired}runs"
+    rule = runs.degrees_of_freedom
+    return RunsReport(mean_over_runs(joint, runs.models, runs.paired, rule, words))

@@ -15,13 +15,14 @@ from skci.reports.rendering import format_level
 
 _BLUE, _VERMILION, _GREEN, _, _ORANGE, _SKY, _GREY = COLOURS
 
+_SHOWN, _NOT_EXCLUDED = ("better", "higher", "lower"), ("worse", "lower", "higher")
 VERDICT_COLOURS = {
-    "first is better": _BLUE,
-    "first is not worse": _SKY,
+    **{f"first is {relation}": _BLUE for relation in _SHOWN},
+    **{f"first is not {relation}": _SKY for relation in _NOT_EXCLUDED},
     "equivalent": _GREEN,
     "open": _GREY,
-    "second is not worse": _ORANGE,
-    "second is better": _VERMILION,
+    **{f"second is not {relation}": _ORANGE for relation in _NOT_EXCLUDED},
+    **{f"second is {relation}": _VERMILION for relation in _SHOWN},
     "above 0": _BLUE,
     "below 0": _VERMILION,
 }
@@ -30,7 +31,7 @@ VERDICT_COLOURS = {
 _OPPOSITE = {
     f"{name} is {relation}": f"{other} is {relation}"
     for name, other in (("first", "second"), ("second", "first"))
-    for relation in ("better", "not worse")
+    for relation in (*_SHOWN, *map("not {}".format, _NOT_EXCLUDED))
 }
 
 

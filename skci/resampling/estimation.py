@@ -23,7 +23,7 @@ from skci.data.responses import named_error, response
 from skci.data.sample import Sample
 from skci.exceptions import ResamplingWarning, warn_caller
 from skci.inference.joint import JointEstimate, Target
-from skci.inference.parameter import TableParameter, given_parameter
+from skci.inference.parameter import Parameter, TableParameter, given_parameter
 from skci.inference.resampling_variance import ResampledMoments
 from skci.inference.sampling import RowSampling, Sampling
 from skci.metrics._metric_set import MetricSet
@@ -68,7 +68,7 @@ class Resampling:
     metric_set: MetricSet
     estimators: Sequence[tuple[str, Any]]
     rows: Rows
-    wanted: tuple[Collection[str], tuple[Any, ...], bool]
+    wanted: tuple[Collection[str], tuple[Any, ...], Sequence[str]]
     """What estimators predict; see `response`."""
     labels: tuple[Any, ...]
     """Labels that there are, whether some rows have them or not."""
@@ -99,25 +99,25 @@ class Resampling:
         if sample_weight is not None:
             metric_set.reader(y, RowOptions(sample_weight=sample_weight), "y")  # checks
             weights = np.asarray(sample_weight, dtype=float)
-        n_rows, y = (shape_of(X) or (len(X),))[0], np.asarray(y)
+        y = np.asarray(y) if reader.items is None else reader.items
+        n_rows = (shape_of(X) or (len(X),))[0]
         if n_rows != len(y):
             raise ValueError(f"X must have as many rows as y, {len(y)}, got {n_rows}")
         scored: tuple[Any, ...] = ()
         labels: tuple[Any, ...] = ()
         pos_label = metric_set.pos_label
-        if "numbers" not in metric_set.reads:
+        if metric_set.reads & {"labels", "scores"}:
             vocabulary = reader.vocabulary
             scored = metric_set.scored_labels(vocabulary)
             if not vocabulary.multilabel:
                 labels = tuple(x for x in vocabulary.labels if x is not None)
                 pos_label = scored[0] if len(scored) == 1 else pos_label
-        probabilities = any(m._needs_probabilities for m in metric_set.metrics.values())
         if is_iterable(cv) and not (isinstance(cv, str) or hasattr(cv, "split")):
             cv = list(cv)  # splits are made more than once
         codes, seed = reader.rows.cluster_numbers, metric_set.seed or 0
         names = None if groups is None else np.asarray(groups)
         rows = Rows(X, y, codes, cv, seed, names, weights)
-        wanted = metric_set.reads, scored, probabilities
+        wanted = metric_set.reads, scored, metric_set.score_methods
         return cls(metric_set, named, rows, wanted, labels, pos_label, **options)
 
     def fit(
@@ -279,7 +279,7 @@ class Resampling:
         """Joint estimate of moments, whose variances of rounding errors are zero."""
         estimates, covariance, df, excess = moments
         known = np.sqrt(covariance.diagonal()) > _NO_VARIANCE * np.abs(estimates)
-        given = map(given_parameter, parameters, estimates.tolist())
+        given = map(_given, parameters, estimates.tolist())
         return JointEstimate.from_moments(
             given,
             np.where(np.outer(known, known), covariance, 0.0),
@@ -435,3 +435,14 @@ def _estimators(fitted: Sequence[Mapping[str, Fitted]]) -> dict[str, list[Any]]:
         for name, first in (fitted[0] if fitted else {}).items()
         if first.estimator is not None
     }
+
+
+def _given(parameter: TableParameter, estimate: float) -> Parameter:
+    """Parameter with a given estimate, and no second derivatives if it is an area.
+
+    Out of fold areas would compare scores of several models.
+    """
+    given = given_parameter(parameter, estimate)
+    if parameter.support.classes:
+        given = replace(given, trait=replace(given.trait, has_curvature=False))
+    return given

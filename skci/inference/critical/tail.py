@@ -31,7 +31,7 @@ class SampledTail:
     r"""Estimate of P(max > x) for any x from one importance sample of directions.
 
     .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i G(x / s_i)
-        - \beta(x) \Big(\frac{1}{n} \sum_i w_i - 1\Big), \quad w_i = 1 / g(u_i)
+        - \beta(x) \Bigl(\frac{1}{n} \sum_i w_i - 1\Bigr), \quad w_i = 1 / g(u_i)
 
     with :math:`s_i` the largest projection on direction :math:`u_i`, G the tail of the
     length, g the density of the proposal, and :math:`\beta` the regression coefficient
@@ -75,8 +75,8 @@ class SampledTail:
 class ConditionalTail:
     r"""Estimate of P(max > x) from draws of y, given which exceedances are independent.
 
-    .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i \Big(1 - \prod_j (1 - P(z_j \text{
-        exceeds } x \mid y_i))\Big)
+    .. math:: \hat P(x) = \frac{1}{n} \sum_i w_i \Bigl(1 - \prod_j (1 - P(z_j \text{
+        exceeds } x \mid y_i))\Bigr)
 
     less the regression on :math:`w_i` of `SampledTail`, at equidistant x. Its logarithm
     is interpolated between them.

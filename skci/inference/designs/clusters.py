@@ -27,6 +27,8 @@ class Clusters:
     """Names of the clusters, by number."""
     squares: Array | None = None
     """Sum of the squared weights of these rows, if rows have weights."""
+    kind: str = "group"
+    """What a cluster is: a "group" or a "query"."""
     ddof: int = 1
     rows_are_units: ClassVar[bool] = False
     units_are_disjoint: ClassVar[bool] = True
@@ -40,6 +42,7 @@ class Clusters:
         unit: Array,
         weights: Array | None,
         squares: Array | None = None,
+        kind: str = "group",
     ) -> Clusters:
         """Add up the weights of rows by cluster and unit; each counts once if None."""
         units = int(unit.max()) + 1
@@ -48,7 +51,7 @@ class Clusters:
         sums = np.bincount(pair.ravel(), weights)
         if squares is not None:
             squares = np.bincount(pair.ravel(), squares)
-        return cls(number, unit, sums, keys, squares)
+        return cls(number, unit, sums, keys, squares, kind)
 
     @cached_property
     def starts(self) -> Array:
@@ -99,7 +102,7 @@ class Clusters:
     def regrouped(self, unit: Array) -> Clusters:
         """The same for units that are united; `unit` is the new number of each."""
         columns = self.number, unit[self.unit], self.weights, self.squares
-        return self.of(self.keys, *columns)
+        return self.of(self.keys, *columns, self.kind)
 
     def times(self, factor: float) -> Clusters:
         """Multiply the weights of all rows."""
@@ -112,7 +115,11 @@ class Clusters:
         return self.weights if self.squares is None else self.squares
 
     def __str__(self) -> str:
-        return f"in {self.n_units} group{'s' if self.n_units > 1 else ''}"
+        kind = self.kind if self.n_units == 1 else _PLURALS[self.kind]
+        return f"in {self.n_units} {kind}"
+
+
+_PLURALS = {"group": "groups", "query": "queries"}
 
 
 def join_clusters(
@@ -133,4 +140,4 @@ def join_clusters(
         entries.append((renumbered, start + clusters.unit, *columns))
         first, start = first + len(clusters.keys), start + size
     numbers, unit, *sums = map(np.concatenate, zip(*entries, strict=True))
-    return Clusters(numbers, unit, sums[0], keys, sums[1])
+    return Clusters(numbers, unit, sums[0], keys, sums[1], parts[0].kind)

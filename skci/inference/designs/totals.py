@@ -7,7 +7,7 @@ computed from them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from skci.inference.designs.design import Component
 from skci.inference.influences import Centres, Influences
 
 _FEWEST = 10  # totals that a shape is estimated from
+_FEWEST_RATIOS = 19  # of the largest totals that a shape is estimated from
 _GRID = 30  # values of the parameter that is integrated out, and sqrt(m) more
 _ALMOST_EXPONENTIAL = 1e-12  # that parameter in place of 0, where the limit is 0/0
 _ROUNDING = 1e-12  # share of the largest centred total that is zero
@@ -127,8 +128,8 @@ class Moments(NamedTuple):
 
         Of the G units of a block they are
 
-        .. math:: \nu = \min \Big( G - 1, 2 \Big/ \Big( \frac{\sum_g S_g^4}
-            {(\sum_g S_g^2)^2} - \frac{1}{G} \Big) \Big) ,
+        .. math:: \nu = \min \Bigl( G - 1, 2 \Bigl/ \Bigl( \frac{\sum_g S_g^4}
+            {(\sum_g S_g^2)^2} - \frac{1}{G} \Bigr) \Bigr) ,
 
         about :math:`G - 1` of equal normal totals and 2 of a single dominating one. Of
         several blocks, whose variances :math:`V_h` add up, they are
@@ -288,7 +289,7 @@ def intraclass_correlation(components: Iterable[Component]) -> float | None:
     The mean over units of the products of pairs of rows, over that of squares:
 
     .. math:: \hat\rho = \sum_g \frac{\sum_{i \ne j} w_i w_j L_i L_j}
-        {\sum_{i \ne j} w_i w_j} \Big/ \sum_g \frac{\sum_i w_i^2 L_i^2}
+        {\sum_{i \ne j} w_i w_j} \Bigl/ \sum_g \frac{\sum_i w_i^2 L_i^2}
         {\sum_i w_i^2} ,
 
     over units of two rows or more. Each unit counts once, so that a few large ones do
@@ -315,30 +316,6 @@ def intraclass_correlation(components: Iterable[Component]) -> float | None:
     return min(float(products.sum() / each), 1.0)
 
 
-def tail_shape(components: Iterable[Component]) -> float:
-    """Shape of the tail of the totals of units; see `shape_of_tail`.
-
-    Components are of two columns, as of `moments`. Of several blocks it is that of the
-    one with the largest total; NaN where only sums of products are known.
-    """
-    shapes = []
-    for component in components:
-        if (
-            component.is_known
-            or component.sign < 0
-            or component.degrees_of_freedom is not None
-        ):
-            continue
-        values, counted = _centred(component), _column(component, 1) > 0
-        if component.blocks is not None:
-            counted = counted & (
-                component.blocks == component.blocks[np.abs(values).argmax()]
-            )
-        frequencies = np.rint(_repeats(component)[0]).astype(np.intp)
-        shapes.append(shape_of_tail(values[counted], frequencies[counted]))
-    return max(shapes, default=math.nan)
-
-
 def shape_of_tail(totals: Array, frequencies: Array | None = None) -> float:
     r"""Generalized Pareto shape of the tail of totals of independent units.
 
@@ -358,30 +335,86 @@ def shape_of_tail(totals: Array, frequencies: Array | None = None) -> float:
     if frequencies is None:
         frequencies = np.ones(len(totals), dtype=np.intp)
     n = int(frequencies.sum())
-    root = math.sqrt(n)
-    side = totals if totals.max() >= -totals.min() else -totals
-    tails = (np.abs(totals), min(n / 10, 2 * root)), (side, min(n / 5, 3 * root))
-    shapes = [
-        _shape_of_largest(values, frequencies, math.ceil(m)) for values, m in tails
-    ]
+    tails = (np.abs(totals), min(n / 10, 2 * math.sqrt(n))), _side(totals, n)
+    shapes = []
+    for values, m in tails:
+        largest = _largest(values, frequencies, math.ceil(m))
+        excesses = largest[largest > largest[-1:]][::-1] - largest[-1:]
+        shapes.append(pareto_shape(excesses) if len(excesses) else math.nan)
     return float(np.min(shapes))
 
 
-def _shape_of_largest(values: Array, frequencies: Array, m: int) -> float:
-    """Shape of the m largest values over the next one."""
-    if m < _FEWEST:
+def shape_of_ratios(totals: Array, frequencies: Array | None = None) -> float:
+    r"""Shape of the tail of totals by the ratios of distances from the least of them.
+
+    .. math:: \frac{1}{m} \sum_{i \le m}
+        \log \frac{x_{(i)} - x_{\min}}{x_{(m + 1)} - x_{\min}}
+
+    over the m most extreme values on the side of the greatest absolute one, as many as
+    in `shape_of_tail` (Hill, 1975, Annals of Statistics 3, 1163-1174). Of losses whose
+    least value is about zero it is greater than that of a generalized Pareto
+    distribution, about .6 for squares of normal errors, and varies far less.
+
+    Returns
+    -------
+    float
+        NaN for a tail of fewer than 19 values, or with many ties.
+    """
+    if frequencies is None:
+        frequencies = np.ones(len(totals), dtype=np.intp)
+    side, m = _side(totals, int(frequencies.sum()))
+    distances = _largest(side - side.min(), frequencies, math.ceil(m), _FEWEST_RATIOS)
+    if not len(distances):
         return math.nan
+    return float(np.log(distances[:-1] / distances[-1]).mean())
+
+
+def tail_shape(
+    components: Iterable[Component], shape: Callable[..., float] = shape_of_tail
+) -> float:
+    """Shape of the tail of the totals of units, by default `shape_of_tail`.
+
+    Components are of two columns, as of `moments`. Of several blocks it is that of the
+    one with the largest total; NaN where only sums of products are known.
+    """
+    shapes = []
+    for component in components:
+        if (
+            component.is_known
+            or component.sign < 0
+            or component.degrees_of_freedom is not None
+        ):
+            continue
+        values, counted = _centred(component), _column(component, 1) > 0
+        if component.blocks is not None:
+            counted = counted & (
+                component.blocks == component.blocks[np.abs(values).argmax()]
+            )
+        frequencies = np.rint(_repeats(component)[0]).astype(np.intp)
+        shapes.append(shape(values[counted], frequencies[counted]))
+    return max(shapes, default=math.nan)
+
+
+def _side(totals: Array, n: int) -> tuple[Array, float]:
+    """Totals whose greatest absolute value is positive, and the size of their tail."""
+    side = totals if totals.max() >= -totals.min() else -totals
+    return side, min(n / 5, 3 * math.sqrt(n))
+
+
+def _largest(values: Array, frequencies: Array, m: int, fewest: int = _FEWEST) -> Array:
+    """The m + 1 largest values, in falling order; none if m is small, or many tie."""
+    nothing = np.empty(0)
+    if m < fewest:
+        return nothing
     n_distinct = min(m + 1, len(values))
     if n_distinct - 1 <= m / 2:
-        return math.nan  # the others are ties
+        return nothing  # the others are ties
     candidates = np.argpartition(values, -n_distinct)[-n_distinct:]
     candidates = candidates[np.argsort(-values[candidates])]
     last = np.minimum(np.cumsum(frequencies[candidates]), m + 1)
     largest = np.repeat(values[candidates], np.diff(last, prepend=0))
-    threshold = largest[-1]
-    excesses = largest[largest > threshold][::-1] - threshold
-    tied = len(np.unique(excesses)) <= m / 2
-    return math.nan if tied else pareto_shape(excesses)
+    excesses = largest[largest > largest[-1]] - largest[-1]
+    return nothing if len(np.unique(excesses)) <= m / 2 else largest
 
 
 def pareto_shape(excesses: Array) -> float:

@@ -27,10 +27,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import rel_entr
 
 from skci._arrays import Array
-from skci.inference.intervals.statistic import Samples, first_crossing
+from skci.inference.intervals.statistic import Samples, divergence, first_crossing
 from skci.measures.functional import (
     Component,
     Functional,
@@ -147,10 +146,10 @@ class _Profile:
         self._n = samples.n[index]
         self._d, self._f, self._p_hat = d, f, p_hat
         self._fd, self._fdd = f * d, f * d * d
-        ratio = p_hat * p_hat / f
-        self._squares = ratio.sum(-1), (ratio * d).sum(-1)
+        change = p_hat - f
+        self._squares = (change**2 / f).sum(-1), (p_hat * p_hat / f * d).sum(-1)
         self._moments = (p_hat * d).sum(-1), (p_hat * d * d).sum(-1)
-        self._entropy = rel_entr(p_hat, f).sum(-1)
+        self._entropy = divergence(p_hat, f).sum(-1)
 
     def __call__(self, log_tilt: Array) -> tuple[Array, Array]:
         """Mean and square root of the statistic by the log of the tilt, (K, points)."""
@@ -160,20 +159,17 @@ class _Profile:
 
     def at(self, s: Array) -> _Point:
         """Mean and statistics at a tilt of each profile, (K,)."""
-        w = 1 + s[:, np.newaxis] * self._d
-        logarithm = _dot(self._p_hat, np.log(w))
-        r = np.reciprocal(w, out=w)
-        c = _dot(self._f, r)
-        mean, square = _dot(self._fd, r) / c, _dot(self._fdd, r) / c
+        sd = s[:, np.newaxis] * self._d
+        logarithm = _dot(self._p_hat, np.log1p(sd))
+        r = 1 / (1 + sd)
+        c, total = _dot(self._f, r), _dot(self._fd, r)
+        mean, square = total / c, _dot(self._fdd, r) / c
         first, second = self._moments
-        x2 = self._x2(s, c)
-        g2 = 2 * self._n * (self._entropy + np.log(c) + logarithm)
+        constant, slope = self._squares
+        x2 = self._n * _x2(s, c, s * total, constant, slope)
+        g2 = 2 * self._n * (self._entropy + _log(c, s * total) + logarithm)
         rho = (second - 2 * mean * first + mean**2) / (square - mean**2)
         return _Point(mean, x2, g2, self._samples.root_of(x2, g2, rho))
-
-    def _x2(self, s: Array, c: Array) -> Array:
-        constant, slope = self._squares
-        return self._n * (c * (constant + s * slope) - 1)
 
     def tilt_at(self, values: Array) -> Array:
         """Tilts at which means are some values beyond the estimates, (K,)."""
@@ -205,17 +201,20 @@ class _Profile:
         log_square = 2 * np.log(crit)
 
         def x2(x: Array, rows: Array) -> tuple[Array, Array]:
-            s, _, c, steepness = self._weights(x, rows)
+            s, r, c, steepness = self._weights(x, rows)
             constant, slope = (each[rows] for each in self._squares)
-            value = self._n[rows] * (c * (constant + s * slope) - 1)
-            change = self._n[rows] * (c * slope - (constant + s * slope) * steepness)
+            missing = s * _dot(self._fd[rows], r)
+            value = self._n[rows] * _x2(s, c, missing, constant, slope)
+            change = c * slope - (1 + constant + s * slope) * steepness
+            change *= self._n[rows]
             return np.log(value) - log_square[rows], change * s / value
 
         def g2(x: Array, rows: Array) -> tuple[Array, Array]:
             s, r, c, steepness = self._weights(x, rows)
-            p_hat = self._p_hat[rows]
-            value = self._entropy[rows] + np.log(c) - _dot(p_hat, np.log(r))
-            change = _dot(p_hat * self._d[rows], r) - steepness / c
+            p_hat, d = self._p_hat[rows], self._d[rows]
+            value = self._entropy[rows] + _log(c, s * _dot(self._fd[rows], r))
+            value += _dot(p_hat, np.log1p(s[:, np.newaxis] * d))
+            change = _dot(p_hat * d, r) - steepness / c
             level = log_square[rows] - np.log(2 * self._n[rows])
             return np.log(value) - level, change * s / value
 
@@ -238,6 +237,20 @@ class _Profile:
         s = np.exp(x)
         r = 1 / (1 + s[:, np.newaxis] * self._d[rows])
         return s, r, _dot(self._f[rows], r), _dot(self._fd[rows], r * r)
+
+
+def _x2(s: Array, c: Array, missing: Array, constant: Array, slope: Array) -> Array:
+    """Pearson's statistic of one row, without rounding at small tilts.
+
+    The sum c of the weights is 1 less what is `missing`, which is small there.
+    """
+    ratio = constant + s * slope
+    return np.where(missing < 0.5, ratio - missing * (1 + ratio), c * (1 + ratio) - 1)
+
+
+def _log(c: Array, missing: Array) -> Array:
+    """Logarithm of the sum c of the weights, without rounding where it is almost 1."""
+    return np.where(missing < 0.5, np.log1p(-np.minimum(missing, 0.5)), np.log(c))
 
 
 def _dot(a: Array, b: Array) -> Array:

@@ -407,9 +407,11 @@ AUTO = "auto"
 """Name of the method that serves a measure best."""
 
 
-def automatic(trait: Trait, *, known: Known = "table") -> str:
+def automatic(
+    trait: Trait, *, known: Known = "table", preferred: Sequence[str] = ()
+) -> str:
     """Method that "auto" stands for: "delta" where no other can serve a measure."""
-    for method in trait.automatic:
+    for method in (*preferred, *trait.automatic):
         if METHODS[method].serves(trait, known):
             return method
     return "delta"
@@ -437,6 +439,16 @@ def check_serves(
     """Check that a method can serve a measure; see `refusal`."""
     if method != AUTO and not METHODS[method].serves(trait, known):
         raise ValueError(refusal(method, trait, where, known=known))
+
+
+def method_without_table(
+    method: str, trait: Trait, *, known: Known, preferred: Sequence[str] = ()
+) -> str:
+    """Check that a method needs no more than is known, and say what "auto" is then."""
+    check_serves(method, trait, known=known)
+    if method == AUTO:
+        return automatic(trait, known=known, preferred=preferred)
+    return method
 
 
 def check_method(method: Any) -> str:

@@ -1,0 +1,142 @@
+"""What rows of unequal weight, and clusters, tell where few of them err.
+
+Heavy rows or large clusters may then have no error by chance, so that a design effect
+that is estimated from the errors is too small.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skci._arrays import Array, cached_property
+from skci.inference.designs.design import Design
+from skci.inference.designs.independent import IndependentRows
+from skci.inference.designs.totals import UnitWeights, intraclass_correlation
+from skci.inference.influences import Influences
+from skci.inference.parameter import TableParameter
+from skci.inference.rows import Rows
+from skci.inference.stratified import NO_INFLUENCE
+from skci.inference.units import rows_are_units, units_with
+
+_ROUNDING = 1e-12  # design effect that is zero
+_MATTERS = 2.0  # factor of a design effect from which on it must be known better
+_SAME = 1e-9  # relative difference of squares that are equal up to rounding
+
+
+@dataclass(frozen=True, eq=False)
+class ExchangeableErrors:
+    """Errors that are related to neither the weights of rows nor the sizes of clusters.
+
+    An error is any influence on a parameter, at its table with pseudo-counts.
+    """
+
+    parameter: TableParameter
+    rows: Rows
+    design: Design
+
+    @cached_property
+    def _influence(self) -> Array:
+        """Influence values of the cells and, zero, for units outside of the table."""
+        return np.append(self.parameter.smoothed_influence, 0.0)
+
+    def _units(self, cells: Array) -> Array:
+        """Which units of the sample are in some of the cells."""
+        chosen: Array = cells[self.parameter.index]
+        return chosen
+
+    @cached_property
+    def with_influence(self) -> Array:
+        """Which units have influence on the estimate."""
+        return self._units(np.abs(self._influence) > NO_INFLUENCE)
+
+    @property
+    def _with_much(self) -> Array:
+        """Units whose influence is above the root mean square of those with any.
+
+        Of a proportion they are those with the rarer outcome.
+        """
+        squares, counts = self._influence[:-1] ** 2, self.parameter.counts
+        total = counts @ (np.sqrt(squares) > NO_INFLUENCE)
+        mean = counts @ squares / total if total else 0.0
+        return self._units(np.append(squares > (1 - _SAME) * mean, False))
+
+    @cached_property
+    def design_effect(self) -> float:
+        r"""Design effect of such errors.
+
+        .. math:: \frac{n}{W} \Bigl( \frac{\sum_{L_i \ne 0} w_i^2}{\sum_{L_i \ne 0} w_i}
+            + \frac{\rho}{W} \sum_g \sum_{i \ne j \in g} w_i w_j \Bigr)
+
+        over the n rows of weight W in the table, with influence values L and their
+        correlation :math:`\rho` within clusters (Kish, 1965, *Survey Sampling*, 5.4 and
+        11.7). Zero for areas, which have a variance in each class, and where units
+        overlap.
+        """
+        if self.parameter.support.classes or not self.with_influence.any():
+            return 0.0
+        if self._correlation is None:
+            return 0.0
+        effect = self._of_rows + self._correlation * self._of_pairs
+        return effect if effect > _ROUNDING else 0.0
+
+    @cached_property
+    def _of_rows(self) -> float:
+        """Design effect of independent rows."""
+        alone = self._alone(self.with_influence)
+        return self._scale * alone.squares / alone.total
+
+    @cached_property
+    def _of_pairs(self) -> float:
+        """What rows of a cluster add to it that are all alike."""
+        if rows_are_units(self.design):
+            return 0.0
+        inside = self.parameter.units
+        of_units = units_with(inside, self.rows, self.design)
+        pairs = of_units.squares - self._alone(inside).squares
+        return self._scale * pairs / of_units.total
+
+    @property
+    def _scale(self) -> float:
+        """Number of the rows in the table over their share of the weight."""
+        weights = self.rows.weights
+        share = weights[self.parameter.units].sum() / weights.sum()
+        return float(self.parameter.total / share)
+
+    def _alone(self, units: Array) -> UnitWeights:
+        """Weights of the rows of some units, as if they were independent."""
+        return units_with(units, self.rows, IndependentRows(self.rows.n_samples))
+
+    @cached_property
+    def _correlation(self) -> float | None:
+        """Correlation of influence values within clusters; None where these overlap."""
+        if rows_are_units(self.design):
+            return 0.0
+        parameter, rows = self.parameter, self.rows
+        inside = parameter.units
+        total = rows.weights[inside].sum() / rows.weights.sum()
+        influence = self._influence / total
+        weight = np.array([0.0, 1 / total])
+        influences = Influences(
+            [influence, weight, influence**2, weight**2],
+            [parameter.index, inside.view(np.uint8)] * 2,
+            rows,
+            orders=[1, 1, 2, 2],
+        )
+        return intraclass_correlation(self.design.components(influences))
+
+    @cached_property
+    def degrees_of_freedom(self) -> float:
+        """Degrees of freedom of the correlation within clusters.
+
+        Those of totals like the number of errors in a cluster. None are needed unless
+        rows of a cluster that are all alike would at least double the variance.
+        """
+        if rows_are_units(self.design):
+            return math.inf
+        effect = self.design_effect
+        if effect and self._of_rows + self._of_pairs <= _MATTERS * effect:
+            return math.inf
+        return units_with(self._with_much, self.rows, self.design).degrees_of_freedom

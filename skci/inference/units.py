@@ -1,0 +1,59 @@
+"""Independent units that have some of the rows, and whether these are a simple sample.
+
+A sample is simple if it is of independent rows of equal weight.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skci._arrays import Array
+from skci.inference.designs.design import Design
+from skci.inference.designs.totals import UnitWeights, unit_weights
+from skci.inference.influences import Influences
+from skci.inference.rows import SAME_WEIGHT, Rows
+
+
+def rows_are_units(design: Design) -> bool:
+    """Whether each row is an independent unit."""
+    return getattr(design, "rows_are_units", False)
+
+
+def units_with(units: Array, rows: Rows, design: Design) -> UnitWeights:
+    """Weights of the independent units that have rows of some units of a sample."""
+    index: Array = units.view(np.uint8)
+    if getattr(design, "pools_units", False):
+        rows, index = rows.regrouped(index, 2), np.arange(2)
+    indicator = Influences([np.array([0.0, 1.0])], [index], rows)
+    total = float(rows.weights[index > 0].sum() / rows.weights.sum())
+    return unit_weights(design.components(indicator), total)
+
+
+def all_units_are_rows(rows: Rows, design: Design) -> bool:
+    """Whether each row is an independent unit, or a cluster of its own."""
+    return _are_rows(np.ones(len(rows), dtype=bool), rows, design)
+
+
+def _are_rows(units: Array, rows: Rows, design: Design) -> bool:
+    if rows_are_units(design):
+        return True
+    if not getattr(design, "units_are_disjoint", False):
+        return False
+    n_units = units_with(units, rows, design).n
+    return abs(n_units - rows.n_rows(units)) <= SAME_WEIGHT * n_units
+
+
+def is_simple(rows: Rows, design: Design) -> bool:
+    """Whether all rows are a simple random sample: equal weights, each a unit."""
+    return is_simple_among(np.ones(len(rows), dtype=bool), rows, design) and (
+        getattr(design, "share_covariance", None) is None
+    )
+
+
+def is_simple_among(units: Array, rows: Rows, design: Design) -> bool:
+    """Whether the rows of some units are a simple random sample.
+
+    They have equal weights, and as many independent units as there are rows.
+    """
+    equal = rows.are_equal or rows.are_equal_among(units)
+    return equal and _are_rows(units, rows, design)

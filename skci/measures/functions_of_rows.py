@@ -1,0 +1,372 @@
+r"""Functionals of which only values are known: functions of the rows themselves.
+
+Where a function takes weights of rows, the influence value of a row is the derivative
+in its weight, a central difference. Where it does not, it is the change without the
+row, times :math:`-(1 - q)/q` for a share q of rows: the jackknife. Rows that are equal
+have one influence value, and of many rows those that are alike are changed together,
+which gives the mean of theirs.
+
+References
+----------
+Jaeckel, L. A. (1972). The infinitesimal jackknife. Bell Laboratories, MM 72-1215-11.
+
+Efron, B. (1982). The Jackknife, the Bootstrap and Other Resampling Plans. SIAM, ch. 6.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skci._arrays import EPS, Array, cached_property
+from skci._validation import errors_of_function
+from skci.measures.functional import Evaluation, Functional
+
+_MOST_PARTS = 1000  # parts of the rows whose weights are changed
+_STEP = 2.0**-12  # relative change of the weights of a part
+_STEP_OF_ALL = 2.0**-9  # that of all weights at once
+_PAIRS = 16  # pairs of random quarters of the rows
+_FEW_ROWS = 16  # rows of which quarters show nothing
+_MANY_ROWS = 10**9  # rows that numpy draws none of
+_TOLERANCE = 1e-3  # relative difference of derivatives with two steps
+_MOST_ERROR = 0.2  # relative error of the linear approximation without a quarter
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionalOfRows(Functional):
+    """A functional whose influence values are known at the observed weights alone.
+
+    Elsewhere its value is the linear approximation.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    truth: Array
+    answer: Array
+    weights: Array
+    """Total weight of the rows of each unit, on the scale of numbers of rows."""
+    frequencies: Array
+    """Number of rows of each unit."""
+
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """Value at the observed weights."""
+
+    @property
+    @abstractmethod
+    def influence(self) -> Array:
+        """Influence values of the units at the observed weights, (m,)."""
+
+    @cached_property
+    def shares(self) -> Array:
+        """Observed weights, which add up to 1."""
+        return self.weights / self.weights.sum()
+
+    def estimate(self, p: Array) -> Array:
+        moved = np.asarray(p, dtype=float) - self.shares
+        if not (np.abs(moved) > EPS).any():
+            return np.full(moved.shape[:-1], self.value)
+        return self.value + moved @ self.influence
+
+    def __call__(self, p: Array) -> Evaluation:
+        influence = self.influence - p @ self.influence
+        steepness = np.abs(self.influence).max(initial=0.0, keepdims=True)
+        return Evaluation(self.estimate(p), influence, steepness)
+
+    @cached_property
+    def takes_weights(self) -> bool:
+        """Whether the function has a parameter ``sample_weight``."""
+        return takes_weights(self.function)
+
+    def call(self, weights: Array, frequencies: Array) -> Any:
+        """Call the function on the rows of units with some weights or frequencies.
+
+        Without weights each row is repeated as often as it occurs.
+        """
+        if self.takes_weights:
+            kept = weights > 0
+            columns = self.truth[kept], self.answer[kept]
+            return self.function(*columns, sample_weight=weights[kept])
+        rows = np.repeat(np.arange(len(frequencies)), frequencies)
+        return self.function(self.truth[rows], self.answer[rows])
+
+    def check_weights(self) -> None:
+        """Check that the function takes weights if rows have any."""
+        means = self.weights / self.frequencies
+        if not self.takes_weights and np.ptp(means) > _TOLERANCE * means.max():
+            raise ValueError(
+                f"the function of {self.name!r} must take sample_weight where rows "
+                f"have weights, got some from {means.min():.3g} to {means.max():.3g}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class GivenInfluence(FunctionalOfRows):
+    """A function that returns its value and influence values."""
+
+    @property
+    def value(self) -> float:
+        return self._evaluated[0]
+
+    @property
+    def influence(self) -> Array:
+        return self._evaluated[1]
+
+    @cached_property
+    def _evaluated(self) -> tuple[float, Array]:
+        self.check_weights()
+        frequencies = np.asarray(self.frequencies, dtype=int)
+        with errors_of_function(
+            f"influence of {self.name!r} must take y_true and y_pred and return the "
+            "estimate and an influence value for each row"
+        ):
+            value, influence = self.call(self.weights, frequencies)
+            value, influence = float(value), np.asarray(influence, dtype=float)
+        n = len(self.weights) if self.takes_weights else frequencies.sum()
+        if influence.shape != (n,) or not np.isfinite(influence).all():
+            raise ValueError(
+                f"influence of {self.name!r} must return a finite influence value for "
+                f"each of {n} rows, got shape {influence.shape}"
+            )
+        if not self.takes_weights:
+            first = np.cumsum(frequencies) - frequencies
+            influence = influence[first]
+        mean, size = self.shares @ influence, np.abs(influence).max()
+        if abs(mean) > _TOLERANCE * size:
+            raise ValueError(
+                f"influence of {self.name!r} must return influence values whose mean, "
+                f"weighted by sample_weight, is zero, got {mean:g}; subtract it"
+            )
+        return value, influence - mean
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionOfRows(FunctionalOfRows):
+    """A function of rows that returns its value."""
+
+    kinds: Array | None = None
+    """Number of the kind of each unit; those of one kind are alike."""
+    keys: Array | None = None
+    """Numbers by which units of one kind differ, (m, keys); None if they do not."""
+
+    @cached_property
+    def value(self) -> float:
+        return self._value(self.weights, self._frequencies)
+
+    @cached_property
+    def _frequencies(self) -> Array:
+        return np.asarray(self.frequencies, dtype=int)
+
+    def estimate(self, p: Array) -> Array:
+        if not self.takes_weights:
+            return super().estimate(p)
+        p = np.asarray(p, dtype=float)
+        tables = p.reshape(-1, p.shape[-1])
+        values = [self._at(table) for table in tables]
+        return np.reshape(values, p.shape[:-1])
+
+    def _at(self, weights: Array) -> float:
+        """Value at weights on any scale."""
+        if np.array_equal(weights, self.shares):
+            return self.value
+        scaled = weights * (self.weights.sum() / weights.sum())
+        return self._value(scaled, self._frequencies)
+
+    def _value(self, weights: Array, frequencies: Array) -> float:
+        self.check_weights()
+        with errors_of_function(
+            f"the function of {self.name!r} must take arrays y_true and y_pred and "
+            "return a number"
+        ):
+            return float(self.call(weights, frequencies))
+
+    @cached_property
+    def influence(self) -> Array:
+        parts, identical = self._parts
+        if self.takes_weights:
+            slopes = self._derivatives(parts)
+        else:
+            slopes = self._jackknife(parts, identical)
+        if not np.isfinite(slopes).all():
+            raise ValueError(
+                f"{self._must} and it is not defined without some of the rows; give "
+                "more rows, or use another metric"
+            )
+        influence = slopes[parts]
+        influence = influence - self.shares @ influence
+        self._check_smooth(influence)
+        return influence
+
+    @property
+    def _must(self) -> str:
+        return (
+            f"the function of {self.name!r} must change smoothly with the rows, as "
+            "means do, and extremes and quantiles do not,"
+        )
+
+    @cached_property
+    def _parts(self) -> tuple[Array, bool]:
+        """Part that each unit is in, and whether the units of a part are identical."""
+        n = len(self.weights)
+        if self.kinds is None or (self.keys is not None and n <= _MOST_PARTS):
+            return np.arange(n), True
+        kinds = np.unique(self.kinds, return_inverse=True)[1].ravel()
+        if self.keys is None:
+            return kinds, True
+        return alike(kinds, self.keys, _MOST_PARTS), False
+
+    def _derivatives(self, parts: Array) -> Array:
+        """Mean influence value of each part, by its weight."""
+        masses = np.bincount(parts, self.shares)
+
+        def slope(direction: Array, step: float) -> float:
+            ahead, behind = (
+                self._at(self.weights * (1 + sign * step * direction))
+                for sign in (1, -1)
+            )
+            return (ahead - behind) / (2 * step)
+
+        changes = np.array([slope(parts == k, _STEP) for k in range(len(masses))])
+        rng = np.random.default_rng(0)
+        for _ in range(2):
+            signs = rng.choice([-1.0, 1.0], len(masses))
+            expected, found = signs @ changes, slope(signs[parts], _STEP_OF_ALL)
+            size = np.sqrt(changes @ changes)
+            rounding = EPS * abs(self.value) / _STEP * len(masses)
+            if not abs(found - expected) <= _TOLERANCE * size + rounding:
+                raise ValueError(
+                    f"{self._must} but its derivatives in the weights of rows with two "
+                    f"steps are {expected:.4g} and {found:.4g}; it must compute in "
+                    "double precision, or not take sample_weight"
+                )
+        return changes / masses
+
+    def _jackknife(self, parts: Array, identical: bool) -> Array:
+        """Mean influence value of each part, from the value without it.
+
+        Of identical rows without one of them.
+        """
+        frequencies, n = self._frequencies, self._frequencies.sum()
+        units = np.argsort(parts, kind="stable")
+        starts = np.searchsorted(parts[units], np.arange(parts.max() + 1))
+        changes = np.empty(len(starts))
+        for k, members in enumerate(np.split(units, starts[1:])):
+            left = frequencies.copy()
+            if identical:
+                left[members[0]] -= 1
+            else:
+                left[members] = 0
+            removed = 1 - left.sum() / n
+            change = self.value - self._value(self.weights, left)
+            changes[k] = change * (1 - removed) / removed
+        return changes
+
+    def _check_smooth(self, influence: Array) -> None:
+        """Check that values without some of the rows are what influence values say.
+
+        The difference of the values without either of two random quarters of the rows
+        is about that of the means of the influence values of the others, unless the
+        function has no linear approximation.
+        """
+        frequencies = self._frequencies
+        n, rng = int(frequencies.sum()), np.random.default_rng(0)
+        if not _FEW_ROWS <= n < _MANY_ROWS:
+            return
+        found = []
+        for _ in range(_PAIRS):
+            drawn = rng.multivariate_hypergeometric
+            first = drawn(frequencies, n // 4, method="marginals")
+            second = drawn(frequencies - first, n // 4, method="marginals")
+            left = [frequencies - some for some in (first, second)]
+            weights = [self.weights * (some / frequencies) for some in left]
+            values = [self._of_some(*pair) for pair in zip(weights, left, strict=True)]
+            means = [w @ influence / w.sum() for w in weights]
+            found.append([values[0] - values[1], means[0] - means[1]])
+        change, linear = np.transpose(found)
+        known = np.isfinite(change)
+        if known.sum() < _PAIRS / 2:
+            return
+        size, error = (
+            float(np.sqrt((x[known] ** 2).mean())) for x in (change, change - linear)
+        )
+        if error > _MOST_ERROR * size + np.sqrt(EPS) * abs(self.value):
+            share = error / size if size else np.inf
+            raise ValueError(
+                f"{self._must} but influence values are off by {share:.0%} of "
+                f"how it changes without a quarter of the {n} rows; more of them, or "
+                "another scale, such as its logarithm, may do"
+            )
+
+    def _of_some(self, weights: Array, frequencies: Array) -> float:
+        """Value for some of the rows; NaN where it fails."""
+        try:
+            return float(self.call(weights, frequencies))
+        except Exception:  # as of rows without one of the labels
+            return np.nan
+
+
+def takes_weights(function: Callable[..., Any]) -> bool:
+    """Whether a function has a parameter ``sample_weight``."""
+    try:
+        return "sample_weight" in signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def alike(kinds: Array, keys: Array, most: int) -> Array:
+    """Part rows of some kinds in at most so many parts, each of rows that are alike.
+
+    Again and again the part whose keys vary most is cut at the mean of the one that
+    varies most, in units of its spread over all rows, so that outliers are alone soon.
+
+    Parameters
+    ----------
+    kinds : ndarray of shape (n,)
+        Number of the kind of each row, from 0 on. A part has rows of one kind.
+    keys : ndarray of shape (n, keys)
+        Numbers of the rows.
+    most : int
+        Largest number of parts, if there are fewer kinds.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        Number of the part of each row.
+    """
+    spreads = keys.std(axis=0)
+    keys = keys / np.where(spreads > 0, spreads, 1)
+    order = np.argsort(kinds, kind="stable")
+    starts = np.searchsorted(kinds[order], np.arange(1, kinds.max() + 1))
+    found = [_part(rows, keys) for rows in np.split(order, starts)]
+    heapify(found)
+    while len(found) < most and found[0].varied < 0:
+        _, _, rows = heappop(found)
+        values = keys[rows]
+        column = values[:, values.var(axis=0).argmax()]
+        above = column > column.mean()
+        for some in (rows[above], rows[~above]):
+            heappush(found, _part(some, keys))
+    parts = np.empty(len(kinds), dtype=int)
+    for k, part in enumerate(found):
+        parts[part.rows] = k
+    return parts
+
+
+class _Part(NamedTuple):
+    """Rows, and minus the sum of squares of what their keys vary by."""
+
+    varied: float
+    first: int
+    rows: Array
+
+
+def _part(rows: Array, keys: Array) -> _Part:
+    varied = len(rows) * float(keys[rows].var(axis=0).sum())
+    return _Part(-varied if varied > EPS else 0.0, int(rows[0]), rows)

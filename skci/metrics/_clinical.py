@@ -1,0 +1,404 @@
+"""Metrics of clinical prediction models: net benefit and calibration."""
+
+from dataclasses import field
+from operator import truediv
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import logit
+
+from skci._arrays import Array
+from skci._validation import check_choice, check_integer, check_probability
+from skci.inference.parameter import TableParameter
+from skci.measures.areas import Scores
+from skci.measures.calibration import (
+    MOST_BINS,
+    STRATEGIES,
+    CalibrationCoefficient,
+    SquaredCalibrationError,
+    bin_numbers,
+)
+from skci.measures.functional import Functional, FunctionOfMeans
+from skci.measures.registry import LOG, Trait
+from skci.metrics._base import declare_options
+from skci.metrics._binding import Binding
+from skci.metrics._scores import ScoreMetricCI
+
+
+class _ClinicalMetricCI(ScoreMetricCI):
+    """A metric of the predicted probabilities of one of two labels.
+
+    Parameters
+    ----------
+    method : {"auto", "hall", "delta"}, optional
+        Interval method: corrected for skewness, or symmetric. If not given, that of the
+        report, or "auto", which is "hall".
+    """
+
+    _several = False
+    _score_methods = ("predict_proba",)
+
+    def _bind_one(self, binding: Binding, scores: Scores, code: int) -> TableParameter:
+        positive, probabilities = binding.truth == code, scores.values
+        return self._bind_rows(binding, positive, probabilities)
+
+    def _bind_rows(
+        self, binding: Binding, positive: Array, probabilities: Array
+    ) -> TableParameter:
+        """Bind it to rows, which are positive or not and have probabilities."""
+        functional = self._functional(positive, probabilities)
+        return binding.of_units(self._measure, functional)
+
+    def _functional(self, positive: Array, probabilities: Array) -> Functional:
+        raise NotImplementedError
+
+
+# --------------------------------------------------------------------------------------
+# Net benefit
+# --------------------------------------------------------------------------------------
+
+
+def odds(threshold: float) -> float:
+    """Odds of a probability: the harm of a false positive over a missed benefit."""
+    return threshold / (1 - threshold)
+
+
+def decisions_worth(positive: Array, treated: Array, threshold: float) -> Array:
+    """Worth of treating some rows: 1 if positive, else minus the odds."""
+    worth = np.where(positive, 1.0, -odds(threshold))
+    return np.where(treated, worth, 0.0)
+
+
+@declare_options
+class ThresholdMetricCI(_ClinicalMetricCI):
+    """A metric of the decisions that probabilities lead to at a threshold.
+
+    Parameters
+    ----------
+    threshold : float
+        Probability from which on a row is treated, above 0 and below 1. Its odds are
+        the harm of treating a negative row, relative to the benefit of treating a
+        positive one.
+    """
+
+    threshold: float = field(kw_only=False)
+
+    _title: ClassVar[str]
+
+    @property
+    def _measure(self) -> Trait:  # type: ignore[override]
+        threshold = check_probability(self.threshold, "threshold")
+        return Trait(
+            f"{self._title}@{threshold:g}",
+            **self._properties | {"bounds": self._bounds(odds(threshold))},
+        )
+
+    @staticmethod
+    def _bounds(odds: float) -> tuple[float, float]:
+        """Range of the measure."""
+        raise NotImplementedError
+
+    def _check(self, method: str | None = None) -> None:
+        check_probability(self.threshold, "threshold")
+        super()._check(method)
+
+
+# Rows count between minus the odds and 1, as those of Brier scores from 0 to 1.
+_OF_BOUNDED_MEANS: dict[str, Any] = {
+    "smooth": True,
+    "automatic": ("score", "hall"),
+    "automatic_of_contrasts": ("hall",),
+}
+
+
+class NetBenefitCI(ThresholdMetricCI, **_OF_BOUNDED_MEANS):
+    r"""Net benefit of treating the rows whose probability is at least a threshold.
+
+    .. math:: P(s \ge t, y = 1) - \frac{t}{1 - t} P(s \ge t, y = 0)
+
+    That is the share of true positives, less that of false positives at the exchange
+    rate that the threshold t implies (Vickers and Elkin, 2006). Treating no row has a
+    net benefit of 0, and treating all rows :math:`\pi - (1 - \pi) t / (1 - t)`,
+    :math:`\pi` the prevalence: see :func:`skci.decision_curve_report`. Its string name
+    is "net_benefit@0.1" at a threshold of .1.
+
+    Parameters
+    ----------
+    method : {"auto", "score", "hall", "delta"}, optional
+        Interval method. If not given, that of the report, or "auto", which is "score".
+
+    References
+    ----------
+    Vickers, A. J. and Elkin, E. B. (2006). Decision curve analysis: a novel method for
+    evaluating prediction models. Medical Decision Making 26, 565-574.
+
+    Examples
+    --------
+    >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+    >>> NetBenefitCI(0.25)(y, scores)
+    net_benefit@0.25 = 0.46 [0.34, 0.58], 95% interval (score, n = 80)
+    """
+
+    _title = "net_benefit"
+
+    @staticmethod
+    def _bounds(odds: float) -> tuple[float, float]:
+        return -odds, 1.0
+
+    def _bind_rows(
+        self, binding: Binding, positive: Array, probabilities: Array
+    ) -> TableParameter:
+        treated = probabilities >= self.threshold
+        worth = decisions_worth(positive, treated, self.threshold)
+        return binding.of_mean(self._measure, worth)
+
+
+class StandardizedNetBenefitCI(ThresholdMetricCI):
+    r"""Net benefit relative to that of perfect predictions, which is the prevalence.
+
+    .. math:: P(s \ge t \mid y = 1) - \frac{t}{1 - t} \frac{1 - \pi}{\pi}
+        P(s \ge t \mid y = 0), \quad \pi \text{ the prevalence}
+
+    Its string name is "standardized_net_benefit@0.1" at a threshold of .1. See
+    :class:`NetBenefitCI`.
+
+    References
+    ----------
+    Kerr, K. F., Brown, M. D., Zhu, K. and Janes, H. (2016). Assessing the clinical
+    impact of risk prediction models with decision curves. Journal of Clinical Oncology
+    34, 2534-2540.
+
+    Examples
+    --------
+    >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+    >>> StandardizedNetBenefitCI(0.25)(y, scores)
+    standardized_net_benefit@0.25 = 0.917 [0.803, 0.963], 95% interval (hall, n = 80)
+    """
+
+    _title = "standardized_net_benefit"
+
+    @staticmethod
+    def _bounds(odds: float) -> tuple[float, float]:
+        return -np.inf, 1.0
+
+    def _functional(self, positive: Array, probabilities: Array) -> Functional:
+        treated = probabilities >= self.threshold
+        worth = decisions_worth(positive, treated, self.threshold)
+        return _ratio(worth, positive)
+
+
+class InterventionsAvoidedCI(ThresholdMetricCI, **_OF_BOUNDED_MEANS):
+    r"""Net share of rows that are spared a needless intervention.
+
+    .. math:: P(s < t, y = 0) - \frac{1 - t}{t} P(s < t, y = 1)
+
+    It is the net benefit beyond that of treating all rows, over the odds of the
+    threshold t: among 100 rows, 100 times as many interventions are avoided as by
+    treating all, without missing a positive row (Vickers and Elkin, 2006). Its string
+    name is "interventions_avoided@0.1" at a threshold of .1. See
+    :class:`NetBenefitCI`.
+
+    Parameters
+    ----------
+    method : {"auto", "score", "hall", "delta"}, optional
+        Interval method. If not given, that of the report, or "auto", which is "score".
+
+    Examples
+    --------
+    >>> y, scores = [0] * 40 + [1] * 40, [0.2] * 30 + [0.6] * 20 + [0.9] * 30
+    >>> InterventionsAvoidedCI(0.25)(y, scores)
+    interventions_avoided@0.25 = 0.38 [0.22, 0.48], 95% interval (score, n = 80)
+    """
+
+    _title = "interventions_avoided"
+
+    @staticmethod
+    def _bounds(odds: float) -> tuple[float, float]:
+        return -1 / odds, 1.0
+
+    def _bind_rows(
+        self, binding: Binding, positive: Array, probabilities: Array
+    ) -> TableParameter:
+        spared = probabilities < self.threshold
+        worth = decisions_worth(~positive, spared, 1 - self.threshold)
+        return binding.of_mean(self._measure, worth)
+
+
+AT_THRESHOLDS: dict[str, type[ThresholdMetricCI]] = {
+    cls._title: cls
+    for cls in (NetBenefitCI, StandardizedNetBenefitCI, InterventionsAvoidedCI)
+}
+"""Metrics at a threshold by their names without it."""
+
+
+# --------------------------------------------------------------------------------------
+# Calibration
+# --------------------------------------------------------------------------------------
+
+_OF_COEFFICIENTS: dict[str, Any] = {"bounds": (-np.inf, np.inf), "has_better": False}
+_NO_LOGIT = "as probabilities are 0 or 1"
+
+
+class _CoefficientCI(_ClinicalMetricCI, **_OF_COEFFICIENTS):
+    """A coefficient of the logistic regression of the label on the logit."""
+
+    _fits_slope: ClassVar[bool]
+
+    def _functional(self, positive: Array, probabilities: Array) -> Functional:
+        with np.errstate(divide="ignore"):
+            logits = logit(probabilities)
+        return CalibrationCoefficient(logits, positive, self._fits_slope)
+
+
+class CalibrationInterceptCI(
+    _CoefficientCI,
+    measure="calibration_intercept",
+    undefined_by=f"{_NO_LOGIT}, or all rows are of one label",
+):
+    r"""Calibration in the large: the intercept at a slope of 1.
+
+    .. math:: \operatorname{logit} P(y = 1) = a + \operatorname{logit} s
+
+    It is 0 of predictions that are right on average, above 0 of those that are too low
+    and below 0 of those that are too high (Cox, 1958). Standard errors are those of the
+    sandwich estimator, which does not assume the regression. Probabilities of 0 and 1,
+    which have no logit, leave it undefined, with a warning; clip them, if that is what
+    would be done in practice.
+
+    References
+    ----------
+    Cox, D. R. (1958). Two further applications of a model for binary regression.
+    Biometrika 45, 562-565.
+
+    Examples
+    --------
+    >>> y = [0] * 40 + [1] * 10 + [0] * 10 + [1] * 40
+    >>> scores = [0.1] * 50 + [0.9] * 50
+    >>> CalibrationInterceptCI()(y, scores)
+    calibration_intercept = 0.00 [-0.92, 0.92], 95% interval (hall, n = 100)
+    """
+
+    _fits_slope = False
+
+
+class CalibrationSlopeCI(
+    _CoefficientCI,
+    measure="calibration_slope",
+    undefined_by=f"{_NO_LOGIT}, separate the labels or are all equal",
+):
+    r"""Calibration slope: that of the logistic regression of the label on the logit.
+
+    .. math:: \operatorname{logit} P(y = 1) = a + b \operatorname{logit} s
+
+    It is 1 of calibrated predictions, below 1 of those that are too extreme, as of an
+    overfitted model, and above 1 of those that are not extreme enough (Cox, 1958).
+    Standard errors are those of the sandwich estimator. The slope is undefined, with a
+    warning, where probabilities are 0 or 1, or separate the labels.
+
+    References
+    ----------
+    Cox, D. R. (1958). Two further applications of a model for binary regression.
+    Biometrika 45, 562-565.
+
+    Examples
+    --------
+    >>> y = [0] * 40 + [1] * 10 + [0] * 10 + [1] * 40
+    >>> scores = [0.1] * 50 + [0.9] * 50
+    >>> CalibrationSlopeCI()(y, scores)
+    calibration_slope = 0.63 [0.42, 0.88], 95% interval (hall, n = 100)
+    """
+
+    _fits_slope = True
+
+
+class ObservedToExpectedCI(
+    _ClinicalMetricCI,
+    measure="observed_to_expected",
+    bounds=(0.0, np.inf),
+    has_better=False,
+    scale=LOG,
+):
+    r"""Ratio of the observed to the expected number of positives.
+
+    .. math:: E[y] / E[s]
+
+    It is 1 of predictions that are right on average. Both means are estimated, on the
+    same rows. Intervals are formed on the log scale.
+
+    Examples
+    --------
+    >>> y = [0] * 40 + [1] * 10 + [0] * 10 + [1] * 40
+    >>> scores = [0.1] * 50 + [0.9] * 50
+    >>> ObservedToExpectedCI()(y, scores)
+    observed_to_expected = 1.00 [0.84, 1.17], 95% interval (hall, n = 100)
+    """
+
+    def _functional(self, positive: Array, probabilities: Array) -> Functional:
+        return _ratio(positive, probabilities)
+
+
+@declare_options
+class SquaredCalibrationErrorCI(
+    _ClinicalMetricCI,
+    measure="squared_calibration_error",
+    bounds=(-1.0, 1.0),
+    greater_is_better=False,
+    has_curvature=False,
+    automatic=("delta",),
+):
+    r"""Squared calibration error in bins, without its bias. Lower is better.
+
+    .. math:: \sum_b P(s \in b) \bigl(E[y - s \mid s \in b]\bigr)^2
+
+    The squared differences of bins overestimate it, by the variance of their means,
+    which is estimated and subtracted (Kumar, Liang and Ma, 2019). So the estimate, as
+    any without a bias, may be below 0. It is that of these bins, at most that of the
+    probabilities themselves, :math:`E(P(y = 1 \mid s) - s)^2`. The mean of absolute
+    differences, ECE, has a bias that is not known, and no interval here. Rows should be
+    independent: of `groups` the variance that is subtracted is too small, though that
+    of the interval is not. Where predictions are calibrated, intervals are too wide.
+
+    Parameters
+    ----------
+    n_bins : int, default=10
+        Number of bins, at least 1.
+    strategy : {"quantile", "uniform"}, default="quantile"
+        Whether bins have about the same number of rows or the same width.
+    method : {"auto", "delta"}, optional
+        Interval method; both are symmetric.
+
+    References
+    ----------
+    Kumar, A., Liang, P. S. and Ma, T. (2019). Verified uncertainty calibration.
+    Advances in Neural Information Processing Systems 32.
+
+    Examples
+    --------
+    >>> y = [0] * 40 + [1] * 10 + [0] * 10 + [1] * 40
+    >>> scores = [0.1] * 50 + [0.9] * 50
+    >>> SquaredCalibrationErrorCI()(y, scores)
+    squared_calibration_error = 0.007 [-0.007, 0.021], 95% interval (delta, n = 100)
+    """
+
+    n_bins: int = 10
+    strategy: str = "quantile"
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_integer(self.n_bins, "n_bins", most=MOST_BINS)
+        check_choice(self.strategy, STRATEGIES, "strategy")
+
+    def _bind_rows(
+        self, binding: Binding, positive: Array, probabilities: Array
+    ) -> TableParameter:
+        """Bind it to rows that may be repeated, on which its correction depends."""
+        repeats, n_bins = binding.frequencies, int(self.n_bins)
+        bins = bin_numbers(probabilities, n_bins, self.strategy, repeats)
+        functional = SquaredCalibrationError(positive - probabilities, bins, repeats)
+        return binding.of_units(self._measure, functional)
+
+
+def _ratio(above: Array, below: Array) -> Functional:
+    """Ratio of the means of two numbers of each row; undefined of two zeros."""
+    features = np.stack([above, below], axis=1).astype(float)
+    return FunctionOfMeans(truediv, features)

@@ -1,0 +1,533 @@
+"""Metrics of rankings: means over queries."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from skci._arrays import Array
+from skci._docstrings import parameters_from
+from skci._validation import check_choice, check_integer, check_number
+from skci.data.drawing import RowOptions
+from skci.inference.parameter import TableParameter
+from skci.measures.rankings import Hits, Rankings
+from skci.metrics._base import MetricCI, declare_options
+from skci.metrics._binding import Binding
+
+_TIES = ("average", "order")
+
+
+@declare_options
+class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
+    """A metric of rankings: the mean over queries of a value of each.
+
+    Truth and scores are matrices with a row for each query, as in scikit-learn, or have
+    a row for each document, whose query is given as ``query=``. The rows of a query are
+    one unit, and queries are independent. Scores are missing, NaN, of documents that
+    were not retrieved. With weights, which are the same in all rows of a query, the
+    mean is weighted.
+
+    Parameters
+    ----------
+    method : {"auto", "score", "hall", "logit", "delta"}, optional
+        Interval method. If not given, that of the report, or "auto": "score", the
+        interval of a bounded mean, of up to 4,096 distinct values, and else "hall".
+    zero_division : {0, 1, numpy.nan}, default=0
+        Value of a query without a relevant document; with NaN these are left out.
+    """
+
+    zero_division: float = 0.0
+
+    reads = "scores"
+    _truth = "relevance"
+    _may_miss = True
+    _symmetric = True
+
+    @parameters_from(MetricCI.__call__)
+    def __call__(  # type: ignore[override]
+        self,
+        y_true: Any,
+        y_score: Any,
+        *more: Any,
+        query: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        design: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Estimate the metric and its confidence interval.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_queries, n_documents) or (n_samples,)
+            Relevances, numbers of 0 or more: of the documents of a query in each row,
+            or of one document in each, with `query`.
+        y_score : array-like of the same shape
+            Scores, which increase with the predicted relevance; NaN for documents that
+            were not retrieved.
+        query : array-like of shape (n_samples,), optional
+            Query that each row is a document of.
+        groups : array-like, optional
+            Clusters of queries that need not be independent within, such as the topics
+            or users that they are of: one for each row.
+
+        Returns
+        -------
+        MetricEstimate
+            A float with ``low``, ``high``, ``standard_error`` and
+            ``confidence_interval()``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an option or the data are not what they must be.
+
+        Warns
+        -----
+        DegenerateVarianceWarning, SmallSampleWarning
+            When the interval is first accessed, if the variance is zero or estimated
+            from few queries or groups.
+        """
+        rows = {"sample_weight": sample_weight, "groups": groups, "design": design}
+        if query is None or more:
+            return super().__call__(y_true, y_score, *more, **rows, **options)
+        metric = self._replace(options) if options else self
+        return metric._result(
+            metric._read(y_true, y_score, RowOptions(query=query, **rows), True)
+        )
+
+    @parameters_from(MetricCI.influence)
+    def influence(
+        self, y_true: Any, y_score: Any, sample_weight: Any = None, query: Any = None
+    ) -> tuple[float, Array]:
+        """Estimate the metric, and the influence of each row on the estimate.
+
+        The influence of a query is at its first row, and that of the others is 0.
+
+        Parameters
+        ----------
+        y_true, y_score, query : array-like
+            As in a call of the metric.
+
+        Returns
+        -------
+        estimate : float
+            NaN where the metric is undefined.
+        influence : ndarray of shape (n_samples,)
+            Influence values, whose weighted sum is zero.
+        """
+        rows = RowOptions(sample_weight=sample_weight, query=query)
+        return self._influence(y_true, y_score, rows)
+
+    @property
+    def _name(self) -> str:
+        k = getattr(self, "k", None)
+        base = self._measure.name.removesuffix("@k")
+        return base if k is None else f"{base}@{k}"
+
+    def _bind(self, binding: Binding) -> list[TableParameter]:
+        within, sample = binding.within, binding.sample
+        relevance = sample.truth[within]
+        scores = sample.scores[binding.model].values[within]
+        n = len(relevance)
+        if relevance.min() < 0:
+            raise ValueError(
+                f"y_true must hold relevances of 0 or more for {binding.metric!r}, got "
+                f"{relevance.min():g}"
+            )
+        if relevance.shape[1] == 1:
+            if sample.queries is None:
+                raise ValueError(
+                    f"query must be given for {binding.metric!r}, the query of each "
+                    f"row, or y_true be of shape (n_queries, n_documents), got None "
+                    f"and shape {relevance.shape[:1]}"
+                )
+            codes = sample.queries.codes[within]
+            _, starts, query = np.unique(codes, return_index=True, return_inverse=True)
+            first: Any = starts
+        elif sample.queries is not None:
+            raise ValueError(
+                "query must not be given for y_true with a row for each query, which "
+                f"is of shape {relevance.shape}"
+            )
+        else:
+            query, first = np.repeat(np.arange(n), relevance.shape[1]), slice(None)
+        values = np.full(n, np.nan)
+        found = self._values(query.ravel(), relevance.ravel(), scores.ravel())
+        values[first] = np.where(np.isnan(found), self.zero_division, found)
+        return [binding.of_mean(self._measure, values)]
+
+    def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
+        """Value of each query; NaN where it has no relevant document."""
+        raise NotImplementedError
+
+
+@declare_options
+class RankingToK(RankingMetricCI):
+    """A metric of the first documents of a ranking.
+
+    Parameters
+    ----------
+    k : int, optional
+        Number of documents from the first on that count; all if not given.
+    ties : {"average", "order"}, default="average"
+        What tied documents are: "average" for the mean over all their orders, as in
+        scikit-learn's :func:`~sklearn.metrics.ndcg_score`; "order" for that of the
+        rows. trec_eval has them in descending order of their names: sort rows so, and
+        set "order", for its values.
+    """
+
+    k: int | None = None
+    ties: str = "average"
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        if self.k is not None:
+            check_integer(self.k, "k")
+        check_choice(self.ties, _TIES, "ties")
+
+    def _rankings(self, query: Array, scores: Array) -> Rankings:
+        return Rankings.of(query, scores, self.ties == "average")
+
+
+@declare_options
+class _GainCI(RankingToK):
+    """A metric of gains, which are discounted by their position.
+
+    Parameters
+    ----------
+    gain : {"linear", "exponential"}, default="linear"
+        Gain of a relevance r: r itself, or :math:`2^r - 1`.
+    """
+
+    gain: str = "linear"
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_choice(self.gain, ("linear", "exponential"), "gain")
+
+    def _gains(self, relevance: Array) -> Array:
+        gains = relevance if self.gain == "linear" else np.exp2(relevance) - 1
+        if not np.isfinite(gains.sum()):
+            raise ValueError(
+                "y_true must hold relevances with gains in the range of floats, got "
+                f"{relevance.max():g} and gain={self.gain!r}"
+            )
+        return gains
+
+    def _discounts(self, query: Array) -> Array:
+        longest = int(np.bincount(query).max())
+        n = longest if self.k is None else min(int(self.k), longest)
+        return 1 / np.log2(np.arange(n) + 2)
+
+
+@declare_options
+class NDCGCI(_GainCI, measure="ndcg"):
+    r"""Normalized discounted cumulative gain (nDCG), the mean over queries.
+
+    .. math:: \frac{\sum_{i \le k} g_i / \log_2 (i + 1)}
+        {\sum_{i \le k} g^*_i / \log_2 (i + 1)}
+
+    with the gains :math:`g_i` of the documents in the order of their scores, and
+    :math:`g^*_i` in that of their relevance. The estimate equals
+    :func:`sklearn.metrics.ndcg_score`, in which a query without a relevant document
+    counts as 0.
+
+    Examples
+    --------
+    >>> from skci import NDCGCI
+    >>> y_true = [[3, 0, 1, 0], [0, 2, 0, 0], [1, 0, 0, 1]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> NDCGCI(k=3)(y_true, y_score)
+    ndcg@3 = 0.757 [0.672, 0.829], 95% interval (score, n = 60)
+    """
+
+    def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
+        gains, discounts = self._gains(relevance), self._discounts(query)
+        rankings = self._rankings(query, scores)
+        best = rankings.greatest_gain(gains, discounts)
+        found = rankings.gain(gains, discounts)
+        return found / np.where(best > 0, best, np.nan)
+
+
+@declare_options
+class DCGCI(
+    _GainCI, measure="dcg", bounds=(0, np.inf), smooth=False, automatic=("hall",)
+):
+    r"""Discounted cumulative gain (DCG), the mean over queries.
+
+    .. math:: \sum_{i \le k} g_i / \log_b (i + 1)
+
+    with the gains :math:`g_i` of the documents in the order of their scores. The
+    estimate equals :func:`sklearn.metrics.dcg_score`.
+
+    Parameters
+    ----------
+    log_base : float, default=2
+        Base b of the logarithm.
+
+    Examples
+    --------
+    >>> from skci import DCGCI
+    >>> y_true = [[3, 0, 1, 0], [0, 2, 0, 0], [1, 0, 0, 1]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> DCGCI(k=3)(y_true, y_score)
+    dcg@3 = 2.00 [1.68, 2.32], 95% interval (hall, n = 60)
+    """
+
+    log_base: float = 2.0
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_number(
+            self.log_base, "log_base", "a number above 1", lambda x: 1 < x < math.inf
+        )
+
+    def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
+        discounts = self._discounts(query) * math.log2(self.log_base)
+        gains = self._gains(relevance)
+        values = self._rankings(query, scores).gain(gains, discounts)
+        return np.where(np.bincount(query, gains) > 0, values, np.nan)
+
+
+@declare_options
+class _HitsCI(RankingToK):
+    """A metric of documents that are relevant or not.
+
+    Parameters
+    ----------
+    relevance_level : float, default=1
+        Least relevance of a document that is relevant.
+    """
+
+    relevance_level: float = 1
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        wanted = "a number above 0"
+        known = self.relevance_level
+        check_number(known, "relevance_level", wanted, lambda x: 0 < x < math.inf)
+
+    def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
+        relevant = relevance >= self.relevance_level
+        return self._of_hits(self._rankings(query, scores).hits(relevant))
+
+    def _of_hits(self, hits: Hits) -> Array:
+        """Value of each query; NaN where it has no relevant document."""
+        raise NotImplementedError
+
+
+class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
+    """Mean over queries of the reciprocal rank of the first relevant document.
+
+    It is 0 of a query that has none among the first k, or among those that were
+    retrieved: ``recip_rank`` of trec_eval.
+
+    Examples
+    --------
+    >>> from skci import MeanReciprocalRankCI
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> MeanReciprocalRankCI()(y_true, y_score)
+    mrr = 0.778 [0.694, 0.848], 95% interval (score, n = 60)
+    """
+
+    def _of_hits(self, hits: Hits) -> Array:
+        return hits.reciprocal_rank(self.k)
+
+
+class MeanAveragePrecisionCI(_HitsCI, measure="map"):
+    """Mean over queries of the average precision (MAP).
+
+    That of a query is the mean over its relevant documents of the precision at each, 0
+    of those that are not among the first k, or were not retrieved: ``map`` and
+    ``map_cut`` of trec_eval. For areas of classes, and of detections, see
+    :class:`AveragePrecisionCI`.
+
+    Examples
+    --------
+    >>> from skci import MeanAveragePrecisionCI
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> MeanAveragePrecisionCI()(y_true, y_score)
+    map = 0.722 [0.648, 0.788], 95% interval (score, n = 60)
+    """
+
+    def _of_hits(self, hits: Hits) -> Array:
+        return hits.average_precision(self.k)
+
+
+@declare_options
+class _AtKCI(_HitsCI):
+    """A metric of the relevant documents among the first.
+
+    Parameters
+    ----------
+    k : int, default=10
+        Number of documents from the first on that count.
+    """
+
+    k: int = 10
+
+    def _check(self, method: str | None = None) -> None:
+        super()._check(method)
+        check_integer(self.k, "k")
+
+
+class RecallAtKCI(_AtKCI, measure="recall@k"):
+    """Share of the relevant documents that are among the first k, mean over queries.
+
+    Examples
+    --------
+    >>> from skci import RecallAtKCI
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> RecallAtKCI(k=2)(y_true, y_score)
+    recall@2 = 0.50 [0.40, 0.60], 95% interval (score, n = 60)
+    """
+
+    def _of_hits(self, hits: Hits) -> Array:
+        return hits.found(self.k) / hits.totals
+
+
+class PrecisionAtKCI(_AtKCI, measure="precision@k"):
+    """Share of relevant documents among the first k, the mean over queries.
+
+    Of fewer documents than k it is their number over k, as in trec_eval.
+
+    Examples
+    --------
+    >>> from skci import PrecisionAtKCI
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> PrecisionAtKCI(k=2)(y_true, y_score)
+    precision@2 = 0.333 [0.270, 0.386], 95% interval (score, n = 60)
+    """
+
+    def _of_hits(self, hits: Hits) -> Array:
+        return hits.found(self.k) / self.k + 0 * hits.totals
+
+
+class HitRateCI(_AtKCI, measure="hit_rate@k"):
+    """Proportion of queries with a relevant document among the first k.
+
+    It is ``success`` of trec_eval. Where ties are averaged, a query counts with the
+    probability of it.
+
+    Examples
+    --------
+    >>> from skci import HitRateCI
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> HitRateCI(k=2)(y_true, y_score)
+    hit_rate@2 = 0.67 [0.54, 0.77], 95% interval (score, n = 60)
+    """
+
+    def _of_hits(self, hits: Hits) -> Array:
+        return hits.any(self.k)
+
+
+@declare_options
+class _LabelRankingCI(RankingMetricCI):
+    """A metric of the ranking of the labels that a row has, as in scikit-learn.
+
+    The truth is 0 or 1 for each label of each row, or, with ``query=``, for one in
+    each. No score may be missing. Ties count as errors.
+    """
+
+    _may_miss = False
+
+    def _values(self, query: Array, relevance: Array, scores: Array) -> Array:
+        others = relevance[(relevance != 0) & (relevance != 1)]
+        if len(others):
+            raise ValueError(
+                f"y_true must hold 0 and 1 for {self.name!r}, got {others[0]:g}"
+            )
+        return self._of_hits(Rankings.of(query, scores).hits(relevance == 1))
+
+    def _of_hits(self, hits: Hits) -> Array:
+        """Value of each query; NaN where it has no relevant label."""
+        raise NotImplementedError
+
+
+@declare_options
+class LabelRankingAveragePrecisionCI(
+    _LabelRankingCI, measure="label_ranking_average_precision"
+):
+    """Label ranking average precision: the mean over rows of that of their labels.
+
+    Of a row it is the mean over its labels of the share of them among those with the
+    same score or a greater one. The estimate equals
+    :func:`sklearn.metrics.label_ranking_average_precision_score`.
+
+    Parameters
+    ----------
+    zero_division : {0, 1, numpy.nan}, default=1
+        Value of a row without a label; with NaN these are left out.
+
+    Examples
+    --------
+    >>> from skci import LabelRankingAveragePrecisionCI
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> LabelRankingAveragePrecisionCI()(y_true, y_score)
+    label_ranking_average_precision = 0.722 [0.648, 0.788], 95% interval ...
+    """
+
+    zero_division: float = 1.0
+
+    def _of_hits(self, hits: Hits) -> Array:
+        return hits.label_ranking_average_precision()
+
+
+class LabelRankingLossCI(
+    _LabelRankingCI, measure="label_ranking_loss", greater_is_better=False
+):
+    """Label ranking loss: the mean share of pairs of labels in the wrong order.
+
+    Pairs are of a label that the row has and one that it has not. Lower is better. The
+    estimate equals :func:`sklearn.metrics.label_ranking_loss`. A row with no label, or
+    with all, has the value of `zero_division`.
+
+    Examples
+    --------
+    >>> from skci import LabelRankingLossCI
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> LabelRankingLossCI()(y_true, y_score)
+    label_ranking_loss = 0.306 [0.240, 0.376], 95% interval (score, n = 60)
+    """
+
+    def _of_hits(self, hits: Hits) -> Array:
+        return hits.label_ranking_loss()
+
+
+class CoverageErrorCI(
+    _LabelRankingCI,
+    measure="coverage_error",
+    bounds=(0, np.inf),
+    greater_is_better=False,
+    smooth=False,
+    automatic=("hall",),
+):
+    """Coverage error: how far down the ranking the last label of a row is, in the mean.
+
+    Lower is better. The estimate equals :func:`sklearn.metrics.coverage_error`.
+
+    Parameters
+    ----------
+    method : {"auto", "hall", "delta"}, optional
+        Interval method: corrected for skewness, or symmetric. If not given, that of the
+        report, or "auto", which is "hall".
+
+    Examples
+    --------
+    >>> from skci import CoverageErrorCI
+    >>> y_true = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 0, 0]] * 20
+    >>> y_score = [[0.9, 0.8, 0.3, 0], [0.7, 0.9, 0.2, 0], [0.2, 0.6, 0.8, 0]] * 20
+    >>> CoverageErrorCI()(y_true, y_score)
+    coverage_error = 2.33 [2.07, 2.56], 95% interval (hall, n = 60)
+    """
+
+    def _of_hits(self, hits: Hits) -> Array:
+        return hits.coverage()

@@ -1,0 +1,117 @@
+"""Why some names are of no metric with an interval, and what there is instead."""
+
+_PARTITIONS = (
+    "compares partitions of the rows, whatever the names of their parts, and is no "
+    "measure of how well labels are predicted; use one, such as 'accuracy'"
+)
+_CLUSTERS = (
+    "measures how far apart clusters of features are, without a truth or a prediction; "
+    "use a metric of predictions, such as 'accuracy'"
+)
+_DISTANCES = (
+    "is of pairs of rows of features, and not of a truth and its prediction; use a "
+    "metric of predictions, such as 'mean_squared_error'"
+)
+_SCORERS = "makes or finds scorers; give the scorer, or the name of the metric"
+_BIASED = (
+    "is a mean of absolute values, whose bias is largest where predictions are "
+    "calibrated and is not known, so that no interval covers; use "
+    "'squared_calibration_error', of which the bias is subtracted, "
+    "'calibration_intercept' and 'calibration_slope', or calibration_report"
+)
+_IMPROPER = (
+    "is no proper score: a model that is wrong may have a better one than the right "
+    "model (Hilden and Gerds, 2014), and its test rejects too often; use differences "
+    "of 'log_loss', 'brier_score', 'roc_auc' or 'net_benefit@0.1'"
+)
+
+
+def _see(entry_point: str) -> str:
+    return f"is not one number; use skci.{entry_point}, which has its intervals"
+
+
+REFUSED = {
+    "max_error": (
+        "is an extreme of the errors, which has no normal distribution in large "
+        "samples and so no interval from a standard error; use "
+        "'median_absolute_error', or the quantile of errors that matters"
+    ),
+    "fowlkes_mallows_score": f"{_PARTITIONS} or, of two labels, 'cosine'",
+    "auc": (
+        "is the area under any points, which are of no rows; use 'roc_auc' or "
+        "'average_precision'"
+    ),
+    **dict.fromkeys(
+        [
+            *("adjusted_mutual_info_score", "adjusted_rand_score"),
+            *("completeness_score", "homogeneity_score", "mutual_info_score"),
+            *("normalized_mutual_info_score", "rand_score", "v_measure_score"),
+            *("homogeneity_completeness_v_measure", "pair_confusion_matrix"),
+            *("consensus_score", "cluster"),
+        ],
+        _PARTITIONS,
+    ),
+    **dict.fromkeys(
+        [
+            *("calinski_harabasz_score", "davies_bouldin_score"),
+            *("silhouette_samples", "silhouette_score"),
+        ],
+        _CLUSTERS,
+    ),
+    **dict.fromkeys(
+        [
+            *("distancemetric", "euclidean_distances", "nan_euclidean_distances"),
+            *("pairwise_distances", "pairwise_distances_argmin"),
+            *("pairwise_distances_argmin_min", "pairwise_distances_chunked"),
+            "pairwise_kernels",
+        ],
+        _DISTANCES,
+    ),
+    **dict.fromkeys(
+        ["check_scoring", "get_scorer", "get_scorer_names", "make_scorer"], _SCORERS
+    ),
+    **dict.fromkeys(["roc_curve", "roccurvedisplay"], _see("roc_report")),
+    **dict.fromkeys(["det_curve", "detcurvedisplay"], _see("det_report")),
+    **dict.fromkeys(
+        ["precision_recall_curve", "precisionrecalldisplay"],
+        _see("precision_recall_report"),
+    ),
+    **dict.fromkeys(
+        ["confusion_matrix_at_thresholds", "metric_at_thresholds"],
+        _see("threshold_report"),
+    ),
+    "classification_report": _see("classification_report_ci"),
+    **dict.fromkeys(
+        [
+            *("confusion_matrix", "confusionmatrixdisplay"),
+            "multilabel_confusion_matrix",
+        ],
+        _see("confusion_matrix_report"),
+    ),
+    "predictionerrordisplay": (
+        "is a plot of each row; use 'mean_squared_error' or 'r2' for all"
+    ),
+    **dict.fromkeys(
+        [
+            *("ece", "expected_calibration_error", "mce", "ici"),
+            *("maximum_calibration_error", "integrated_calibration_index"),
+        ],
+        _BIASED,
+    ),
+    **dict.fromkeys(
+        [
+            *("nri", "net_reclassification_improvement", "idi"),
+            *("net_reclassification_index", "integrated_discrimination_improvement"),
+        ],
+        _IMPROPER,
+    ),
+}
+"""Reasons by names in lower case."""
+
+
+def refusal(name: str) -> str | None:
+    """Say why a name is of no metric; None if nothing is known of it."""
+    for known in (name, f"{name}_score"):
+        if (reason := REFUSED.get(known.lower())) is not None:
+            return f"{name!r} {reason}"
+    return None

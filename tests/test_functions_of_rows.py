@@ -1,0 +1,485 @@
+"""Metrics of any function of the rows: every metric as a black box."""
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from batteries import EVERY_CASE, FAMILIES
+from battery import quiet
+from numpy.testing import assert_allclose
+from sklearn import metrics as sk
+from sklearn.base import clone
+from slow import slow_except
+
+from skci import JointAccumulator, JointEvaluator, joint_report, make_metric_ci
+from skci.designs import Component, Prevalence, Strata
+from skci.metrics import (
+    F1CI,
+    R2CI,
+    AveragePrecisionCI,
+    LogLossCI,
+    MeanSquaredErrorCI,
+    MedianAbsoluteErrorCI,
+    RocAucCI,
+)
+from skci.metrics._names import resolve_metric
+
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+ANY = (-np.inf, np.inf)
+
+
+class Counted:
+    """A function, and how often it was called."""
+
+    def __init__(self, function, weighted):
+        self.function, self.n = function, 0
+        self.call = self.with_weights if weighted else self.without_weights
+
+    def with_weights(self, y_true, y_pred, sample_weight=None):
+        self.n += 1
+        return quiet(self.function, y_true, y_pred, sample_weight=sample_weight)
+
+    def without_weights(self, y_true, y_pred):
+        self.n += 1
+        return quiet(self.function, y_true, y_pred)
+
+
+def black_box(function, reads="labels"):
+    return make_metric_ci(
+        function, of="rows", name="black box", bounds=ANY, reads=reads
+    )
+
+
+def reads_of(family):
+    reads = FAMILIES[family].reads
+    return "scores" if reads.endswith("scores") else _KINDS.get(reads, "labels")
+
+
+_KINDS = {"values": "numbers"}
+
+
+def rows_of(family):
+    """More rows where they cost no calls."""
+    draw = FAMILIES[family].draw
+    return draw(1000) if family == "labels" else draw()
+
+
+def is_single(case):
+    options = case.metric.get_params()
+    each = options.get("average") is None and "average" in options
+    return case.scikit and not each and str(options.get("multioutput")) != "raw_values"
+
+
+QUANTILES = {"median_absolute_error", "median_absolute_error_uniform"}
+BOXES = [
+    (family, name)
+    for family, name in EVERY_CASE
+    if is_single(FAMILIES[family].cases[name]) and name not in QUANTILES
+]
+
+
+def exact_influence(metric, y, p, weights=None):
+    """Influence values; those of areas without their correction for small classes."""
+    estimate, influence = metric.influence(y, p, weights)
+    if isinstance(metric, RocAucCI) and y.ndim == 1 and len(np.unique(y)) == 2:
+        n = len(y)
+        sizes = np.bincount(y)[y]
+        influence = influence * np.sqrt((1 - 1 / sizes) / (1 - 1 / n))
+    return estimate, influence
+
+
+def is_quick(box):
+    family, name = box
+    return family in ("labels", "numbers") or name in (
+        "f1_macro",
+        "roc_auc",
+        "log_loss",
+    )
+
+
+@pytest.mark.parametrize(("family", "name"), slow_except(is_quick, BOXES))
+def test_derivatives_in_weights_are_influence_values(family, name):
+    case, rows = FAMILIES[family].cases[name], rows_of(family)
+    function = Counted(case.scikit, weighted=True)
+    box = black_box(function.call, reads_of(family))
+    estimate, expected = exact_influence(case.metric, rows.y, rows.p)
+    found, influence = box.influence(rows.y, rows.p)
+    assert found == pytest.approx(estimate, rel=1e-13)
+    assert function.n <= 2 * len(rows) + 37
+    if isinstance(case.metric, RocAucCI) and name not in ("roc_auc", "roc_auc_micro"):
+        # Classes have corrections of their own, less than a part in their size.
+        assert influence.std() == pytest.approx(expected.std(), rel=1 / 40)
+        return
+    assert influence.std() == pytest.approx(expected.std(), rel=1e-6)
+    assert_allclose(influence, expected, atol=1e-5 * expected.std())
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    slow_except(
+        lambda case: case[0] == "labels" or case[1] in ("roc_auc", "log_loss", "r2"),
+        [case for case in BOXES if case[0] not in ("targets of numbers", "targets")],
+    ),
+)
+def test_rows_left_out_of_1000_give_the_standard_error(family, name):
+    case = FAMILIES[family].cases[name]
+    rows = FAMILIES[family].draw(1000)
+    function = Counted(case.scikit, weighted=False)
+    box = black_box(function.call, reads_of(family)).set_params(method="delta")
+    estimate, expected = exact_influence(case.metric, rows.y, rows.p)
+    found = box(rows.y, rows.p)
+    assert float(found) == pytest.approx(estimate, rel=1e-13)
+    error = expected.std() / np.sqrt(len(expected) - 1)
+    assert found.standard_error == pytest.approx(error, rel=0.1)
+    assert function.n <= len(rows) + 34
+
+
+N = 3000
+RNG = np.random.default_rng(5)
+Y = (RNG.random(N) < 0.1).astype(int)
+SCORES = 1 / (1 + np.exp(1 - 1.5 * Y - RNG.normal(size=N)))
+TRUTH = RNG.gamma(3.0, size=N)
+FORECASTS = TRUTH + RNG.standard_t(3, size=N)
+LARGE = {
+    "roc_auc": (RocAucCI(), sk.roc_auc_score, "scores"),
+    "average_precision": (AveragePrecisionCI(), sk.average_precision_score, "scores"),
+    "log_loss": (LogLossCI(), sk.log_loss, "scores"),
+    "mean_squared_error": (MeanSquaredErrorCI(), sk.mean_squared_error, "numbers"),
+    "r2": (R2CI(), sk.r2_score, "numbers"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "weighted"),
+    slow_except(
+        {("roc_auc", False), ("mean_squared_error", True), ("r2", False)},
+        [(name, weighted) for name in LARGE for weighted in (True, False)],
+    ),
+)
+def test_rows_that_are_alike_are_changed_together(name, weighted):
+    metric, function, reads = LARGE[name]
+    rows = (Y, SCORES) if reads == "scores" else (TRUTH, FORECASTS)
+    counted = Counted(function, weighted)
+    _, influence = black_box(counted.call, reads).influence(*rows)
+    _, expected = metric.influence(*rows)
+    assert influence.std() == pytest.approx(expected.std(), rel=0.02)
+    assert np.corrcoef(influence, expected)[0, 1] > 0.995
+    assert counted.n <= 1000 * (1 + weighted) + 37
+
+
+# --------------------------------------------------------------------------------------
+# Beside other metrics
+# --------------------------------------------------------------------------------------
+
+PREDICTED = {
+    name: np.where(RNG.random(400) < share, 1 - Y[:400], Y[:400])
+    for name, share in {"A": 0.1, "B": 0.15}.items()
+}
+SCORED = {name: p + RNG.normal(0, 0.4, 400) for name, p in PREDICTED.items()}
+WEIGHTS = RNG.uniform(0.5, 2, 400)
+GROUPS = RNG.integers(0, 60, 400)
+
+
+class TwoWay:
+    """Clusters in two ways."""
+
+    columns = ("first", "second")
+
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+    @property
+    def n_units(self):
+        return min(len(np.unique(self.first)), len(np.unique(self.second)))
+
+    def components(self, influences):
+        both = self.first * 1000 + self.second
+        for factor, sign in [(self.first, 1), (self.second, 1), (both, -1)]:
+            _, unit = np.unique(factor, return_inverse=True)
+            totals = np.zeros((unit.max() + 1, influences.shape[1]))
+            np.add.at(totals, unit, np.asarray(influences))
+            yield Component(totals, sign)
+
+    def __str__(self):
+        return "in two ways"
+
+
+DESIGNS = {
+    "rows": {},
+    "weights": {"sample_weight": WEIGHTS},
+    "groups": {"groups": GROUPS},
+    "weights and groups": {"sample_weight": WEIGHTS, "groups": GROUPS},
+    "strata": {"design": Strata(GROUPS % 4)},
+    "labels as strata": {"design": Strata(Y[:400])},
+    "prevalence": {"design": Prevalence(0.2)},
+    "two ways": {"design": TwoWay(GROUPS, RNG.integers(0, 30, 400))},
+    "counts": {"counts": RNG.integers(0, 4, 400)},
+}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_black_box_is_the_metric_in_every_design(design):
+    metrics = {
+        "box": black_box(sk.f1_score),
+        "f1": F1CI(method="hall"),
+        "area box": black_box(sk.average_precision_score, "scores").set_params(
+            method="delta"
+        ),
+        "average_precision": AveragePrecisionCI(method="delta"),
+        "accuracy": "accuracy",
+    }
+    report = joint_report(
+        Y[:400], PREDICTED, y_score=SCORED, metrics=metrics, **DESIGNS[design]
+    )
+    columns = ["estimate", "standard_error", "low", "high"]
+    # The degrees of freedom of areas are those of the rarer class.
+    pairs = {("box", "f1"): columns, ("area box", "average_precision"): columns[:2]}
+    for pair, columns in pairs.items():
+        mine, theirs = (report.select(metrics=name).individual() for name in pair)
+        mine, theirs = mine.to_dict(), theirs.to_dict()
+        for column in columns:
+            assert_allclose(mine[column], theirs[column], rtol=1e-5, err_msg=column)
+        mine, theirs = (report.select(metrics=n).differences().to_dict() for n in pair)
+        assert_allclose(mine["standard_error"], theirs["standard_error"], rtol=1e-5)
+    covariance = report.covariance
+    names = [key[1] for key in report]
+    for k, name in enumerate(names):
+        if name == "box":
+            assert_allclose(covariance[k], covariance[k + 1], rtol=1e-5)
+
+
+def test_subgroups_are_compared():
+    metrics = {"box": black_box(sk.f1_score), "f1": F1CI(method="hall")}
+    report = joint_report(
+        Y[:400], PREDICTED["A"], metrics=metrics, by=np.array(["x", "y"])[GROUPS % 2]
+    )
+    table = report.gaps().to_dict()
+    errors = dict(zip(table["metric"], table["standard_error"], strict=True))
+    assert errors["box"] == pytest.approx(errors["f1"], rel=1e-6)
+
+
+def test_without_weights_rows_of_different_weights_are_refused():
+    box = black_box(lambda y, p: sk.f1_score(y, p))
+    with pytest.raises(ValueError, match="must take sample_weight where rows have"):
+        box(Y[:400], PREDICTED["A"], sample_weight=WEIGHTS)
+    equal = box(Y[:400], PREDICTED["A"], sample_weight=np.full(400, 3.0))
+    assert equal.standard_error == box(Y[:400], PREDICTED["A"]).standard_error
+
+
+def test_without_weights_counts_are_rows():
+    box = black_box(lambda y, p: sk.f1_score(y, p))
+    counts = DESIGNS["counts"]["counts"]
+    counted = joint_report(Y[:400], PREDICTED["A"], metrics=box, counts=counts)
+    rows = np.repeat(np.arange(400), counts)
+    whole = joint_report(Y[rows], PREDICTED["A"][rows], metrics=box)
+    assert counted.to_dict() == whole.to_dict()
+
+
+def test_labels_need_a_handful_of_calls_whatever_the_rows():
+    counted = Counted(partial(sk.f1_score, average="macro"), weighted=True)
+    y = RNG.choice(["a", "b", "c"], 50_000)
+    p = np.where(RNG.random(50_000) < 0.7, y, RNG.choice(["a", "b", "c"], 50_000))
+    estimate = black_box(counted.call)(y, p)
+    assert estimate.standard_error == pytest.approx(
+        F1CI(average="macro", method="delta")(y, p).standard_error, rel=1e-6
+    )
+    assert counted.n < 60
+
+
+def test_a_box_is_evaluated_accumulated_copied_and_pickled():
+    box = black_box(sk.f1_score)
+    accumulator = JointAccumulator([box, "accuracy"])
+    for rows in np.array_split(np.arange(400), 3):
+        accumulator.update(Y[:400][rows], PREDICTED["A"][rows])
+    whole = joint_report(Y[:400], PREDICTED["A"], metrics=[box, "accuracy"])
+    found = accumulator.report()["y_pred", "black box"]
+    assert found.low == pytest.approx(whole["y_pred", "black box"].low)
+    other = pickle.loads(pickle.dumps(clone(box)))
+    assert float(other(Y[:400], PREDICTED["A"])) == float(found)
+    evaluator = JointEvaluator([("model", Constant())], [box])
+    report = evaluator.evaluate(np.zeros((400, 1)), Y[:400])
+    assert float(report["model", "black box"]) == 0
+
+
+class Constant:
+    """A fitted classifier."""
+
+    classes_ = np.array([0, 1])
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+
+# --------------------------------------------------------------------------------------
+# What is not smooth, or not a function
+# --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weighted", [True, False])
+def test_extremes_are_refused(weighted, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.gamma(3.0, size=300)
+    p = y + rng.normal(size=300)
+
+    def largest(y_true, y_pred, sample_weight=None):
+        return np.abs(y_true - y_pred).max()
+
+    box = black_box(Counted(sk.max_error, False).call if not weighted else largest)
+    box = box.set_params(reads="numbers")
+    with pytest.raises(ValueError, match="must change smoothly with the rows"):
+        box(y, p).standard_error  # noqa: B018
+
+
+def test_medians_are_refused_by_weights():
+    rng = np.random.default_rng(0)
+    y = rng.gamma(3.0, size=301)
+    box = black_box(sk.median_absolute_error, "numbers")
+    with pytest.raises(ValueError, match="must change smoothly"):
+        box(y, y + rng.normal(size=301)).standard_error  # noqa: B018
+
+
+def test_medians_without_rows_are_refused_or_near():
+    """An estimate that passes is within a third of the density's."""
+    refused = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y = rng.gamma(3.0, size=300)
+        rows = y, y + rng.normal(size=300)
+        box = black_box(lambda y, p: sk.median_absolute_error(y, p), "numbers")
+        try:
+            error = box(*rows).standard_error
+        except ValueError:
+            refused += 1
+            continue
+        expected = MedianAbsoluteErrorCI()(*rows).standard_error
+        assert error == pytest.approx(expected, rel=0.5)
+    assert refused >= 10
+
+
+def test_single_precision_is_refused_where_it_hides_the_derivative():
+    def single(y_true, y_pred, sample_weight=None):
+        losses = (y_true - y_pred).astype(np.float32) ** 2
+        return np.average(losses, weights=sample_weight.astype(np.float32))
+
+    box = black_box(single, "numbers")
+    with pytest.raises(ValueError, match="in double precision"):
+        box(TRUTH[:900], FORECASTS[:900]).standard_error  # noqa: B018
+
+
+class Scalar:
+    """A number as some libraries return it."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __float__(self):
+        return float(self.value)
+
+
+def test_what_a_function_returns_is_made_a_float():
+    plain = black_box(lambda y, p: sk.f1_score(y, p))(Y[:400], PREDICTED["A"])
+    for make in (Scalar, np.float32, np.array):
+        box = black_box(lambda y, p, make=make: make(sk.f1_score(y, p)))
+        found = box(Y[:400], PREDICTED["A"])
+        assert float(found) == pytest.approx(float(plain), rel=1e-6)
+        assert found.standard_error == pytest.approx(plain.standard_error, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("function", "must"),
+    [
+        (lambda y: 1.0, "must take arrays y_true and y_pred and return a number"),
+        (lambda y, p: [1, 2], "must take arrays y_true and y_pred and return a number"),
+        (lambda y, p: "high", "must take arrays y_true and y_pred and return a number"),
+    ],
+)
+def test_functions_that_will_not_do(function, must):
+    with pytest.raises(TypeError, match=must):
+        black_box(function)(Y[:400], PREDICTED["A"])
+
+
+def test_a_value_out_of_the_bounds_is_an_error():
+    box = make_metric_ci(sk.log_loss, of="rows", name="m", bounds=(0, 0.1))
+    with pytest.raises(ValueError, match="bounds of 'm' must hold its values"):
+        box.set_params(reads="scores")(Y, SCORES)
+
+
+def test_options_are_checked():
+    call = partial(make_metric_ci, name="m", bounds=(0, 1))
+    with pytest.raises(ValueError, match="of must be"):
+        call(sk.f1_score, of="columns")
+    with pytest.raises(ValueError, match="features must not be given with of='rows'"):
+        call(sk.f1_score, of="rows", features=lambda y, p: y)
+    with pytest.raises(ValueError, match="reads must be"):
+        call(sk.f1_score, of="rows", reads="words")
+    with pytest.raises(ValueError, match="influence must be given without g"):
+        call(sk.f1_score, influence=sk.f1_score)
+    with pytest.raises(TypeError, match=r"g must be a function g\(y_true, y_pred\)"):
+        call("f1", of="rows")
+    with pytest.raises(TypeError, match="influence must be a function"):
+        call(influence="f1")
+    with pytest.raises(ValueError, match="abstain must not be set for 'm'"):
+        joint_report(
+            [0, 1] * 9, [0, 1, 2] * 6, metrics=call(sk.f1_score, of="rows"), abstain=2
+        )
+
+
+# --------------------------------------------------------------------------------------
+# Influence values by hand
+# --------------------------------------------------------------------------------------
+
+
+def squared(y_true, y_pred, sample_weight=None):
+    losses = (y_true - y_pred) ** 2
+    mean = np.average(losses, weights=sample_weight)
+    return mean, losses - mean
+
+
+def right(y_true, y_pred):
+    hits = (y_true == y_pred).astype(float)
+    return hits.mean(), hits - hits.mean()
+
+
+@pytest.mark.parametrize("design", ["rows", "weights", "groups", "counts"])
+def test_influence_values_by_hand(design):
+    metric = make_metric_ci(influence=squared, name="m", bounds=ANY, reads="numbers")
+    metrics = {"by hand": metric, "mse": MeanSquaredErrorCI(method="delta")}
+    models = {"A": FORECASTS[:400], "B": FORECASTS[:400] * 1.1}
+    report = joint_report(TRUTH[:400], models, metrics=metrics, **DESIGNS[design])
+    mine, theirs = (report.select(metrics=name).individual() for name in metrics)
+    for column in ("estimate", "standard_error", "low", "high"):
+        assert_allclose(mine.to_dict()[column], theirs.to_dict()[column], rtol=1e-9)
+    assert_allclose(
+        *(report.select(metrics=m).differences().to_dict()["low"] for m in metrics)
+    )
+
+
+def test_influence_values_of_labels_are_of_distinct_outcomes():
+    metric = make_metric_ci(influence=right, name="m", bounds=(0, 1))
+    report = joint_report(
+        Y[:400],
+        PREDICTED,
+        metrics={"m": metric, "accuracy": resolve_metric("accuracy")},
+    )
+    for model in PREDICTED:
+        assert report[model, "m"].standard_error == pytest.approx(
+            report[model, "accuracy"].standard_error
+        )
+
+
+@pytest.mark.parametrize(
+    ("influence", "error", "match"),
+    [
+        (lambda y, p: 1.0, TypeError, "must take y_true and y_pred and return the est"),
+        (lambda y, p: (1.0, [0.0, 0.0]), ValueError, "for each of 400 rows, got shape"),
+        (lambda y, p: (1.0, y + 1.0), ValueError, "is zero, got .*; subtract it"),
+        (lambda y, p: (1.0, y * np.nan), ValueError, "a finite influence value"),
+    ],
+)
+def test_influence_values_that_will_not_do(influence, error, match):
+    metric = make_metric_ci(influence=influence, name="m", bounds=ANY, reads="numbers")
+    with pytest.raises(error, match=match):
+        metric(TRUTH[:400], FORECASTS[:400])

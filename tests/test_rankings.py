@@ -1,0 +1,411 @@
+"""Metrics of rankings: rows of queries, beside other metrics, and other packages."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from sklearn import metrics as sk
+
+import skci
+from skci import NDCGCI, JointAccumulator, joint_report
+
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+METRICS = [
+    *("ndcg@5", "ndcg", "map", "map@4", "mrr", "mrr@2", "recall@3", "precision@3"),
+    *("hit_rate@2", "dcg@3"),
+]
+
+
+def some_queries(n=60, seed=0, tied=True, graded=True):
+    """Rows of queries of 3 to 12 documents, in any order."""
+    rng = np.random.default_rng(seed)
+    query = np.repeat(np.arange(n), rng.integers(3, 13, n))
+    query = rng.permutation(query)
+    relevance = rng.binomial(3 if graded else 1, 0.3, len(query))
+    scores = relevance + rng.normal(scale=1.5, size=len(query))
+    scores = np.round(scores) if tied else scores
+    return pd.DataFrame({"query": query, "relevance": relevance, "score": scores})
+
+
+ROWS = some_queries()
+
+
+def values_of_queries(metric, rows=ROWS):
+    """Value of each query, as a matrix of one row."""
+    values = []
+    for _, own in rows.groupby("query"):
+        y, scores = ([own[name].to_list()] for name in ("relevance", "score"))
+        influence = skci.metrics._names.resolve_metric(metric).influence
+        values.append(influence(y, scores)[0])
+    return np.array(values)
+
+
+def report_on(rows=ROWS, metrics=METRICS, **options):
+    names = {"y_score": "score", "query": "query"}
+    return joint_report("relevance", data=rows, metrics=metrics, **names, **options)
+
+
+def errors_of(report):
+    return np.sqrt(np.diag(report.covariance))
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_ndcg_of_rows_is_the_mean_of_that_of_scikit_learn(k):
+    expected = [
+        sk.ndcg_score([own.relevance], [own.score], k=k)
+        for _, own in ROWS.groupby("query")
+    ]
+    found = NDCGCI(k=k)(ROWS.relevance, ROWS.score, query=ROWS["query"])
+    assert found == pytest.approx(np.mean(expected), rel=1e-12)
+    error = np.std(expected, ddof=1) / np.sqrt(len(expected))
+    assert found.standard_error == pytest.approx(error, rel=1e-12)
+
+
+def test_standard_errors_and_covariances_are_those_of_the_values_of_queries():
+    report = report_on(method="delta")
+    values = np.stack([values_of_queries(name) for name in METRICS])
+    assert_allclose(report.estimates, values.mean(axis=1), rtol=1e-12)
+    expected = np.cov(values) / values.shape[1]
+    assert_allclose(report.covariance, expected, rtol=1e-10, atol=1e-15)
+    n, queries = len(ROWS), len(set(ROWS["query"]))
+    assert f"n = {n} in {queries} queries" in str(report)
+    assert report.n_samples == n
+    assert report.n_groups == queries
+
+
+def test_weights_of_queries_weight_their_values():
+    weights = np.random.default_rng(1).uniform(0.2, 3, 60)
+    rows = ROWS.assign(w=weights[ROWS["query"]])
+    report = report_on(rows, sample_weight="w", method="delta")
+    values = np.stack([values_of_queries(name) for name in METRICS])
+    assert_allclose(report.estimates, values @ weights / weights.sum(), rtol=1e-12)
+    shares = weights / weights.sum()
+    centred = shares * (values - report.estimates[:, np.newaxis])
+    errors = np.sqrt(60 / 59 * (centred**2).sum(axis=1))
+    assert_allclose(errors_of(report), errors, rtol=1e-10)
+
+
+def test_matrices_and_rows_have_the_same_estimates():
+    rng = np.random.default_rng(2)
+    y, scores = rng.integers(0, 3, (40, 6)), rng.normal(size=(40, 6)).round(1)
+    matrix = joint_report(y, y_score=scores, metrics=METRICS, method="delta")
+    rows = joint_report(
+        y.ravel(),
+        y_score=scores.ravel(),
+        query=np.repeat(np.arange(40), 6),
+        metrics=METRICS,
+        method="delta",
+    )
+    assert_allclose(rows.estimates, matrix.estimates, rtol=1e-12)
+    assert_allclose(rows.covariance, matrix.covariance, rtol=1e-9, atol=1e-15)
+
+
+def test_influence_of_a_query_is_at_its_first_row():
+    weights = np.random.default_rng(1).uniform(0.2, 3, 60)[ROWS["query"]]
+    data = ROWS.relevance, ROWS.score
+    options = {"sample_weight": weights, "query": ROWS["query"]}
+    estimate, influence = NDCGCI(k=5).influence(*data, **options)
+    found = NDCGCI(k=5)(*data, **options)
+    assert estimate == found
+    assert weights @ influence == pytest.approx(0, abs=1e-10)
+    totals = np.bincount(ROWS["query"], weights * influence) / weights.sum()
+    error = np.sqrt(60 / 59 * (totals**2).sum())
+    assert found.standard_error == pytest.approx(error, rel=1e-10)
+    assert np.count_nonzero(influence) <= 60
+
+
+# --------------------------------------------------------------------------------------
+# Beside other metrics, and with all that reports do
+# --------------------------------------------------------------------------------------
+
+BINARY = some_queries(seed=3, graded=False)
+
+
+def test_beside_areas_and_labels():
+    y, s, query = BINARY.relevance, BINARY.score, BINARY["query"]
+    predicted = (s > 1).astype(int)
+    metrics = ["ndcg@5", "roc_auc", "f1", "label_ranking_loss"]
+    options = {"metrics": metrics, "method": "delta"}
+    report = joint_report(y, {"A": predicted}, y_score={"A": s}, query=query, **options)
+    grouped = joint_report(
+        y,
+        {"A": predicted},
+        y_score={"A": s},
+        groups=query,
+        method="delta",
+        metrics=["roc_auc", "f1"],
+    )
+    for name in ("roc_auc", "f1"):
+        assert report["A", name] == grouped["A", name]
+        error = grouped["A", name].standard_error
+        assert report["A", name].standard_error == pytest.approx(error, rel=1e-12)
+    alone = NDCGCI(k=5, method="delta")(y, s, query=query)
+    assert report["A", "ndcg@5"] == pytest.approx(alone, rel=1e-14)
+    influences = [
+        NDCGCI(k=5).influence(y, s, query=query)[1],
+        skci.RocAucCI().influence(y, s)[1],
+    ]
+    totals = np.stack([np.bincount(query, each) for each in influences]) / len(y)
+    covariance = 60 / 59 * totals[0] @ totals[1]
+    assert report.covariance[0, 1] == pytest.approx(covariance, rel=1e-9)
+
+
+def test_graded_relevance_is_no_label():
+    with pytest.raises(ValueError, match="column for each of the labels"):
+        report_on(metrics=["ndcg", "roc_auc"])
+
+
+def test_differences_best_and_ranks():
+    rng = np.random.default_rng(4)
+    rows = ROWS.assign(other=rng.normal(size=len(ROWS)))
+    report = joint_report(
+        "relevance",
+        y_score={"A": "score", "B": "other"},
+        data=rows,
+        query="query",
+        metrics=["ndcg@5", "mrr"],
+        method="delta",
+    )
+    both = [
+        values_of_queries("ndcg@5", rows.assign(score=rows[column]))
+        for column in ("score", "other")
+    ]
+    difference = report.differences()["ndcg@5", "A", "B"]
+    gap = both[0] - both[1]
+    assert difference == pytest.approx(gap.mean(), rel=1e-12)
+    assert difference.standard_error == pytest.approx(
+        gap.std(ddof=1) / np.sqrt(len(gap)), rel=1e-10
+    )
+    assert report.ranks()["A", "ndcg@5"].rank == 1
+
+
+def test_subgroups_are_of_queries():
+    half = np.where(ROWS["query"] < 25, "first", "second")
+    report = report_on(ROWS.assign(half=half), metrics=["ndcg@5"], by="half")
+    for name, own in (("first", ROWS["query"] < 25), ("second", ROWS["query"] >= 25)):
+        expected = values_of_queries("ndcg@5", ROWS[own]).mean()
+        assert report["score", "ndcg@5", name] == pytest.approx(expected, rel=1e-12)
+
+
+def test_groups_are_clusters_of_queries():
+    rows = ROWS.assign(topic=ROWS["query"] // 3)
+    report = report_on(rows, metrics=["ndcg@5"], groups="topic", method="delta")
+    values = values_of_queries("ndcg@5")
+    totals = (values - values.mean()).reshape(20, 3).sum(axis=1) / 60
+    error = np.sqrt(20 / 19 * (totals**2).sum())
+    assert errors_of(report)[0] == pytest.approx(error, rel=1e-10)
+    assert "in 20 groups" in str(report)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_batches_hold_whole_queries(order):
+    accumulator = JointAccumulator(METRICS)
+    for part in range(0, 60, 15)[::order]:
+        own = ROWS[(ROWS["query"] // 15) == part // 15]
+        accumulator.update(
+            own.relevance, y_score={"score": own.score}, query=own["query"]
+        )
+    expected = report_on()
+    found = accumulator.report()
+    assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
+    assert_allclose(errors_of(found), errors_of(expected), rtol=1e-9)
+    again = ROWS[ROWS["query"] == 20]
+    n = accumulator.n_samples
+    with pytest.raises(ValueError, match="all in one batch, got rows of 20 in several"):
+        accumulator.update(
+            again.relevance, y_score={"score": again.score}, query=again["query"]
+        )
+    assert accumulator.n_samples == n
+    with pytest.raises(ValueError, match="must not be rankings to be saved"):
+        accumulator.save("table.npz")
+
+
+@pytest.mark.parametrize(
+    "frame", [pl.DataFrame, lambda rows: pl.DataFrame(rows).lazy(), dict]
+)
+def test_frames_have_the_column_of_queries(frame):
+    duplicated = pd.concat([ROWS, ROWS[:40]])  # documents that are alike
+    expected = report_on(duplicated)
+    found = report_on(frame(duplicated))
+    assert_allclose(found.estimates, expected.estimates, rtol=1e-12)
+
+
+def test_the_command_reads_queries(tmp_path, capsys):
+    from skci.cli.main import main
+
+    file = tmp_path / "run.csv"
+    ROWS.to_csv(file, index=False)
+    arguments = ["report", str(file), "--truth", "relevance", "--scores", "score"]
+    arguments += ["--query", "query", "--metrics", "ndcg@5,mrr", "--format", "json"]
+    assert main(arguments) == 0
+    assert "ndcg@5" in capsys.readouterr().out
+
+
+# --------------------------------------------------------------------------------------
+# Conventions
+# --------------------------------------------------------------------------------------
+
+Y = [[1, 0, 0], [0, 0, 0]] * 10
+SCORES = [[3, 2, 1], [3, 2, 1]] * 10
+
+
+@pytest.mark.parametrize("name", ["ndcg", "map", "mrr", "recall@2", "hit_rate@2"])
+def test_queries_without_a_relevant_document(name):
+    metric = skci.metrics._names.resolve_metric(name)
+    values = {
+        value: float(metric._replace({"zero_division": value})(Y, SCORES))
+        for value in (0, 1)
+    }
+    assert values == {0: 0.5, 1: 1.0}
+    left_out = metric._replace({"zero_division": np.nan})(Y, SCORES)
+    assert left_out == 1
+    assert left_out.n_samples == 10
+
+
+def test_documents_without_a_score_were_not_retrieved():
+    nan = np.nan
+    y, scores = (
+        [[1, 0, 1, 0], [0, 1, 0, 0]] * 10,
+        [[2, 1, nan, nan], [3, nan, 2, 1]] * 10,
+    )
+    found = joint_report(y, y_score=scores, metrics=["map", "mrr", "recall@4", "ndcg"])
+    ideal = 1 + 1 / np.log2(3)
+    assert_allclose(found.estimates, [0.25, 0.5, 0.25, 1 / ideal / 2], rtol=1e-12)
+    with pytest.raises(ValueError, match=r"y_score must hold finite numbers, got nan"):
+        skci.LabelRankingLossCI()(y, scores)
+
+
+def test_ties_by_the_order_of_rows():
+    y, scores = [[1, 0], [0, 1]] * 10, [[1, 1], [1, 1]] * 10
+    by_row = skci.MeanReciprocalRankCI(ties="order")(y, scores)
+    assert by_row == 0.75
+    assert skci.HitRateCI(k=1, ties="order")(y, scores) == 0.5
+    assert skci.HitRateCI(k=1)([[1, 0]] * 9 + [[0, 1]], scores[:10]) == 0.5
+
+
+def test_names():
+    for name in ("ndcg@10", "NDCG@10", "map@3", "mean_reciprocal_rank@5", "success@1"):
+        metric = skci.metrics._names.resolve_metric(name)
+        assert metric.k == int(name.partition("@")[2])
+    assert skci.metrics._names.resolve_metric("neg_ndcg@10").name == "neg_ndcg@10"
+    with pytest.raises(ValueError, match="unknown metric 'accuracy@3'"):
+        skci.metrics._names.resolve_metric("accuracy@3")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"query": None}, "query must be given for 'ndcg', the query of each row, or"),
+        ({"counts": np.ones(len(ROWS), int)}, "query must not be given with counts"),
+        (
+            {"sample_weight": np.arange(len(ROWS)) + 1},
+            "sample_weight must be one number in each query, got several in 26",
+        ),
+        ({"groups": np.arange(len(ROWS))}, "groups must name one in each query"),
+        ({"by": np.arange(len(ROWS)) % 2}, "by must name one subgroup in each query"),
+        ({"query": np.arange(5)}, "query must have an entry for each of the"),
+        (
+            {"design": skci.designs.Strata(np.arange(len(ROWS)) % 2)},
+            "design=Strata must not be given with query",
+        ),
+    ],
+)
+def test_mistakes(options, message):
+    options = {"query": ROWS["query"].to_numpy()} | options
+    with pytest.raises(ValueError, match=message):
+        joint_report(
+            ROWS.relevance.to_numpy(),
+            y_score=ROWS.score.to_numpy(),
+            metrics="ndcg",
+            **options,
+        )
+
+
+@pytest.mark.parametrize(
+    ("metric", "y", "message"),
+    [
+        (NDCGCI(), [[-1, 1]] * 5, "relevances of 0 or more for 'ndcg', got -1"),
+        (NDCGCI(k=0), Y, "k must be"),
+        (NDCGCI(ties="trec"), Y, "ties must be one of"),
+        (NDCGCI(gain="log"), Y, "gain must be one of"),
+        (skci.DCGCI(log_base=1), Y, "log_base must be a number above 1"),
+        (skci.MeanAveragePrecisionCI(relevance_level=0), Y, "relevance_level must be"),
+        (skci.CoverageErrorCI(), [[2, 0, 1]] * 20, "must hold 0 and 1 for 'coverage"),
+        (NDCGCI(zero_division=2), Y, "zero_division must be"),
+    ],
+)
+def test_mistakes_of_options(metric, y, message):
+    with pytest.raises(ValueError, match=message):
+        metric(y, np.argsort(y, axis=1))
+
+
+def test_a_matrix_has_no_query():
+    with pytest.raises(
+        ValueError, match="query must not be given for y_true with a row"
+    ):
+        NDCGCI()(Y, SCORES, query=np.arange(20))
+
+
+# --------------------------------------------------------------------------------------
+# Other packages
+# --------------------------------------------------------------------------------------
+
+
+def runs(rows):
+    """Relevances and a run by the names of queries and documents."""
+    names = [f"d{k:04}" for k in range(len(rows))]
+    rows = rows.assign(document=names)
+    qrels, run = {}, {}
+    for query, own in rows.groupby("query"):
+        qrels[str(query)] = dict(zip(own.document, own.relevance.tolist(), strict=True))
+        known = own.dropna(subset="score")
+        run[str(query)] = dict(zip(known.document, known.score.tolist(), strict=True))
+    return qrels, run
+
+
+def test_equals_trec_eval():
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    # Of tied documents trec_eval has the last name first.
+    rows = ROWS.assign(score=ROWS.score.mask(np.arange(len(ROWS)) % 7 == 0))[::-1]
+    qrels, run = runs(rows[::-1])
+    names = {
+        "ndcg": "ndcg",
+        "ndcg@5": "ndcg_cut_5",
+        "map": "map",
+        "map@5": "map_cut_5",
+        "mrr": "recip_rank",
+        "recall@5": "recall_5",
+        "precision@5": "P_5",
+        "hit_rate@5": "success_5",
+    }
+    found = pytrec_eval.RelevanceEvaluator(qrels, {*names.values()}).evaluate(run)
+    for name, theirs in names.items():
+        metric = skci.metrics._names.resolve_metric(name)._replace({"ties": "order"})
+        ours = metric(rows.relevance, rows.score, query=rows["query"])
+        expected = [each[theirs] for each in found.values()]
+        assert ours == pytest.approx(np.mean(expected), rel=1e-12), name
+        error = np.std(expected, ddof=1) / np.sqrt(len(expected))
+        assert ours.standard_error == pytest.approx(error, rel=1e-10), name
+
+
+def test_equals_ranx():
+    ranx = pytest.importorskip("ranx")
+    rows = some_queries(tied=False, seed=5)
+    qrels, run = runs(rows)
+    names = [
+        "ndcg",
+        "ndcg@5",
+        "map",
+        "map@5",
+        "mrr",
+        "mrr@3",
+        "recall@5",
+        "precision@5",
+    ]
+    names += ["hit_rate@5"]
+    found = ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), names)
+    report = report_on(rows, names)
+    for name in names:
+        assert report["score", name] == pytest.approx(found[name], rel=1e-10), name

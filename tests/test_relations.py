@@ -1,0 +1,244 @@
+"""Calls whose answers follow from each other: the relations of ``relations.py``.
+
+To run any number of them, say those of seed 7 from 0 to 99,999, or one to debug it::
+
+    SKCI_FUZZ=7:0:100000 python -m pytest -n 0 -s tests/test_relations.py -k chosen
+"""
+
+import itertools
+import traceback
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+from battery import quiet
+from fuzz_cases import Draw
+from relations import RELATIONS, SHARES, Pair, problem_of
+from test_fuzz import CHOSEN, is_own_error, is_own_warning
+
+from skci import JaccardCI, LogLossCI, RocAucCI, joint_report
+
+NAMES = np.repeat([*RELATIONS], SHARES)
+MORE = 12  # further relations that are drawn for a problem; it admits about half
+
+
+class Refused(Exception):
+    """An error of the package."""
+
+
+def answer(call):
+    """Estimates, standard errors and individual limits by key; and the warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            report = call()
+        except Exception as error:
+            assert is_own_error(error), "a foreign error"
+            raise Refused(str(error)) from error
+        report = report.individual() if hasattr(report, "individual") else report
+        found = {
+            key: (float(each), each.standard_error, *each.confidence_interval())
+            for key, each in report.items()
+        }
+    foreign = [w for w in caught if not is_own_warning(w)]
+    assert not foreign, "\n".join(map(str, foreign))
+    return found, {w.category.__name__ for w in caught}
+
+
+def assert_follows(pair, answers):
+    """The second answer of a pair is the one that follows from the first."""
+    first = answers.get(id(pair.first)) or refusal_or(pair.first)
+    second = refusal_or(pair.second)
+    answers[id(pair.first)] = first
+    if isinstance(first, Refused) or isinstance(second, Refused):
+        alike = isinstance(first, Refused) == isinstance(second, Refused)
+        assert alike or not pair.both_answer, (first, second)
+        raise Refused
+    expected, warned = first
+    found, also = second
+    if pair.both_answer:
+        assert warned == also, warned ^ also
+    compared = 0
+    for key, (estimate, error, low, high) in expected.items():
+        other = pair.rename(key)
+        if other is None:
+            continue
+        compared += 1
+        limits = sorted([pair.factor * low, pair.factor * high])
+        values = [pair.factor * estimate + pair.shift, abs(pair.factor) * error]
+        values += [limit + pair.shift for limit in limits]
+        finite = [abs(value) for value in values if np.isfinite(value)]
+        alone = pair.only_estimates or (pair.where_finite and np.isinf(estimate))
+        size = slice(0, 1 if alone else 4)
+        np.testing.assert_allclose(
+            found[other][size],
+            values[size],
+            rtol=pair.rtol,
+            atol=pair.rtol * max(finite, default=0),
+            err_msg=str(key),
+        )
+    assert compared
+
+
+def refusal_or(call):
+    try:
+        return answer(call)
+    except Refused as refusal:
+        return refusal
+
+
+def drawn(seed, number):
+    """Draw a relation, a problem that it admits, and what else it admits of a few."""
+    draw = Draw(seed, number)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        name, holds = str(draw.one(NAMES)), None
+        while holds is None:
+            problem = problem_of(draw)
+            holds = RELATIONS[name](draw, problem)
+        found = {name: holds}
+        for other in map(str, draw.some(NAMES, MORE)):
+            also = RELATIONS[other](draw, problem)
+            if also is not None:
+                found.setdefault(other, also)
+    return problem, found
+
+
+def outcomes_of(seed, number):
+    """Relations of a problem, its data and whether each holds, or how it does not."""
+    problem, relations = drawn(seed, number)
+    answers = {}
+    for name, holds in relations.items():
+        try:
+            if isinstance(holds, Pair):
+                assert_follows(holds, answers)
+            else:
+                check(holds)
+            outcome = "compared"
+        except Refused:
+            outcome = "refused"
+        except Exception:
+            error = traceback.format_exc()
+            outcome = f"SKCI_FUZZ={seed}:{number}:{number + 1} {name}\n"
+            outcome += f"{problem}\n{error}"
+        yield name, problem.data, outcome
+
+
+def check(holds):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            holds()
+        except AssertionError:
+            raise
+        except Exception as error:
+            assert is_own_error(error), "a foreign error"
+            raise Refused from error
+
+
+def run(seed, numbers):
+    """How many cases there are of each relation and kind of data, and broken ones."""
+    outcomes, broken = Counter(), []
+    for number in numbers:
+        for name, data, outcome in outcomes_of(seed, number):
+            if outcome not in ("compared", "refused"):
+                broken.append(outcome)
+                outcome = "broken"
+            outcomes[name, data.partition("+")[0], outcome] += 1
+    return outcomes, broken
+
+
+def distribution(outcomes):
+    """Table of the relations by the kind of data, with those that are refused."""
+    kinds = sorted({kind for _, kind, _ in outcomes})
+    lines = [["", *kinds, "all", "refused", "broken"]]
+    for name in RELATIONS:
+        counts = [
+            sum(n for (r, k, _), n in outcomes.items() if (r, k) == (name, kind))
+            for kind in kinds
+        ]
+        ended = [
+            sum(n for (r, _, o), n in outcomes.items() if (r, o) == (name, end))
+            for end in ("refused", "broken")
+        ]
+        lines.append([name, *map(str, [*counts, sum(counts), *ended])])
+    return "\n".join(
+        line[0].ljust(34) + "".join(cell.rjust(9) for cell in line[1:])
+        for line in lines
+    )
+
+
+def assert_kept(seed, numbers):
+    outcomes, broken = run(seed, numbers)
+    print(distribution(outcomes))
+    assert not broken, "\n\n".join([*broken[:9], f"{len(broken)} do not hold"])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_relations_hold(part):
+    assert_kept(0, range(100 * part, 100 * (part + 1)))
+
+
+@pytest.mark.skipif(not CHOSEN, reason="runs the cases that SKCI_FUZZ names")
+def test_relations_hold_in_chosen_cases():
+    seed, start, stop = map(int, CHOSEN.split(":"))
+    assert_kept(seed, range(start, stop))
+
+
+def test_joint_limits_with_weights_are_further_apart_at_higher_levels():
+    """Also where a class has less than a row of weight, and all of them right."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1, 2], [12, 6, 2])
+    weights = np.where(y == 2, 0.05, rng.exponential(size=20))
+    models = {"A": y, "B": np.where(rng.random(20) < 0.4, 0, y)}
+    report = joint_report(
+        y, models, metrics="recall_macro", sample_weight=weights, method="delta"
+    )
+    assert report["A", "recall_macro"] == 1
+    levels = [0.5, 0.8, 0.9, 0.95, 0.99]
+    found = [quiet(report.at(level).to_frame)[["low", "high"]] for level in levels]
+    for narrow, wide in itertools.pairwise(found):
+        assert (wide.low <= narrow.low).all() and (wide.high >= narrow.high).all()
+
+
+def test_a_boundary_has_wilsons_limit_at_the_joint_quantile():
+    """A class of n rows that are all right adds q^2 / (n + q^2) to a macro recall."""
+    y = np.repeat([0, 1, 2], [60, 60, 20])
+    wrong = np.arange(140) % 4 == 1
+    models = {"A": np.where(wrong & (y < 2), 1 - y, y), "B": np.where(wrong, 0, y)}
+    report = joint_report(y, models, metrics="recall_macro", method="delta")
+    estimate, q = report["A", "recall_macro"], float(report.critical_value)
+    assert q > 2
+    width = np.hypot(q * estimate.standard_error, q**2 / (20 + q**2) / 3)
+    assert estimate - estimate.low == pytest.approx(width, rel=1e-9)
+
+
+def test_a_negated_mean_has_the_limits_of_the_mean_with_weights():
+    rng = np.random.default_rng(0)
+    y, p, w = rng.integers(0, 2, 40), rng.uniform(0.01, 0.99, 40), rng.random(40)
+    low, high = LogLossCI()(y, p, sample_weight=w).confidence_interval()
+    negated = LogLossCI(negate=True)(y, p, sample_weight=w).confidence_interval()
+    assert negated == pytest.approx((-high, -low), rel=1e-12)
+
+
+def test_a_negated_area_warns_of_the_other_label():
+    y = np.tile([0, 1], 30)
+    with pytest.warns(UserWarning, match="of the other label"):
+        RocAucCI(negate=True)(y, 1 - y + np.linspace(0, 1.2, 60)).low  # noqa: B018
+
+
+def test_no_rows_of_probabilities_for_labels():
+    with pytest.raises(ValueError, match=r"y_pred.*must be a one-dimensional array"):
+        joint_report([0, 1], {"A": np.zeros((0, 2))}, metrics="accuracy")
+
+
+@pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+def test_a_wide_interval_of_the_jaccard_index_ends_at_one():
+    """Two standard errors above the Dice coefficient are more than 2 on its scale."""
+    weights = [1, 1, 2, 2, 2, 2]
+    found = JaccardCI(method="plus-four")(
+        [0, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 0], sample_weight=weights
+    )
+    low, high = found.confidence_interval(0.9999)
+    assert (low, high) == (0, 1)

@@ -1,0 +1,589 @@
+"""Several runs of a model on the same rows: training seeds, readers and judges."""
+
+import csv
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score, log_loss, roc_auc_score
+
+from skci import (
+    F1CI,
+    AccuracyCI,
+    JointAccumulator,
+    JointEvaluator,
+    RocAucCI,
+    grades_report,
+    joint_report,
+    roc_report,
+)
+from skci.designs import Runs, Strata
+from skci.exceptions import DegenerateVarianceWarning, SmallSampleWarning
+from skci.reports import RunsContrastReport, RunsReport
+
+REFERENCE = Path(__file__).parent / "reference"
+N = 400
+
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+
+def draw(seed=0, n=N, **n_runs):
+    """Draw labels, and scores of the runs of some models, which find the same hard."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    hard = rng.normal(size=n)
+    scores = {}
+    for k, (model, size) in enumerate(n_runs.items()):
+        shift = rng.normal(1.2 - 0.3 * k, 0.2, size)
+        noise = rng.normal(size=(size, n))
+        z = shift[:, np.newaxis] * (2 * y - 1) + hard + noise
+        scores[model] = list(1 / (1 + np.exp(-z)))
+    return y, scores
+
+
+def labels_of(scores):
+    return {
+        model: [(p > 0.5).astype(int) for p in runs] for model, runs in scores.items()
+    }
+
+
+def as_runs(models, **options):
+    return {model: Runs(runs, **options) for model, runs in models.items()}
+
+
+def by_hand(influences, values):
+    """Variances due to rows, to runs and to both, from influence values (S, n)."""
+    L, T = np.asarray(influences), np.asarray(values)
+    (S, n), mean = L.shape, np.mean(L, axis=0)
+    rows = (mean**2).sum() / (n * (n - 1))
+    runs = ((T - T.mean()) ** 2).sum() / (S * (S - 1))
+    both = ((L - mean) ** 2).sum() / ((S - 1) * (n - 1) * S * n)
+    return rows, runs, both
+
+
+METRICS = {
+    "accuracy": (AccuracyCI(), "labels"),
+    "f1": (F1CI(), "labels"),
+    "roc_auc": (RocAucCI(), "scores"),
+}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_variance_is_that_of_the_formula(metric):
+    """Of influence values of each run, and of the differences of two models."""
+    y, scores = draw(A=5, B=3)
+    ci, kind = METRICS[metric]
+    given = labels_of(scores) if kind == "labels" else scores
+    parameter = {"y_pred" if kind == "labels" else "y_score": as_runs(given)}
+    report = joint_report(y, **parameter, metrics=metric, method="delta")
+    components = {}
+    for model, runs in given.items():
+        values, influences = zip(*(ci.influence(y, run) for run in runs), strict=True)
+        components[model] = by_hand(influences, values)
+        # DeLong's variance has n - 1 of each class.
+        tolerance = 0.02 if metric == "roc_auc" else 1e-9
+        assert_allclose(float(report[model, metric]), np.mean(values))
+        found = report.variance_components[model, metric]
+        assert_allclose(found, components[model], rtol=tolerance)
+        rows, runs_, both = found
+        total = max(rows + runs_ - both, rows, runs_)
+        assert_allclose(report[model, metric].standard_error ** 2, total)
+    difference = report.differences(method="delta").variance_components
+    rows, runs_, both = difference[metric, "A", "B"]
+    sums = np.sum([report.variance_components[m, metric] for m in "AB"], axis=0)
+    assert_allclose([runs_, both], sums[1:])
+    assert rows < sums[0]  # the rows are the same
+
+
+def test_paired_runs_vary_together():
+    """The variance between runs of a difference is that of the differences."""
+    y, scores = draw(A=4, B=4)
+    labels = labels_of(scores)
+    report = joint_report(y, as_runs(labels, paired=True), metrics="accuracy")
+    found = report.differences().variance_components["accuracy", "A", "B"]
+    right = {m: np.array(runs) == y for m, runs in labels.items()}
+    gains = right["A"].astype(float) - right["B"]
+    values = gains.mean(axis=1)
+    assert_allclose(found, by_hand(gains - values[:, np.newaxis], values))
+    assert "over 4 paired runs" in str(report)
+
+
+@pytest.mark.parametrize("metric", ["log_loss", "accuracy"])
+def test_estimate_is_the_mean_over_runs(metric):
+    y, scores = draw(A=3)
+    labels = labels_of(scores)
+    report = joint_report(
+        y, as_runs(labels), y_score=as_runs(scores), metrics=[metric, "f1", "roc_auc"]
+    )
+    each = {
+        "accuracy": [accuracy_score(y, p) for p in labels["A"]],
+        "log_loss": [log_loss(y, p) for p in scores["A"]],
+        "f1": [f1_score(y, p) for p in labels["A"]],
+        "roc_auc": [roc_auc_score(y, p) for p in scores["A"]],
+    }
+    for name in report.metrics:
+        assert_allclose(float(report["A", name]), np.mean(each[name]))
+    methods = {name: report["A", name].method for name in report.metrics}
+    wanted = {"accuracy": "logit", "log_loss": "hall", "f1": "logit"}
+    assert methods == {name: wanted.get(name, "logit") for name in methods}
+
+
+def read_readers():
+    """Truth, and ratings of 5 readers of 2 tests; values that are published."""
+    with open(REFERENCE / "readers_rows.csv", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    with open(REFERENCE / "readers.csv", encoding="utf-8") as file:
+        known = {row["name"]: float(row["value"]) for row in csv.DictReader(file)}
+    truth, *ratings = np.array(rows, dtype=float).T
+    tests = {"1": ratings[:5], "2": ratings[5:]}
+    assert [name[4] for name in names[1:]] == ["1"] * 5 + ["2"] * 5
+    return truth.astype(int), tests, known
+
+
+def test_readers_of_two_tests():
+    """Obuchowski and Rockette's analysis with Hillis's degrees of freedom."""
+    y, tests, known = read_readers()
+    options = {"paired": True, "degrees_of_freedom": "hillis"}
+    report = joint_report(
+        y, y_score=as_runs(tests, **options), metrics="roc_auc", method="delta"
+    )
+    differences = report.differences(method="delta")
+    found = differences["roc_auc", "1", "2"]
+    assert_allclose(float(found), known["auc_difference"], rtol=2e-7)
+    assert_allclose(found.standard_error, known["auc_error"], rtol=2e-6)
+    assert_allclose(
+        found.confidence_interval(), [known["auc_low"], known["auc_high"]], atol=1e-10
+    )
+    assert_allclose(found.pvalue(0), known["auc_pvalue"], rtol=2e-7)
+    df = differences._joint.degrees_of_freedom
+    assert_allclose(df, known["auc_df"], rtol=1e-6)
+
+
+def test_sensitivity_of_readers():
+    """Beside the jackknife, whose small-sample factor is that of the cases."""
+    y, tests, known = read_readers()
+    marked = {
+        test: [(r >= 3).astype(int) for r in ratings] for test, ratings in tests.items()
+    }
+    runs = as_runs(marked, paired=True, degrees_of_freedom="hillis")
+    report = joint_report(y, runs, metrics="recall", method="delta")
+    differences = report.differences(method="delta")
+    found = differences["recall", "1", "2"]
+    assert_allclose(float(found), known["sensitivity_difference"], rtol=1e-6)
+    df = differences._joint.degrees_of_freedom
+    assert_allclose(df, known["sensitivity_df"], rtol=0.02)
+    assert_allclose(found.standard_error, known["sensitivity_error"], rtol=0.01)
+    limits = [known["sensitivity_low"], known["sensitivity_high"]]
+    assert_allclose(found.confidence_interval(), limits, rtol=0.02)
+
+
+def test_equal_runs_add_nothing():
+    """One run, given several times, is that run."""
+    y, scores = draw(A=1, B=1)
+    ((a,), (b,)) = labels_of(scores).values()
+    options = {"metrics": ["accuracy", "mcc"], "method": "delta"}
+    once = joint_report(y, {"A": a, "B": b}, **options)
+    often = joint_report(y, {"A": Runs([a] * 4), "B": Runs([b] * 3)}, **options)
+    assert_allclose(often.estimates, once.estimates)
+    assert_allclose(often.covariance, once.covariance, rtol=1e-9)
+    assert_allclose(
+        [often[k].confidence_interval() for k in often],
+        [once[k].confidence_interval() for k in once],
+        rtol=1e-6,
+    )
+    assert_allclose([v.runs for v in often.variance_components.values()], 0, atol=0)
+    assert_allclose(
+        often.differences().covariance, once.differences(method="delta").covariance
+    )
+
+
+def test_model_less_itself():
+    """Is exactly 0 and has no variance: nothing but rounding is left."""
+    y, scores = draw(A=5)
+    runs = labels_of(scores)["A"]
+    models = {m: Runs(runs, paired=True) for m in "AB"}
+    report = joint_report(y, models, metrics=["accuracy", "f1"])
+    differences = report.differences()
+    assert (differences.estimates == 0).all()
+    assert (differences.covariance == 0).all()
+    with pytest.warns(DegenerateVarianceWarning, match="variance is zero"):
+        assert differences["accuracy", "A", "B"].confidence_interval() == (-1, 1)
+
+
+def test_order_of_runs_does_not_matter():
+    y, scores = draw(A=5, B=5)
+    labels = labels_of(scores)
+    order = [3, 0, 4, 1, 2]
+    shuffled = {m: [runs[k] for k in order] for m, runs in labels.items()}
+    for paired in (False, True):
+        found = [
+            joint_report(y, as_runs(given, paired=paired), metrics=["f1", "mcc"])
+            for given in (labels, shuffled)
+        ]
+        assert_allclose(found[0].covariance, found[1].covariance)
+        found = [each.differences().covariance for each in found]
+        assert_allclose(*found)
+
+
+def test_variances_do_not_depend_on_other_estimates():
+    y, scores = draw(A=3, B=2, C=4)
+    report = joint_report(
+        y,
+        as_runs(labels_of(scores)),
+        metrics=["accuracy", "f1", "recall", "specificity", "mcc"],
+    )
+    alone = report.select(models="B", metrics="f1")
+    assert_allclose(alone["B", "f1"].standard_error, report["B", "f1"].standard_error)
+    assert np.linalg.eigvalsh(report.covariance).min() > -1e-15
+    both = report.select(models=["A", "B"]).differences()
+    all_three = report.differences()
+    key = "f1", "A", "B"
+    assert_allclose(both[key].standard_error, all_three[key].standard_error)
+
+
+@pytest.mark.parametrize("rule", ["quadrature", "cochran", "hillis"])
+def test_degrees_of_freedom(rule):
+    """The interval has the quantile that the rule gives, from V and its shares."""
+    y, scores = draw(A=4)
+    given = as_runs(labels_of(scores), degrees_of_freedom=rule)
+    report = joint_report(y, given, metrics="accuracy", method="delta")
+    rows, runs, both = report.variance_components["A", "accuracy"]
+    total = max(rows + runs - both, rows, runs)
+    share, z, t = runs / total, stats.norm.ppf(0.975), stats.t.ppf(0.975, 3)
+    quantile = {
+        "quadrature": np.sqrt((1 - share) * z**2 + share * t**2),
+        "cochran": (1 - share) * z + share * t,
+        "hillis": stats.t.ppf(0.975, 3 / share**2),
+    }[rule]
+    low, high = report["A", "accuracy"].confidence_interval()
+    assert_allclose((high - low) / 2, quantile * np.sqrt(total), rtol=1e-6)
+
+
+def test_what_a_report_can_do():
+    """Levels, choices, ranks, requirements, tables and pictures, as of one run."""
+    y, scores = draw(A=5, B=3)
+    scores["C"] = draw(seed=3, C=2)[1]["C"]
+    given = as_runs(labels_of(scores))
+    given["C"] = given["C"].predictions[0]
+    report = joint_report(y, given, metrics=["accuracy", "f1"])
+    assert isinstance(report, RunsReport)
+    assert report.n_samples == report["A", "f1"].n_samples == N
+    assert report.n_groups is None
+    assert f"n = {N} over 3 to 5 runs" in str(report)
+    assert (
+        report["A", "f1"].confidence_interval(0.8)
+        > report["A", "f1"].confidence_interval()
+    )
+    assert report.at(0.8)["A", "f1"].low > report["A", "f1"].low
+    assert report.individual()["A", "f1"].low > report["A", "f1"].low
+    assert report.select(models=["A", "B"]).models == ["A", "B"]
+    assert report.ranks("accuracy").top(3)
+    assert set(report.best()) == {"accuracy", "f1"}
+    assert set(report.letters("f1")) == {"A", "B", "C"}
+    assert report.requirements("accuracy >= 0.5").met_by
+    assert len(report.to_frame()) == 6
+    assert report.plot().figure_ is not None
+    assert str(pickle.loads(pickle.dumps(report))) == str(report)
+    differences = report.differences(margin=0.3)
+    assert isinstance(differences, RunsContrastReport)
+    assert differences.findings()
+    assert isinstance(
+        report.contrasts([[1, -1, 0, 0, 0, 0]], ["x"]), RunsContrastReport
+    )
+    ratio = report.differences(scale="ratio", metrics="f1")["f1", "A", "B"]
+    assert_allclose(float(ratio), float(report["A", "f1"]) / float(report["B", "f1"]))
+
+
+def test_subgroups_and_designs_of_rows():
+    y, scores = draw(A=3, B=3)
+    given, region = as_runs(labels_of(scores)), np.arange(N) % 2
+    report = joint_report(y, given, metrics="accuracy", by={"region": region})
+    north = joint_report(
+        y[region == 0],
+        {
+            m: Runs([p[region == 0] for p in runs.predictions])
+            for m, runs in given.items()
+        },
+        metrics="accuracy",
+    )
+    assert_allclose(
+        report["A", "accuracy", "0"].standard_error,
+        north["A", "accuracy"].standard_error,
+    )
+    assert report["A", "accuracy", "0"].n_samples == N / 2
+    gap = report.gaps()["A", "accuracy", "0", "1"]
+    assert_allclose(
+        float(gap),
+        float(report["A", "accuracy", "0"]) - float(report["A", "accuracy", "1"]),
+    )
+    with pytest.raises(ValueError, match="use control= here"):
+        report.gaps(to="rest")
+    clusters = joint_report(y, given, metrics="accuracy", groups=np.arange(N) // 8)
+    assert clusters.n_groups == N / 8
+    assert f"n = {N} in 50 groups over 3 runs" in str(clusters)
+    weighted = joint_report(y, given, metrics="accuracy", sample_weight=1.0 + region)
+    right = np.mean(
+        [np.average(p == y, weights=1 + region) for p in given["A"].predictions]
+    )
+    assert_allclose(float(weighted["A", "accuracy"]), right)
+    strata = joint_report(y, given, metrics="accuracy", design=Strata(region))
+    assert "2 strata over 3 runs" in str(strata)
+
+
+def test_abstentions():
+    y, scores = draw(A=3)
+    runs = [
+        np.where(np.arange(N) % 10 == k, -1, p)
+        for k, p in enumerate(labels_of(scores)["A"])
+    ]
+    metrics = ["accuracy", "rejection_rate"]
+    report = joint_report(y, Runs(runs), metrics=metrics, abstain=-1)
+    answered = [np.mean(p[p >= 0] == y[p >= 0]) for p in runs]
+    assert_allclose(report.estimates, [np.mean(answered), 0.1])
+
+
+def test_run_without_a_value():
+    """A mean with an undefined value is undefined."""
+    y, scores = draw(A=3)
+    runs = [*labels_of(scores)["A"], np.zeros(N, int)]
+    with pytest.warns(UndefinedMetricWarning, match="precision of A, run 4: undefined"):
+        report = joint_report(y, {"A": Runs(runs)}, metrics=["precision", "recall"])
+    assert np.isnan(report["A", "precision"])
+    assert report["A", "precision"].confidence_interval() == (0, 1)
+    assert report["A", "recall"].confidence_interval() > (0, 0)
+
+
+def test_runs_without_errors():
+    """No variance is seen, and nothing is claimed."""
+    y, scores = draw(A=3)
+    models = {"A": Runs(labels_of(scores)["A"]), "B": Runs([y, y, y])}
+    report = joint_report(y, models, metrics="accuracy")
+    with pytest.warns(DegenerateVarianceWarning, match="zero, so .* whole range$"):
+        assert report["B", "accuracy"].confidence_interval() == (0, 1)
+    assert report.differences()["accuracy", "A", "B"].high < 0
+
+
+def test_two_runs_are_warned_of():
+    y, scores = draw(A=2)
+    report = joint_report(y, as_runs(labels_of(scores)), metrics="accuracy")
+    with pytest.warns(SmallSampleWarning, match="only two runs"):
+        str(report)
+
+
+def test_columns_of_data():
+    y, scores = draw(A=3)
+    labels = labels_of(scores)["A"]
+    data = pd.DataFrame({"y": y} | {f"seed{k}": p for k, p in enumerate(labels)})
+    names = Runs(list(data.columns[1:]))
+    named = joint_report("y", {"A": names}, data=data, metrics="f1")
+    assert str(named) == str(joint_report(y, {"A": Runs(labels)}, metrics="f1"))
+
+
+def test_fitted_estimators():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, 3))
+    y = (X[:, 0] + rng.normal(size=N) > 0).astype(int)
+    fitted = [LogisticRegression().fit(X[k::4], y[k::4]) for k in range(4)]
+    metrics = ["accuracy", "roc_auc"]
+    found = JointEvaluator({"LR": Runs(fitted)}, metrics).evaluate(X, y)
+    predicted = {
+        "y_pred": {"LR": Runs([m.predict(X) for m in fitted])},
+        "y_score": {"LR": Runs([m.predict_proba(X)[:, 1] for m in fitted])},
+    }
+    assert str(found) == str(joint_report(y, **predicted, metrics=metrics))
+    evaluator = JointEvaluator(Runs(fitted), metrics)
+    assert evaluator.evaluate(X, y).models == ["logisticregression"]
+    assert "models: logisticregression" in repr(evaluator)
+    with pytest.raises(ValueError, match="estimators must not be Runs in batches"):
+        evaluator.evaluate_batches([(X, y)])
+
+
+def test_grades_of_runs():
+    """The columns of arrays, and the rows of a long table, are the same runs."""
+    rng = np.random.default_rng(0)
+    grades = {m: rng.beta(3 + k, 2, (60, 4)) for k, m in enumerate("AB")}
+    options = {"bounds": (0, 1)}
+    reports = {
+        kind: grades_report(grades, samples=kind, **options)
+        for kind in ("runs", "paired-runs", "independent")
+    }
+    given = {m: Runs(list(g.T)) for m, g in grades.items()}
+    assert str(grades_report(given, **options)) == str(reports["runs"])
+    long = pd.DataFrame(
+        [
+            (m, i, f"seed {s}", g)
+            for m, table in grades.items()
+            for (i, s), g in np.ndenumerate(table)
+        ],
+        columns=["model", "item", "run", "grade"],
+    ).sample(frac=1, random_state=0)
+    columns = {"data": long, "model": "model", "item": "item", "run": "run"}
+    assert str(grades_report("grade", **columns, **options)) == str(reports["runs"])
+    paired = grades_report("grade", **columns, samples="paired-runs", **options)
+    assert str(paired) == str(reports["paired-runs"])
+    assert_allclose(reports["runs"].estimates, reports["independent"].estimates)
+    values = grades["A"].mean(axis=0)
+    assert_allclose(
+        reports["runs"].variance_components["A", "mean"],
+        by_hand((grades["A"] - values).T, values),
+    )
+    assert reports["runs"]["A", "mean"].method == "logit"
+    assert grades_report(grades, samples="runs")["A", "mean"].method == "hall"
+
+
+def test_columns_that_are_not_named_are_explained():
+    """Whether columns are runs or samples of each item is never guessed."""
+    y, scores = draw(A=3)
+    labels = np.array(labels_of(scores)["A"]).T
+    hint = r"Runs\(list\(array\.T\)\)$"
+    for given in (labels, {"A": labels}):
+        with pytest.raises(ValueError, match=hint):
+            joint_report(y, given, metrics="accuracy")
+    table = np.array(scores["A"]).T
+    for given in (table, {"A": table}):
+        with pytest.raises(ValueError, match=hint):
+            joint_report(y, y_score=given, metrics="roc_auc")
+        with pytest.raises(ValueError, match=hint):
+            joint_report(y + 0.5, given, metrics="mean_squared_error")
+    both = r"samples='independent' if .* samples='runs' if .* 'paired-runs'"
+    with pytest.raises(ValueError, match=both):
+        grades_report({"A": table})
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda y, a: Runs([a]), ValueError, "at least two runs, .* got 1"),
+        (lambda y, a: Runs("ab"), TypeError, "sequence .* got str"),
+        (
+            lambda y, a: Runs([a, a], degrees_of_freedom="welch"),
+            ValueError,
+            "degrees_of_freedom must be one of",
+        ),
+        (
+            lambda y, a: {"A": Runs([a, a]), "B": Runs([a, a], paired=True)},
+            ValueError,
+            "same paired",
+        ),
+        (
+            lambda y, a: {
+                "A": Runs([a] * 2, paired=True),
+                "B": Runs([a] * 3, paired=True),
+            },
+            ValueError,
+            "as many for all models, got {'A': 2, 'B': 3}",
+        ),
+        (
+            lambda y, a: {"A": Runs([a, a]), "A, run 1": a},
+            ValueError,
+            "y_pred must have distinct names, got twice: \\['A, run 1'\\]",
+        ),
+    ],
+)
+def test_wrong_runs(call, error, message):
+    y, scores = draw(A=1)
+    with pytest.raises(error, match=message):
+        joint_report(y, call(y, labels_of(scores)["A"][0]), metrics="accuracy")
+
+
+def test_where_runs_cannot_be():
+    y, scores = draw(A=3)
+    labels, scores = as_runs(labels_of(scores)), as_runs(scores)
+    with pytest.raises(TypeError, match="joint_report takes Runs"):
+        JointAccumulator("accuracy").update(y, labels)
+    with pytest.raises(TypeError, match="joint_report takes Runs"):
+        roc_report(y, scores)
+    with pytest.raises(TypeError, match="joint_report takes Runs"):
+        AccuracyCI()(y, labels["A"])
+    with pytest.raises(ValueError, match="folds must not be given with Runs"):
+        joint_report(y, labels, metrics="accuracy", folds=y)
+    with pytest.raises(ValueError, match="method='score' needs a table"):
+        joint_report(y, labels, metrics="accuracy", method="score")
+    with pytest.raises(ValueError, match="in both y_pred and y_score"):
+        joint_report(
+            y,
+            labels,
+            y_score={"A": scores["A"].predictions[0]},
+            metrics=["f1", "roc_auc"],
+        )
+    fewer = {"A": Runs(scores["A"].predictions[:2])}
+    with pytest.raises(ValueError, match="as many in y_pred and y_score, got 3 and 2"):
+        joint_report(y, labels, y_score=fewer, metrics=["f1", "roc_auc"])
+    report = joint_report(y, labels, metrics="accuracy")
+    with pytest.raises(ValueError, match="use plan or expected_half_widths"):
+        report.sample_size(0.01)
+    frame = pd.DataFrame({"item": range(9), "grade": 0.5, "run": "one"})
+    with pytest.raises(ValueError, match="run must name two runs or more"):
+        grades_report("grade", data=frame, item="item", run="run")
+
+
+def test_expected_half_widths():
+    """At the size of the pilot those of the pilot; with endless runs those of rows."""
+    y, scores = draw(3, A=5, B=5)
+    report = joint_report(
+        y, as_runs(labels_of(scores)), metrics="accuracy", method="delta"
+    )
+    for each in (report, report.differences()):
+        sizes = report.n_samples, 5
+        for key, (rows, runs, both) in each.variance_components.items():
+            low, high = each[key].confidence_interval()
+            assert rows > both
+            assert runs > both
+            widths = each.expected_half_widths(*sizes)[key]
+            assert_allclose(widths, (high - low) / 2, rtol=1e-6)
+        widths = each.expected_half_widths([N, 10 * N], [2, 5, 10**6])
+        assert next(iter(widths.values())).shape == (2, 3)
+    rows, _, both = report.variance_components["A", "accuracy"]
+    widths = report.expected_half_widths(N, 10**6)["A", "accuracy"]
+    q = float(report._joint.normal_quantile)
+    assert_allclose(widths, q * np.sqrt(rows - both), rtol=1e-3)
+    with pytest.raises(ValueError, match="n_runs"):
+        report.expected_half_widths(N, 1)
+
+
+def test_plan_is_the_cheapest():
+    """Of all numbers of rows and runs with which the intervals are narrow enough."""
+    y, scores = draw(A=4, n=150)
+    report = joint_report(y, as_runs(labels_of(scores)), metrics=["accuracy", "f1"])
+    wanted, cost = {"accuracy": 0.06}, {"cost_per_row": 1.0, "cost_per_run": 25.0}
+    rows, runs = range(2, 400), range(2, 30)
+    widths = report.expected_half_widths(rows, runs)["A", "accuracy"]
+    costs = np.add.outer(1.0 * np.array(rows), 25.0 * np.array(runs))
+    costs = np.where(widths <= 0.06, costs, np.inf)
+    n, s = np.unravel_index(costs.argmin(), costs.shape)
+    assert np.isfinite(costs).any()
+    assert 0 < n < len(rows) - 1
+    assert 0 < s < len(runs) - 1
+    assert report.plan(wanted, **cost) == (rows[n], runs[s])
+    with pytest.raises(ValueError, match="1,000 runs reach"):
+        report.plan(1e-6)
+    with pytest.raises(ValueError, match="cost_per_run"):
+        report.plan(0.1, cost_per_run=0)
+
+
+def test_networks_of_one_architecture_are_rarely_found_to_differ():
+    """Five of forty against five others; taken for samples of each item, often."""
+    rng = np.random.default_rng(0)
+    n, n_networks, n_draws = 500, 40, 300
+    difficulty = rng.normal(1.3, 1.0, n)
+    skill = rng.normal(0, 0.15, (n_networks, 1))
+    right = (difficulty + skill + rng.normal(0, 0.7, (n_networks, n)) > 0).astype(float)
+    found = {"runs": 0, "independent": 0}
+    for _ in range(n_draws):
+        chosen = rng.permutation(n_networks)[:10]
+        grades = {"A": right[chosen[:5]].T, "B": right[chosen[5:]].T}
+        for samples in found:
+            report = grades_report(
+                grades, samples=samples, bounds=(0, 1), method="delta"
+            )
+            difference = report.differences(method="delta")["mean", "A", "B"]
+            found[samples] += difference.pvalue(0) < 0.05
+    error = 3 * np.sqrt(0.05 * 0.95 / n_draws)
+    assert found["runs"] / n_draws < 0.05 + error
+    assert found["independent"] / n_draws > 0.3
