@@ -22,6 +22,7 @@ from skci import (
 )
 from skci._versions import show_versions
 from skci.accumulation import JointAccumulator
+from skci.agreement import agreement_report
 from skci.calibration import calibration_report
 from skci.classification import classification_report_ci
 from skci.cross_validation import cross_validate_report
@@ -50,6 +51,7 @@ __version__ = version("skci")
 __all__ = [
     "JointAccumulator",
     "JointEvaluator",
+    "agreement_report",
     "calibration_report",
     "classification_report_ci",
     "combine_independent",

@@ -29,6 +29,7 @@ ROOMS = {
 }
 ENTRY_POINTS = {
     "accumulation",
+    "agreement",
     "calibration",
     "classification",
     "cli",
