@@ -42,6 +42,7 @@ from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size
 from skci.scorers import interval_scorers
 from skci.searching import search_report
+from skci.suites import suite_report
 
 __version__ = version("skci")
 
@@ -74,6 +75,7 @@ __all__ = [
     "sample_size",
     "search_report",
     "show_versions",
+    "suite_report",
     "textbook",
     "threshold_report",
 ]
