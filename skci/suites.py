@@ -109,7 +109,15 @@ def suite_report(
     ...     "new": level * rng.gamma(9, 1.3 / 9, size=(5, 26)),
     ... }
     >>> report = suite_report(scores, metrics="iqm")
-    >>> print(report.differences())
+    >>> print(report)
+    Joint 95% confidence intervals (delta), n = 260 runs on 26 tasks, effective n ...
+    <BLANKLINE>
+    model  metric  estimate  joint interval  individual interval
+    ------------------------------------------------------------
+    old    iqm     0.566     [0.520, 0.612]  [0.526, 0.606]
+    new    iqm     0.798     [0.736, 0.860]  [0.745, 0.852]
+    >>> print(report.differences()["iqm", "old", "new"])
+    -0.232 [-0.298, -0.166]
     """
     level = check_confidence_level(confidence_level)
     target = check_number(target, "target", "a finite number", np.isfinite)

@@ -44,6 +44,7 @@ ENTRY_POINTS = {
     "planning",
     "scorers",
     "searching",
+    "suites",
     "textbook",
 }
 BUILT_ON = {

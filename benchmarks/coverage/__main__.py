@@ -3,13 +3,14 @@
     python -m benchmarks.coverage [--quick] [page ...]
 
 Samples are drawn from known populations, and it is counted how often the intervals
-cover the true values, on nine pages: individual and joint intervals for labels
+cover the true values, on thirteen pages: individual and joint intervals for labels
 ("coverage"), joint intervals for other data ("chapters"), comparisons ("decisions"),
 small samples, by the default and by the former one ("small_samples"), weights and
 clusters where errors are few ("unequal"), means, differences and ranks of many models
 ("leaderboard"), grades between 0 and 1 ("bounded_grades"), several training seeds and
-readers ("runs"), word error rates, BLEU and functions of rows ("new_metrics_items"),
-rankings and detections ("rankings"), clinical metrics ("new_metrics"), and
+readers ("runs"), two-way tables, time and suites of tasks ("designs"), word error
+rates, BLEU and functions of rows ("new_metrics_items"), rankings and detections
+("rankings"), clinical metrics ("new_metrics"), and
 models that are cross-validated ("cross_validation", which takes hours; fewer samples by
 --draws). Results are cached in the folder --work, so that a stopped run resumes as long
 as the code is the same. With the folder --data of ``abalone.data`` and
@@ -28,6 +29,7 @@ from benchmarks.coverage import (
     chapters,
     cross_validation,
     decisions,
+    designs,
     leaderboard,
     new_metrics,
     new_metrics_items,
@@ -49,6 +51,7 @@ PAGES = {
     "new_metrics_items": new_metrics_items.run,
     "rankings": rankings.run,
     "runs": runs.run,
+    "designs": designs.run,
     "cross_validation": cross_validation.run,
 }
 

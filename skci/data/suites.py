@@ -44,12 +44,26 @@ _BY_VALUE: dict[str, Any] = {
 _TRAITS = {
     "iqm": Trait("iqm", **_BY_VALUE),
     "mean": Trait("mean", heavy_tails=True, **_BY_VALUE),
-    "optimality_gap": Trait("optimality_gap", greater_is_better=False, **_BY_VALUE),
+    "optimality_gap": Trait(
+        "optimality_gap",
+        greater_is_better=False,
+        **_BY_VALUE | {"bounds": (0.0, np.inf)},
+    ),
 }
 _OF_PAIRS = Trait(
     _IMPROVEMENT, scale=LOGIT, smooth=False, blurs=False, automatic=("logit",)
 )
 _ABOVE = Trait("share_above", blurs=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tasks(Strata):
+    """Tasks as strata of the runs of each model."""
+
+    n_models: int = 1
+
+    def __str__(self) -> str:
+        return f"runs on {self.n_strata // self.n_models} tasks"
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +152,8 @@ class Suite:
     def design(self) -> Strata:
         """Tasks of each model as strata."""
         cells = self.model * (self.task.max() + 1) + self.task
-        return Strata(cells, IndependentRows(len(cells)))
+        rows = IndependentRows(len(cells))
+        return _Tasks(cells, rows, n_models=len(self.models))
 
     def _of(self, *models: str) -> Array:
         """Positions of the scores of models, in this order."""
@@ -204,8 +219,7 @@ class Suite:
         """Probabilities of improvement of all pairs, or of the others on a control."""
         if len(self.models) < 2:
             raise ValueError(
-                "a probability of improvement needs two models, got "
-                f"{self.models}"
+                f"a probability of improvement needs two models, got {self.models}"
             )
         if control is None:
             pairs = list(combinations(self.models, 2))

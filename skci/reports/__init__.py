@@ -32,6 +32,7 @@ from skci.reports.resampling import (
     SearchReport,
 )
 from skci.reports.runs import RunsContrastReport, RunsReport
+from skci.reports.suites import SuiteReport
 from skci.reports.verdict_display import VerdictMatrixDisplay
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "RunsContrastReport",
     "RunsReport",
     "SearchReport",
+    "SuiteReport",
     "ThresholdEstimate",
     "ThresholdReport",
     "ThresholdRequirementReport",
