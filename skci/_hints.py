@@ -62,6 +62,10 @@ _NOWHERE = {
         ("n_bootstraps", "n_bootstrap", "n_boot", "n_resamples"),
         "intervals need no resampling",
     ),
+    "design": (
+        "joint_report, JointEvaluator.evaluate, grades_report and metric objects take "
+        "a design, with all rows at once"
+    ),
 }
 """Options that there are not, and why."""
 

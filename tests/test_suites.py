@@ -156,8 +156,8 @@ def test_works_as_other_reports_do():
     assert str(again) == str(report)
     assert "n = 49 runs on 7 tasks" in str(report)
     assert len(report.ranks("iqm")) == 2
-    assert len(report.best("iqm").models) == 2
-    assert report.requirements("iqm >= 0").status
+    assert report.best("iqm").models
+    assert "shown" in str(report.requirements("iqm >= 0"))
     assert report.at(0.8).probability_of_improvement().confidence_level == 0.8
 
 

@@ -21,7 +21,7 @@ from benchmarks.coverage.designs_simulation import (
 from benchmarks.coverage.simulation import JOINT_LEVEL
 
 _MODULES = ("designs_simulation", "simulation")
-_FEWER = 3  # times fewer samples of the largest settings
+_FEWER = 2  # times fewer samples of the largest settings
 _LARGE = 15_000  # computing time from which on settings are large
 
 
@@ -29,9 +29,9 @@ def run(options: Namespace, work: Path | None, output: Path | None) -> None:
     """Simulate, print the tables and write the page."""
     size = sizes(
         options.quick,
-        draws=(150, 3),
+        draws=(80, 3),
         tables=(((20, 50), (50, 200), (200, 1000)), ((20, 50),)),
-        rows=((100, 400, 1000, 5000), (100,)),
+        rows=((100, 400, 5000), (100,)),
         autocorrelations=((0.0, 0.5, 0.9), (0.5,)),
         tasks=((5, 20, 57), (5,)),
         runs=((3, 5, 10), (3,)),
@@ -157,7 +157,7 @@ cosines; *Newey-West* is ``TimeOrder(method="newey-west")``.
 _TASKS = """\
 Two models on tasks of 30 to about 600 items, of unequal ease. The mean is over tasks of
 the share of right items in each; F1 is that of labels which are right for these items,
-averaged over tasks by ``Strata(task, average="macro")``. *Pooled formula* is the mean
+averaged over tasks by ``Strata(task, average="macro")``, of up to 20. *Pooled formula* is the mean
 over tasks plus and minus the normal quantile of standard errors of all items; *between
 tasks* uses the standard error of the values of the tasks, and Student's t.
 """
