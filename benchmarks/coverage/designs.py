@@ -157,7 +157,8 @@ cosines; *Newey-West* is ``TimeOrder(method="newey-west")``.
 _TASKS = """\
 Two models on tasks of 30 to about 600 items, of unequal ease. The mean is over tasks of
 the share of right items in each; F1 is that of labels which are right for these items,
-averaged over tasks by ``Strata(task, average="macro")``, of up to 20. *Pooled formula* is the mean
+averaged over tasks by ``Strata(task, average="macro")``, of up to 20. *Pooled formula*
+is the mean
 over tasks plus and minus the normal quantile of standard errors of all items; *between
 tasks* uses the standard error of the values of the tasks, and Student's t.
 """
