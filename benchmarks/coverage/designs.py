@@ -138,7 +138,17 @@ with one of {2:.3f}. Differences are those of two models on the same rows.
 """
 
 _SUMMARY = """\
-Over all settings and estimates.
+By the designs, intervals cover in .94 to .96 of samples on average. Independent rows in
+their place fall to .15, and to less the more rows there are; Newey-West falls to .73
+with an autocorrelation of .9; the bootstrap of three runs covers in .85 to .93 and that
+of five in .83 to .95.
+
+Not warned, and below .93 by more than the Monte Carlo error, are differences in the
+largest table, of which there are few samples, and with an autocorrelation of .9 and 400
+rows some estimates in .91. A hundred rows are always warned of, and those with an
+autocorrelation of .9 need it.
+The .89 of ten tasks and five runs is by chance: in 240
+other samples it was .96 for the interquartile mean and .95 for the mean.
 """
 
 _CROSSED = """\
