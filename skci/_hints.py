@@ -66,6 +66,7 @@ _NOWHERE = {
         "joint_report, JointEvaluator.evaluate, grades_report and metric objects take "
         "a design, with all rows at once"
     ),
+    "n_jobs": "only what predicts or fits models takes n_jobs, as JointEvaluator does",
 }
 """Options that there are not, and why."""
 

@@ -29,6 +29,7 @@ ROOMS = {
 }
 ENTRY_POINTS = {
     "accumulation",
+    "agreement",
     "calibration",
     "classification",
     "cli",
@@ -46,6 +47,7 @@ ENTRY_POINTS = {
     "searching",
     "suites",
     "textbook",
+    "votes",
 }
 BUILT_ON = {
     "accumulation": {"evaluation"},

@@ -458,7 +458,7 @@ def f1_score(y_true, y_pred):
             "AccuracyCI has no option normalize",
         ),
         (sk.fbeta_score, ValueError, r"needs a beta; use .* 'f0.5' .* FBetaCI\(0.5\)"),
-        (sk.silhouette_score, ValueError, "unknown metric 'silhouette_score'; "),
+        (sk.silhouette_score, ValueError, "'silhouette_score' "),
         (sk.max_error, ValueError, "'max_error' is an extreme"),
         (
             partial(sk.roc_auc_score, max_fpr=0.1),

@@ -404,6 +404,12 @@ class AveragePrecisionCI(_AreaCI):
     :func:`sklearn.metrics.average_precision_score`. Intervals are by default on the
     logit scale.
 
+    Parameters
+    ----------
+    interpolation : {"101"}, optional
+        If "101", the average precision of COCO: of the greatest precision at each of
+        101 recalls or a higher one.
+
     Examples
     --------
     >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])

@@ -34,6 +34,7 @@ from skci.reports.resampling import (
 from skci.reports.runs import RunsContrastReport, RunsReport
 from skci.reports.suites import SuiteReport
 from skci.reports.verdict_display import VerdictMatrixDisplay
+from skci.reports.votes import VotesReport
 
 __all__ = [
     "BestReport",
@@ -64,4 +65,5 @@ __all__ = [
     "ThresholdRequirementReport",
     "Verdict",
     "VerdictMatrixDisplay",
+    "VotesReport",
 ]

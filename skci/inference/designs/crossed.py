@@ -72,7 +72,10 @@ class Crossed:
         ]
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Totals of the levels of each factor, and of their combinations."""
+        """Totals of the levels of each factor, and of their combinations.
+
+        See :meth:`Design.components`.
+        """
         values = np.asarray(influences)
         (_, first), (names, second) = self._factors
         for units, sign in (

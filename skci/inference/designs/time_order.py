@@ -44,7 +44,7 @@ class TimeOrder:
     \rceil`, the cosine estimator is
 
     .. math:: V = \frac{1}{n B} \sum_{b=1}^B \Lambda_b^2, \qquad \Lambda_b =
-        \sqrt{2/n} \sum_{t=1}^n \cos\big(\pi b (t - 1/2) / n\big) L_t ,
+        \sqrt{2/n} \sum_{t=1}^n \cos\bigl(\pi b (t - 1/2) / n\bigr) L_t ,
 
     with the quantile of t with B degrees of freedom. Of several series the variances
     are added.
@@ -90,7 +90,18 @@ class TimeOrder:
         return () if self.time is None else ("time",)
 
     def with_series(self, series: Array) -> TimeOrder:
-        """The design with the number of the series of each row."""
+        """The design with the number of the series of each row.
+
+        Parameters
+        ----------
+        series : ndarray of int of shape (n_rows,)
+            Number of the series of each row, from 0 on.
+
+        Returns
+        -------
+        TimeOrder
+            A copy, which knows the series.
+        """
         check_choice(self.method, METHODS, "method")
         if self.lags is not None:
             if self.method == "cosine":
@@ -131,7 +142,10 @@ class TimeOrder:
         return sum(map(len, rows))
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Cosine sums, or sums over windows, of each series."""
+        """Cosine sums, or sums over windows, of each series.
+
+        See :meth:`Design.components`.
+        """
         values, rows = np.asarray(influences), self._rows
         for each in rows:
             if self.method == "cosine":
@@ -149,7 +163,18 @@ class TimeOrder:
         return min(default if self.lags is None else self.lags, n - 1)
 
     def small_sample_reason(self, influences: Any) -> str:
-        """Say if rows are so autocorrelated that few of them are independent."""
+        """Say if rows are so autocorrelated that few of them are independent.
+
+        Parameters
+        ----------
+        influences : array-like of shape (n_samples, K)
+            As of :meth:`Design.components`; the first column counts.
+
+        Returns
+        -------
+        str
+            Why intervals may be too narrow; empty if they need not be.
+        """
         values = np.asarray(influences)[:, 0]
         n_cosines = _n_cosines(min(map(len, self._rows)))
         effective = sum(
