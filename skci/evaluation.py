@@ -15,8 +15,7 @@ from skci._validation import (
     printable,
 )
 from skci.data.batches import SampleSum
-from skci.data.design_options import without_average
-from skci.data.design_options import Prevalence, Strata
+from skci.data.design_options import Prevalence, without_average
 from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
