@@ -1,4 +1,4 @@
-"""Make the pictures of reports, of differences, of power, of a curve and of runs.
+"""Make the pictures of the pages: reports, differences, power, curves, runs, time.
 
 The code of the pages is run until there is what is drawn, so that picture and text
 agree.
@@ -118,6 +118,29 @@ def readers():
     return figure
 
 
+def in_time():
+    """Draw the difference of losses over time, and both intervals for its mean."""
+    made = names_until(DOCS / "time_series.rst", "report")
+    losses = made["errors"]
+    difference = losses["seasonal"] - losses["network"]
+    figure, (ax, means) = plt.subplots(
+        1, 2, figsize=(7, 2.6), layout="constrained", width_ratios=(5, 2)
+    )
+    ax.plot(difference, color="0.6", linewidth=0.8)
+    ax.set(xlabel="day", ylabel="seasonal - network")
+    titles = {"independent": made["independent"], "in order of time": made["report"]}
+    for k, report in enumerate(titles.values()):
+        estimate = report.differences()["mean", "seasonal", "network"]
+        means.plot([k, k], estimate.confidence_interval(), color=COLOURS[k])
+        means.plot(k, estimate, "o", color=COLOURS[k])
+    means.set_xticks(range(2), ["independent\ndays", "in order\nof time"])
+    means.set(xlim=(-0.5, 1.5), ylabel="mean")
+    for each in (ax, means):
+        each.axhline(0, color="0.3", linestyle=":", zorder=0)
+        each.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
 def main():
     """Draw the report of the README's tour and what a page compares."""
     matplotlib.use("Agg")
@@ -130,6 +153,15 @@ def main():
     save(curve.plot().figure_, "curve.png")
     save(seeds(), "seeds.png")
     save(readers(), "readers.png")
+    forecasts = run_until(DOCS / "forecasts.rst", "report")
+    save(forecasts.plot().figure_, "forecasts.png")
+    save(in_time(), "time_series.png")
+    by_task = run_until(DOCS / "suites.rst", "by_task")
+    save(by_task.plot().figure_, "suites.png")
+    profile = run_until(DOCS / "suites.rst", "profile")
+    save(profile.plot().figure_, "profile.png")
+    importances = run_until(DOCS / "importance.rst", "report")
+    save(importances.plot().figure_, "importance.png")
     curves = run_until(DOCS / "clinical.rst", "curves")
     save(curves.plot().figure_, "decision_curve.png")
 

@@ -44,6 +44,7 @@ from skci.metrics import *  # noqa: F403
 from skci.planning import sample_size
 from skci.scorers import interval_scorers
 from skci.searching import search_report
+from skci.suites import suite_report
 from skci.votes import votes_report
 
 __version__ = version("skci")
@@ -79,6 +80,7 @@ __all__ = [
     "sample_size",
     "search_report",
     "show_versions",
+    "suite_report",
     "textbook",
     "threshold_report",
     "votes_report",

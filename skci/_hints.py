@@ -62,6 +62,10 @@ _NOWHERE = {
         ("n_bootstraps", "n_bootstrap", "n_boot", "n_resamples"),
         "intervals need no resampling",
     ),
+    "design": (
+        "joint_report, JointEvaluator.evaluate, grades_report and metric objects take "
+        "a design, with all rows at once"
+    ),
     "n_jobs": "only what predicts or fits models takes n_jobs, as JointEvaluator does",
 }
 """Options that there are not, and why."""

@@ -15,7 +15,7 @@ from skci._validation import (
     printable,
 )
 from skci.data.batches import SampleSum
-from skci.data.design_options import Prevalence, Strata
+from skci.data.design_options import Prevalence, without_average
 from skci.data.drawing import RowOptions, is_missing_named
 from skci.data.labels import (
     A_MATRIX,
@@ -487,7 +487,7 @@ def joint_report(
         raise ValueError("by must not be given with folds, whose means are reported")
     if folds is not None and is_missing_named(missing):
         raise ValueError("missing='group' is for subgroups, and not for folds")
-    macro = isinstance(design, Strata) and design.average == "macro"
+    design, macro = without_average(design)
     if macro:
         others = {"by": by, "folds": folds}
         given = [name for name, each in others.items() if each is not None]
@@ -496,7 +496,7 @@ def joint_report(
                 f"{given[0]} must not be given with Strata(average='macro'), whose "
                 "means over strata are reported"
             )
-        by, design = {_STRATUM: design.strata}, Strata(design.strata)
+        by = {_STRATUM: design.strata}
     rows = RowOptions(
         sample_weight=sample_weight,
         counts=counts,

@@ -25,7 +25,7 @@ from skci._validation import (
     join_names,
     named_columns,
 )
-from skci.data.design_options import Strata
+from skci.data.design_options import Strata, without_average
 from skci.data.drawing import RowOptions
 from skci.data.frames import Frame
 from skci.data.items import UNNAMED, GradedSamples, parameter_name
@@ -244,9 +244,7 @@ def grades_report(
     """
     level = check_confidence_level(confidence_level)
     seed = fixed_seed(random_state)
-    macro = False
-    if isinstance(design, Strata) and design.average == "macro":
-        macro, design = True, Strata(design.strata)
+    design, macro = without_average(design)
     if tasks is not None:
         groups, design = _tasks(tasks, average, tasks_are, groups, design)
         macro = average == "macro"

@@ -206,7 +206,9 @@ def importance_report(
                 changed = position[Key(metric, _permuted_name(name, feature))]
                 key = Key(metric, feature, subgroup, factor="feature")
                 contrasts.append((key, {base: sign, changed: -sign}))
-    importances = contrast_estimate(means, contrasts)
+    # The skewness of the rows is not that of the permutations, which come on top.
+    of_contrasts = "delta" if method is None else None
+    importances = contrast_estimate(means, contrasts, method=of_contrasts)
     given: Any = importances.sampling
     parameters = tuple(map(_as_importance, given.parameters))
     sampling = replace(given, parameters=parameters)

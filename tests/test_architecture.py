@@ -45,6 +45,7 @@ ENTRY_POINTS = {
     "planning",
     "scorers",
     "searching",
+    "suites",
     "textbook",
     "votes",
 }

@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+import warnings
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,13 @@ from scipy import optimize, stats
 from sklearn import metrics
 from slow import slow, slow_except
 
-from skci import AccuracyCI, PrecisionCI, combine_independent, joint_report
+from skci import (
+    AccuracyCI,
+    PrecisionCI,
+    combine_independent,
+    grades_report,
+    joint_report,
+)
 from skci.designs import Strata
 from skci.exceptions import SmallSampleWarning
 from skci.inference.intervals.score import score_limits, score_roots
@@ -406,6 +413,16 @@ def test_many_sparse_strata_warn():
     few = np.minimum(stratum, 1)  # of which the table by stratum is small
     report = joint_report(y, p, design=Strata(few), **options)
     report["y_pred", "matthews_corrcoef"].confidence_interval()
+
+
+def test_a_sparse_task_of_many_does_not_matter():
+    # One task of 57 with two wrong items of 40 has next to no part of the variance.
+    sizes = np.array([40] + [200] * 56)
+    task = np.repeat(np.arange(57), sizes)
+    right = np.concatenate([np.arange(n) % 20 > (n > 40) * 6 for n in sizes])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SmallSampleWarning)
+        str(grades_report(right.astype(float), tasks=task, bounds=(0, 1)))
 
 
 def test_strata_that_do_not_count_are_none():

@@ -69,6 +69,50 @@ def test_several_steps_ahead_sum_autocovariances():
     assert found.standard_error == pytest.approx(variance**0.5, rel=1e-9)
 
 
+def test_best_are_the_model_confidence_set():
+    # That of the package arch 7.2.0, MCS(losses, size=0.05, reps=5000, block_size=20,
+    # seed=1), by either method.
+    rng = np.random.default_rng(7)
+    shocks = rng.normal(size=(1000, 7))
+    for t in range(1, 1000):
+        shocks[t] = 0.5 * shocks[t - 1] + np.sqrt(0.75) * shocks[t]
+    scale = np.array([1, 1, 1.05, 1.15, 1.3, 1.5])
+    losses = (scale * (shocks[:, :1] * 0.7 + shocks[:, 1:] * 0.71)) ** 2
+    named = {f"model {k}": losses[:, k] for k in range(6)}
+    report = grades_report(named, design=TimeOrder(), higher_is_better=False)
+    assert report.best("mean").models == ["model 0", "model 1", "model 2"]
+
+
+def test_horizons_of_a_long_frame_are_those_of_arrays():
+    rng = np.random.default_rng(0)
+    losses = rng.gamma(2, size=(200, 2, 2))  # of days, models and horizons
+    rows = [
+        (f"model {m}", f"day {t}", t, t % 2, f"horizon {h}", losses[t, m, h])
+        for t in rng.permutation(200)
+        for m in range(2)
+        for h in range(2)
+    ]
+    columns = ["model", "item", "day", "series", "horizon", "loss"]
+    found = grades_report(
+        "loss",
+        data=pd.DataFrame(rows, columns=columns),
+        model="model",
+        item="item",
+        scorer="horizon",
+        groups="series",
+        design=TimeOrder("day"),
+    )
+    arrays = {
+        f"model {m}": {f"horizon {h}": losses[:, m, h] for h in range(2)}
+        for m in range(2)
+    }
+    expected = grades_report(arrays, groups=np.arange(200) % 2, design=TimeOrder())
+    for key in expected:
+        assert_allclose(
+            found[key].confidence_interval(), expected[key].confidence_interval()
+        )
+
+
 @pytest.mark.parametrize("lags", [0, 6])
 def test_newey_west_is_that_of_statsmodels(lags):
     found = MeanSquaredErrorCI(method="delta")(

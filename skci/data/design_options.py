@@ -47,6 +47,13 @@ class Strata:
         return f"Strata(...{macro})"
 
 
+def without_average(design: Any) -> tuple[Any, bool]:
+    """The design alone, and whether means over its strata are to be reported."""
+    if getattr(design, "average", "micro") == "macro":
+        return Strata(design.strata), True
+    return design, False
+
+
 class Prevalence:
     """Prevalence of the positive label in the population of interest.
 

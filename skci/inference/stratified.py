@@ -17,6 +17,7 @@ from skci.measures.poststratified import Poststratified
 
 _FEW = 5  # rows in a cell that do not show how common it is
 _HEAVY = 2.0  # weight of the rows of a stratum over that of all that is large
+_MATTERS = 0.1  # share of the variance that strata with few such rows may have
 NO_INFLUENCE = 1e-10  # influence value that is zero up to rounding
 _NO_VARIANCE = 1e-12  # share of a possible variance that is zero up to rounding
 _MOST_DERIVATIVES = MAX_ENUMERATED_CELLS**2  # of cells of a table, by cells of strata
@@ -200,16 +201,26 @@ def stratified_table(
 
 
 def has_sparse_stratum(parameter: TableParameter, rows: Rows, design: Any) -> bool:
-    """Whether few rows with a large weight tell how common a cell is in a stratum."""
+    """Whether few rows with a large weight tell how common a cell is in a stratum.
+
+    Such strata matter if their part of the variance may be large, where a cell has one
+    row more. The variance of a stratum is taken for that of the diversity of its cells.
+    """
     occurs, size = parameter.counts > 0, parameter.size
+    of_all = of_sparse = 0.0
     for units in design.units:
         frequencies = rows.frequencies[units]
         counts = np.bincount(parameter.index[units], frequencies, size + 1)[:size]
         weight = rows.weights[units].sum() / rows.weights.sum()
         share = frequencies.sum() / rows.n_samples
-        if weight > _HEAVY * share and counts[occurs].min(initial=np.inf) < _FEW:
-            return True
-    return False
+        least = counts[occurs].min(initial=np.inf)
+        n, is_sparse = frequencies.sum(), weight > _HEAVY * share and least < _FEW
+        if is_sparse:
+            counts[np.flatnonzero(occurs)[counts[occurs].argmin()]] += 1
+        variance = weight**2 * (1 - ((counts / max(counts.sum(), 1)) ** 2).sum()) / n
+        of_all += variance
+        of_sparse += is_sparse * variance
+    return bool(of_sparse > _MATTERS * of_all)
 
 
 def smoothed_by_stratum(

@@ -10,7 +10,6 @@ import numpy as np
 from skci._arrays import Array, binade, cached_property, distinct_rows
 from skci.data.labels import label_or_1
 from skci.data.sample import Sample, Vocabulary
-from skci.inference.designs.strata import Strata
 from skci.inference.intervals.methods import AUTO, automatic, check_serves
 from skci.inference.parameter import (
     MAX_ENUMERATED_CELLS,
@@ -363,9 +362,7 @@ class Binding:
             size_limit=limit,
             **fields,
         )
-        if isinstance(self.sample.design, Strata):
-            return smoothed_by_stratum(parameter, self.sample.rows, self.sample.design)
-        return parameter
+        return smoothed_by_stratum(parameter, self.sample.rows, self.sample.design)
 
     @property
     def _subgroup_names(self) -> tuple[tuple[str, str], ...]:

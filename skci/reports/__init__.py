@@ -32,6 +32,7 @@ from skci.reports.resampling import (
     SearchReport,
 )
 from skci.reports.runs import RunsContrastReport, RunsReport
+from skci.reports.suites import SuiteReport
 from skci.reports.verdict_display import VerdictMatrixDisplay
 from skci.reports.votes import VotesReport
 
@@ -58,6 +59,7 @@ __all__ = [
     "RunsContrastReport",
     "RunsReport",
     "SearchReport",
+    "SuiteReport",
     "ThresholdEstimate",
     "ThresholdReport",
     "ThresholdRequirementReport",

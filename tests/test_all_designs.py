@@ -1,0 +1,171 @@
+"""What reports can do, they can do with every design, or say what to do instead."""
+
+import pickle
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LogisticRegression
+
+from skci import (
+    AccuracyCI,
+    JointAccumulator,
+    JointEvaluator,
+    grades_report,
+    joint_report,
+    suite_report,
+)
+from skci.designs import Crossed, Runs, Strata, TimeOrder
+
+matplotlib.use("Agg")
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+N = 400
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, N)
+FRAME = pd.DataFrame(
+    {
+        "y": Y,
+        "a": np.where(RNG.random(N) < 0.2, 1 - Y, Y),
+        "b": np.where(RNG.random(N) < 0.3, 1 - Y, Y),
+        "c": np.where(RNG.random(N) < 0.3, 1 - Y, Y),
+        "item": RNG.integers(0, 20, N),
+        "user": RNG.integers(0, 30, N),
+        "month": np.arange(N),
+        "task": RNG.integers(0, 4, N),
+        "site": RNG.choice(["north", "south"], N),
+    }
+)
+MODELS = {"first": "a", "second": "b"}
+RUNS = {"first": Runs(["a", "b"]), "second": Runs(["b", "c"])}
+DESIGNS = {
+    "runs": (RUNS, None),
+    "crossed": (MODELS, Crossed("item", "user")),
+    "time": (MODELS, TimeOrder("month")),
+    "macro": (MODELS, Strata("task", average="macro")),
+}
+
+
+def report_of(name, data=FRAME, **options):
+    models, design = DESIGNS[name]
+    if design is not None:
+        options["design"] = design
+    return joint_report("y", models, data=data, metrics=["accuracy", "f1"], **options)
+
+
+def suite(name):
+    """A report of each kind."""
+    if name == "suite":
+        scores = {"first": RNG.random((5, 9)), "second": RNG.random((4, 9)) + 0.2}
+        return suite_report(scores, metrics=["iqm", "mean"])
+    if name == "tasks":
+        grades = {m: (FRAME[c] == Y).astype(float) for m, c in MODELS.items()}
+        return grades_report(grades, tasks=FRAME["task"], bounds=(0, 1))
+    return report_of(name)
+
+
+@pytest.fixture(scope="module", params=[*DESIGNS, "tasks", "suite"])
+def report(request):
+    return suite(request.param)
+
+
+def test_comparisons_are_of_the_same_estimates(report):
+    metric = report.metrics[0]
+    compared = report.differences(metrics=metric)
+    first, second = (float(report[model, metric]) for model in report.models)
+    difference = compared[metric, "first", "second"]
+    assert float(difference) == pytest.approx(first - second)
+    assert report.differences(metrics=metric, margin=0.5).findings()
+    assert {*report.best(metric).models} <= {*report.models}
+    assert len(report.ranks(metric)) == 2
+    assert {*report.letters(metric)} == {*report.models}
+    low, high = difference.confidence_interval()
+    assert (difference.pvalue(0) < 0.05) == (low > 0 or high < 0)
+
+
+def test_reports_decide_and_are_shown_and_saved(report):
+    metric = report.metrics[0]
+    assert "shown" in str(report.requirements(f"{metric} >= 0.01"))
+    assert len(report.to_frame()) == len(report)
+    assert report.plot().axes_ is not None
+    matplotlib.pyplot.close("all")
+    assert str(pickle.loads(pickle.dumps(report))) == str(report)
+    key = report.models[0], metric
+    widths = [
+        np.diff(each[key].confidence_interval())[0]
+        for each in (report, report.individual(), report.at(0.8))
+    ]
+    assert widths[0] > widths[1]
+    assert widths[0] > widths[2]
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize(
+    "library", [pl.from_pandas, lambda x: pl.from_pandas(x).lazy()]
+)
+def test_frames_of_all_libraries_are_alike(name, library):
+    found, expected = report_of(name, library(FRAME)), report_of(name)
+    assert str(found) == str(expected)
+
+
+@pytest.mark.parametrize("name", [name for name in DESIGNS if name != "macro"])
+def test_subgroups_and_their_gaps(name):
+    report = report_of(name, by="site")
+    north = FRAME["site"] == "north"
+    alone = report_of(name, FRAME[north])
+    found = report["first", "accuracy", "north"]
+    assert float(found) == pytest.approx(float(alone["first", "accuracy"]))
+    assert len(report.gaps(metrics="accuracy")) == 2
+
+
+def test_subgroups_of_means_over_strata_are_refused():
+    with pytest.raises(ValueError, match="by must not be given with Strata"):
+        report_of("macro", by="site")
+
+
+@pytest.mark.parametrize("name", ["runs", "crossed", "time"])
+def test_fitted_estimators(name):
+    X = np.stack([Y + RNG.normal(size=N), RNG.normal(size=N)], axis=1)
+    fitted = LogisticRegression().fit(X, Y)
+    rows = {
+        "crossed": Crossed(FRAME["item"], FRAME["user"]),
+        "time": TimeOrder(FRAME["month"]),
+    }
+    models = {"model": Runs([fitted, fitted]) if name == "runs" else fitted}
+    options = {"design": rows[name]} if name in rows else {}
+    evaluator = JointEvaluator(models, ["accuracy", "roc_auc"])
+    report = evaluator.evaluate(X, Y, **options)
+    assert float(report["model", "accuracy"]) == fitted.score(X, Y)
+    if name != "runs":
+        found = AccuracyCI(method="delta")(Y, fitted.predict(X), design=rows[name])
+        expected = joint_report(
+            Y,
+            {"model": fitted.predict(X)},
+            metrics=["accuracy"],
+            method="delta",
+            design=rows[name],
+        )
+        assert_allclose(
+            found.confidence_interval(),
+            expected["model", "accuracy"].confidence_interval(),
+        )
+
+
+@pytest.mark.parametrize(
+    "design",
+    [Crossed(FRAME["item"], FRAME["user"]), TimeOrder(), Strata(FRAME["task"])],
+    ids=["crossed", "time", "strata"],
+)
+def test_batches_have_no_design(design):
+    accumulator = JointAccumulator(["accuracy"])
+    with pytest.raises(TypeError, match="take a design, with all rows at once"):
+        accumulator.update(Y, FRAME["a"], design=design)
+
+
+@pytest.mark.parametrize("name", ["crossed", "time"])
+def test_plans_need_rows_that_are_alike(name):
+    with pytest.raises(ValueError, match="cannot plan from a pilot"):
+        report_of(name).sample_size({"accuracy": 0.02})

@@ -1,0 +1,195 @@
+"""Aggregates of runs over the tasks of a suite."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from skci import suite_report
+from skci.exceptions import DegenerateVarianceWarning
+from skci.measures.suites import interquartile_mean
+
+pytestmark = pytest.mark.filterwarnings("ignore::skci.exceptions.SmallSampleWarning")
+
+RNG = np.random.default_rng(1)
+SCORES = {
+    "x": RNG.gamma(2, size=(3, 7)),
+    "y": RNG.gamma(2.5, size=(4, 7)).round(1),
+}
+
+
+def rows_of(scores):
+    """A row for each run of a task."""
+    return pd.DataFrame(
+        [
+            (model, f"task {t}", s, values[s, t])
+            for model, values in scores.items()
+            for s in range(len(values))
+            for t in range(values.shape[1])
+        ],
+        columns=["agent", "game", "seed", "score"],
+    )
+
+
+def test_values_are_those_of_rliable():
+    # rliable 1.2.0: aggregate_iqm, aggregate_mean, aggregate_optimality_gap and
+    # probability_of_improvement of these scores.
+    report = suite_report(SCORES)
+    found = [report["x", name] for name in ("iqm", "mean", "optimality_gap")]
+    expected = [1.663750562916073, 1.8939196902373663, 0.0674575810354121]
+    assert_allclose(found, expected, rtol=1e-12)
+    improved = report.probability_of_improvement()
+    assert float(improved["x > y", "probability_of_improvement"]) == pytest.approx(
+        0.46428571428571425, rel=1e-12
+    )
+
+
+def test_examples_of_the_tests_of_rliable():
+    x = np.array([[1, 2], [2, 2], [1, 1], [2, 1]])
+    y = np.array([[1, 1], [2, 2], [3, 3]])
+    report = suite_report({"x": x, "y": y}, metrics=["iqm", "mean"])
+    assert_allclose(report.estimates, [1.5, 1.5, 2, 2])
+    improved = report.probability_of_improvement()
+    assert_allclose(improved.estimates, [1 / 3])
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 7, 30, 99])
+def test_interquartile_mean_is_that_of_scipy(n):
+    scores = RNG.normal(size=n)
+    found, influence = interquartile_mean(scores, np.full(n, 1 / n))
+    assert found == pytest.approx(stats.trim_mean(scores, 0.25), rel=1e-12)
+    assert influence.sum() == pytest.approx(0, abs=1e-12)
+
+
+def test_influence_is_a_derivative_in_the_weights():
+    scores, weights = RNG.normal(size=40), RNG.dirichlet(np.full(40, 50.0))
+    value, influence = interquartile_mean(scores, weights)
+    step = 1e-7
+    for k in range(40):
+        moved = weights * (1 - step)
+        moved[k] += step
+        changed, _ = interquartile_mean(scores, moved)
+        assert (changed - value) / step == pytest.approx(influence[k], abs=1e-5)
+
+
+def test_standard_errors_add_up_over_tasks():
+    x, y = SCORES.values()
+    report = suite_report(SCORES)
+    variances = [(each.var(axis=0, ddof=1) / len(each)).sum() / 49 for each in (x, y)]
+    assert report["x", "mean"].standard_error == pytest.approx(variances[0] ** 0.5)
+    difference = report.differences()["mean", "x", "y"]
+    assert difference.standard_error == pytest.approx(sum(variances) ** 0.5)
+    gap = (np.minimum(x, 1).var(axis=0, ddof=1) / 3).sum() / 49
+    assert report["x", "optimality_gap"].standard_error == pytest.approx(gap**0.5)
+
+
+def test_degrees_of_freedom_are_those_of_satterthwaite():
+    variances = SCORES["x"].var(axis=0, ddof=1)
+    least = variances.sum() ** 2 / (variances**2 / 2).sum()
+    estimate = suite_report({"x": SCORES["x"]}, metrics="mean")["x", "mean"]
+    low, high = estimate.confidence_interval()
+    quantile = (high - low) / 2 / estimate.standard_error
+    df = stats.t.isf(0.025, least)
+    assert quantile == pytest.approx(df, rel=0.02)
+
+
+def test_standard_error_of_probability_of_improvement():
+    x, y = SCORES.values()
+    terms = []
+    for t in range(7):
+        wins = (x[:, t, None] > y[:, t]) + 0.5 * (x[:, t, None] == y[:, t])
+        terms.append(
+            wins.mean(axis=1).var(ddof=1) / len(x)
+            + wins.mean(axis=0).var(ddof=1) / len(y)
+        )
+    found = suite_report(SCORES).probability_of_improvement()
+    error = found["x > y", "probability_of_improvement"].standard_error
+    assert error == pytest.approx(np.sqrt(sum(terms)) / 7)
+
+
+def test_profile_is_the_share_of_runs_above():
+    profile = suite_report(SCORES).performance_profile([0.5, 2])
+    x, y = SCORES.values()
+    expected = [(each > level).mean() for each in (x, y) for level in (0.5, 2)]
+    assert_allclose(profile.estimates, expected)
+    assert len(suite_report(SCORES).performance_profile().thresholds["x"]) > 10
+
+
+@pytest.mark.parametrize("frame", [lambda data: data, pl.from_pandas, dict])
+def test_long_rows_are_the_same_as_arrays(frame):
+    data = rows_of(SCORES).sample(frac=1, random_state=0)
+    columns = {"model": "agent", "task": "game", "run": "seed"}
+    found = suite_report("score", data=frame(data), **columns)
+    expected = suite_report(SCORES)
+    assert_allclose(found.estimates, expected.estimates)
+    errors = [found[key].standard_error for key in found]
+    assert_allclose(errors, [expected[key].standard_error for key in expected])
+
+
+def test_tasks_weigh_the_same_whatever_their_number_of_runs():
+    scores = SCORES["y"].copy()
+    scores[0, 0] = scores[1, 3] = np.nan
+    report = suite_report(scores, metrics=["mean", "iqm"])
+    by_task = np.nanmean(scores, axis=0)
+    assert float(report["scores", "mean"]) == pytest.approx(by_task.mean())
+    known = [column[~np.isnan(column)] for column in scores.T]
+    variance = sum(each.var(ddof=1) / len(each) for each in known) / 49
+    error = report["scores", "mean"].standard_error
+    assert error == pytest.approx(variance**0.5)
+
+
+def test_a_model_that_always_wins_is_warned_of():
+    scores = {"x": SCORES["x"], "y": SCORES["x"] + 100}
+    report = suite_report(scores).probability_of_improvement(control="x")
+    with pytest.warns(DegenerateVarianceWarning):
+        interval = report["y > x", "probability_of_improvement"].confidence_interval()
+    assert interval == (0, 1)
+
+
+def test_works_as_other_reports_do():
+    report = suite_report(SCORES)
+    again = pickle.loads(pickle.dumps(report))
+    assert str(again) == str(report)
+    assert "n = 49 runs on 7 tasks" in str(report)
+    assert len(report.ranks("iqm")) == 2
+    assert report.best("iqm").models
+    assert "shown" in str(report.requirements("iqm >= 0"))
+    assert report.at(0.8).probability_of_improvement().confidence_level == 0.8
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "error", "match"),
+    [
+        (np.ones(5), {}, ValueError, r"scores must be of shape \(n_runs, n_tasks\)"),
+        (np.ones((1, 5)), {}, ValueError, "two runs or more"),
+        ({"a": np.ones((2, 5)), "b": np.ones((2, 4))}, {}, ValueError, "5 tasks"),
+        (SCORES, {"metrics": "median"}, KeyError, "metric must be one of"),
+        (SCORES, {"target": np.inf}, ValueError, "target must be"),
+        (SCORES, {"task": "game"}, ValueError, "data must be given for task"),
+        ("score", {"data": rows_of(SCORES)}, TypeError, "task must name a column"),
+        (
+            "score",
+            {"data": rows_of(SCORES), "task": "game", "run": "seed"},
+            ValueError,
+            "run must tell the runs",
+        ),
+        (np.where(np.eye(3), np.nan, 1)[:2], {}, ValueError, "got 1 of 'scores'"),
+    ],
+)
+def test_errors_say_what_is_wrong(scores, options, error, match):
+    with pytest.raises(error, match=match):
+        suite_report(scores, **options)
+
+
+def test_a_profile_needs_distinct_thresholds_and_an_improvement_two_models():
+    report = suite_report(SCORES["x"])
+    with pytest.raises(ValueError, match="thresholds must differ"):
+        report.performance_profile([1, 1])
+    with pytest.raises(ValueError, match="needs two models"):
+        report.probability_of_improvement()
+    with pytest.raises(KeyError, match="control must be one of"):
+        suite_report(SCORES).probability_of_improvement("z")
