@@ -318,7 +318,11 @@ class _HitsCI(RankingToK):
 
 
 class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
-    """Mean over queries of the reciprocal rank of the first relevant document.
+    r"""Mean over queries of the reciprocal rank of the first relevant document.
+
+    .. math:: \frac 1Q \sum_q \frac 1{r_q}
+
+    with the rank :math:`r_q` of the first relevant document of query q.
 
     It is 0 of a query that has none among the first k, or among those that were
     retrieved: ``recip_rank`` of trec_eval.
@@ -337,7 +341,12 @@ class MeanReciprocalRankCI(_HitsCI, measure="mrr"):
 
 
 class MeanAveragePrecisionCI(_HitsCI, measure="map"):
-    """Mean over queries of the average precision (MAP).
+    r"""Mean over queries of the average precision (MAP).
+
+    .. math:: \frac 1Q \sum_q \frac 1{R_q} \sum_{i:\, d_i \text{ relevant}}
+        \frac{\#\{j \le i : d_j \text{ relevant}\}}{i}
+
+    with the :math:`R_q` relevant documents of query q, and all in the order of scores.
 
     That of a query is the mean over its relevant documents of the precision at each, 0
     of those that are not among the first k, or were not retrieved: ``map`` and
@@ -375,7 +384,10 @@ class _AtKCI(_HitsCI):
 
 
 class RecallAtKCI(_AtKCI, measure="recall@k"):
-    """Share of the relevant documents that are among the first k, mean over queries.
+    r"""Share of the relevant documents that are among the first k, mean over queries.
+
+    .. math:: \frac 1Q \sum_q
+        \frac{\#\{j \le k : d_j \text{ relevant}\}}{\#\{j : d_j \text{ relevant}\}}
 
     Examples
     --------
@@ -391,7 +403,9 @@ class RecallAtKCI(_AtKCI, measure="recall@k"):
 
 
 class PrecisionAtKCI(_AtKCI, measure="precision@k"):
-    """Share of relevant documents among the first k, the mean over queries.
+    r"""Share of relevant documents among the first k, the mean over queries.
+
+    .. math:: \frac 1Q \sum_q \frac{\#\{j \le k : d_j \text{ relevant}\}}{k}
 
     Of fewer documents than k it is their number over k, as in trec_eval.
 
@@ -409,7 +423,9 @@ class PrecisionAtKCI(_AtKCI, measure="precision@k"):
 
 
 class HitRateCI(_AtKCI, measure="hit_rate@k"):
-    """Proportion of queries with a relevant document among the first k.
+    r"""Proportion of queries with a relevant document among the first k.
+
+    .. math:: P(\text{some } d_j, j \le k, \text{ is relevant})
 
     It is ``success`` of trec_eval. Where ties are averaged, a query counts with the
     probability of it.
@@ -454,7 +470,12 @@ class _LabelRankingCI(RankingMetricCI):
 class LabelRankingAveragePrecisionCI(
     _LabelRankingCI, measure="label_ranking_average_precision"
 ):
-    """Label ranking average precision: the mean over rows of that of their labels.
+    r"""Label ranking average precision: the mean over rows of that of their labels.
+
+    .. math:: \frac 1n \sum_i \frac 1{|Y_i|} \sum_{l \in Y_i}
+        \frac{\#\{m \in Y_i : s_{im} \ge s_{il}\}}{\#\{m : s_{im} \ge s_{il}\}}
+
+    with the labels :math:`Y_i` of row i and the scores s.
 
     Of a row it is the mean over its labels of the share of them among those with the
     same score or a greater one. The estimate equals
@@ -483,7 +504,12 @@ class LabelRankingAveragePrecisionCI(
 class LabelRankingLossCI(
     _LabelRankingCI, measure="label_ranking_loss", greater_is_better=False
 ):
-    """Label ranking loss: the mean share of pairs of labels in the wrong order.
+    r"""Label ranking loss: the mean share of pairs of labels in the wrong order.
+
+    .. math:: \frac 1n \sum_i
+        P(s_{il} \le s_{im} \mid l \in Y_i, m \notin Y_i)
+
+    with the labels :math:`Y_i` of row i and the scores s.
 
     Pairs are of a label that the row has and one that it has not. Lower is better. The
     estimate equals :func:`sklearn.metrics.label_ranking_loss`. A row with no label, or
@@ -510,7 +536,11 @@ class CoverageErrorCI(
     smooth=False,
     automatic=("hall",),
 ):
-    """Coverage error: how far down the ranking the last label of a row is, in the mean.
+    r"""Coverage error: mean depth of the ranking down to the last label of a row.
+
+    .. math:: \frac 1n \sum_i \max_{l \in Y_i} \#\{m : s_{im} \ge s_{il}\}
+
+    with the labels :math:`Y_i` of row i and the scores s.
 
     Lower is better. The estimate equals :func:`sklearn.metrics.coverage_error`.
 

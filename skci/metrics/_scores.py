@@ -404,6 +404,13 @@ class AveragePrecisionCI(_AreaCI):
     :func:`sklearn.metrics.average_precision_score`. Intervals are by default on the
     logit scale.
 
+    Parameters
+    ----------
+    interpolation : {"101"}, optional
+        "101" for the average precision of COCO: the mean over the recalls 0, .01, ...,
+        1 of the greatest precision at that recall or beyond. If not given, the mean
+        over the positive rows.
+
     Examples
     --------
     >>> AveragePrecisionCI()([0] * 80 + [1] * 80, [*range(80), *range(40, 120)])

@@ -90,7 +90,13 @@ class TimeOrder:
         return () if self.time is None else ("time",)
 
     def with_series(self, series: Array) -> TimeOrder:
-        """The design with the number of the series of each row."""
+        """The design with the number of the series of each row.
+
+        Parameters
+        ----------
+        series : ndarray of shape (n_samples,)
+            Number of the series of each row, from 0 on.
+        """
         check_choice(self.method, METHODS, "method")
         if self.lags is not None:
             if self.method == "cosine":
@@ -131,7 +137,13 @@ class TimeOrder:
         return sum(map(len, rows))
 
     def components(self, influences: Any) -> Iterator[Component]:
-        """Cosine sums, or sums over windows, of each series."""
+        """Cosine sums, or sums over windows, of each series.
+
+        Parameters
+        ----------
+        influences : array-like of shape (n_samples, K)
+            Influence value of each row on K estimates.
+        """
         values, rows = np.asarray(influences), self._rows
         for each in rows:
             if self.method == "cosine":
@@ -149,7 +161,13 @@ class TimeOrder:
         return min(default if self.lags is None else self.lags, n - 1)
 
     def small_sample_reason(self, influences: Any) -> str:
-        """Say if rows are so autocorrelated that few of them are independent."""
+        """Say if rows are so autocorrelated that few of them are independent.
+
+        Parameters
+        ----------
+        influences : array-like of shape (n_samples, K)
+            Influence value of each row on K estimates.
+        """
         values = np.asarray(influences)[:, 0]
         n_cosines = _n_cosines(min(map(len, self._rows)))
         effective = sum(
