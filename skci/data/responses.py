@@ -117,6 +117,9 @@ def named_error(name: str, error: Exception) -> Exception:
 SCORE_METHODS = ("predict_proba", "decision_function")
 """Methods of estimators that score rows, the first of which is preferred."""
 
+RANKING_METHODS = (*SCORE_METHODS, "predict")
+"""The same where the numbers that regressors and rankers predict are scores too."""
+
 
 def scores_of(
     estimator: Any,
@@ -137,6 +140,8 @@ def scores_of(
         raise TypeError(f"the metrics need an estimator with {wanted}")
     has_probabilities = method == "predict_proba"
     response = getattr(estimator, method)(X)
+    if method == "predict":
+        return np.asarray(_check_rows(response, method, X))
     if has_probabilities and isinstance(response, list):
         pairs = zip(response, estimator.classes_, strict=True)
         return np.stack([each @ (known == 1) for each, known in pairs], axis=1)

@@ -1,5 +1,7 @@
 """Metrics of rankings: means over queries."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 
@@ -9,12 +11,23 @@ from skci._arrays import Array
 from skci._docstrings import parameters_from
 from skci._validation import check_choice, check_integer, check_number
 from skci.data.drawing import RowOptions
+from skci.data.responses import RANKING_METHODS, scores_of
 from skci.inference.parameter import TableParameter
 from skci.measures.rankings import Hits, Rankings
 from skci.metrics._base import MetricCI, declare_options
 from skci.metrics._binding import Binding
+from skci.metrics._scores import MetricScorer
 
 _TIES = ("average", "order")
+
+
+class RankingScorer(MetricScorer):
+    """Scorer of estimators by a metric of rankings, with ``query=`` of a row each."""
+
+    def _scores(self, estimator: Any, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
+        shape = np.shape(y)
+        labels = (1,) if len(shape) < 2 or shape[1] == 1 else tuple(range(shape[1]))
+        return scores_of(estimator, X, labels, self.metric._score_methods), {}
 
 
 @declare_options
@@ -40,6 +53,7 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
 
     reads = "scores"
     _truth = "relevance"
+    _score_methods = RANKING_METHODS
     _may_miss = True
     _symmetric = True
 
@@ -118,6 +132,9 @@ class RankingMetricCI(MetricCI, smooth=True, automatic=("score", "hall")):
         """
         rows = RowOptions(sample_weight=sample_weight, query=query)
         return self._influence(y_true, y_score, rows)
+
+    def _scorer(self, bound: str | None) -> RankingScorer:
+        return RankingScorer(self, bound)
 
     @property
     def _name(self) -> str:
