@@ -462,6 +462,8 @@ def f1_score(y_true, y_pred):
         (sk.fbeta_score, ValueError, r"needs a beta; use .* 'f0.5' .* FBetaCI\(0.5\)"),
         (sk.silhouette_score, ValueError, "^'silhouette_score' measures how far apart"),
         (sk.max_error, ValueError, "'max_error' is an extreme"),
+        ("WER", ValueError, r"'wer' is a function of means.* use make_metric_ci\("),
+        ("chrF", ValueError, "'chrf' is a function of means over items; use"),
         (
             partial(sk.roc_auc_score, max_fpr=0.1),
             TypeError,
