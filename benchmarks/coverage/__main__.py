@@ -3,7 +3,7 @@
     python -m benchmarks.coverage [--quick] [page ...]
 
 Samples are drawn from known populations, and it is counted how often the intervals
-cover the true values, on nine pages: individual and joint intervals for labels
+cover the true values, page by page: individual and joint intervals for labels
 ("coverage"), joint intervals for other data ("chapters"), comparisons ("decisions"),
 small samples, by the default and by the former one ("small_samples"), weights and
 clusters where errors are few ("unequal"), means, differences and ranks of many models
