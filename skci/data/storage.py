@@ -47,7 +47,10 @@ def write_sample(sample: Sample, options: Mapping[str, Any], path: Any) -> None:
     """
     path = _as_path(path)
     if sample.scores and len(sample.truth):
-        raise ValueError("what was accumulated must not be rankings to be saved")
+        raise ValueError(
+            "what was accumulated must not be rankings to be saved, of which the rows "
+            "of all queries are kept; pickle the accumulator"
+        )
     header, arrays = _plain(sample)
     header["options"] = {name: options[name] for name in OPTIONS}
     if _is_json(path):
